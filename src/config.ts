@@ -1,0 +1,176 @@
+/** One table of settings, from which parsing, `--help` and the documentation follow. */
+
+import type { Level } from './observe.ts';
+
+interface Setting<T> {
+  readonly env: string;
+  /** Whatever may hold a secret is read from the environment only: everybody can list a process's arguments. */
+  readonly flag: boolean;
+  readonly default: string;
+  readonly doc: string;
+  /** What values there are; continues "must be". */
+  readonly allowed: string;
+  /** Undefined when the text is none of them. */
+  readonly parse: (text: string) => T | undefined;
+}
+
+function setting<T>(row: Setting<T>): Setting<T> {
+  return row;
+}
+
+function whole(least: number, most: number): Pick<Setting<number>, 'allowed' | 'parse'> {
+  return {
+    allowed: `a whole number from ${least} to ${most}`,
+    parse(text) {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= least && value <= most ? value : undefined;
+    },
+  };
+}
+
+function oneOf<const T extends string>(...values: T[]): Pick<Setting<T>, 'allowed' | 'parse'> {
+  return { allowed: `one of ${values.join(', ')}`, parse: (text) => values.find((value) => value === text) };
+}
+
+const anyText: Pick<Setting<string>, 'allowed' | 'parse'> = {
+  allowed: 'some text',
+  parse: (text) => (text === '' ? undefined : text),
+};
+
+export type DatabaseUrl = { readonly kind: 'sqlite'; readonly path: string };
+
+export const settings = {
+  port: setting({
+    env: 'PORT',
+    flag: true,
+    default: '4000',
+    doc: 'The TCP port to listen on; 0 takes any free one.',
+    ...whole(0, 65535),
+  }),
+  host: setting({
+    env: 'HOST',
+    flag: true,
+    default: '127.0.0.1',
+    doc: 'The address to listen on. Use 0.0.0.0 in production, behind a proxy that ends TLS.',
+    ...anyText,
+  }),
+  database: setting<DatabaseUrl>({
+    env: 'DATABASE_URL',
+    flag: false,
+    default: 'sqlite:duet.db',
+    doc: 'Where the data is: `sqlite:FILE`, or `sqlite::memory:` to keep nothing.',
+    allowed: 'sqlite:FILE or sqlite::memory:',
+    parse(text) {
+      const path = text.startsWith('sqlite:') ? text.slice('sqlite:'.length) : '';
+      return path === '' ? undefined : { kind: 'sqlite', path };
+    },
+  }),
+  schema: setting({
+    env: 'DUET_SCHEMA',
+    flag: true,
+    default: 'schema.graphql',
+    doc: 'The SDL file that declares the resources.',
+    ...anyText,
+  }),
+  data: setting({
+    env: 'DUET_DATA',
+    flag: true,
+    default: 'data.json',
+    doc: 'Records to load when the database is created. The default file may be missing.',
+    ...anyText,
+  }),
+  logLevel: setting<Level>({
+    env: 'LOG_LEVEL',
+    flag: true,
+    default: 'info',
+    doc: 'The least important level to log; `debug` adds the text of every SQL statement.',
+    ...oneOf('debug', 'info', 'warn', 'error'),
+  }),
+  introspection: setting({
+    env: 'INTROSPECTION',
+    flag: true,
+    default: 'on',
+    doc: 'Whether clients may ask for the schema: GraphQL introspection and suggestions, `/schema.graphql` and the page at `/`.',
+    ...oneOf('on', 'off'),
+  }),
+  limitBody: setting({
+    env: 'LIMIT_BODY',
+    flag: true,
+    default: '1048576',
+    doc: 'The largest request body, in bytes.',
+    ...whole(1, 1_073_741_824),
+  }),
+  limitJsonDepth: setting({
+    env: 'LIMIT_JSON_DEPTH',
+    flag: true,
+    default: '32',
+    doc: 'How deep a JSON body may nest.',
+    ...whole(1, 1000),
+  }),
+  limitUrl: setting({
+    env: 'LIMIT_URL',
+    flag: true,
+    default: '8192',
+    doc: 'The longest URL, in bytes.',
+    ...whole(1, 65536),
+  }),
+} as const;
+
+type Name = keyof typeof settings;
+type Values = { readonly [K in Name]: (typeof settings)[K] extends Setting<infer T> ? T : never };
+
+export type Config = Values & {
+  /** Which settings were given rather than left at their defaults. */
+  readonly given: ReadonlySet<Name>;
+};
+
+export type ConfigReading =
+  | { readonly config: Config; readonly fault?: never }
+  | { readonly config?: never; readonly fault: string };
+
+export function flagOf({ env }: { readonly env: string }): string {
+  return `--${env
+    .replace(/^DUET_/, '')
+    .toLowerCase()
+    .replaceAll('_', '-')}`;
+}
+
+export function readConfig(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): ConfigReading {
+  const flags = readFlags(args);
+  if (typeof flags === 'string') return { fault: flags };
+  const values: Partial<Record<Name, unknown>> = {};
+  const given = new Set<Name>();
+  for (const name of Object.keys(settings) as Name[]) {
+    const row: Setting<unknown> = settings[name];
+    const flag = flags.get(name);
+    const text = flag ?? env[row.env];
+    if (text !== undefined) given.add(name);
+    const value = row.parse(text ?? row.default);
+    if (value === undefined) {
+      // The value of an environment-only setting may be a secret, so it is not repeated.
+      const shown = row.flag ? `, not "${text}"` : '';
+      return { fault: `${flag === undefined ? row.env : flagOf(row)} must be ${row.allowed}${shown}` };
+    }
+    values[name] = value;
+  }
+  return { config: { ...(values as Values), given } };
+}
+
+/** The fault as a string, or the texts by name of the setting. */
+function readFlags(args: readonly string[]): Map<Name, string> | string {
+  const names = new Map((Object.keys(settings) as Name[]).map((name) => [flagOf(settings[name]), name]));
+  const found = new Map<Name, string>();
+  for (let at = 0; at < args.length; at++) {
+    const [flag = '', ...rest] = (args[at] ?? '').split('=');
+    const name = names.get(flag);
+    if (!name) return `unknown option "${flag}". \`duet --help\` lists them`;
+    if (!settings[name].flag) return `${flag} is read from the environment only: set ${settings[name].env}`;
+    const text = rest.length > 0 ? rest.join('=') : args[++at];
+    if (text === undefined) return `${flag} needs a value`;
+    found.set(name, text);
+  }
+  return found;
+}

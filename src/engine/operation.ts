@@ -1,0 +1,45 @@
+/** What both doors turn a request into: a plain value that says everything and does nothing. */
+
+import type { DuetError } from '../errors.ts';
+import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
+
+/** What to answer of a record: its columns, and records related to it. */
+export interface Selection {
+  readonly columns: readonly Column[];
+  readonly relations: readonly Relation[];
+}
+
+export interface Relation {
+  /** The name in the answer; one relation can be asked for twice under two names. */
+  readonly as: string;
+  readonly field: Reference | Inverse;
+  readonly selection: Selection;
+}
+
+interface On {
+  readonly resource: Resource;
+  readonly selection: Selection;
+}
+
+interface OnOne extends On {
+  /** The canonical key; undefined when the client's text can name no record at all. */
+  readonly key: string | number | undefined;
+}
+
+/** Refuses to write a record whose version is by now none of these. */
+interface Guarded {
+  readonly ifVersion: readonly number[] | undefined;
+}
+
+export type Input = Readonly<Record<string, unknown>>;
+
+export type List = On & { readonly do: 'list' };
+export type Get = OnOne & { readonly do: 'get' };
+export type Create = On & { readonly do: 'create'; readonly input: Input };
+/** `input` may be the reason why there is none: whether the record exists is told first. */
+export type Update = OnOne & Guarded & { readonly do: 'update'; readonly input: Input | DuetError };
+export type Delete = OnOne & Guarded & { readonly do: 'delete' };
+
+export type Read = List | Get;
+export type Write = Create | Update | Delete;
+export type Operation = Read | Write;

@@ -1,0 +1,92 @@
+/** Deletes a record and carries out `@onDelete` for those that point to it. */
+
+import { DuetError } from '../errors.ts';
+import { among } from '../query/filter.ts';
+import type { Reference, Resource } from '../schema/model.ts';
+import { type Program, run, type Select } from '../storage/storage.ts';
+
+type Keys = Set<unknown>;
+
+export function* deleteWithDependents(resource: Resource, key: unknown): Program<void> {
+  const doomed = yield* collect(resource, key);
+  for (const [target, keys] of doomed)
+    for (const reference of target.pointedAtBy) {
+      if (reference.onDelete === 'CASCADE') continue;
+      const pointing = yield* keysPointingAt(reference, keys);
+      const others = [...pointing].filter((each) => !doomed.get(reference.owner)?.has(each));
+      if (others.length === 0) continue;
+      if (reference.onDelete === 'RESTRICT') throw stillReferenced(resource, reference);
+      yield* release(reference, others);
+    }
+  yield* breakCircles(doomed);
+  for (const [target, keys] of pointingFirst(doomed)) {
+    const where = among(target.key, [...keys]);
+    if (target.key.origin.by === 'client') yield* run({ do: 'bury', resource: target, where });
+    yield* run({ do: 'delete', resource: target, where });
+  }
+}
+
+/** Everything that goes: the record, and level by level what cascades from it. */
+function* collect(resource: Resource, key: unknown): Program<Map<Resource, Keys>> {
+  const doomed = new Map<Resource, Keys>([[resource, new Set([key])]]);
+  let level = new Map(doomed);
+  while (level.size > 0) {
+    const next = new Map<Resource, Keys>();
+    for (const [target, keys] of level)
+      for (const reference of target.pointedAtBy) {
+        if (reference.onDelete !== 'CASCADE') continue;
+        const known = doomed.get(reference.owner) ?? new Set();
+        const fresh = (yield* keysPointingAt(reference, keys)).difference(known);
+        if (fresh.size === 0) continue;
+        doomed.set(reference.owner, known.union(fresh));
+        next.set(reference.owner, (next.get(reference.owner) ?? new Set()).union(fresh));
+      }
+    level = next;
+  }
+  return doomed;
+}
+
+/** Only required references are left between the doomed, and those form no circle: some resource is always free to go. */
+function* pointingFirst(doomed: ReadonlyMap<Resource, Keys>): Generator<[Resource, Keys]> {
+  const left = new Map(doomed);
+  const isFree = (resource: Resource) =>
+    !resource.pointedAtBy.some(({ owner, required }) => required && owner !== resource && left.has(owner));
+  while (left.size > 0)
+    for (const [resource, keys] of left)
+      if (isFree(resource)) {
+        left.delete(resource);
+        yield [resource, keys];
+      }
+}
+
+/** Records of two resources that point to each other can go in neither order: nullable references are let go first. */
+function* breakCircles(doomed: ReadonlyMap<Resource, Keys>): Program<void> {
+  for (const [owner, keys] of doomed)
+    for (const reference of owner.references)
+      if (!reference.required && reference.target !== owner && doomed.has(reference.target))
+        yield* release(reference, [...keys]);
+}
+
+function* release({ owner, column }: Reference, keys: readonly unknown[]): Program<void> {
+  const where = among(owner.key, keys);
+  yield* run({ do: 'update', resource: owner, set: { [column.name]: null }, where, ifVersion: undefined });
+}
+
+function* keysPointingAt(reference: Reference, keys: Keys): Program<Keys> {
+  const { owner, column } = reference;
+  const statement: Select = {
+    do: 'select',
+    resource: owner,
+    columns: [owner.key],
+    where: among(column, [...keys]),
+    limit: undefined,
+  };
+  return new Set((yield* run(statement)).map((row) => row[owner.key.name]));
+}
+
+function stillReferenced(resource: Resource, { owner, name }: Reference): DuetError {
+  const detail = `A ${owner.singular} still refers to this ${resource.singular} as its ${name}`;
+  return new DuetError('CONFLICT', `${detail}. Delete or change it first.`, {
+    errors: [{ pointer: '#', code: 'STILL_REFERENCED', detail }],
+  });
+}

@@ -1,0 +1,87 @@
+/** Holds what a client wants to write against the schema and reports every fault at once. */
+
+import { type Fault, pointer, validationFailed } from '../errors.ts';
+import type { Column, Resource } from '../schema/model.ts';
+import { didYouMean } from '../schema/suggest.ts';
+import { checkNaturalKey, checkValue, creatable, updatable } from '../schema/values.ts';
+import type { Row } from '../storage/storage.ts';
+import type { Input } from './operation.ts';
+
+/** A body of a megabyte can hold a hundred thousand faults; nobody reads more than this many. */
+const MOST_FAULTS = 100;
+
+/** The values of a new record as far as the client decides them; absent ones have their defaults. */
+export function validCreate(resource: Resource, input: Input): Row {
+  const faults: Fault[] = [];
+  const columns = creatable(resource);
+  for (const name of strangers(input, columns)) faults.push(notWritable(resource, name, columns));
+  const values = emptyRow();
+  for (const column of columns) {
+    const given = Object.hasOwn(input, column.name) ? input[column.name] : defaultOf(column);
+    if (given !== null && given !== undefined) values[column.name] = checkValue(column, given, faults);
+    else if (column.required) faults.push(required(column));
+    else values[column.name] = null;
+    if (column === resource.key) checkNaturalKey(column, given, faults);
+  }
+  refuse(faults);
+  return values;
+}
+
+/** The values that an update changes; what the server assigns may be repeated, but not changed. */
+export function validUpdate(resource: Resource, input: Input, stored: Row): Row {
+  const faults: Fault[] = [];
+  const columns = updatable(resource);
+  for (const name of strangers(input, columns)) {
+    const column = resource.columns.find((each) => each.name === name);
+    if (!column || !Bun.deepEquals(stored[name], input[name]))
+      faults.push(notWritable(resource, name, columns));
+  }
+  if (Object.keys(input).length === 0)
+    faults.push({ pointer: '#', code: 'EMPTY', detail: `give at least one of ${namesOf(columns)}` });
+  const values = emptyRow();
+  for (const column of columns) {
+    if (!Object.hasOwn(input, column.name)) continue;
+    const given = input[column.name];
+    if (given !== null) values[column.name] = checkValue(column, given, faults);
+    else if (column.required) faults.push(required(column));
+    else values[column.name] = null;
+  }
+  refuse(faults);
+  return values;
+}
+
+/** Without a prototype: a field may be called `constructor`. */
+export function emptyRow(): Row {
+  return Object.create(null);
+}
+
+export function defaultOf({ origin }: Column): unknown {
+  return 'default' in origin ? origin.default : undefined;
+}
+
+function strangers(input: Input, columns: readonly Column[]): string[] {
+  return Object.keys(input).filter((name) => !columns.some((column) => column.name === name));
+}
+
+function notWritable(resource: Resource, name: string, columns: readonly Column[]): Fault {
+  const field = resource.fieldByName.get(name);
+  if (field?.kind === 'column')
+    return { pointer: pointer(name), code: 'READ_ONLY', detail: `${name} is set by the server` };
+  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+  const names = columns.map((column) => column.name);
+  const cure = field?.kind === 'reference' ? ` Write "${field.column.name}".` : didYouMean(name, names);
+  const detail = `"${shown}" cannot be written; the fields are ${namesOf(columns)}.${cure}`;
+  return { pointer: pointer(shown), code: 'UNKNOWN', detail };
+}
+
+function namesOf(columns: readonly Column[]): string {
+  return columns.map(({ name }) => name).join(', ') || 'none';
+}
+
+function required({ name }: Column): Fault {
+  return { pointer: pointer(name), code: 'REQUIRED', detail: `${name} is required` };
+}
+
+function refuse(faults: readonly Fault[]): void {
+  if (faults.length > 0) throw validationFailed(faults.slice(0, MOST_FAULTS));
+}

@@ -1,0 +1,153 @@
+/** The catalogue: every error code Duet answers with, its HTTP status and its meaning; nothing else is thrown on purpose. */
+
+interface Entry {
+  readonly status: number;
+  readonly meaning: string;
+}
+
+export const catalogue = {
+  VALIDATION_FAILED: {
+    status: 400,
+    meaning: 'The input is readable but breaks a rule of the schema. `errors` names every fault at once.',
+  },
+  MALFORMED_BODY: {
+    status: 400,
+    meaning: 'The request body is absent, is not UTF-8 JSON, or is not a JSON object.',
+  },
+  UNSUPPORTED_CONTENT_TYPE: {
+    status: 400,
+    meaning: 'A body was sent without `Content-Type: application/json`.',
+  },
+  JSON_TOO_DEEP: {
+    status: 400,
+    meaning: 'The JSON body nests deeper than `LIMIT_JSON_DEPTH`.',
+  },
+  UNAUTHENTICATED: {
+    status: 401,
+    meaning: 'The operation needs a caller with a certain claim, and the caller has none.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    meaning: 'No such path, or no record with this key.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    meaning: 'The path exists but does not answer this method; the `Allow` header lists those that it does.',
+  },
+  NOT_ACCEPTABLE: {
+    status: 406,
+    meaning: 'The `Accept` header admits none of the media types that the endpoint can produce.',
+  },
+  CONFLICT: {
+    status: 409,
+    meaning:
+      'The write contradicts stored data: a value that must be unique exists, a referenced record does not, or records still point to the one being deleted.',
+  },
+  VERSION_CONFLICT: {
+    status: 412,
+    meaning:
+      'The record has another version than `If-Match` or `ifVersion` states: read it again, then write.',
+  },
+  BODY_TOO_LARGE: {
+    status: 413,
+    meaning: 'The request body is larger than `LIMIT_BODY` bytes.',
+  },
+  URL_TOO_LONG: {
+    status: 414,
+    meaning: 'The URL is longer than `LIMIT_URL` bytes.',
+  },
+  INTERNAL: {
+    status: 500,
+    meaning:
+      'An unexpected failure. The cause is in the server log under the request id, never in the answer.',
+  },
+  UNAVAILABLE: {
+    status: 503,
+    meaning:
+      'The service cannot take the request now, and nothing was changed; try again after `Retry-After` seconds.',
+  },
+  KEYS_EXHAUSTED: {
+    status: 507,
+    meaning: 'The collection has assigned its last id (2^53-1) and can take no further record.',
+  },
+  GRAPHQL_PARSE_FAILED: {
+    status: 400,
+    meaning: 'GraphQL: the document is not valid GraphQL syntax.',
+  },
+  GRAPHQL_VALIDATION_FAILED: {
+    status: 400,
+    meaning: 'GraphQL: the document does not fit the schema.',
+  },
+  BAD_USER_INPUT: {
+    status: 400,
+    meaning: 'GraphQL: a variable or argument does not fit its declared type.',
+  },
+  OPERATION_RESOLUTION_FAILURE: {
+    status: 400,
+    meaning:
+      'GraphQL: `operationName` names no operation of the document, or is missing where there are several.',
+  },
+} as const satisfies Record<string, Entry>;
+
+export type Code = keyof typeof catalogue;
+
+/** What can be wrong with one field or parameter; these are the codes inside `errors`. */
+export const faultCodes = {
+  REQUIRED: 'A required value is missing or null.',
+  TYPE: 'The value has the wrong JSON type; nothing is coerced.',
+  OUT_OF_RANGE: 'The number is outside of what the type or a `@constraint` allows.',
+  LENGTH: 'The text is shorter or longer than a `@constraint` allows.',
+  PATTERN: 'The text does not match the pattern of a `@constraint`.',
+  FORMAT: 'The text does not have the format that its type or a `@constraint` demands.',
+  ENUM: 'The value is not one of the enum.',
+  TEXT: 'The text holds a NUL character or half of a surrogate pair, which no database can keep.',
+  UNKNOWN: 'There is no such field or parameter here.',
+  READ_ONLY: 'The server sets this field; clients cannot.',
+  EMPTY: 'An update must change at least one field.',
+  NOT_UNIQUE: 'Another record has this value, and it must be unique.',
+  REFERENCE_NOT_FOUND: 'The record that this field refers to does not exist.',
+  STILL_REFERENCED: 'Other records refer to this one.',
+} as const;
+
+export type FaultCode = keyof typeof faultCodes;
+
+/** One fault inside an error: `pointer` (RFC 6901, into the body) or `parameter` says where. */
+export interface Fault {
+  readonly pointer?: string;
+  readonly parameter?: string;
+  readonly code: FaultCode;
+  readonly detail: string;
+}
+
+interface Extras {
+  readonly errors?: readonly Fault[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class DuetError extends Error {
+  override readonly name = 'DuetError';
+  readonly code: Code;
+  readonly errors: readonly Fault[] | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(code: Code, detail: string, extras: Extras = {}) {
+    super(detail);
+    this.code = code;
+    this.errors = extras.errors;
+    this.headers = extras.headers;
+  }
+
+  get status(): number {
+    return catalogue[this.code].status;
+  }
+}
+
+export function validationFailed(faults: readonly Fault[]): DuetError {
+  const detail = faults.length === 1 ? `${faults[0]?.detail}.` : `${faults.length} fields are invalid.`;
+  return new DuetError('VALIDATION_FAILED', detail, { errors: faults });
+}
+
+/** A JSON Pointer in URI fragment form (RFC 6901, section 6) would percent-encode too; readers of errors want the plain form. */
+export function pointer(...path: readonly (string | number)[]): string {
+  return `#${path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')}`;
+}

@@ -1,0 +1,26 @@
+/** Errors as GraphQL answers them: the message, where it happened, and a code of the catalogue. */
+
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import { type Code, DuetError } from '../errors.ts';
+
+/** The code of an error that graphql-js raised itself is known only to whoever called it. */
+export function formatted(error: GraphQLError, own: Code, requestId: string): GraphQLFormattedError {
+  const { originalError } = error;
+  const { extensions, ...rest } = error.toJSON();
+  if (originalError instanceof DuetError)
+    return { ...rest, extensions: extensionsOf(originalError, requestId) };
+  // A plain error is graphql-js's own about a null that cannot be; our resolvers throw nothing but DuetError.
+  const code = originalError && !(originalError instanceof GraphQLError) ? 'INTERNAL' : own;
+  return { ...rest, extensions: { ...extensions, code } };
+}
+
+export function formattedAlone(error: DuetError, requestId: string): GraphQLFormattedError {
+  return { message: error.message, extensions: extensionsOf(error, requestId) };
+}
+
+function extensionsOf(
+  { code, errors }: DuetError,
+  requestId: string,
+): NonNullable<GraphQLFormattedError['extensions']> {
+  return { code, ...(errors && { errors }), ...(code === 'INTERNAL' && { requestId }) };
+}

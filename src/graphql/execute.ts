@@ -1,0 +1,78 @@
+/** Carries out a valid operation: plans its root fields, has the engine perform them, and completes the answer. */
+
+import {
+  type ExecutionResult,
+  executeRootSelectionSet,
+  type GraphQLFieldResolver,
+  type GraphQLResolveInfo,
+  type ValidatedExecutionArgs,
+} from 'graphql';
+import type { Caller } from '../engine/caller.ts';
+import type { Engine } from '../engine/execute.ts';
+import type { Read } from '../engine/operation.ts';
+import type { Node } from '../engine/read.ts';
+import { DuetError } from '../errors.ts';
+import { plan } from './plan.ts';
+import type { Door } from './schema.ts';
+
+export interface Context {
+  readonly engine: Engine;
+  readonly caller: Caller;
+  readonly bindings: Door['bindings'];
+  /** Told what was really wrong before the answer masks it. */
+  readonly failed: (cause: unknown) => void;
+}
+
+export async function execute(args: ValidatedExecutionArgs, context: Context): Promise<ExecutionResult> {
+  const reads = new Snapshot(context);
+  return executeRootSelectionSet({ ...args, contextValue: { ...context, reads }, fieldResolver });
+}
+
+interface Running extends Context {
+  readonly reads: Snapshot;
+}
+
+const fieldResolver: GraphQLFieldResolver<Node | undefined, Running> = (node, args, context, info) => {
+  // Only root fields have no node; the relations of others carry resolvers of their own.
+  return node === undefined ? resolveRoot(args, context, info) : node[info.fieldName];
+};
+
+async function resolveRoot(
+  args: Record<string, unknown>,
+  running: Running,
+  info: GraphQLResolveInfo,
+): Promise<unknown> {
+  try {
+    const binding = running.bindings.get(`${info.parentType.name}.${info.fieldName}`);
+    if (!binding) throw new Error(`nothing is bound to ${info.fieldName}`);
+    const operation = plan(binding, args, info.fieldNodes, info);
+    if (operation.do === 'list' || operation.do === 'get') return await running.reads.add(operation);
+    return await running.engine.write(running.caller, operation);
+  } catch (error) {
+    if (error instanceof DuetError) throw error;
+    running.failed(error);
+    throw new DuetError('INTERNAL', 'Internal server error');
+  }
+}
+
+/**
+ * Collects the reads of one query and performs them together, so that one answer shows one moment.
+ * The executor asks for all root fields of a query before it waits for any.
+ */
+class Snapshot {
+  readonly #context: Context;
+  readonly #operations: Read[] = [];
+  #answers: Promise<(Node[] | Node | null)[]> | undefined;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  async add(operation: Read): Promise<Node[] | Node | null> {
+    const index = this.#operations.push(operation) - 1;
+    this.#answers ??= Promise.resolve().then(() =>
+      this.#context.engine.read(this.#context.caller, this.#operations),
+    );
+    return (await this.#answers)[index] ?? null;
+  }
+}

@@ -1,0 +1,217 @@
+/** Model → GraphQLSchema, and what each of its root fields does. */
+
+import {
+  GraphQLBoolean,
+  GraphQLEnumType,
+  type GraphQLFieldConfig,
+  type GraphQLFieldConfigArgumentMap,
+  GraphQLFloat,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  type GraphQLNullableType,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  GraphQLSchema,
+  GraphQLString,
+} from 'graphql';
+import { relationKey } from '../engine/read.ts';
+import type { Column, Described, Field, Model, OperationKind, Resource, RootField } from '../schema/model.ts';
+import { rootFieldName } from '../schema/names.ts';
+import { type Scalar, scalars } from '../schema/scalars.ts';
+import { creatable, isScalar, neededOnCreate, updatable } from '../schema/values.ts';
+import { ID } from './id.ts';
+
+export interface Binding {
+  readonly operation: OperationKind;
+  readonly resource: Resource;
+}
+
+export interface Door {
+  readonly schema: GraphQLSchema;
+  /** By `Query.user`, `Mutation.addTodo` and the like. */
+  readonly bindings: ReadonlyMap<string, Binding>;
+}
+
+type Fields = Record<string, GraphQLFieldConfig<unknown, unknown>>;
+
+/** Undefined when every resource keeps this door closed. */
+export function graphqlDoor(model: Model): Door | undefined {
+  const open = model.resources.filter(({ graphql }) => graphql);
+  if (open.length === 0) return undefined;
+  const types = new TypesOf(model);
+  const bindings = new Map<string, Binding>();
+  const roots: Record<'Query' | 'Mutation', Fields> = { Query: {}, Mutation: {} };
+  const add = (root: 'Query' | 'Mutation', name: string, binding: Binding, field: Fields[string]) => {
+    roots[root][name] = field;
+    bindings.set(`${root}.${name}`, binding);
+  };
+  for (const resource of open)
+    for (const operation of resource.operations)
+      add(
+        rootOf(operation),
+        rootFieldName[operation](resource),
+        { operation, resource },
+        derived(types, operation, resource),
+      );
+  for (const field of model.rootFields) add(field.root, field.name, field, declared(types, field));
+
+  const query = new GraphQLObjectType({ name: 'Query', fields: roots.Query });
+  const mutates = Object.keys(roots.Mutation).length > 0;
+  const mutation = mutates ? new GraphQLObjectType({ name: 'Mutation', fields: roots.Mutation }) : null;
+  return { schema: new GraphQLSchema({ query, mutation, types: types.all() }), bindings };
+}
+
+function rootOf(operation: OperationKind): 'Query' | 'Mutation' {
+  return operation === 'LIST' || operation === 'GET' ? 'Query' : 'Mutation';
+}
+
+/** The GraphQL types of a model, each made once. */
+class TypesOf {
+  readonly #objects = new Map<Resource, GraphQLObjectType>();
+  readonly #leaves = new Map<string, GraphQLScalarType | GraphQLEnumType>(
+    [ID, GraphQLString, GraphQLInt, GraphQLFloat, GraphQLBoolean].map((type) => [type.name, type]),
+  );
+
+  constructor(model: Model) {
+    for (const scalar of scalars.values())
+      if (!this.#leaves.has(scalar.graphql)) this.#leaves.set(scalar.graphql, customScalar(scalar));
+    for (const type of model.enums) {
+      const values = type.values.map((value) => [value.name, { value: value.name, ...texts(value) }]);
+      const config = { name: type.name, description: type.description, values: Object.fromEntries(values) };
+      this.#leaves.set(type.name, new GraphQLEnumType(config));
+    }
+    for (const resource of model.resources)
+      if (resource.graphql)
+        this.#objects.set(
+          resource,
+          new GraphQLObjectType({
+            name: resource.name,
+            description: resource.description,
+            fields: () => this.#fields(resource),
+          }),
+        );
+  }
+
+  all(): GraphQLObjectType[] {
+    return [...this.#objects.values()];
+  }
+
+  object(resource: Resource): GraphQLObjectType {
+    const type = this.#objects.get(resource);
+    if (!type) throw new Error(`${resource.name} is not served through GraphQL`);
+    return type;
+  }
+
+  column({ type, list }: Column) {
+    const leaf = this.#leaves.get(isScalar(type) ? type.graphql : type.name);
+    if (!leaf) throw new Error(`no GraphQL type for ${type.name}`);
+    return list ? new GraphQLList(new GraphQLNonNull(leaf)) : leaf;
+  }
+
+  #fields(resource: Resource): Fields {
+    const fields: Fields = {};
+    for (const field of resource.fields)
+      if (field.kind === 'column' || field.target.graphql) fields[field.name] = this.#field(field);
+    fields[resource.version.name] = this.#field(resource.version);
+    return fields;
+  }
+
+  #field(field: Field): Fields[string] {
+    if (field.kind === 'column')
+      return { ...texts(field), type: nonNull(this.column(field), field.required) };
+    const target = this.object(field.target);
+    const type =
+      field.kind === 'inverse'
+        ? new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(target)))
+        : nonNull(target, field.required);
+    // The same relation can be asked for twice under two names, so it is found by its name in the answer.
+    return {
+      ...texts(field),
+      type,
+      resolve: (node, _arguments, _context, { path }) =>
+        (node as Record<string, unknown>)[relationKey(String(path.key))],
+    };
+  }
+}
+
+function nonNull<T extends GraphQLNullableType>(type: T, required: boolean): T | GraphQLNonNull<T> {
+  return required ? new GraphQLNonNull(type) : type;
+}
+
+function texts({ description, deprecated }: Described) {
+  return { description, deprecationReason: deprecated };
+}
+
+/** Values pass unchecked: the engine holds them against the same rules as those of REST, with the same errors. */
+function customScalar({ graphql: name, description, specifiedBy }: Scalar): GraphQLScalarType {
+  return new GraphQLScalarType({ name, description, specifiedByURL: specifiedBy });
+}
+
+function derived(types: TypesOf, operation: OperationKind, resource: Resource): Fields[string] {
+  const { singular, plural, key } = resource;
+  const object = types.object(resource);
+  const required = {
+    [key.name]: { type: new GraphQLNonNull(types.column(key)), description: key.description },
+  };
+  const ifVersion = {
+    type: GraphQLInt,
+    description: `Fails with VERSION_CONFLICT when the ${singular} has another version.`,
+  };
+  switch (operation) {
+    case 'GET':
+      return { type: object, args: required, description: `The ${singular} with this ${key.name}, or null.` };
+    case 'LIST': {
+      const type = new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(object)));
+      return { type, description: `All ${plural}, in the order of their ${key.name}.` };
+    }
+    case 'CREATE':
+      return {
+        type: new GraphQLNonNull(object),
+        args: columnArguments(types, creatable(resource), neededOnCreate),
+        description: `Creates a ${singular}.`,
+      };
+    case 'UPDATE':
+      return {
+        type: object,
+        args: { ...required, ...columnArguments(types, updatable(resource), () => false), ifVersion },
+        description: `Changes the given fields of a ${singular}; null with NOT_FOUND when there is none.`,
+      };
+    case 'DELETE':
+      return {
+        type: object,
+        args: { ...required, ifVersion },
+        description: `Deletes a ${singular} and returns it as it was; null with NOT_FOUND when there is none.`,
+      };
+  }
+}
+
+function declared(types: TypesOf, field: RootField): Fields[string] {
+  const object = types.object(field.resource);
+  const type = field.operation === 'LIST' ? new GraphQLList(new GraphQLNonNull(object)) : object;
+  const args: GraphQLFieldConfigArgumentMap = {};
+  for (const argument of field.arguments) {
+    const plain = types.column(argument.column);
+    args[argument.name] = { ...texts(argument), type: nonNull(plain, argument.required) };
+  }
+  return { ...texts(field), type: nonNull(type, field.required), args };
+}
+
+function columnArguments(
+  types: TypesOf,
+  columns: readonly Column[],
+  isRequired: (column: Column) => boolean,
+): GraphQLFieldConfigArgumentMap {
+  const args: GraphQLFieldConfigArgumentMap = {};
+  for (const column of columns) {
+    const type = types.column(column);
+    const required = isRequired(column);
+    args[column.name] = {
+      type: nonNull(type, required),
+      description: column.description,
+      // GraphQL forbids deprecating what must be given.
+      deprecationReason: required ? undefined : column.deprecated,
+    };
+  }
+  return args;
+}

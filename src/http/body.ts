@@ -1,0 +1,94 @@
+/** Reads a request body within bounds and makes a JSON object of it. */
+
+import { DuetError } from '../errors.ts';
+import { JSON_TYPE } from './exchange.ts';
+
+export interface BodyLimits {
+  /** Bytes. */
+  readonly body: number;
+  readonly jsonDepth: number;
+}
+
+/** What is still arriving past the limit is read and thrown away up to here, so that the client can read the answer. */
+const DISCARD_LIMIT = 8 * 1024 * 1024;
+
+export async function readBody(request: Request, { body: limit }: BodyLimits): Promise<Uint8Array> {
+  const announced = Number(request.headers.get('Content-Length') ?? Number.NaN);
+  if (announced <= limit) return request.bytes();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // A chunked body says nothing of its size beforehand: it is counted as it comes.
+  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size <= limit) chunks.push(chunk);
+    else chunks.length = 0;
+    if (size > DISCARD_LIMIT) break;
+  }
+  if (size > limit) throw new DuetError('BODY_TOO_LARGE', `The body is larger than ${limit} bytes.`);
+  return Buffer.concat(chunks);
+}
+
+/** Throws MALFORMED_BODY and its kin; `bytes` may be anything. */
+export function parseJsonObject(
+  request: Request,
+  bytes: Uint8Array,
+  { jsonDepth }: BodyLimits,
+): Record<string, unknown> {
+  if (bytes.byteLength === 0)
+    throw new DuetError('MALFORMED_BODY', `Send a JSON object as the body, with Content-Type: ${JSON_TYPE}.`);
+  const type = request.headers.get('Content-Type') ?? '';
+  if (mediaType(type) !== JSON_TYPE)
+    throw new DuetError(
+      'UNSUPPORTED_CONTENT_TYPE',
+      `The body must be sent with Content-Type: ${JSON_TYPE}${type === '' ? '' : `, not ${type.slice(0, 100)}`}.`,
+    );
+  const text = decode(bytes);
+  // Before JSON.parse: it takes any depth, and what it returns could then not be written out again.
+  if (nestsDeeperThan(text, jsonDepth))
+    throw new DuetError('JSON_TOO_DEEP', `The body nests deeper than ${jsonDepth} levels.`);
+  const value = parse(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new DuetError('MALFORMED_BODY', 'The body must be a JSON object.');
+  return value as Record<string, unknown>;
+}
+
+/** `Application/JSON; charset=utf-8` → `application/json`. */
+function mediaType(header: string): string {
+  return (header.split(';', 1)[0] ?? '').trim().toLowerCase();
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new DuetError('MALFORMED_BODY', 'The body is not UTF-8.');
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the body, which belongs neither in answers nor in logs.
+    throw new DuetError('MALFORMED_BODY', 'The body is not valid JSON.');
+  }
+}
+
+export function nestsDeeperThan(text: string, limit: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (inString) {
+      if (char === 92) at++;
+      else if (char === 34) inString = false;
+    } else if (char === 34) inString = true;
+    else if (char === 123 || char === 91) {
+      depth++;
+      if (depth > limit) return true;
+    } else if (char === 125 || char === 93) depth--;
+  }
+  return false;
+}

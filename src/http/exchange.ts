@@ -1,0 +1,58 @@
+/** A request on its way through the server, and the table of methods that a path answers. */
+
+import type { Caller } from '../engine/caller.ts';
+import { DuetError } from '../errors.ts';
+
+export interface Exchange {
+  readonly request: Request;
+  readonly requestId: string;
+  readonly caller: Caller;
+  /** The decoded path parameter, where the path has one. */
+  readonly key: string;
+  /** Everything after the `?`, or an empty string. */
+  readonly query: string;
+}
+
+export type Handler = (exchange: Exchange) => Response | Promise<Response>;
+
+export interface Route {
+  readonly methods: Readonly<Partial<Record<string, Handler>>>;
+  /** How errors look here. */
+  readonly failed: (error: DuetError, exchange: Exchange) => Response;
+}
+
+/** A path that was recognised, with its parameter. */
+export interface Found {
+  readonly route: Route;
+  readonly key: string;
+}
+
+export const JSON_TYPE = 'application/json';
+
+export async function dispatch(route: Route, exchange: Exchange): Promise<Response> {
+  const { method } = exchange.request;
+  // A HEAD is answered as a GET; its body is taken away at the very end, from errors too.
+  const registered = method === 'HEAD' ? 'GET' : method;
+  const handler = Object.hasOwn(route.methods, registered) ? route.methods[registered] : undefined;
+  if (handler) return handler(exchange);
+  const allow = allowed(route);
+  if (method === 'OPTIONS') return new Response(null, { status: 204, headers: { Allow: allow } });
+  throw new DuetError('METHOD_NOT_ALLOWED', `${method} is not answered here; ${allow} are.`, {
+    headers: { Allow: allow },
+  });
+}
+
+function allowed({ methods }: Route): string {
+  return Object.keys(methods)
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    .concat('OPTIONS')
+    .join(', ');
+}
+
+/** The same answer without its body (RFC 9110, section 9.3.2). */
+export async function withoutBody(response: Response): Promise<Response> {
+  const body = await response.arrayBuffer();
+  const headers = new Headers(response.headers);
+  if (body.byteLength > 0) headers.set('Content-Length', String(body.byteLength));
+  return new Response(null, { status: response.status, headers });
+}

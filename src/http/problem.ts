@@ -1,0 +1,14 @@
+/** An error as the JSON of RFC 9457, which every path but GraphQL's answers with. */
+
+import { STATUS_CODES } from 'node:http';
+import type { DuetError } from '../errors.ts';
+import { type Exchange, JSON_TYPE } from './exchange.ts';
+
+export function problem(error: DuetError, { requestId }: Exchange): Response {
+  const { status, code, message: detail, errors } = error;
+  const body = { type: 'about:blank', title: STATUS_CODES[status], status, code, detail, requestId, errors };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { ...error.headers, 'Content-Type': JSON_TYPE },
+  });
+}

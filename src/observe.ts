@@ -1,0 +1,50 @@
+/** One union of everything worth telling about a running server; the log is one listener to it. */
+
+export type Level = 'debug' | 'info' | 'warn' | 'error';
+
+export type Observation =
+  | { readonly event: 'started'; readonly url: string; readonly database: string; readonly resources: number }
+  | { readonly event: 'stopping'; readonly signal: string }
+  | { readonly event: 'stopped' }
+  | { readonly event: 'notice'; readonly message: string }
+  | {
+      readonly event: 'request';
+      readonly requestId: string;
+      readonly method: string;
+      readonly path: string;
+      readonly status: number;
+      readonly ms: number;
+    }
+  | { readonly event: 'statement'; readonly sql: string }
+  | { readonly event: 'failure'; readonly requestId?: string; readonly cause: unknown };
+
+export type Observe = (observation: Observation) => void;
+
+const levels: Record<Observation['event'], Level> = {
+  started: 'info',
+  stopping: 'info',
+  stopped: 'info',
+  notice: 'warn',
+  request: 'info',
+  statement: 'debug',
+  failure: 'error',
+};
+
+const rank: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+/** Writes one JSON line per observation; `write` receives whole lines. */
+export function logger(least: Level, write: (line: string) => void): Observe {
+  return (observation) => {
+    const level = levels[observation.event];
+    if (rank[level] < rank[least]) return;
+    const line: Record<string, unknown> = { time: new Date().toISOString(), level, ...observation };
+    if (observation.event === 'failure') line['cause'] = described(observation.cause);
+    write(`${JSON.stringify(line)}\n`);
+  };
+}
+
+function described(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const inner = cause.cause === undefined ? '' : `\ncaused by: ${described(cause.cause)}`;
+  return `${cause.stack ?? cause.message}${inner}`;
+}

@@ -1,0 +1,15 @@
+/** Which rows are meant: a value that the engine builds and each database compiles. */
+
+import type { Column } from '../schema/model.ts';
+
+export type Filter =
+  | { readonly is: 'equal'; readonly column: Column; readonly value: unknown }
+  | { readonly is: 'among'; readonly column: Column; readonly values: readonly unknown[] };
+
+export function equal(column: Column, value: unknown): Filter {
+  return { is: 'equal', column, value };
+}
+
+export function among(column: Column, values: readonly unknown[]): Filter {
+  return { is: 'among', column, values };
+}

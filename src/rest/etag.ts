@@ -1,0 +1,28 @@
+/** Strong entity tags, made from a row's version and the schema's fingerprint. */
+
+export function etag(version: unknown, fingerprint: string): string {
+  return `"${version}-${fingerprint}"`;
+}
+
+/**
+ * The versions that an If-Match header admits; undefined when it demands none.
+ * Tags of another schema, weak tags and malformed ones admit nothing (RFC 9110, section 13.1.1: strong comparison).
+ */
+export function versionsOf(header: string | null, fingerprint: string): number[] | undefined {
+  if (header === null || header.trim() === '*') return undefined;
+  return tags(header).flatMap((tag) => {
+    const [, version, of] = /^"(\d{1,10})-([0-9a-z]+)"$/.exec(tag) ?? [];
+    return version !== undefined && of === fingerprint ? [Number(version)] : [];
+  });
+}
+
+/** If-None-Match compares weakly (RFC 9110, section 13.1.2). */
+export function noneMatches(header: string | null, tag: string): boolean {
+  if (header === null) return true;
+  if (header.trim() === '*') return false;
+  return !tags(header).some((each) => each.replace(/^W\//, '') === tag);
+}
+
+function tags(header: string): string[] {
+  return header.match(/(?:W\/)?"[^"]*"/g) ?? [];
+}

@@ -1,0 +1,54 @@
+/** The Model while it is being read: the same shapes, still writable, and the means to report faults. */
+
+import { getLocation, type Location, type Source } from 'graphql';
+import type { AppliedDirectives, ReportAt, readDirectives } from './directives.ts';
+import type { AllowRule, Described, Place, SchemaFault } from './model.ts';
+
+export type Draft<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
+
+interface DescribableNode {
+  readonly loc?: Location | undefined;
+  readonly name: { readonly value: string };
+  readonly description?: { readonly value: string } | undefined;
+  readonly directives?: Parameters<typeof readDirectives>[0];
+}
+
+export class Faults {
+  readonly found: SchemaFault[] = [];
+  readonly #source: Source;
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  readonly at: ReportAt = (node, message) => this.report(this.place(node), message);
+
+  report(place: Place, message: string): void {
+    this.found.push({ line: place.line, column: place.column, message });
+  }
+
+  place(node: { readonly loc?: unknown }): Place {
+    const { line, column } = getLocation(this.#source, (node.loc as Location | undefined)?.start ?? 0);
+    return { line, column };
+  }
+
+  /** A description precedes its name: a fault of the thing belongs to the name. */
+  described(node: DescribableNode, directives: AppliedDirectives): Described {
+    const deprecated = directives.get('deprecated')?.[0].arguments['reason'];
+    return {
+      name: node.name.value,
+      place: this.place(node.name as { loc?: unknown }),
+      description: node.description?.value,
+      deprecated: typeof deprecated === 'string' ? deprecated : undefined,
+    };
+  }
+
+  allowRules(directives: AppliedDirectives): AllowRule[] {
+    return (directives.get('allow') ?? []).map((applied) => ({
+      place: this.place(applied.node),
+      to: applied.arguments['to'] as AllowRule['to'],
+      role: applied.arguments['role'] as string | undefined,
+      where: applied.arguments['where'],
+    }));
+  }
+}

@@ -1,0 +1,309 @@
+/** One field of a resource's type → a column, a reference with its column, or a list that waits for its reference. */
+
+import { type FieldDefinitionNode, Kind, type TypeNode } from 'graphql';
+import { type AppliedDirectives, readDirectives } from './directives.ts';
+import type { Draft, Faults } from './draft.ts';
+import type {
+  Column,
+  Constraint,
+  DeleteAction,
+  Enum,
+  Inverse,
+  Origin,
+  Reference,
+  Resource,
+} from './model.ts';
+import { keyFieldOf } from './names.ts';
+import { type Scalar, Serial, scalars, UUID } from './scalars.ts';
+import { didYouMean } from './suggest.ts';
+
+export interface FieldReader {
+  readonly faults: Faults;
+  readonly enums: ReadonlyMap<string, Enum>;
+  readonly resources: ReadonlyMap<string, Resource>;
+  /** Lists of resources; their references are known only after every type was read. */
+  readonly inverses: PendingInverse[];
+}
+
+export interface PendingInverse {
+  readonly node: FieldDefinitionNode;
+  readonly directives: AppliedDirectives;
+  readonly owner: Resource;
+  readonly target: Resource;
+}
+
+interface ReadField {
+  readonly column: Column;
+  readonly reference: Reference | undefined;
+  readonly key: boolean;
+  readonly unique: boolean;
+  readonly index: boolean;
+}
+
+const fits: Readonly<Record<string, readonly ('column' | 'reference' | 'inverse')[]>> = {
+  key: ['column'],
+  default: ['column'],
+  set: ['column', 'reference'],
+  createdAt: ['column'],
+  updatedAt: ['column'],
+  readonly: ['column', 'reference'],
+  unique: ['column', 'reference'],
+  index: ['column', 'reference'],
+  constraint: ['column'],
+  inverse: ['inverse'],
+  onDelete: ['reference'],
+  column: ['column', 'reference'],
+  operation: [],
+  allow: ['column', 'reference', 'inverse'],
+  deprecated: ['column', 'reference', 'inverse'],
+};
+
+export function readField(
+  node: FieldDefinitionNode,
+  owner: Resource,
+  reader: FieldReader,
+): ReadField | undefined {
+  const { faults } = reader;
+  const where = `${owner.name}.${node.name.value}`;
+  const directives = readDirectives(node.directives, 'FIELD_DEFINITION', faults.at);
+  if (node.arguments && node.arguments.length > 0)
+    faults.at(node.arguments[0] ?? node, `"${where}" cannot take arguments. Remove them.`);
+
+  const shape = unwrap(node.type);
+  const target = reader.resources.get(shape.name);
+  const type = scalars.get(shape.name) ?? reader.enums.get(shape.name);
+  if (!target && !type) {
+    const options = [...scalars.keys(), ...reader.enums.keys(), ...reader.resources.keys()];
+    faults.at(
+      node.type,
+      `Unknown type "${shape.name}" on ${where}.${didYouMean(shape.name, options) || ` There are: ${options.join(', ')}.`}`,
+    );
+    return undefined;
+  }
+  const kind = type ? 'column' : shape.list ? 'inverse' : 'reference';
+  for (const [name, [applied]] of directives)
+    if (!fits[name]?.includes(kind))
+      faults.at(applied.node, `"@${name}" does not fit "${where}", which is a ${describe(kind)}. Remove it.`);
+  for (const name of ['unique', 'index'])
+    for (const applied of directives.get(name) ?? [])
+      if (applied.arguments['fields'])
+        faults.at(
+          applied.node,
+          `"@${name}" on a field takes no fields. Move it to the type, or drop the argument.`,
+        );
+
+  if (type) {
+    if (shape.list && shape.fault)
+      faults.at(
+        node.type,
+        `"${where}" must be a list of non-null items: [${shape.name}!] or [${shape.name}!]!`,
+      );
+    return readColumn(node, directives, type, shape, owner, faults);
+  }
+  if (!target) return undefined;
+  if (kind === 'inverse') {
+    if (shape.fault || !shape.required)
+      faults.at(node.type, `"${where}" is the far side of a reference and must be written [${shape.name}!]!`);
+    reader.inverses.push({ node, directives, owner, target });
+    return undefined;
+  }
+  return readReference(node, directives, target, shape, owner, faults);
+}
+
+function describe(kind: 'column' | 'reference' | 'inverse'): string {
+  return { column: 'stored value', reference: 'reference', inverse: 'list of the records that point here' }[
+    kind
+  ];
+}
+
+interface Shape {
+  readonly name: string;
+  readonly list: boolean;
+  readonly required: boolean;
+  /** Nullable items, or a list of lists. */
+  readonly fault: boolean;
+}
+
+export function unwrap(type: TypeNode): Shape {
+  const required = type.kind === Kind.NON_NULL_TYPE;
+  const outer = required ? type.type : type;
+  if (outer.kind === Kind.NAMED_TYPE) return { name: outer.name.value, list: false, required, fault: false };
+  const item = unwrap(outer.type);
+  return { name: item.name, list: true, required, fault: item.list || !item.required };
+}
+
+function readColumn(
+  node: FieldDefinitionNode,
+  directives: AppliedDirectives,
+  named: Scalar | Enum,
+  shape: Shape,
+  owner: Resource,
+  faults: Faults,
+): ReadField {
+  const described = faults.described(node, directives);
+  const natural = directives.has('key');
+  const assigned =
+    described.name === 'id' && !natural && !shape.list && (named === UUID || named === scalars.get('ID'));
+  const where = `${owner.name}.${described.name}`;
+  if (natural && (!shape.required || shape.list || (shape.name !== 'ID' && shape.name !== 'String')))
+    faults.at(node.type, `The key "${where}" must be ID! or String!`);
+  if (described.name === 'id' && !natural && !(assigned && shape.required))
+    faults.at(node.type, `"${where}" must be ID! or UUID! (the server assigns it), or carry @key`);
+  const type = assigned && named !== UUID ? Serial : named;
+  const origin: Origin = assigned
+    ? { by: named === UUID ? 'uuid' : 'serial' }
+    : readOrigin(directives, where, shape, faults);
+  const column: Column = {
+    ...described,
+    kind: 'column',
+    stored: storedName(directives, described.name),
+    type,
+    list: shape.list,
+    required: shape.required,
+    origin,
+    constraint: readConstraint(directives, faults),
+    allow: faults.allowRules(directives),
+    reference: undefined,
+  };
+  return {
+    column,
+    reference: undefined,
+    key: natural || assigned,
+    unique: directives.has('unique'),
+    index: directives.has('index'),
+  };
+}
+
+function readReference(
+  node: FieldDefinitionNode,
+  directives: AppliedDirectives,
+  target: Resource,
+  shape: Shape,
+  owner: Resource,
+  faults: Faults,
+): ReadField {
+  const described = faults.described(node, directives);
+  const name = keyFieldOf(described.name);
+  const column = {
+    ...described,
+    name,
+    kind: 'column' as const,
+    stored: storedName(directives, name),
+    // The key of the target may not be read yet: its type is looked up when it is needed.
+    get type() {
+      return target.key.type;
+    },
+    list: false,
+    required: shape.required,
+    origin: readOrigin(directives, `${owner.name}.${described.name}`, shape, faults),
+    constraint: undefined,
+    allow: faults.allowRules(directives),
+    reference: undefined as Reference | undefined,
+  };
+  const reference: Reference = {
+    ...described,
+    kind: 'reference',
+    owner,
+    column,
+    target,
+    required: shape.required,
+    onDelete: (directives.get('onDelete')?.[0].arguments['do'] as DeleteAction | undefined) ?? 'RESTRICT',
+    allow: column.allow,
+  };
+  column.reference = reference;
+  return { column, reference, key: false, unique: directives.has('unique'), index: false };
+}
+
+function storedName(directives: AppliedDirectives, name: string): string {
+  return (directives.get('column')?.[0].arguments['name'] as string | undefined) ?? name;
+}
+
+function readOrigin(directives: AppliedDirectives, where: string, shape: Shape, faults: Faults): Origin {
+  const setters = ['default', 'set', 'createdAt', 'updatedAt'].filter((name) => directives.has(name));
+  const [setter] = setters;
+  const at = setter === undefined ? undefined : directives.get(setter)?.[0];
+  if (at && setters.length > 1)
+    faults.at(at.node, `"${where}" is set by ${setters.map((name) => `@${name}`).join(' and ')}. Keep one.`);
+  if (at && (setter === 'createdAt' || setter === 'updatedAt')) {
+    if (shape.name !== 'DateTime' || !shape.required || shape.list)
+      faults.at(at.node, `"@${setter}" needs "${where}" to be DateTime!`);
+    return { by: setter };
+  }
+  if (at && setter === 'set') return { by: 'claim', claim: String(at.arguments['claim']) };
+  return { by: directives.has('readonly') ? 'nobody' : 'client', default: at?.arguments['value'] };
+}
+
+function readConstraint(directives: AppliedDirectives, faults: Faults): Constraint | undefined {
+  const applied = directives.get('constraint')?.[0];
+  if (!applied) return undefined;
+  const given = applied.arguments as { [K in keyof Omit<Constraint, 'pattern'>]?: Constraint[K] } & {
+    pattern?: string;
+  };
+  let pattern: RegExp | undefined;
+  try {
+    pattern = given.pattern === undefined ? undefined : new RegExp(given.pattern, 'u');
+  } catch {
+    faults.at(
+      applied.node,
+      `"${given.pattern}" is not a regular expression (with the u flag). Mend the pattern.`,
+    );
+  }
+  return {
+    minLength: given.minLength,
+    maxLength: given.maxLength,
+    pattern,
+    format: given.format,
+    min: given.min,
+    max: given.max,
+  };
+}
+
+/** Finds the reference that points back from the list's items to the list's owner. */
+export function resolveInverse(
+  { node, directives, owner, target }: PendingInverse,
+  faults: Faults,
+): Inverse | undefined {
+  const described = faults.described(node, directives);
+  const where = `${owner.name}.${described.name}`;
+  const pointing = target.references.filter((reference) => reference.target === owner);
+  const names = pointing.map((reference) => reference.name);
+  const of = directives.get('inverse')?.[0];
+  const wanted = of?.arguments['of'];
+  const reference = of ? pointing.find(({ name }) => name === wanted) : pointing[0];
+  if (owner.fieldByName.has(described.name)) {
+    faults.report(described.place, `"${where}" exists twice. Rename one.`);
+    return undefined;
+  }
+  if (of && !reference) {
+    const cure =
+      names.length === 0 ? ` Add a reference to ${owner.name} there.` : ` There are: ${names.join(', ')}.`;
+    faults.at(
+      of.node,
+      `${target.name} has no reference "${wanted}" to ${owner.name}.${didYouMean(String(wanted), names) || cure}`,
+    );
+    return undefined;
+  }
+  if (!reference) {
+    const field = `${owner.singular}: ${owner.name}!`;
+    faults.at(
+      node.type,
+      `Nothing in ${target.name} points back to ${where}. Add a reference to ${target.name}, such as: ${field}`,
+    );
+    return undefined;
+  }
+  if (!of && pointing.length > 1) {
+    faults.at(
+      node.type,
+      `Several references point back to ${where}: ${names.join(', ')}. Name one: @inverse(of: "${names[0]}")`,
+    );
+    return undefined;
+  }
+  const inverse: Draft<Inverse> = {
+    ...described,
+    kind: 'inverse',
+    target,
+    reference,
+    allow: faults.allowRules(directives),
+  };
+  return inverse;
+}

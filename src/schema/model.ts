@@ -1,0 +1,143 @@
+/** What an SDL file means, as types: the Model that every other part of Duet is derived from. */
+
+import type { Scalar } from './scalars.ts';
+
+/** A place in the SDL file; both numbers count from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Something wrong with the SDL file; the message ends with the cure. */
+export interface SchemaFault extends Place {
+  readonly message: string;
+}
+
+export type OperationKind = 'LIST' | 'GET' | 'CREATE' | 'UPDATE' | 'DELETE';
+export type DeleteAction = 'RESTRICT' | 'CASCADE' | 'SET_NULL';
+export type Action = 'READ' | 'CREATE' | 'UPDATE' | 'DELETE';
+
+export interface Model {
+  readonly resources: readonly Resource[];
+  readonly byType: ReadonlyMap<string, Resource>;
+  readonly enums: readonly Enum[];
+  /** Root fields that the file declares itself, such as `addTodo`. */
+  readonly rootFields: readonly RootField[];
+  /** Changes when, and only when, the meaning of the file may have changed; part of every ETag. */
+  readonly fingerprint: string;
+}
+
+/** What every named thing of the file carries through to introspection, OpenAPI and the console. */
+export interface Described {
+  readonly name: string;
+  readonly place: Place;
+  readonly description: string | undefined;
+  readonly deprecated: string | undefined;
+}
+
+export interface Enum extends Described {
+  readonly values: readonly Described[];
+}
+
+export interface Resource extends Described {
+  /** camelCase, as in `book(id:)`. */
+  readonly singular: string;
+  /** camelCase, as in `books`. */
+  readonly plural: string;
+  /** The first path segment of the REST routes. */
+  readonly path: string;
+  readonly table: string;
+  readonly operations: ReadonlySet<OperationKind>;
+  readonly rest: boolean;
+  readonly graphql: boolean;
+  readonly key: Column;
+  /** The hidden row version; stored like a column, but no field of the file. */
+  readonly version: Column;
+  /** Everything the type declares, in file order; a reference is preceded by the column that stores it. */
+  readonly fields: readonly Field[];
+  readonly fieldByName: ReadonlyMap<string, Field>;
+  readonly columns: readonly Column[];
+  readonly references: readonly Reference[];
+  readonly inverses: readonly Inverse[];
+  /** The references of any resource that point here. */
+  readonly pointedAtBy: readonly Reference[];
+  readonly uniques: readonly ColumnSet[];
+  readonly indexes: readonly ColumnSet[];
+  readonly allow: readonly AllowRule[];
+}
+
+export type Field = Column | Reference | Inverse;
+
+export interface ColumnSet {
+  readonly place: Place;
+  readonly columns: readonly Column[];
+}
+
+/** A stored value: a scalar, an enum, a list of those, or the key of a referenced record. */
+export interface Column extends Described {
+  readonly kind: 'column';
+  readonly stored: string;
+  readonly type: Scalar | Enum;
+  readonly list: boolean;
+  /** `!`: NOT NULL, never null in an answer, required on create unless something else sets it. */
+  readonly required: boolean;
+  readonly origin: Origin;
+  readonly constraint: Constraint | undefined;
+  readonly allow: readonly AllowRule[];
+  /** The reference whose key this column stores. */
+  readonly reference: Reference | undefined;
+}
+
+/** Who sets a column, and with what when the client leaves it out. */
+export type Origin =
+  | { readonly by: 'client'; readonly default: unknown }
+  | { readonly by: 'nobody'; readonly default: unknown }
+  | { readonly by: 'serial' | 'uuid' | 'createdAt' | 'updatedAt' | 'version' }
+  | { readonly by: 'claim'; readonly claim: string };
+
+export interface Constraint {
+  readonly minLength: number | undefined;
+  readonly maxLength: number | undefined;
+  readonly pattern: RegExp | undefined;
+  readonly format: string | undefined;
+  readonly min: number | undefined;
+  readonly max: number | undefined;
+}
+
+export interface Reference extends Described {
+  readonly kind: 'reference';
+  readonly owner: Resource;
+  readonly column: Column;
+  readonly target: Resource;
+  readonly required: boolean;
+  readonly onDelete: DeleteAction;
+  readonly allow: readonly AllowRule[];
+}
+
+export interface Inverse extends Described {
+  readonly kind: 'inverse';
+  readonly target: Resource;
+  readonly reference: Reference;
+  readonly allow: readonly AllowRule[];
+}
+
+/** Read and kept as written: no caller has a role yet that a rule could be held against. */
+export interface AllowRule {
+  readonly place: Place;
+  readonly to: readonly Action[];
+  readonly role: string | undefined;
+  readonly where: unknown;
+}
+
+export interface RootField extends Described {
+  readonly root: 'Query' | 'Mutation';
+  readonly operation: OperationKind;
+  readonly resource: Resource;
+  readonly arguments: readonly RootArgument[];
+  readonly required: boolean;
+}
+
+export interface RootArgument extends Described {
+  readonly column: Column;
+  readonly required: boolean;
+}

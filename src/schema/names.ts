@@ -1,0 +1,80 @@
+/** Every name that is derived from a type's name, in one place. */
+
+/** `BlogPost` → `blogPost`, `URLRule` → `urlRule`. */
+export function singularOf(typeName: string): string {
+  return typeName.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]+$|^[A-Z]/, (head) => head.toLowerCase());
+}
+
+/** `story` → `stories`, `box` → `boxes`, `book` → `books`. */
+export function pluralOf(singular: string): string {
+  if (/[^aeiouAEIOU]y$/.test(singular)) return `${singular.slice(0, -1)}ies`;
+  return /(?:s|x|ch|sh)$/.test(singular) ? `${singular}es` : `${singular}s`;
+}
+
+/** `blogPosts` → `blog-posts`. */
+export function pathOf(plural: string): string {
+  return plural
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .toLowerCase();
+}
+
+/** The column, and the field of both doors, that holds the key of a referenced record. */
+export function keyFieldOf(reference: string): string {
+  return `${reference}Id`;
+}
+
+interface Named {
+  readonly name: string;
+  readonly singular: string;
+  readonly plural: string;
+}
+
+export const rootFieldName = {
+  GET: (resource: Named) => resource.singular,
+  LIST: (resource: Named) => resource.plural,
+  CREATE: (resource: Named) => `create${resource.name}`,
+  UPDATE: (resource: Named) => `update${resource.name}`,
+  DELETE: (resource: Named) => `delete${resource.name}`,
+} as const;
+
+/** Taken by derived root fields, including those of connections and aggregates. */
+export function reservedRootFields(resource: Named): { query: string[]; mutation: string[] } {
+  return {
+    query: [
+      rootFieldName.GET(resource),
+      rootFieldName.LIST(resource),
+      `${resource.plural}Connection`,
+      `${resource.plural}Aggregate`,
+    ],
+    mutation: [
+      rootFieldName.CREATE(resource),
+      rootFieldName.UPDATE(resource),
+      rootFieldName.DELETE(resource),
+    ],
+  };
+}
+
+/** Taken by derived GraphQL types, so that a file written today keeps its names. */
+export function reservedTypes(resource: Named): string[] {
+  return ['Where', 'Order', 'Connection', 'Edge', 'Aggregate', 'Input'].map(
+    (suffix) => resource.name + suffix,
+  );
+}
+
+/** Types that are Duet's or GraphQL's own. */
+export const ownTypes: readonly string[] = ['Query', 'Mutation', 'Subscription', 'PageInfo', 'SortOrder'];
+
+/** Arguments of derived mutations that are not fields of the resource. */
+export const ownArguments: readonly string[] = ['ifVersion'];
+
+/** First path segments that are not free for resources. */
+export const ownPaths: readonly string[] = [
+  'graphql',
+  'transaction',
+  'healthz',
+  'readyz',
+  'metrics',
+  'openapi.json',
+  'schema.graphql',
+];

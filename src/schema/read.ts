@@ -1,0 +1,266 @@
+/** SDL text → Model, or every fault of it at once. */
+
+import {
+  type DefinitionNode,
+  type DocumentNode,
+  type FieldDefinitionNode,
+  GraphQLError,
+  Kind,
+  type ObjectTypeDefinitionNode,
+  parse,
+  Source,
+  stripIgnoredCharacters,
+} from 'graphql';
+import { type AppliedDirectives, definedTypes, readDirectives } from './directives.ts';
+import { type Draft, Faults } from './draft.ts';
+import { type FieldReader, readField, resolveInverse } from './fields.ts';
+import type { ColumnSet, Enum, Inverse, Model, OperationKind, Resource, SchemaFault } from './model.ts';
+import { ownTypes, pathOf, pluralOf, singularOf } from './names.ts';
+import { readRootField } from './roots.ts';
+import { rules } from './rules/rules.ts';
+import { scalars } from './scalars.ts';
+import { didYouMean } from './suggest.ts';
+
+export type SchemaReading =
+  | { readonly model: Model; readonly faults?: never }
+  | { readonly model?: never; readonly faults: readonly SchemaFault[] };
+
+export function readSchema(text: string): SchemaReading {
+  const source = new Source(text);
+  const faults = new Faults(source);
+  let document: DocumentNode;
+  try {
+    document = parse(source);
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    return { faults: [{ ...(error.locations?.[0] ?? { line: 1, column: 1 }), message: error.message }] };
+  }
+  const model = readDocument(document, faults, fingerprintOf(text));
+  for (const rule of rules) rule(model, (place, message) => faults.report(place, message));
+  if (faults.found.length === 0) return { model };
+  return { faults: faults.found.toSorted((a, b) => a.line - b.line || a.column - b.column) };
+}
+
+function fingerprintOf(text: string): string {
+  return Bun.hash(stripIgnoredCharacters(text)).toString(36);
+}
+
+interface Declared {
+  readonly resource: Draft<Resource>;
+  readonly node: ObjectTypeDefinitionNode;
+  readonly directives: AppliedDirectives;
+}
+
+function readDocument(document: DocumentNode, faults: Faults, fingerprint: string): Model {
+  const enums = new Map<string, Enum>();
+  const declared = new Map<string, Declared>();
+  const roots: { root: 'Query' | 'Mutation'; node: FieldDefinitionNode }[] = [];
+  const seen = new Set<string>();
+
+  for (const definition of document.definitions) {
+    const name = 'name' in definition ? (definition.name?.value ?? '') : '';
+    const isRoot = name === 'Query' || name === 'Mutation';
+    if (isRoot && isObject(definition)) {
+      readDirectives(definition.directives, 'OBJECT', faults.at);
+      for (const node of definition.fields ?? []) roots.push({ root: name, node });
+    } else if (
+      definition.kind !== Kind.OBJECT_TYPE_DEFINITION &&
+      definition.kind !== Kind.ENUM_TYPE_DEFINITION
+    ) {
+      faults.at(
+        definition,
+        `${cannotStand(definition)} A Duet file holds types with @resource, enums, Query and Mutation.`,
+      );
+    } else if (seen.has(name)) {
+      faults.at(definition.name, `There are two types "${name}". Rename or remove one.`);
+    } else if (scalars.has(name) || definedTypes.includes(name) || ownTypes.includes(name)) {
+      faults.at(definition.name, `The type name "${name}" is taken by Duet. Choose another.`);
+    } else {
+      seen.add(name);
+      if (definition.kind === Kind.ENUM_TYPE_DEFINITION) {
+        const directives = readDirectives(definition.directives, 'ENUM', faults.at);
+        const values = (definition.values ?? []).map((value) =>
+          faults.described(value, readDirectives(value.directives, 'ENUM_VALUE', faults.at)),
+        );
+        enums.set(name, { ...faults.described(definition, directives), values });
+      } else {
+        const directives = readDirectives(definition.directives, 'OBJECT', faults.at);
+        declared.set(name, {
+          resource: draftResource(definition, directives, faults),
+          node: definition,
+          directives,
+        });
+      }
+    }
+  }
+
+  const byType = new Map([...declared].map(([name, { resource }]) => [name, resource as Resource]));
+  const reader: FieldReader = { faults, enums, resources: byType, inverses: [] };
+  for (const { resource, node } of declared.values()) readFields(resource, node, reader);
+  for (const pending of reader.inverses) {
+    const inverse = resolveInverse(pending, faults);
+    if (inverse) addInverse(pending.owner as Draft<Resource>, inverse);
+  }
+  for (const { resource, directives } of declared.values()) readColumnSets(resource, directives, faults);
+
+  const resources = [...byType.values()];
+  const rootFields = roots.flatMap(({ root, node }) => readRootField(root, node, byType, faults) ?? []);
+  if (resources.length === 0)
+    faults.report(
+      { line: 1, column: 1 },
+      'The file declares no resource. Add one, such as: type Book @resource { id: ID! title: String! }',
+    );
+  return { resources, byType, enums: [...enums.values()], rootFields, fingerprint };
+}
+
+function isObject(definition: DefinitionNode) {
+  return definition.kind === Kind.OBJECT_TYPE_DEFINITION || definition.kind === Kind.OBJECT_TYPE_EXTENSION;
+}
+
+function cannotStand(definition: DefinitionNode): string {
+  const what = definition.kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  return `${/^[aeiou]/.test(what) ? 'An' : 'A'} ${what} cannot stand here.`;
+}
+
+const everyOperation: readonly OperationKind[] = ['LIST', 'GET', 'CREATE', 'UPDATE', 'DELETE'];
+
+function draftResource(
+  node: ObjectTypeDefinitionNode,
+  directives: AppliedDirectives,
+  faults: Faults,
+): Draft<Resource> {
+  const described = faults.described(node, directives);
+  if (!directives.has('resource') && !node.directives?.some((each) => each.name.value === 'resource'))
+    faults.at(
+      node.name,
+      `Type "${described.name}" is not a resource. Write: type ${described.name} @resource { … }`,
+    );
+  if (node.interfaces && node.interfaces.length > 0)
+    faults.at(node.name, `Type "${described.name}" cannot implement interfaces. Remove "implements".`);
+  const options = directives.get('resource')?.[0].arguments ?? {};
+  const singular = singularOf(described.name);
+  const plural = (options['plural'] as string | undefined) ?? pluralOf(singular);
+  const version = {
+    ...described,
+    name: '_version',
+    description: 'Grows with every change of the record.',
+    deprecated: undefined,
+    kind: 'column',
+    stored: '_version',
+    type: knownScalar('Int'),
+    list: false,
+    required: true,
+    origin: { by: 'version' },
+    constraint: undefined,
+    allow: [],
+    reference: undefined,
+  } as const;
+  return {
+    ...described,
+    singular,
+    plural,
+    path: (options['path'] as string | undefined) ?? pathOf(plural),
+    table: (directives.get('table')?.[0].arguments['name'] as string | undefined) ?? described.name,
+    operations: new Set((options['only'] as OperationKind[] | undefined) ?? everyOperation),
+    rest: options['rest'] !== false,
+    graphql: options['graphql'] !== false,
+    // A type without a key is a fault that readFields reports; until then the version stands in.
+    key: version,
+    version,
+    fields: [],
+    fieldByName: new Map(),
+    columns: [],
+    references: [],
+    inverses: [],
+    pointedAtBy: [],
+    uniques: [],
+    indexes: [],
+    allow: faults.allowRules(directives),
+  };
+}
+
+function knownScalar(name: string) {
+  const found = scalars.get(name);
+  if (!found) throw new Error(`no scalar ${name}`);
+  return found;
+}
+
+function readFields(resource: Draft<Resource>, node: ObjectTypeDefinitionNode, reader: FieldReader): void {
+  const keys = [];
+  for (const fieldNode of node.fields ?? []) {
+    const read = readField(fieldNode, resource as Resource, reader);
+    if (!read) continue;
+    for (const field of [read.column, read.reference]) {
+      if (!field) continue;
+      if (resource.fieldByName.has(field.name)) {
+        const why =
+          field === read.column && read.reference ? ` It stores the key of "${read.reference.name}".` : '';
+        reader.faults.report(field.place, `"${resource.name}.${field.name}" exists twice.${why} Rename one.`);
+        continue;
+      }
+      resource.fields.push(field);
+      (resource.fieldByName as Map<string, unknown>).set(field.name, field);
+      if (field.kind === 'column') resource.columns.push(field);
+      if (field.kind === 'reference') {
+        resource.references.push(field);
+        (field.target.pointedAtBy as unknown[]).push(field);
+      }
+    }
+    if (read.unique) resource.uniques.push({ place: read.column.place, columns: [read.column] });
+    if (read.index) resource.indexes.push({ place: read.column.place, columns: [read.column] });
+    if (read.key) keys.push(read.column);
+  }
+  const [key, second] = keys;
+  if (!key)
+    reader.faults.report(
+      resource.place,
+      `Type "${resource.name}" has no key. Add: id: ID! (or id: UUID!, or @key on an ID! or String! field)`,
+    );
+  else if (second)
+    reader.faults.report(
+      second.place,
+      `Type "${resource.name}" has two keys, "${key.name}" and "${second.name}". Keep one.`,
+    );
+  if (key) resource.key = key;
+}
+
+/** The list belongs where the file has it; columns and references were read before it was known to be sound. */
+function addInverse(owner: Draft<Resource>, inverse: Inverse): void {
+  const later = owner.fields.findIndex(
+    ({ place }) =>
+      place.line > inverse.place.line ||
+      (place.line === inverse.place.line && place.column > inverse.place.column),
+  );
+  owner.fields.splice(later === -1 ? owner.fields.length : later, 0, inverse);
+  (owner.fieldByName as Map<string, unknown>).set(inverse.name, inverse);
+  owner.inverses.push(inverse);
+}
+
+function readColumnSets(resource: Draft<Resource>, directives: AppliedDirectives, faults: Faults): void {
+  for (const kind of ['unique', 'index'] as const)
+    for (const applied of directives.get(kind) ?? []) {
+      const names = applied.arguments['fields'] as string[] | undefined;
+      if (!names || names.length === 0) {
+        faults.at(
+          applied.node,
+          `"@${kind}" on a type needs its fields, such as: @${kind}(fields: ["title"])`,
+        );
+        continue;
+      }
+      const columns = names.flatMap((name) => {
+        const field = resource.fieldByName.get(name);
+        if (field?.kind === 'column') return [field];
+        if (field?.kind === 'reference') return [field.column];
+        const options = resource.columns.map((column) => column.name);
+        faults.at(
+          applied.node,
+          `"@${kind}" names "${name}", which is no stored field of ${resource.name}.${didYouMean(name, options)}`,
+        );
+        return [];
+      });
+      if (new Set(columns).size < columns.length)
+        faults.at(applied.node, `"@${kind}" names a field twice. Remove one.`);
+      const set: ColumnSet = { place: faults.place(applied.node), columns };
+      (kind === 'unique' ? resource.uniques : resource.indexes).push(set);
+    }
+}

@@ -1,0 +1,136 @@
+/** Root fields that the file declares itself: each is bound to an operation on a resource. */
+
+import type { FieldDefinitionNode } from 'graphql';
+import { readDirectives } from './directives.ts';
+import type { Faults } from './draft.ts';
+import { unwrap } from './fields.ts';
+import type { Column, OperationKind, Resource, RootArgument, RootField } from './model.ts';
+import { rootFieldName } from './names.ts';
+import { didYouMean } from './suggest.ts';
+import { creatable, graphqlTypeName, neededOnCreate, updatable } from './values.ts';
+
+const rootOf: Record<OperationKind, 'Query' | 'Mutation'> = {
+  LIST: 'Query',
+  GET: 'Query',
+  CREATE: 'Mutation',
+  UPDATE: 'Mutation',
+  DELETE: 'Mutation',
+};
+
+export function readRootField(
+  root: 'Query' | 'Mutation',
+  node: FieldDefinitionNode,
+  resources: ReadonlyMap<string, Resource>,
+  faults: Faults,
+): RootField | undefined {
+  const directives = readDirectives(node.directives, 'FIELD_DEFINITION', faults.at);
+  const described = faults.described(node, directives);
+  const where = `${root}.${described.name}`;
+  for (const [name, [applied]] of directives)
+    if (name !== 'operation' && name !== 'deprecated')
+      faults.at(applied.node, `"@${name}" does not fit the root field "${where}". Remove it.`);
+
+  const shape = unwrap(node.type);
+  const resource = resources.get(shape.name);
+  if (!resource) {
+    faults.at(
+      node.type,
+      `"${where}" must return a resource, not "${shape.name}".${didYouMean(shape.name, resources.keys())}`,
+    );
+    return undefined;
+  }
+  const applied = directives.get('operation')?.[0];
+  const derived = (Object.keys(rootOf) as OperationKind[]).find(
+    (kind) => rootOf[kind] === root && rootFieldName[kind](resource) === described.name,
+  );
+  const operation = (applied?.arguments['is'] as OperationKind | undefined) ?? derived;
+  if (!operation) {
+    faults.report(
+      described.place,
+      `"${where}" says not what it does. Add: @operation(is: ${root === 'Query' ? 'LIST' : 'CREATE'})`,
+    );
+    return undefined;
+  }
+  if (derived && derived !== operation)
+    faults.at(
+      node,
+      `"${where}" is the derived name of ${derived}, so it cannot be bound to ${operation}. Rename it.`,
+    );
+  if (rootOf[operation] !== root)
+    faults.at(node, `${operation} belongs under ${rootOf[operation]}. Move "${described.name}" there.`);
+  if (!resource.graphql || !resource.operations.has(operation))
+    faults.at(
+      node,
+      `${resource.name} does not offer ${operation} in GraphQL. Remove "${where}", or widen its @resource.`,
+    );
+  const wanted = operation === 'LIST' ? `[${resource.name}!]!` : resource.name;
+  const fits = shape.list === (operation === 'LIST') && !shape.fault;
+  // Reading what does not exist is null without an error, so it cannot be promised to be there.
+  if (!fits || (operation === 'LIST' && !shape.required) || (operation === 'GET' && shape.required))
+    faults.at(node.type, `"${where}" does ${operation} and must return ${wanted}`);
+
+  const args = (node.arguments ?? []).flatMap((argument) => {
+    const found = readArgument(argument, operation, resource, where, faults);
+    return found ? [found] : [];
+  });
+  for (const column of neededArguments(operation, resource))
+    if (!args.some((argument) => argument.column === column))
+      faults.report(
+        described.place,
+        `"${where}" does ${operation} and needs the argument ${column.name}: ${graphqlTypeName(column)}!`,
+      );
+  return { ...described, root, operation, resource, arguments: args, required: shape.required };
+}
+
+function readArgument(
+  node: NonNullable<FieldDefinitionNode['arguments']>[number],
+  operation: OperationKind,
+  resource: Resource,
+  where: string,
+  faults: Faults,
+): RootArgument | undefined {
+  const directives = readDirectives(node.directives, 'ARGUMENT_DEFINITION', faults.at);
+  const described = faults.described(node, directives);
+  const allowed = allowedArguments(operation, resource);
+  const column = allowed.find(({ name }) => name === described.name);
+  if (!column) {
+    const names = allowed.map(({ name }) => name);
+    const cure = names.length === 0 ? ' It takes none.' : ` It takes: ${names.join(', ')}.`;
+    faults.at(
+      node.name,
+      `"${where}" does ${operation} and has no argument "${described.name}".${didYouMean(described.name, names) || cure}`,
+    );
+    return undefined;
+  }
+  if (node.defaultValue)
+    faults.at(
+      node.defaultValue,
+      `Arguments have no default of their own. Put @default on ${resource.name}.${column.name}.`,
+    );
+  const shape = unwrap(node.type);
+  const needed = neededArguments(operation, resource).includes(column);
+  if (
+    shape.name !== graphqlTypeName(column) ||
+    shape.list !== column.list ||
+    shape.fault ||
+    (needed && !shape.required)
+  ) {
+    const type = column.list ? `[${graphqlTypeName(column)}!]` : graphqlTypeName(column);
+    faults.at(
+      node.type,
+      `The argument "${described.name}" of "${where}" must be ${type}${needed ? '!' : ''}`,
+    );
+  }
+  return { ...described, column, required: shape.required };
+}
+
+function allowedArguments(operation: OperationKind, resource: Resource): readonly Column[] {
+  if (operation === 'LIST') return [];
+  if (operation === 'CREATE') return creatable(resource);
+  return operation === 'UPDATE' ? [resource.key, ...updatable(resource)] : [resource.key];
+}
+
+function neededArguments(operation: OperationKind, resource: Resource): readonly Column[] {
+  if (operation === 'LIST') return [];
+  return operation === 'CREATE' ? creatable(resource).filter(neededOnCreate) : [resource.key];
+}

@@ -1,0 +1,43 @@
+/** A constraint speaks of what its field has: lengths of text, sizes of numbers, known formats, safe patterns. */
+
+import { formats, whyDangerous } from '../formats.ts';
+import { didYouMean } from '../suggest.ts';
+import { isScalar } from '../values.ts';
+import type { Rule } from './rules.ts';
+
+export const constraintsFit: Rule = (model, report) => {
+  for (const resource of model.resources)
+    for (const { constraint, name, place, type } of resource.columns) {
+      if (!constraint) continue;
+      const where = `${resource.name}.${name}`;
+      const { minLength, maxLength, pattern, format, min, max } = constraint;
+      const is = isScalar(type) ? type.is : 'other';
+      for (const [argument, value] of Object.entries({ minLength, maxLength, pattern, format }))
+        if (value !== undefined && is !== 'text')
+          report(place, `"${argument}" on "${where}" needs a String or ID field. Remove it.`);
+      for (const [argument, value] of Object.entries({ min, max }))
+        if (value !== undefined && is !== 'number')
+          report(place, `"${argument}" on "${where}" needs an Int or Float field. Remove it.`);
+      if ((minLength ?? 0) < 0 || (maxLength ?? 0) < 0)
+        report(place, `The lengths on "${where}" must not be negative.`);
+      if (
+        (minLength ?? 0) > (maxLength ?? Number.POSITIVE_INFINITY) ||
+        (min ?? Number.NEGATIVE_INFINITY) > (max ?? Number.POSITIVE_INFINITY)
+      )
+        report(
+          place,
+          `Nothing can meet the constraint on "${where}": the least is above the most. Swap them.`,
+        );
+      if (format !== undefined && !formats.has(format))
+        report(
+          place,
+          `Unknown format "${format}" on "${where}".${didYouMean(format, formats.keys()) || ` There are: ${[...formats.keys()].join(', ')}.`}`,
+        );
+      const danger = pattern && whyDangerous(pattern.source);
+      if (danger)
+        report(
+          place,
+          `The pattern on "${where}" has ${danger}, with which hostile text takes for ever to check. Write it without.`,
+        );
+    }
+};

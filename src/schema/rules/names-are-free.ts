@@ -1,0 +1,41 @@
+/** Names of types, fields, enum values and paths are well-formed and differ by more than letter case. */
+
+import type { Described } from '../model.ts';
+import { ownArguments, ownPaths, ownTypes, reservedTypes } from '../names.ts';
+import type { Rule } from './rules.ts';
+
+export const namesAreFree: Rule = (model, report) => {
+  const distinct = (what: string, named: readonly Described[], takenNames: Iterable<string>) => {
+    const taken = new Map([...takenNames].map((name) => [name.toLowerCase(), name]));
+    for (const { name, place } of named) {
+      const other = taken.get(name.toLowerCase());
+      if (name.startsWith('_'))
+        report(place, `${what} "${name}" begins with "_", which Duet keeps for itself. Rename it.`);
+      else if (other === name)
+        report(place, `${what} "${name}" collides with a name that Duet derives. Rename it.`);
+      else if (other)
+        report(place, `${what} "${name}" and "${other}" differ only in letter case. Rename one.`);
+      else taken.set(name.toLowerCase(), name);
+    }
+  };
+
+  const derivedTypes = model.resources.flatMap(reservedTypes);
+  distinct('Type', [...model.resources, ...model.enums], [...ownTypes, ...derivedTypes]);
+  for (const { name, values } of model.enums) distinct(`${name} value`, values, []);
+  for (const { name, fields } of model.resources) distinct(`${name} field`, fields, ownArguments);
+
+  const paths = new Map(ownPaths.map((path) => [path, 'Duet']));
+  for (const { name, path, place, rest, plural } of model.resources) {
+    const other = paths.get(path.toLowerCase());
+    if (!/^[A-Za-z][A-Za-z0-9]*$/.test(plural))
+      report(
+        place,
+        `The plural "${plural}" of ${name} must be a name of letters and digits, such as "people".`,
+      );
+    if (!/^[A-Za-z0-9][A-Za-z0-9._~-]*$/.test(path))
+      report(place, `The path "${path}" of ${name} must be one path segment of letters, digits and - . _ ~`);
+    else if (rest && other)
+      report(place, `The path "/${path}" of ${name} is taken by ${other}. Choose one: @resource(path: "…")`);
+    if (rest) paths.set(path.toLowerCase(), name);
+  }
+};

@@ -1,0 +1,31 @@
+/** No two root fields of GraphQL have the same name, except where the file replaces a derived one. */
+
+import type { Place } from '../model.ts';
+import { reservedRootFields, rootFieldName } from '../names.ts';
+import type { Rule } from './rules.ts';
+
+export const rootNamesAreFree: Rule = (model, report) => {
+  const taken = new Map<string, string>();
+  const take = (root: string, name: string, by: string, place: Place, cure: string) => {
+    const slot = `${root}.${name}`.toLowerCase();
+    const other = taken.get(slot);
+    if (other) report(place, `${by} needs the root field ${root}.${name}, which ${other} has. ${cure}`);
+    else taken.set(slot, by);
+  };
+  for (const resource of model.resources) {
+    if (!resource.graphql) continue;
+    const cure = 'Choose another: @resource(plural: "…")';
+    const { query, mutation } = reservedRootFields(resource);
+    for (const name of query) take('Query', name, resource.name, resource.place, cure);
+    for (const name of mutation) take('Mutation', name, resource.name, resource.place, cure);
+  }
+  for (const { root, name, operation, resource, place } of model.rootFields) {
+    const replaces = rootFieldName[operation](resource) === name;
+    if (!replaces) take(root, name, `"${root}.${name}"`, place, 'Rename it.');
+  }
+  const declared = new Set<string>();
+  for (const { root, name, place } of model.rootFields) {
+    if (declared.has(`${root}.${name}`)) report(place, `"${root}.${name}" is declared twice. Remove one.`);
+    declared.add(`${root}.${name}`);
+  }
+};

@@ -1,0 +1,196 @@
+/** One row per scalar: what it admits, how it is stored, and how GraphQL and JSON call it. */
+
+import type { FaultCode } from '../errors.ts';
+
+/** Tells what is wrong with a value; `detail` continues a sentence that begins with the field's name. */
+export type Report = (code: FaultCode, detail: string) => void;
+
+export interface Scalar {
+  readonly kind: 'scalar';
+  readonly name: string;
+  /** Its name in GraphQL, where that differs. */
+  readonly graphql: string;
+  readonly description: string | undefined;
+  readonly specifiedBy: string | undefined;
+  /** How a database keeps it; each dialect has one column type and one codec per entry. */
+  readonly stored: 'integer' | 'float' | 'boolean' | 'text' | 'json';
+  readonly is: 'number' | 'text' | 'other';
+  /** Reports every fault and returns the value in its one canonical form. */
+  check(value: unknown, report: Report): unknown;
+}
+
+export const MAX_KEY = Number.MAX_SAFE_INTEGER;
+const MAX_INT = 2 ** 31 - 1;
+const MIN_INT = -(2 ** 31);
+const MAX_JSON_DEPTH = 32;
+
+function scalar(
+  row: Omit<Scalar, 'kind' | 'graphql' | 'description' | 'specifiedBy'> & Partial<Scalar>,
+): Scalar {
+  return { graphql: row.name, description: undefined, specifiedBy: undefined, ...row, kind: 'scalar' };
+}
+
+/** Text that every database can keep and give back: no NUL (PostgreSQL), no half surrogate (UTF-8). */
+export function isStorableText(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+function checkText(value: unknown, report: Report): unknown {
+  if (typeof value !== 'string') report('TYPE', 'must be a string');
+  else if (!isStorableText(value)) report('TEXT', 'must not contain NUL or lone surrogates');
+  return value;
+}
+
+function checkFormatted(what: string, canonical: (text: string) => string | undefined) {
+  return (value: unknown, report: Report): unknown => {
+    if (typeof value !== 'string') {
+      report('TYPE', `must be a string with ${what}`);
+      return value;
+    }
+    const text = canonical(value);
+    if (text === undefined) report('FORMAT', `must be ${what}`);
+    return text;
+  };
+}
+
+const fullDate = /^(\d{4})-(\d\d)-(\d\d)$/;
+const dateTime = /^(\d{4}-\d\d-\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,3})0*)?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function canonicalDate(text: string): string | undefined {
+  const match = fullDate.exec(text);
+  if (!match || match[1] === '0000') return undefined;
+  const time = Date.parse(`${text}T00:00:00.000Z`);
+  // Date.parse rolls 2023-02-30 over in some engines and refuses it in others; the round trip decides.
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text) ? text : undefined;
+}
+
+/** RFC 3339 in, UTC to the millisecond out; finer fractions and leap seconds are refused, not rounded. */
+export function canonicalDateTime(text: string): string | undefined {
+  const match = dateTime.exec(text);
+  if (!match) return undefined;
+  const [
+    ,
+    date = '',
+    hour = '',
+    minute = '',
+    second = '',
+    fraction = '',
+    sign,
+    offsetHour = '0',
+    offsetMinute = '0',
+  ] = match;
+  if (canonicalDate(date) === undefined) return undefined;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
+  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return undefined;
+  const local = Date.parse(`${date}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}Z`);
+  const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000;
+  const utc = new Date(sign === '-' ? local + offset : local - offset).toISOString();
+  // An offset can carry the first or last day out of the years that have four digits.
+  return /^(?!0000)\d{4}-/.test(utc) ? utc : undefined;
+}
+
+export function canonicalUuid(text: string): string | undefined {
+  return uuid.test(text) ? text.toLowerCase() : undefined;
+}
+
+function checkJson(value: unknown, report: Report, depth = 0): unknown {
+  if (depth > MAX_JSON_DEPTH) report('TYPE', `must not nest deeper than ${MAX_JSON_DEPTH}`);
+  else if (typeof value === 'string') checkText(value, report);
+  else if (typeof value === 'number' && !Number.isFinite(value))
+    report('OUT_OF_RANGE', 'must hold finite numbers');
+  else if (Array.isArray(value)) for (const item of value) checkJson(item, report, depth + 1);
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) {
+      checkText(key, report);
+      checkJson(item, report, depth + 1);
+    }
+  return value;
+}
+
+/** The integer key that the server assigns; a number in REST, a string in GraphQL. */
+export const Serial = scalar({
+  name: 'Serial',
+  graphql: 'ID',
+  stored: 'integer',
+  is: 'other',
+  check(value, report) {
+    if (typeof value !== 'number' || !Number.isInteger(value))
+      report('TYPE', 'must be an id (a whole number)');
+    else if (value < 1 || value > MAX_KEY) report('OUT_OF_RANGE', `must be 1 to ${MAX_KEY}`);
+    return value;
+  },
+});
+
+export const UUID = scalar({
+  name: 'UUID',
+  description: 'A UUID in its canonical form, such as `0190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11`.',
+  specifiedBy: 'https://www.rfc-editor.org/rfc/rfc9562',
+  stored: 'text',
+  is: 'other',
+  check: checkFormatted('a UUID', canonicalUuid),
+});
+
+/** The scalars that a file can name. */
+export const scalars: ReadonlyMap<string, Scalar> = new Map(
+  [
+    scalar({ name: 'ID', stored: 'text', is: 'text', check: checkText }),
+    scalar({ name: 'String', stored: 'text', is: 'text', check: checkText }),
+    scalar({
+      name: 'Int',
+      stored: 'integer',
+      is: 'number',
+      check(value, report) {
+        if (typeof value !== 'number' || !Number.isInteger(value)) report('TYPE', 'must be a whole number');
+        else if (value > MAX_INT || value < MIN_INT)
+          report('OUT_OF_RANGE', `must be ${MIN_INT} to ${MAX_INT}`);
+        return value === 0 ? 0 : value;
+      },
+    }),
+    scalar({
+      name: 'Float',
+      stored: 'float',
+      is: 'number',
+      check(value, report) {
+        if (typeof value !== 'number') report('TYPE', 'must be a number');
+        else if (!Number.isFinite(value)) report('OUT_OF_RANGE', 'must be finite');
+        // Databases disagree on the sign of zero, so there is only one zero.
+        return value === 0 ? 0 : value;
+      },
+    }),
+    scalar({
+      name: 'Boolean',
+      stored: 'boolean',
+      is: 'other',
+      check(value, report) {
+        if (typeof value !== 'boolean') report('TYPE', 'must be true or false');
+        return value;
+      },
+    }),
+    scalar({
+      name: 'DateTime',
+      description: 'A moment in UTC to the millisecond (RFC 3339), such as `2024-05-01T12:30:00.000Z`.',
+      specifiedBy: 'https://www.rfc-editor.org/rfc/rfc3339',
+      stored: 'text',
+      is: 'other',
+      check: checkFormatted('an RFC 3339 time, to the millisecond at most', canonicalDateTime),
+    }),
+    scalar({
+      name: 'Date',
+      description: 'A calendar day (RFC 3339 full-date), such as `2024-05-01`.',
+      specifiedBy: 'https://www.rfc-editor.org/rfc/rfc3339',
+      stored: 'text',
+      is: 'other',
+      check: checkFormatted('a calendar day as YYYY-MM-DD', canonicalDate),
+    }),
+    UUID,
+    scalar({
+      name: 'JSON',
+      description: 'Any JSON value.',
+      specifiedBy: 'https://www.rfc-editor.org/rfc/rfc8259',
+      stored: 'json',
+      is: 'other',
+      check: checkJson,
+    }),
+  ].map((row) => [row.name, row]),
+);

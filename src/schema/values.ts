@@ -1,0 +1,112 @@
+/** What a column admits and who writes it: the questions that the file's rules and the engine both ask. */
+
+import { type Fault, pointer } from '../errors.ts';
+import { formats } from './formats.ts';
+import type { Column, Enum, Resource } from './model.ts';
+import type { Report, Scalar } from './scalars.ts';
+
+const stored = new WeakMap<Resource, readonly Column[]>();
+
+/** Everything that is stored of a record, its version included. */
+export function storedColumns(resource: Resource): readonly Column[] {
+  let columns = stored.get(resource);
+  if (!columns) {
+    columns = [...resource.columns, resource.version];
+    stored.set(resource, columns);
+  }
+  return columns;
+}
+
+/** Columns a client may give on create. */
+export function creatable(resource: Resource): readonly Column[] {
+  return resource.columns.filter(({ origin }) => origin.by === 'client');
+}
+
+/** Columns a client may change: a key stays what it is. */
+export function updatable(resource: Resource): readonly Column[] {
+  return creatable(resource).filter((column) => column !== resource.key);
+}
+
+/** Whether a create fails without this column. */
+export function neededOnCreate({ origin, required }: Column): boolean {
+  return required && origin.by === 'client' && origin.default === undefined;
+}
+
+export function isScalar(type: Scalar | Enum): type is Scalar {
+  return 'kind' in type;
+}
+
+export function graphqlTypeName({ type }: Column): string {
+  return isScalar(type) ? type.graphql : type.name;
+}
+
+/** A key that a client gives must be addressable: dot segments vanish from URLs, and an empty one is the collection. */
+export function checkNaturalKey(key: Column, value: unknown, faults: Fault[]): void {
+  if (value !== '' && value !== '.' && value !== '..') return;
+  const detail = `${key.name} must not be empty, "." or "..", which no path can name`;
+  faults.push({ pointer: pointer(key.name), code: 'FORMAT', detail });
+}
+
+/** Checks a non-null value; every fault is reported, and the value comes back in canonical form. */
+export function checkValue(column: Column, value: unknown, faults: Fault[]): unknown {
+  if (!column.list) return checkItem(column, value, [column.name], faults);
+  if (!Array.isArray(value)) {
+    faults.push({ pointer: pointer(column.name), code: 'TYPE', detail: `${column.name} must be a list` });
+    return value;
+  }
+  return value.map((item, index) => checkItem(column, item, [column.name, index], faults));
+}
+
+function checkItem(
+  column: Column,
+  value: unknown,
+  path: readonly (string | number)[],
+  faults: Fault[],
+): unknown {
+  const before = faults.length;
+  const report: Report = (code, detail) =>
+    faults.push({ pointer: pointer(...path), code, detail: `${path.join('/')} ${detail}` });
+  if (!isScalar(column.type)) {
+    checkEnum(column.type, value, report);
+    return value;
+  }
+  const checked = column.type.check(value, report);
+  // A value of the wrong type has one fault, not one more for each constraint that it cannot meet.
+  if (faults.length === before) checkConstraint(column, checked, report);
+  return checked;
+}
+
+function checkEnum({ values }: Enum, value: unknown, report: Report): void {
+  if (typeof value !== 'string') report('TYPE', 'must be a string');
+  else if (!values.some(({ name }) => name === value))
+    report('ENUM', `must be one of ${values.map(({ name }) => name).join(', ')}`);
+}
+
+function checkConstraint({ constraint }: Column, value: unknown, report: Report): void {
+  if (!constraint) return;
+  const { minLength, maxLength, pattern, format, min, max } = constraint;
+  if (typeof value === 'string') {
+    const length = minLength === undefined && maxLength === undefined ? 0 : lengthOf(value);
+    if (minLength !== undefined && length < minLength)
+      report('LENGTH', `must have at least ${characters(minLength)}`);
+    if (maxLength !== undefined && length > maxLength)
+      report('LENGTH', `must have at most ${characters(maxLength)}`);
+    else if (pattern && !pattern.test(value)) report('PATTERN', `must match ${pattern.source}`);
+    const known = format === undefined ? undefined : formats.get(format);
+    if (known && !known.test(value)) report('FORMAT', `must be ${known.what}`);
+  } else if (typeof value === 'number') {
+    if (min !== undefined && value < min) report('OUT_OF_RANGE', `must be ${min} or more`);
+    if (max !== undefined && value > max) report('OUT_OF_RANGE', `must be ${max} or less`);
+  }
+}
+
+/** Characters, not UTF-16 units: people count an emoji once. */
+function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length++;
+  return length;
+}
+
+function characters(count: number): string {
+  return count === 1 ? '1 character' : `${count} characters`;
+}

@@ -1,0 +1,147 @@
+/** The composition root: everything that happens to a request, in order, and everything a server is made of. */
+
+import { printSchema } from 'graphql';
+import type { Config } from './config.ts';
+import { page } from './console/page.ts';
+import { anonymous } from './engine/caller.ts';
+import { Engine } from './engine/execute.ts';
+import { DuetError } from './errors.ts';
+import { graphqlRoute } from './graphql/handler.ts';
+import { graphqlDoor } from './graphql/schema.ts';
+import { dispatch, type Exchange, type Found, JSON_TYPE, type Route, withoutBody } from './http/exchange.ts';
+import { problem } from './http/problem.ts';
+import type { Observe } from './observe.ts';
+import { restRoutes } from './rest/routes.ts';
+import type { Model } from './schema/model.ts';
+import type { Storage } from './storage/storage.ts';
+
+export interface AppOptions {
+  readonly model: Model;
+  readonly storage: Storage;
+  readonly observe: Observe;
+  readonly config: Pick<Config, 'limitBody' | 'limitJsonDepth' | 'limitUrl' | 'introspection'>;
+}
+
+export interface App {
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** From now on `/readyz` says no and connections are not kept. */
+  readonly drain: () => void;
+}
+
+export function createApp({ model, storage, observe, config }: AppOptions): App {
+  const engine = new Engine(storage);
+  const state = { draining: false };
+  const find = router(model, engine, observe, config, state);
+
+  const answer = async (exchange: Exchange, found: Found | undefined): Promise<Response> => {
+    try {
+      if (exchange.request.url.length > config.limitUrl)
+        throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
+      if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
+      return await dispatch(found.route, exchange);
+    } catch (error) {
+      const failed = found?.route.failed ?? problem;
+      if (error instanceof DuetError) return failed(error, exchange);
+      observe({ event: 'failure', requestId: exchange.requestId, cause: error });
+      return failed(new DuetError('INTERNAL', 'Internal server error'), exchange);
+    }
+  };
+
+  const fetch = async (request: Request): Promise<Response> => {
+    const started = performance.now();
+    const { path, query } = split(request.url);
+    const requestId = requestIdOf(request);
+    const found = find(path);
+    let response = await answer(
+      { request, requestId, query, caller: anonymous, key: found?.key ?? '' },
+      found,
+    );
+    if (request.method === 'HEAD') response = await withoutBody(response);
+    response.headers.set('X-Request-Id', requestId);
+    if (state.draining) response.headers.set('Connection', 'close');
+    const ms = Math.round((performance.now() - started) * 1000) / 1000;
+    observe({ event: 'request', requestId, method: request.method, path, status: response.status, ms });
+    return response;
+  };
+
+  return {
+    fetch,
+    drain: () => {
+      state.draining = true;
+    },
+  };
+}
+
+/** The path without one trailing slash, and the query; by hand, because URL would also repair what is wrong. */
+function split(url: string): { path: string; query: string } {
+  const start = url.indexOf('/', url.indexOf('://') + 3);
+  const hash = url.indexOf('#', start);
+  const end = hash === -1 ? url.length : hash;
+  const mark = url.indexOf('?', start);
+  const pathEnd = mark === -1 || mark > end ? end : mark;
+  const path = url.slice(start, pathEnd);
+  return {
+    path: path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path,
+    query: url.slice(pathEnd + 1, end),
+  };
+}
+
+/** A client's own id is kept when it can do no harm in headers and logs. */
+function requestIdOf(request: Request): string {
+  const given = request.headers.get('X-Request-Id');
+  return given !== null && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : crypto.randomUUID();
+}
+
+function router(
+  model: Model,
+  engine: Engine,
+  observe: Observe,
+  config: AppOptions['config'],
+  state: { readonly draining: boolean },
+): (path: string) => Found | undefined {
+  const limits = { body: config.limitBody, jsonDepth: config.limitJsonDepth };
+  const introspection = config.introspection === 'on';
+  const fixed = new Map<string, Route>();
+  const door = graphqlDoor(model);
+  if (door) {
+    const failed = (requestId: string, cause: unknown) => observe({ event: 'failure', requestId, cause });
+    fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection, failed }));
+  }
+  if (door && introspection) {
+    const sdl = `${printSchema(door.schema)}\n`;
+    fixed.set(
+      '/schema.graphql',
+      got(() => text(sdl, 'text/plain; charset=utf-8')),
+    );
+  }
+  if (introspection)
+    fixed.set(
+      '/',
+      got(({ request }) => text(page(model, new URL(request.url).origin), 'text/html; charset=utf-8')),
+    );
+  fixed.set(
+    '/healthz',
+    got(() => text('{"status":"ok"}', JSON_TYPE)),
+  );
+  fixed.set(
+    '/readyz',
+    got(async () => {
+      if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
+      await engine.ready();
+      return text('{"status":"ready"}', JSON_TYPE);
+    }),
+  );
+  const rest = restRoutes(model, engine, limits);
+  return (path) => {
+    const route = fixed.get(path);
+    return route ? { route, key: '' } : rest(path);
+  };
+}
+
+function got(handler: (exchange: Exchange) => Response | Promise<Response>): Route {
+  return { methods: { GET: handler }, failed: problem };
+}
+
+function text(body: string, type: string): Response {
+  return new Response(body, { headers: { 'Content-Type': type } });
+}
