@@ -81,7 +81,8 @@ function split(url: string): { path: string; query: string } {
   const pathEnd = mark === -1 || mark > end ? end : mark;
   const path = url.slice(start, pathEnd);
   return {
-    path: path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path,
+    // `//` is not the root with a trailing slash: it has an empty segment.
+    path: path.length > 2 && path.endsWith('/') ? path.slice(0, -1) : path,
     query: url.slice(pathEnd + 1, end),
   };
 }

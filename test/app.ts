@@ -1,0 +1,104 @@
+/** Opens the real application on a real database for a test, and speaks to it as a client would. */
+
+import { readConfig } from '../src/config.ts';
+import { loading } from '../src/engine/load.ts';
+import type { Observation } from '../src/observe.ts';
+import { readSchema } from '../src/schema/read.ts';
+import { createApp } from '../src/server.ts';
+import { SqliteStorage } from '../src/storage/sqlite.ts';
+
+export interface AppUnderTest {
+  /** Sends a request as it is. */
+  readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
+  /** Sends JSON and reads JSON. */
+  readonly rest: (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ) => Promise<Answer>;
+  readonly graphql: (query: string, variables?: Record<string, unknown>) => Promise<GraphqlAnswer>;
+  readonly observations: Observation[];
+  /** The SQL of every statement so far. */
+  readonly statements: string[];
+  readonly close: () => Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: any;
+}
+
+export interface GraphqlAnswer extends Answer {
+  readonly data: any;
+  readonly errors: any[] | undefined;
+}
+
+export interface Deployment {
+  readonly sdl?: string;
+  readonly data?: unknown;
+  /** Settings as in the environment. */
+  readonly env?: Record<string, string>;
+  /** A file that outlives the app; in memory otherwise. */
+  readonly path?: string;
+}
+
+/** What `npm start` serves. */
+export const shipped = {
+  sdl: await Bun.file(new URL('../schema.graphql', import.meta.url)).text(),
+  data: await Bun.file(new URL('../data.json', import.meta.url)).json(),
+};
+
+export const JSON_HEADERS = { 'Content-Type': 'application/json' };
+
+/** Every database that Duet runs on: the conformance tests run on each. */
+export const databases = ['sqlite'] as const;
+
+export async function openApp(
+  _database: (typeof databases)[number],
+  deployment: Deployment = shipped,
+): Promise<AppUnderTest> {
+  const { model, faults } = readSchema(deployment.sdl ?? shipped.sdl);
+  if (!model) throw new Error(faults.map(({ line, message }) => `${line}: ${message}`).join('\n'));
+  const { config, fault } = readConfig([], deployment.env ?? {});
+  if (!config) throw new Error(fault);
+  const load = loading(model, deployment.data ?? {});
+  if (!load.program) throw new Error(load.faults.join('\n'));
+
+  const statements: string[] = [];
+  const observations: Observation[] = [];
+  const storage = new SqliteStorage({
+    path: deployment.path ?? ':memory:',
+    model,
+    trace: (sql) => statements.push(sql),
+  });
+  await storage.establish(load.program);
+  statements.length = 0;
+  const app = createApp({ model, storage, config, observe: (observation) => observations.push(observation) });
+
+  const fetch = async (path: string, init?: RequestInit) =>
+    app.fetch(new Request(`http://duet.test${path}`, init));
+  const rest: AppUnderTest['rest'] = async (method, path, body, headers) => {
+    const init =
+      body === undefined
+        ? { method, headers: headers ?? {} }
+        : { method, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(body) };
+    return read(await fetch(path, init));
+  };
+  const graphql: AppUnderTest['graphql'] = async (query, variables) => {
+    const answer = await rest('POST', '/graphql', { query, variables });
+    return { ...answer, data: answer.body.data, errors: answer.body.errors };
+  };
+  return { fetch, rest, graphql, observations, statements, close: () => storage.close() };
+}
+
+async function read(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const isJson = response.headers.get('Content-Type')?.includes('json');
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && text !== '' ? JSON.parse(text) : text,
+  };
+}

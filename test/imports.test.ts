@@ -1,0 +1,92 @@
+/** The import law: a folder imports only those before it, and the doors never import each other. */
+
+import { expect, test } from 'bun:test';
+import { dirname, join, relative } from 'node:path';
+
+const source = join(import.meta.dir, '../src');
+/** From the ground up; names in one list stand beside each other and do not see each other. */
+const floors = [
+  ['errors'],
+  ['observe'],
+  ['schema'],
+  ['query'],
+  ['storage'],
+  ['engine'],
+  ['http'],
+  ['rest', 'graphql', 'console'],
+  ['config'],
+  ['server'],
+  ['serve', 'dev'],
+  ['cli'],
+];
+
+const floorOf = (part: string) => floors.findIndex((names) => names.includes(part));
+const partOf = (file: string) => (file.split('/')[0] ?? '').replace(/\.ts$/, '');
+
+const files = [...new Bun.Glob('**/*.ts').scanSync(source)].filter((file) => !file.endsWith('.d.ts')).sort();
+const imports = await Promise.all(
+  files.map(async (file) => {
+    const text = await Bun.file(join(source, file)).text();
+    const found = [...text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)'|import\('([^']+)'\)/gms)];
+    return { file, text, targets: found.map((match) => match[1] ?? match[2] ?? '') };
+  }),
+);
+
+function isLocal(target: string): boolean {
+  return target.startsWith('.') && target.endsWith('.ts');
+}
+
+test('every part has its floor', () => {
+  expect(files.map(partOf).filter((part) => floorOf(part) === -1)).toEqual([]);
+});
+
+test('imports go down only', () => {
+  const breaches = imports.flatMap(({ file, targets }) =>
+    targets.filter(isLocal).flatMap((target) => {
+      const to = relative(source, join(source, dirname(file), target));
+      const [here, there] = [partOf(file), partOf(to)];
+      return here === there || floorOf(there) < floorOf(here) ? [] : [`${file} imports ${to}`];
+    }),
+  );
+  expect(breaches).toEqual([]);
+});
+
+test('no file imports itself around a corner', () => {
+  const graph = new Map(
+    imports.map(({ file, text, targets }) => [
+      file,
+      targets
+        .filter(isLocal)
+        // Types are gone at run time; a circle of types alone is no circle.
+        .filter(
+          (target) =>
+            !new RegExp(`^import type [^;]*?from '${target.replaceAll('.', '\\.')}'`, 'ms').test(text),
+        )
+        .map((target) => relative(source, join(source, dirname(file), target))),
+    ]),
+  );
+  const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+    (graph.get(from) ?? []).some(
+      (next) => next === to || (!seen.has(next) && reaches(next, to, seen.add(next))),
+    );
+  expect(files.filter((file) => reaches(file, file))).toEqual([]);
+});
+
+test('there are no barrels, and packages are those that the architecture names', () => {
+  expect(files.filter((file) => /(^|\/)index\.ts$/.test(file))).toEqual([]);
+  const packages = new Set(
+    imports.flatMap(({ targets }) => targets.filter((target) => !target.startsWith('.'))),
+  );
+  for (const name of packages) expect(name).toMatch(/^(graphql|bun:sqlite|node:[a-z]+)$/);
+});
+
+test('only the command reads arguments and environment', () => {
+  expect(
+    imports.filter(({ text }) => /process\.(env|argv)|Bun\.env/.test(text)).map(({ file }) => file),
+  ).toEqual(['cli.ts']);
+});
+
+test('every file opens with what it is for', async () => {
+  for (const { file, text } of imports)
+    expect([file, /^(#!.*\n)?\/\*\* .+/.test(text)]).toEqual([file, true]);
+});
