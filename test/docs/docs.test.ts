@@ -1,0 +1,76 @@
+/** The documentation holds what the code holds, in both directions. */
+
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { flagOf, settings } from '../../src/config.ts';
+import { catalogue, faultCodes } from '../../src/errors.ts';
+import { directiveNames } from '../../src/schema/directives.ts';
+
+const root = join(import.meta.dir, '../..');
+const read = (file: string) => Bun.file(join(root, file)).text();
+
+/** The cells of every table row of a section. */
+function rows(text: string, from: string): string[][] {
+  const section = text.slice(text.indexOf(from) + from.length).split('\n## ')[0] ?? '';
+  const lines = section.split('\n').filter((line) => line.startsWith('| `'));
+  return lines.map((line) =>
+    line
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+describe('docs/errors.md', async () => {
+  const text = await read('docs/errors.md');
+
+  test('has every code with its status and meaning, and no other', () => {
+    const wanted = Object.entries(catalogue).map(([code, { status, meaning }]) => [
+      `\`${code}\``,
+      String(status),
+      meaning,
+    ]);
+    expect(rows(text, '\n## Codes')).toEqual(wanted);
+  });
+
+  test('has every fault with its meaning, and no other', () => {
+    const wanted = Object.entries(faultCodes).map(([code, meaning]) => [`\`${code}\``, meaning]);
+    expect(rows(text, '\n## Faults')).toEqual(wanted);
+  });
+});
+
+test('every code of the catalogue is used somewhere in the source, and every fault too', async () => {
+  const files = [...new Bun.Glob('src/**/*.ts').scanSync(root)].filter((file) => file !== 'src/errors.ts');
+  const source =
+    (await Promise.all(files.map(read))).join('\n') +
+    (await read('src/errors.ts')).split('export type Code')[1];
+  const unused = [...Object.keys(catalogue), ...Object.keys(faultCodes)].filter(
+    (code) => !source.includes(`'${code}'`),
+  );
+  expect(unused).toEqual([]);
+});
+
+test('docs/settings.md has every setting, and no other', async () => {
+  const wanted = Object.values(settings).map((setting) => [
+    `\`${setting.env}\``,
+    setting.flag ? `\`${flagOf(setting)}\`` : '–',
+    `\`${setting.default}\``,
+    setting.doc,
+  ]);
+  expect(rows(await read('docs/settings.md'), '# Settings')).toEqual(wanted);
+});
+
+test('docs/schema.md has every directive, and no other', async () => {
+  const cells = rows(await read('docs/schema.md'), '\n## Directives').map(([first = '']) => first);
+  const named = new Set(cells.flatMap((cell) => [...cell.matchAll(/@(\w+)/g)].map((match) => match[1])));
+  expect([...named].sort()).toEqual(directiveNames.toSorted());
+});
+
+test('links between documents lead somewhere', async () => {
+  const documents = [...new Bun.Glob('{*.md,docs/*.md}').scanSync(root)];
+  for (const document of documents)
+    for (const [, target = ''] of (await read(document)).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+      const file = join(root, document, '..', target);
+      expect([document, target, await Bun.file(file).exists()]).toEqual([document, target, true]);
+    }
+});

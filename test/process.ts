@@ -1,0 +1,130 @@
+/** Runs the real command in a folder of its own, for tests of what only a process can show. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { shipped } from './app.ts';
+
+const cli = join(import.meta.dir, '../src/cli.ts');
+
+export class Folder implements Disposable {
+  readonly path = mkdtempSync(join(tmpdir(), 'duet-'));
+
+  constructor(files: Record<string, string> = {}) {
+    const all = { 'schema.graphql': shipped.sdl, 'data.json': JSON.stringify(shipped.data), ...files };
+    for (const [name, text] of Object.entries(all)) writeFileSync(join(this.path, name), text);
+  }
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true });
+  }
+}
+
+function spawn(folder: Folder, args: readonly string[], env: Record<string, string>) {
+  return Bun.spawn([process.execPath, '--no-env-file', cli, ...args], {
+    cwd: folder.path,
+    env: { PORT: '0', ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+}
+
+/** Runs a command to its end. */
+export async function command(folder: Folder, args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(folder, args, env);
+  const [stdout, stderr, exit] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  return { stdout, stderr, exit };
+}
+
+export class Server implements AsyncDisposable {
+  readonly #child: ReturnType<typeof spawn>;
+  readonly #finished: Promise<void>;
+  log: any[] = [];
+
+  private constructor(
+    child: ReturnType<typeof spawn>,
+    url: (url: string) => void,
+    ended: (why: Error) => void,
+  ) {
+    this.#child = child;
+    this.#finished = this.#follow(url).then(async () => ended(new Error(await child.stderr.text())));
+  }
+
+  static async start(
+    folder: Folder,
+    env: Record<string, string> = {},
+  ): Promise<Server & { readonly url: string }> {
+    const child = spawn(folder, ['serve'], env);
+    return new Promise((resolve, reject) => {
+      const server: Server = new Server(child, (url) => resolve(Object.assign(server, { url })), reject);
+    });
+  }
+
+  async #follow(started: (url: string) => void): Promise<void> {
+    let rest = '';
+    for await (const chunk of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const entry = JSON.parse(line);
+        this.log.push(entry);
+        if (entry.event === 'started') started(entry.url);
+      }
+    }
+  }
+
+  signal(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void {
+    this.#child.kill(signal);
+  }
+
+  /** The exit code, once everything it logged was read. */
+  async exited(): Promise<number> {
+    const code = await this.#child.exited;
+    await this.#finished;
+    return code;
+  }
+
+  /** Waits for a log entry, at most two seconds. */
+  async logged(event: string): Promise<any> {
+    for (let tries = 0; tries < 200; tries++) {
+      const entry = this.log.find((each) => each.event === event);
+      if (entry) return entry;
+      await Bun.sleep(10);
+    }
+    throw new Error(`"${event}" was not logged`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#child.exited;
+  }
+}
+
+/** A connection that sends exactly what it is told to. */
+export async function connect(url: string) {
+  const { hostname, port } = new URL(url);
+  const socket = net.connect(Number(port), hostname);
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk;
+  });
+  const closed = new Promise<void>((resolve) => {
+    socket.on('close', () => resolve());
+    socket.on('error', () => resolve());
+  });
+  await new Promise<void>((resolve) => socket.on('connect', () => resolve()));
+  return {
+    send: (text: string) => socket.write(text),
+    end: () => socket.end(),
+    /** Everything that came until the server closed the connection. */
+    answer: async () => {
+      await closed;
+      return received;
+    },
+  };
+}
