@@ -54,7 +54,7 @@ export function readDirectives(
       continue;
     }
     if (!directive.locations.some((each) => each === location)) {
-      const places = directive.locations.map((each) => each.toLowerCase().replace('_', ' ')).join(' or ');
+      const places = directive.locations.map((each) => each.toLowerCase().replaceAll('_', ' ')).join(' or ');
       report(node, `"@${name}" cannot stand here. Move it to: ${places}.`);
       continue;
     }
@@ -85,14 +85,19 @@ function readArguments(
       seen.add(name);
       continue;
     }
-    const cure = names.length === 0 ? ' It takes none.' : ` It takes: ${names.join(', ')}.`;
-    const what = seen.has(name) ? 'Repeated' : 'Unknown';
-    report(argument, `${what} argument "${name}" on "@${directive.name}".${didYouMean(name, names) || cure}`);
     fine = false;
+    if (seen.has(name)) {
+      report(argument, `Repeated argument "${name}" on "@${directive.name}". Remove one.`);
+      continue;
+    }
+    const cure = names.length === 0 ? ' It takes none.' : ` It takes: ${names.join(', ')}.`;
+    report(argument, `Unknown argument "${name}" on "@${directive.name}".${didYouMean(name, names) || cure}`);
   }
   try {
     const values = getDirectiveValues(directive, { directives: [node] });
-    return fine ? values : undefined;
+    // An argument that is written as null says no more than one that is left out.
+    const given = Object.entries(values ?? {}).filter(([, value]) => value !== null);
+    return fine ? Object.fromEntries(given) : undefined;
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
     report(node, error.message);
