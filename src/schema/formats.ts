@@ -25,8 +25,17 @@ export const formats: ReadonlyMap<
     { what: 'a calendar day as YYYY-MM-DD', test: (text: string) => canonicalDate(text) !== undefined },
   ],
   ['ipv4', { what: 'an IPv4 address', test: (text: string) => isIP(text) === 4 }],
-  ['ipv6', { what: 'an IPv6 address', test: (text: string) => isIP(text) === 6 }],
+  ['ipv6', { what: 'an IPv6 address', test: (text: string) => isIP(text) === 6 && !text.includes('%') }],
 ]);
+
+/** More ways than this to match the same text, and trying them all takes noticeable time. */
+const MOST_WAYS = 100_000;
+
+interface Group {
+  /** In how many ways the group can at most match one text. */
+  ways: number;
+  quantified: boolean;
+}
 
 /**
  * Says why a pattern could take exponential time on hostile text, or undefined.
@@ -34,8 +43,8 @@ export const formats: ReadonlyMap<
  * a quantifier inside a repeated group, alternatives inside one, or a back-reference.
  */
 export function whyDangerous(pattern: string): string | undefined {
-  const groups: { ambiguous: boolean }[] = [{ ambiguous: false }];
-  let closed: { ambiguous: boolean } | undefined;
+  const groups: [Group, ...Group[]] = [{ ways: 1, quantified: false }];
+  let closed: Group | undefined;
   let quantified = false;
   for (let at = 0; at < pattern.length; at++) {
     const char = pattern[at];
@@ -43,33 +52,51 @@ export function whyDangerous(pattern: string): string | undefined {
     const lazy = quantified && char === '?';
     closed = undefined;
     quantified = false;
-    const open = groups.at(-1);
-    if (!open) return undefined;
+    const open = groups.at(-1) ?? groups[0];
     if (char === '\\') {
       at++;
       if (/[1-9k]/.test(pattern[at] ?? '')) return 'back-references';
+      // The braces of \u{61} and \p{L} are no quantifier.
+      if (/[upP]/.test(pattern[at] ?? '') && pattern[at + 1] === '{') at = pattern.indexOf('}', at);
     } else if (char === '[') {
       while (++at < pattern.length && pattern[at] !== ']') if (pattern[at] === '\\') at++;
     } else if (char === '(') {
-      groups.push({ ambiguous: false });
+      groups.push({ ways: 1, quantified: false });
       if (pattern[at + 1] === '?') at++;
     } else if (char === ')') {
-      closed = groups.pop();
-      if (closed?.ambiguous) for (const outer of groups) outer.ambiguous = true;
+      closed = open;
+      groups.pop();
+      const outer = groups.at(-1) ?? groups[0];
+      outer.ways *= closed.ways;
+      outer.quantified ||= closed.quantified;
     } else if (char === '|') {
-      open.ambiguous = true;
+      open.ways++;
     } else if (char === '?' && !lazy) {
+      open.ways *= 2;
+      open.quantified = true;
       quantified = true;
-      for (const outer of groups) outer.ambiguous = true;
     } else if (char === '*' || char === '+' || char === '{') {
-      const repeat = char === '{' ? /^\{(\d+)(,?)(\d*)\}/.exec(pattern.slice(at)) : undefined;
-      // {3} repeats a fixed number of times: it is as good as writing the group out.
-      const varies = char !== '{' || (repeat?.[2] === ',' && repeat[1] !== repeat[3]);
-      if (varies && before?.ambiguous) return 'nested quantifiers';
-      if (varies) for (const outer of groups) outer.ambiguous = true;
-      at += repeat ? repeat[0].length - 1 : 0;
+      const [least, most, length] = readQuantifier(pattern, at);
+      const why = before?.quantified ? 'nested quantifiers' : 'alternatives in a repeated group';
+      if (before && before.ways > 1) {
+        // A fixed number of times is as good as writing the group out, which helps only while it is short.
+        if (least !== most || before.ways ** most > MOST_WAYS) return why;
+        open.ways *= before.ways ** Math.max(0, most - 1);
+      }
+      if (least !== most) {
+        open.ways *= most - least + 1;
+        open.quantified = true;
+      }
+      at += length - 1;
       quantified = true;
     }
   }
   return undefined;
+}
+
+function readQuantifier(pattern: string, at: number): [least: number, most: number, length: number] {
+  const [text, least, comma, most] = /^\{(\d+)(,?)(\d*)\}/.exec(pattern.slice(at)) ?? [];
+  if (text === undefined) return [0, Number.POSITIVE_INFINITY, 1];
+  if (!comma) return [Number(least), Number(least), text.length];
+  return [Number(least), most ? Number(most) : Number.POSITIVE_INFINITY, text.length];
 }
