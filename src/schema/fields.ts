@@ -1,7 +1,8 @@
 /** One field of a resource's type → a column, a reference with its column, or a list that waits for its reference. */
 
 import { type FieldDefinitionNode, Kind, type TypeNode } from 'graphql';
-import { type AppliedDirectives, readDirectives } from './directives.ts';
+import type { Fault } from '../errors.ts';
+import { type Applied, type AppliedDirectives, readDirectives } from './directives.ts';
 import type { Draft, Faults } from './draft.ts';
 import type {
   Column,
@@ -16,6 +17,7 @@ import type {
 import { keyFieldOf } from './names.ts';
 import { type Scalar, Serial, scalars, UUID } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
+import { checkValue } from './values.ts';
 
 export interface FieldReader {
   readonly faults: Faults;
@@ -65,7 +67,7 @@ export function readField(
 ): ReadField | undefined {
   const { faults } = reader;
   const where = `${owner.name}.${node.name.value}`;
-  const directives = readDirectives(node.directives, 'FIELD_DEFINITION', faults.at);
+  const written = readDirectives(node.directives, 'FIELD_DEFINITION', faults.at);
   if (node.arguments && node.arguments.length > 0)
     faults.at(node.arguments[0] ?? node, `"${where}" cannot take arguments. Remove them.`);
 
@@ -81,9 +83,14 @@ export function readField(
     return undefined;
   }
   const kind = type ? 'column' : shape.list ? 'inverse' : 'reference';
-  for (const [name, [applied]] of directives)
-    if (!fits[name]?.includes(kind))
-      faults.at(applied.node, `"@${name}" does not fit "${where}", which is a ${describe(kind)}. Remove it.`);
+  const directives = new Map<string, readonly [Applied, ...Applied[]]>();
+  for (const [name, applied] of written)
+    if (fits[name]?.includes(kind)) directives.set(name, applied);
+    else
+      faults.at(
+        applied[0].node,
+        `"@${name}" does not fit "${where}", which is a ${describe(kind)}. Remove it.`,
+      );
   for (const name of ['unique', 'index'])
     for (const applied of directives.get(name) ?? [])
       if (applied.arguments['fields'])
@@ -149,6 +156,9 @@ function readColumn(
     faults.at(node.type, `The key "${where}" must be ID! or String!`);
   if (described.name === 'id' && !natural && !(assigned && shape.required))
     faults.at(node.type, `"${where}" must be ID! or UUID! (the server assigns it), or carry @key`);
+  for (const setter of assigned ? setters : [])
+    for (const { node: at } of directives.get(setter) ?? [])
+      faults.at(at, `"@${setter}" does not fit "${where}", which the server assigns. Remove it.`);
   const type = assigned && named !== UUID ? Serial : named;
   const origin: Origin = assigned
     ? { by: named === UUID ? 'uuid' : 'serial' }
@@ -166,12 +176,21 @@ function readColumn(
     reference: undefined,
   };
   return {
-    column,
+    column: withCanonicalDefault(column),
     reference: undefined,
     key: natural || assigned,
     unique: directives.has('unique'),
     index: directives.has('index'),
   };
+}
+
+/** What the server fills in looks like what it makes of the same value from a client. */
+function withCanonicalDefault(column: Column): Column {
+  const { origin } = column;
+  if (!('default' in origin) || origin.default === undefined) return column;
+  const misfits: Fault[] = [];
+  const value = checkValue(column, origin.default, misfits);
+  return misfits.length === 0 ? { ...column, origin: { ...origin, default: value } } : column;
 }
 
 function readReference(
@@ -218,12 +237,14 @@ function storedName(directives: AppliedDirectives, name: string): string {
   return (directives.get('column')?.[0].arguments['name'] as string | undefined) ?? name;
 }
 
+const setters: readonly string[] = ['default', 'set', 'createdAt', 'updatedAt'];
+
 function readOrigin(directives: AppliedDirectives, where: string, shape: Shape, faults: Faults): Origin {
-  const setters = ['default', 'set', 'createdAt', 'updatedAt'].filter((name) => directives.has(name));
-  const [setter] = setters;
+  const used = setters.filter((name) => directives.has(name));
+  const [setter] = used;
   const at = setter === undefined ? undefined : directives.get(setter)?.[0];
-  if (at && setters.length > 1)
-    faults.at(at.node, `"${where}" is set by ${setters.map((name) => `@${name}`).join(' and ')}. Keep one.`);
+  if (at && used.length > 1)
+    faults.at(at.node, `"${where}" is set by ${used.map((name) => `@${name}`).join(' and ')}. Keep one.`);
   if (at && (setter === 'createdAt' || setter === 'updatedAt')) {
     if (shape.name !== 'DateTime' || !shape.required || shape.list)
       faults.at(at.node, `"@${setter}" needs "${where}" to be DateTime!`);
