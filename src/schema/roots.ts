@@ -69,7 +69,15 @@ export function readRootField(
   if (!fits || (operation === 'LIST' && !shape.required) || (operation === 'GET' && shape.required))
     faults.at(node.type, `"${where}" does ${operation} and must return ${wanted}`);
 
+  // Without a key nothing is known of the arguments; that it lacks one is reported where the type stands.
+  if (resource.key === resource.version) return undefined;
+  const named = new Set<string>();
   const args = (node.arguments ?? []).flatMap((argument) => {
+    if (named.has(argument.name.value)) {
+      faults.at(argument, `"${where}" takes "${argument.name.value}" twice. Remove one.`);
+      return [];
+    }
+    named.add(argument.name.value);
     const found = readArgument(argument, operation, resource, where, faults);
     return found ? [found] : [];
   });
@@ -77,7 +85,7 @@ export function readRootField(
     if (!args.some((argument) => argument.column === column))
       faults.report(
         described.place,
-        `"${where}" does ${operation} and needs the argument ${column.name}: ${graphqlTypeName(column)}!`,
+        `"${where}" does ${operation} and needs the argument ${column.name}: ${typeOf(column)}!`,
       );
   return { ...described, root, operation, resource, arguments: args, required: shape.required };
 }
@@ -114,14 +122,22 @@ function readArgument(
     shape.list !== column.list ||
     shape.fault ||
     (needed && !shape.required)
-  ) {
-    const type = column.list ? `[${graphqlTypeName(column)}!]` : graphqlTypeName(column);
+  )
     faults.at(
       node.type,
-      `The argument "${described.name}" of "${where}" must be ${type}${needed ? '!' : ''}`,
+      `The argument "${described.name}" of "${where}" must be ${typeOf(column)}${needed ? '!' : ''}`,
     );
-  }
+  const deprecated = directives.get('deprecated')?.[0];
+  if (deprecated && shape.required)
+    faults.at(
+      deprecated.node,
+      `The argument "${described.name}" of "${where}" must be given, so it cannot be deprecated. Remove it.`,
+    );
   return { ...described, column, required: shape.required };
+}
+
+function typeOf(column: Column): string {
+  return column.list ? `[${graphqlTypeName(column)}!]` : graphqlTypeName(column);
 }
 
 function allowedArguments(operation: OperationKind, resource: Resource): readonly Column[] {
