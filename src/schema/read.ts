@@ -61,7 +61,8 @@ function readDocument(document: DocumentNode, faults: Faults, fingerprint: strin
     const name = 'name' in definition ? (definition.name?.value ?? '') : '';
     const isRoot = name === 'Query' || name === 'Mutation';
     if (isRoot && isObject(definition)) {
-      readDirectives(definition.directives, 'OBJECT', faults.at);
+      for (const [directive, [applied]] of readDirectives(definition.directives, 'OBJECT', faults.at))
+        faults.at(applied.node, `"@${directive}" does not fit "${name}". Remove it.`);
       for (const node of definition.fields ?? []) roots.push({ root: name, node });
     } else if (
       definition.kind !== Kind.OBJECT_TYPE_DEFINITION &&
@@ -79,6 +80,11 @@ function readDocument(document: DocumentNode, faults: Faults, fingerprint: strin
       seen.add(name);
       if (definition.kind === Kind.ENUM_TYPE_DEFINITION) {
         const directives = readDirectives(definition.directives, 'ENUM', faults.at);
+        if (!definition.values || definition.values.length === 0)
+          faults.at(
+            definition.name,
+            `Enum "${name}" has no values. Add one, such as: enum ${name} { OTHER }`,
+          );
         const values = (definition.values ?? []).map((value) =>
           faults.described(value, readDirectives(value.directives, 'ENUM_VALUE', faults.at)),
         );
@@ -119,7 +125,7 @@ function isObject(definition: DefinitionNode) {
 
 function cannotStand(definition: DefinitionNode): string {
   const what = definition.kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
-  return `${/^[aeiou]/.test(what) ? 'An' : 'A'} ${what} cannot stand here.`;
+  return `${/^[aeio]/.test(what) ? 'An' : 'A'} ${what} cannot stand here.`;
 }
 
 const everyOperation: readonly OperationKind[] = ['LIST', 'GET', 'CREATE', 'UPDATE', 'DELETE'];
@@ -208,7 +214,7 @@ function readFields(resource: Draft<Resource>, node: ObjectTypeDefinitionNode, r
     }
     if (read.unique) resource.uniques.push({ place: read.column.place, columns: [read.column] });
     if (read.index) resource.indexes.push({ place: read.column.place, columns: [read.column] });
-    if (read.key) keys.push(read.column);
+    if (read.key && resource.fieldByName.get(read.column.name) === read.column) keys.push(read.column);
   }
   const [key, second] = keys;
   if (!key)
