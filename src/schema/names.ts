@@ -11,11 +11,11 @@ export function pluralOf(singular: string): string {
   return /(?:s|x|ch|sh)$/.test(singular) ? `${singular}es` : `${singular}s`;
 }
 
-/** `blogPosts` → `blog-posts`. */
+/** `blogPosts` → `blog-posts`, `blogURLs` → `blog-urls`. */
 export function pathOf(plural: string): string {
   return plural
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .replace(/([A-Z])([A-Z](?!s$)[a-z])/g, '$1-$2')
     .toLowerCase();
 }
 
@@ -67,6 +67,9 @@ export const ownTypes: readonly string[] = ['Query', 'Mutation', 'Subscription',
 
 /** Arguments of derived mutations that are not fields of the resource. */
 export const ownArguments: readonly string[] = ['ifVersion'];
+
+/** What filters have beside the fields of the resource. */
+export const ownFilters: readonly string[] = ['and', 'or', 'not'];
 
 /** First path segments that are not free for resources. */
 export const ownPaths: readonly string[] = [

@@ -1,28 +1,38 @@
 /** Names of types, fields, enum values and paths are well-formed and differ by more than letter case. */
 
+import { definedTypes } from '../directives.ts';
 import type { Described } from '../model.ts';
-import { ownArguments, ownPaths, ownTypes, reservedTypes } from '../names.ts';
+import { ownArguments, ownFilters, ownPaths, ownTypes, reservedTypes } from '../names.ts';
+import { scalars } from '../scalars.ts';
 import type { Rule } from './rules.ts';
 
 export const namesAreFree: Rule = (model, report) => {
   const distinct = (what: string, named: readonly Described[], takenNames: Iterable<string>) => {
     const taken = new Map([...takenNames].map((name) => [name.toLowerCase(), name]));
+    const own = new Set<string>();
     for (const { name, place } of named) {
       const other = taken.get(name.toLowerCase());
       if (name.startsWith('_'))
         report(place, `${what} "${name}" begins with "_", which Duet keeps for itself. Rename it.`);
+      else if (own.has(name)) report(place, `${what} "${name}" exists twice. Remove one.`);
       else if (other === name)
         report(place, `${what} "${name}" collides with a name that Duet derives. Rename it.`);
       else if (other)
         report(place, `${what} "${name}" and "${other}" differ only in letter case. Rename one.`);
       else taken.set(name.toLowerCase(), name);
+      own.add(name);
     }
   };
 
   const derivedTypes = model.resources.flatMap(reservedTypes);
-  distinct('Type', [...model.resources, ...model.enums], [...ownTypes, ...derivedTypes]);
+  distinct(
+    'Type',
+    [...model.resources, ...model.enums],
+    [...scalars.keys(), ...definedTypes, ...ownTypes, ...derivedTypes],
+  );
   for (const { name, values } of model.enums) distinct(`${name} value`, values, []);
-  for (const { name, fields } of model.resources) distinct(`${name} field`, fields, ownArguments);
+  for (const { name, fields } of model.resources)
+    distinct(`${name} field`, fields, [...ownArguments, ...ownFilters]);
 
   const paths = new Map(ownPaths.map((path) => [path, 'Duet']));
   for (const { name, path, place, rest, plural } of model.resources) {

@@ -7,11 +7,14 @@ export const recordsCanBeCreated: Rule = (model, report) => {
   for (const resource of model.resources) {
     for (const column of resource.columns) {
       const { origin } = column;
-      if (origin.by === 'nobody' && column.required && origin.default === undefined)
-        report(
-          column.place,
-          `"${resource.name}.${column.name}" is required, but @readonly keeps clients from giving it. Add @default, or drop the "!".`,
-        );
+      if (origin.by !== 'nobody' || !column.required || origin.default !== undefined) continue;
+      // Neither a key nor a reference can have a default.
+      const cure =
+        column.reference || column === resource.key ? 'Remove it.' : 'Add @default, or drop the "!".';
+      report(
+        column.place,
+        `"${resource.name}.${column.name}" is required, but @readonly keeps clients from giving it. ${cure}`,
+      );
     }
     for (const { name, place, onDelete, required } of resource.references)
       if (onDelete === 'SET_NULL' && required)

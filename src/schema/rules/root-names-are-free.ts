@@ -1,4 +1,4 @@
-/** No two root fields of GraphQL have the same name, except where the file replaces a derived one. */
+/** Root fields of GraphQL have names of their own, except where the file replaces a derived one. */
 
 import type { Place } from '../model.ts';
 import { reservedRootFields, rootFieldName } from '../names.ts';
@@ -19,13 +19,14 @@ export const rootNamesAreFree: Rule = (model, report) => {
     for (const name of query) take('Query', name, resource.name, resource.place, cure);
     for (const name of mutation) take('Mutation', name, resource.name, resource.place, cure);
   }
-  for (const { root, name, operation, resource, place } of model.rootFields) {
-    const replaces = rootFieldName[operation](resource) === name;
-    if (!replaces) take(root, name, `"${root}.${name}"`, place, 'Rename it.');
-  }
   const declared = new Set<string>();
-  for (const { root, name, place } of model.rootFields) {
-    if (declared.has(`${root}.${name}`)) report(place, `"${root}.${name}" is declared twice. Remove one.`);
-    declared.add(`${root}.${name}`);
+  for (const { root, name, operation, resource, place } of model.rootFields) {
+    const field = `"${root}.${name}"`;
+    const replaces = rootFieldName[operation](resource) === name;
+    if (name.startsWith('_'))
+      report(place, `${field} begins with "_", which Duet keeps for itself. Rename it.`);
+    else if (declared.has(field)) report(place, `${field} is declared twice. Remove one.`);
+    else if (!replaces) take(root, name, field, place, 'Rename it.');
+    declared.add(field);
   }
 };

@@ -15,7 +15,7 @@ export const storedNamesAreFree: Rule = (model, report) => {
     if (!isStorable(table))
       report(
         place,
-        `The table name "${table}" must be 1 to 60 characters and not begin with "_" or "sqlite_".`,
+        `The table name "${table}" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".`,
       );
 
     const stored = new Map<string, string>();
@@ -30,7 +30,7 @@ export const storedNamesAreFree: Rule = (model, report) => {
       if (!isStorable(column.stored) && !column.name.startsWith('_'))
         report(
           column.place,
-          `The column name "${column.stored}" must be 1 to 60 characters and not begin with "_".`,
+          `The column name "${column.stored}" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".`,
         );
     }
   }
