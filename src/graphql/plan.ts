@@ -12,6 +12,7 @@ import {
 import type { Operation, Relation, Selection } from '../engine/operation.ts';
 import { readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
+import { VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
 import type { Binding } from './schema.ts';
 
@@ -34,7 +35,7 @@ export function plan(
   if (operation === 'LIST') return { do: 'list', resource, selection };
   if (operation === 'CREATE') return { do: 'create', resource, selection, input: inputOf(resource, args) };
 
-  const { [resource.key.name]: text, ifVersion, ...input } = args;
+  const { [resource.key.name]: text, [VERSION_ARGUMENT]: ifVersion, ...input } = args;
   const key = typeof text === 'string' ? readKey(resource.key, text) : undefined;
   if (operation === 'GET') return { do: 'get', resource, selection, key };
   const versions = typeof ifVersion === 'number' ? [ifVersion] : undefined;

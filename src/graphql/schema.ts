@@ -17,7 +17,7 @@ import {
 } from 'graphql';
 import { relationKey } from '../engine/read.ts';
 import type { Column, Described, Field, Model, OperationKind, Resource, RootField } from '../schema/model.ts';
-import { rootFieldName } from '../schema/names.ts';
+import { rootFieldName, VERSION_ARGUMENT } from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { creatable, isScalar, neededOnCreate, updatable } from '../schema/values.ts';
 import { ID } from './id.ts';
@@ -154,9 +154,11 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
   const required = {
     [key.name]: { type: new GraphQLNonNull(types.column(key)), description: key.description },
   };
-  const ifVersion = {
-    type: GraphQLInt,
-    description: `Fails with VERSION_CONFLICT when the ${singular} has another version.`,
+  const version = {
+    [VERSION_ARGUMENT]: {
+      type: GraphQLInt,
+      description: `Fails with VERSION_CONFLICT when the ${singular} has another version.`,
+    },
   };
   switch (operation) {
     case 'GET':
@@ -174,13 +176,13 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
     case 'UPDATE':
       return {
         type: object,
-        args: { ...required, ...columnArguments(types, updatable(resource), () => false), ifVersion },
+        args: { ...required, ...columnArguments(types, updatable(resource), () => false), ...version },
         description: `Changes the given fields of a ${singular}; null with NOT_FOUND when there is none.`,
       };
     case 'DELETE':
       return {
         type: object,
-        args: { ...required, ifVersion },
+        args: { ...required, ...version },
         description: `Deletes a ${singular} and returns it as it was; null with NOT_FOUND when there is none.`,
       };
   }

@@ -4,6 +4,7 @@ import { type FieldDefinitionNode, Kind, type TypeNode } from 'graphql';
 import type { Fault } from '../errors.ts';
 import { type Applied, type AppliedDirectives, readDirectives } from './directives.ts';
 import type { Draft, Faults } from './draft.ts';
+import { whyDangerous } from './formats.ts';
 import type {
   Column,
   Constraint,
@@ -260,15 +261,7 @@ function readConstraint(directives: AppliedDirectives, faults: Faults): Constrai
   const given = applied.arguments as { [K in keyof Omit<Constraint, 'pattern'>]?: Constraint[K] } & {
     pattern?: string;
   };
-  let pattern: RegExp | undefined;
-  try {
-    pattern = given.pattern === undefined ? undefined : new RegExp(given.pattern, 'u');
-  } catch {
-    faults.at(
-      applied.node,
-      `"${given.pattern}" is not a regular expression (with the u flag). Mend the pattern.`,
-    );
-  }
+  const pattern = given.pattern === undefined ? undefined : readPattern(given.pattern, applied, faults);
   return {
     minLength: given.minLength,
     maxLength: given.maxLength,
@@ -277,6 +270,24 @@ function readConstraint(directives: AppliedDirectives, faults: Faults): Constrai
     min: given.min,
     max: given.max,
   };
+}
+
+/** A dangerous pattern is not even kept: the field's own default would be matched against it. */
+function readPattern(text: string, applied: Applied, faults: Faults): RegExp | undefined {
+  let pattern: RegExp;
+  try {
+    pattern = new RegExp(text, 'u');
+  } catch {
+    faults.at(applied.node, `"${text}" is not a regular expression (with the u flag). Mend the pattern.`);
+    return undefined;
+  }
+  const danger = whyDangerous(text);
+  if (danger === undefined) return pattern;
+  faults.at(
+    applied.node,
+    `The pattern "${text}" has ${danger}, with which hostile text takes for ever to check. Write it without.`,
+  );
+  return undefined;
 }
 
 /** Finds the reference that points back from the list's items to the list's owner. */

@@ -1,8 +1,8 @@
 /** Every name that is derived from a type's name, in one place. */
 
-/** `BlogPost` → `blogPost`, `URLRule` → `urlRule`. */
+/** `BlogPost` → `blogPost`, `URLRule` → `urlRule`, `MP3File` → `mp3File`. */
 export function singularOf(typeName: string): string {
-  return typeName.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]+$|^[A-Z]/, (head) => head.toLowerCase());
+  return typeName.replace(/^[A-Z]+(?=[A-Z][a-z]|\d|$)|^[A-Z]/, (head) => head.toLowerCase());
 }
 
 /** `story` → `stories`, `box` → `boxes`, `book` → `books`. */
@@ -65,8 +65,11 @@ export function reservedTypes(resource: Named): string[] {
 /** Types that are Duet's or GraphQL's own. */
 export const ownTypes: readonly string[] = ['Query', 'Mutation', 'Subscription', 'PageInfo', 'SortOrder'];
 
+/** The argument of updates and deletes that states the expected version. */
+export const VERSION_ARGUMENT = 'ifVersion';
+
 /** Arguments of derived mutations that are not fields of the resource. */
-export const ownArguments: readonly string[] = ['ifVersion'];
+export const ownArguments: readonly string[] = [VERSION_ARGUMENT];
 
 /** What filters have beside the fields of the resource. */
 export const ownFilters: readonly string[] = ['and', 'or', 'not'];

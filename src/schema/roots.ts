@@ -5,7 +5,7 @@ import { readDirectives } from './directives.ts';
 import type { Faults } from './draft.ts';
 import { unwrap } from './fields.ts';
 import type { Column, OperationKind, Resource, RootArgument, RootField } from './model.ts';
-import { rootFieldName } from './names.ts';
+import { rootFieldName, VERSION_ARGUMENT } from './names.ts';
 import { didYouMean } from './suggest.ts';
 import { creatable, graphqlTypeName, neededOnCreate, updatable } from './values.ts';
 
@@ -100,9 +100,9 @@ function readArgument(
   const directives = readDirectives(node.directives, 'ARGUMENT_DEFINITION', faults.at);
   const described = faults.described(node, directives);
   const allowed = allowedArguments(operation, resource);
-  const column = allowed.find(({ name }) => name === described.name);
+  const column = allowed.get(described.name);
   if (!column) {
-    const names = allowed.map(({ name }) => name);
+    const names = [...allowed.keys()];
     const cure = names.length === 0 ? ' It takes none.' : ` It takes: ${names.join(', ')}.`;
     faults.at(
       node.name,
@@ -140,10 +140,13 @@ function typeOf(column: Column): string {
   return column.list ? `[${graphqlTypeName(column)}!]` : graphqlTypeName(column);
 }
 
-function allowedArguments(operation: OperationKind, resource: Resource): readonly Column[] {
-  if (operation === 'LIST') return [];
-  if (operation === 'CREATE') return creatable(resource);
-  return operation === 'UPDATE' ? [resource.key, ...updatable(resource)] : [resource.key];
+function allowedArguments(operation: OperationKind, resource: Resource): ReadonlyMap<string, Column> {
+  const named = (columns: readonly Column[]) => columns.map((column) => [column.name, column] as const);
+  if (operation === 'LIST') return new Map();
+  if (operation === 'CREATE') return new Map(named(creatable(resource)));
+  if (operation === 'GET') return new Map(named([resource.key]));
+  const changed = operation === 'UPDATE' ? updatable(resource) : [];
+  return new Map([...named([resource.key, ...changed]), [VERSION_ARGUMENT, resource.version]]);
 }
 
 function neededArguments(operation: OperationKind, resource: Resource): readonly Column[] {

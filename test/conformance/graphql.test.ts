@@ -415,6 +415,34 @@ describe('a null where the schema promises a value', () => {
   });
 });
 
+describe('root fields of the file', () => {
+  test('replace derived ones and keep what they leave out away, but can take a version', async () => {
+    const app = await openApp('sqlite', {
+      sdl: `
+        type Note @resource { id: ID!  title: String!  body: String! @default(value: "") }
+        type Query { note(id: ID!): Note  allNotes: [Note!]! @operation(is: LIST) }
+        type Mutation {
+          createNote(title: String!): Note!
+          rename(id: ID!, title: String!, ifVersion: Int): Note @operation(is: UPDATE)
+          drop(id: ID!, ifVersion: Int!): Note @operation(is: DELETE)
+        }`,
+    });
+    const { errors } = await app.graphql('mutation { createNote(title: "a", body: "b") { id } }');
+    expect(errors?.[0].message).toStartWith('Unknown argument "body" on field "Mutation.createNote".');
+    await app.graphql('mutation { createNote(title: "a") { id } }');
+    const stale = await app.graphql('mutation { rename(id: 1, title: "b", ifVersion: 7) { id } }');
+    expect(stale.errors?.[0].extensions.code).toBe('VERSION_CONFLICT');
+    expect(
+      (await app.graphql('mutation { rename(id: 1, title: "b", ifVersion: 1) { title } }')).data.rename.title,
+    ).toBe('b');
+    expect((await app.graphql('{ allNotes { title _version } }')).data.allNotes).toEqual([
+      { title: 'b', _version: 2 },
+    ]);
+    expect((await app.graphql('mutation { drop(id: 1, ifVersion: 2) { title } }')).data.drop.title).toBe('b');
+    await app.close();
+  });
+});
+
 describe('with introspection off', () => {
   let app: AppUnderTest;
   beforeAll(async () => {

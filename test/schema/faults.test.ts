@@ -961,9 +961,24 @@ const rows: readonly Row[] = [
       }
     `,
     faults: [
-      '3:3 The pattern on "Book.nested" has nested quantifiers, with which hostile text takes for ever to check. Write it without.',
-      '4:3 The pattern on "Book.either" has alternatives in a repeated group, with which hostile text takes for ever to check. Write it without.',
-      '5:3 The pattern on "Book.again" has back-references, with which hostile text takes for ever to check. Write it without.',
+      '3:18 The pattern "^(a+)+$" has nested quantifiers, with which hostile text takes for ever to check. Write it without.',
+      '4:18 The pattern "^(a|ab)*$" has alternatives in a repeated group, with which hostile text takes for ever to check. Write it without.',
+      '5:17 The pattern "^(a)\\1$" has back-references, with which hostile text takes for ever to check. Write it without.',
+    ],
+  },
+  {
+    name: 'Indexes: on what cannot be compared',
+    sdl: `
+      type Book @resource @index(fields: ["title", "extra"]) {
+        id: ID!
+        title: String
+        extra: JSON
+        tags: [String!] @unique
+      }
+    `,
+    faults: [
+      '1:21 "Book.extra" is a list or JSON and cannot be unique or indexed. Take it out.',
+      '5:3 "Book.tags" is a list or JSON and cannot be unique or indexed. Take it out.',
     ],
   },
   {

@@ -341,6 +341,7 @@ describe('derived names', () => {
     ['URLRule', 'urlRule', 'urlRules', 'url-rules'],
     ['APIKey', 'apiKey', 'apiKeys', 'api-keys'],
     ['FAQ', 'faq', 'faqs', 'faqs'],
+    ['MP3File', 'mp3File', 'mp3Files', 'mp3-files'],
     ['BlogURL', 'blogURL', 'blogURLs', 'blog-urls'],
     ['BlogURLRule', 'blogURLRule', 'blogURLRules', 'blog-url-rules'],
     ['Version2Note', 'version2Note', 'version2Notes', 'version2-notes'],

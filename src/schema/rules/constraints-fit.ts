@@ -1,6 +1,6 @@
-/** A constraint speaks of what its field has: lengths of text, sizes of numbers, known formats, safe patterns. */
+/** A constraint speaks of what its field has: lengths of text, sizes of numbers, known formats. */
 
-import { formats, whyDangerous } from '../formats.ts';
+import { formats } from '../formats.ts';
 import { didYouMean } from '../suggest.ts';
 import { isScalar } from '../values.ts';
 import type { Rule } from './rules.ts';
@@ -32,12 +32,6 @@ export const constraintsFit: Rule = (model, report) => {
         report(
           place,
           `Unknown format "${format}" on "${where}".${didYouMean(format, formats.keys()) || ` There are: ${[...formats.keys()].join(', ')}.`}`,
-        );
-      const danger = pattern && whyDangerous(pattern.source);
-      if (danger)
-        report(
-          place,
-          `The pattern on "${where}" has ${danger}, with which hostile text takes for ever to check. Write it without.`,
         );
     }
 };

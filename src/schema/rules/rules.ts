@@ -3,6 +3,7 @@
 import type { Model, Place } from '../model.ts';
 import { constraintsFit } from './constraints-fit.ts';
 import { defaultsFit } from './defaults-fit.ts';
+import { indexesFit } from './indexes-fit.ts';
 import { namesAreFree } from './names-are-free.ts';
 import { queryHasFields } from './query-has-fields.ts';
 import { recordsCanBeCreated } from './records-can-be-created.ts';
@@ -18,5 +19,6 @@ export const rules: readonly Rule[] = Object.freeze([
   recordsCanBeCreated,
   defaultsFit,
   constraintsFit,
+  indexesFit,
   queryHasFields,
 ]);
