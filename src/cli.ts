@@ -58,21 +58,23 @@ async function main([command, ...args]: readonly string[]): Promise<void> {
 }
 
 async function run(observe: Observe, start: (observe: Observe) => ReturnType<typeof serve>): Promise<void> {
+  const running = await start(observe).catch((error) => {
+    if (error instanceof StartFault) refuse(error.message);
+    throw error;
+  });
   // Handlers catch their own failures; whatever else goes wrong is logged and must not end the service.
   process.on('uncaughtException', (cause) => observe({ event: 'failure', cause }));
   process.on('unhandledRejection', (cause) => observe({ event: 'failure', cause }));
-  try {
-    const running = await start(observe);
-    for (const signal of ['SIGTERM', 'SIGINT'] as const)
-      process.once(signal, async () => {
-        observe({ event: 'stopping', signal });
-        await running.stop();
-        process.exit(0);
-      });
-  } catch (error) {
-    if (error instanceof StartFault) refuse(error.message);
-    throw error;
-  }
+  let stopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, async () => {
+      // A terminal, npm and a service manager may each pass on the same wish: only the first one counts.
+      if (stopping) return;
+      stopping = true;
+      observe({ event: 'stopping', signal });
+      await running.stop();
+      process.exit(0);
+    });
 }
 
 /** Lines that are written in one turn of the event loop go out with one system call. */

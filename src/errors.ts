@@ -143,7 +143,9 @@ export class DuetError extends Error {
 }
 
 export function validationFailed(faults: readonly Fault[]): DuetError {
-  const detail = faults.length === 1 ? `${faults[0]?.detail}.` : `${faults.length} fields are invalid.`;
+  const [first] = faults;
+  const alone = first && (/[.?]$/.test(first.detail) ? first.detail : `${first.detail}.`);
+  const detail = faults.length === 1 && alone ? alone : `${faults.length} fields are invalid.`;
   return new DuetError('VALIDATION_FAILED', detail, { errors: faults });
 }
 

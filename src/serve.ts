@@ -101,6 +101,8 @@ function listen({ host, port }: Config, fetch: (request: Request) => Promise<Res
       port,
       fetch,
       idleTimeout: IDLE_TIMEOUT_SECONDS,
+      // The limit is ours to enforce: the runtime's own answer has no body and no request id.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       error(cause) {
         observe({ event: 'failure', cause });
         return new Response(null, { status: 500 });

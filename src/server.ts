@@ -74,7 +74,8 @@ export function createApp({ model, storage, observe, config }: AppOptions): App 
 
 /** The path without one trailing slash, and the query; by hand, because URL would also repair what is wrong. */
 function split(url: string): { path: string; query: string } {
-  const start = url.indexOf('/', url.indexOf('://') + 3);
+  // Without a sound Host header (HTTP/1.0 needs none) there is nothing before the path.
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
   const hash = url.indexOf('#', start);
   const end = hash === -1 ? url.length : hash;
   const mark = url.indexOf('?', start);
@@ -118,7 +119,9 @@ function router(
   if (introspection)
     fixed.set(
       '/',
-      got(({ request }) => text(page(model, new URL(request.url).origin), 'text/html; charset=utf-8')),
+      got(({ request }) =>
+        text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8'),
+      ),
     );
   fixed.set(
     '/healthz',

@@ -247,6 +247,23 @@ describe('stopping', () => {
     },
   );
 
+  test('a wish to stop that comes twice is heard once', async () => {
+    using folder = new Folder();
+    await using server = await Server.start(folder);
+    const slow = await connect(server.url);
+    slow.send(
+      'POST /tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{',
+    );
+    await Bun.sleep(100);
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) {
+      server.signal(signal);
+      await Bun.sleep(20);
+    }
+    slow.send('"title":"x"}');
+    expect(await slow.answer()).toStartWith('HTTP/1.1 201 Created');
+    expect(await server.exited()).toBe(0);
+  });
+
   test('does not wait for idle connections', async () => {
     using folder = new Folder();
     await using server = await Server.start(folder);
@@ -272,6 +289,12 @@ describe('over a real socket', () => {
     expect(await ask(`PROPFIND /books HTTP/1.1\r\n${close}\r\n`)).toStartWith('HTTP/1.1 405 ');
     expect(await ask(`GET //books HTTP/1.1\r\n${close}\r\n`)).toStartWith('HTTP/1.1 404 ');
     expect(await ask(`GET /books/%00 HTTP/1.1\r\n${close}\r\n`)).toStartWith('HTTP/1.1 404 ');
+    // Load balancers ask like this.
+    expect(await ask('GET /healthz HTTP/1.0\r\n\r\n')).toStartWith('HTTP/1.1 200 ');
+    for (const host of ['', '[', 'x:99999'])
+      expect(await ask(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).toStartWith(
+        'HTTP/1.1 200 ',
+      );
     const head = await ask(`HEAD /books/1 HTTP/1.1\r\n${close}\r\n`);
     expect(head).toStartWith('HTTP/1.1 200 OK');
     expect(head).toMatch(/content-length: 60\r\n/i);
@@ -283,5 +306,10 @@ describe('over a real socket', () => {
     );
     expect(large).toStartWith('HTTP/1.1 413 ');
     expect(large).toContain('"code":"BODY_TOO_LARGE"');
+    const announced = await connect(server.url);
+    announced.send(
+      `POST /books HTTP/1.1\r\n${close}Content-Type: application/json\r\nContent-Length: 200000000\r\n\r\n${'a'.repeat(9_000_000)}`,
+    );
+    expect(await announced.answer()).toContain('"code":"BODY_TOO_LARGE"');
   });
 });

@@ -64,7 +64,8 @@ function readRecord(resource: Resource, record: Input, faults: Fault[]): Row {
   const fixed: Row = {};
   for (const column of resource.columns) {
     if (column.origin.by === 'client' || !Object.hasOwn(given, column.name)) continue;
-    fixed[column.name] = checkValue(column, given[column.name], faults);
+    const value = given[column.name];
+    fixed[column.name] = value === null && !column.required ? null : checkValue(column, value, faults);
     delete given[column.name];
   }
   try {

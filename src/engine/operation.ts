@@ -24,6 +24,8 @@ interface On {
 interface OnOne extends On {
   /** The canonical key; undefined when the client's text can name no record at all. */
   readonly key: string | number | undefined;
+  /** What is wrong with the request itself; whether the record exists is told first. */
+  readonly refusal: DuetError | undefined;
 }
 
 /** Refuses to write a record whose version is by now none of these. */
@@ -36,8 +38,7 @@ export type Input = Readonly<Record<string, unknown>>;
 export type List = On & { readonly do: 'list' };
 export type Get = OnOne & { readonly do: 'get' };
 export type Create = On & { readonly do: 'create'; readonly input: Input };
-/** `input` may be the reason why there is none: whether the record exists is told first. */
-export type Update = OnOne & Guarded & { readonly do: 'update'; readonly input: Input | DuetError };
+export type Update = OnOne & Guarded & { readonly do: 'update'; readonly input: Input };
 export type Delete = OnOne & Guarded & { readonly do: 'delete' };
 
 export type Read = List | Get;

@@ -19,9 +19,10 @@ export function* list({ resource, selection }: List): Program<Node[]> {
   return nodes;
 }
 
-export function* get({ resource, key, selection }: Get): Program<Node | null> {
+export function* get({ resource, key, selection, refusal }: Get): Program<Node | null> {
   if (key === undefined) return null;
   const nodes = yield* run({ ...select(resource, selection), where: equal(resource.key, key) });
+  if (nodes.length > 0 && refusal) throw refusal;
   yield* attach(selection, nodes);
   return nodes[0] ?? null;
 }

@@ -4,6 +4,7 @@ import { DuetError } from '../errors.ts';
 import { among } from '../query/filter.ts';
 import type { Reference, Resource } from '../schema/model.ts';
 import { type Program, run, type Select } from '../storage/storage.ts';
+import { touched } from './validate.ts';
 
 type Keys = Set<unknown>;
 
@@ -69,7 +70,9 @@ function* breakCircles(doomed: ReadonlyMap<Resource, Keys>): Program<void> {
 
 function* release({ owner, column }: Reference, keys: readonly unknown[]): Program<void> {
   const where = among(owner.key, keys);
-  yield* run({ do: 'update', resource: owner, set: { [column.name]: null }, where, ifVersion: undefined });
+  const set = touched(owner);
+  set[column.name] = null;
+  yield* run({ do: 'update', resource: owner, set, where, ifVersion: undefined });
 }
 
 function* keysPointingAt(reference: Reference, keys: Keys): Program<Keys> {

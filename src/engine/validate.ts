@@ -38,7 +38,7 @@ export function validUpdate(resource: Resource, input: Input, stored: Row): Row 
   }
   if (Object.keys(input).length === 0)
     faults.push({ pointer: '#', code: 'EMPTY', detail: `give at least one of ${namesOf(columns)}` });
-  const values = emptyRow();
+  const values = touched(resource);
   for (const column of columns) {
     if (!Object.hasOwn(input, column.name)) continue;
     const given = input[column.name];
@@ -50,8 +50,16 @@ export function validUpdate(resource: Resource, input: Input, stored: Row): Row 
   return values;
 }
 
+/** What every update of a record sets. */
+export function touched(resource: Resource): Row {
+  const values = emptyRow();
+  const now = new Date().toISOString();
+  for (const { name, origin } of resource.columns) if (origin.by === 'updatedAt') values[name] = now;
+  return values;
+}
+
 /** Without a prototype: a field may be called `constructor`. */
-export function emptyRow(): Row {
+function emptyRow(): Row {
   return Object.create(null);
 }
 

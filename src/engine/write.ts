@@ -32,14 +32,12 @@ function* create(caller: Caller, { resource, input, selection }: Create): Progra
   return node;
 }
 
-function* update({ resource, key, input, ifVersion, selection }: Update): Program<Node> {
+function* update({ resource, key, input, ifVersion, selection, refusal }: Update): Program<Node> {
   const stored = yield* existing(resource, key);
-  if (input instanceof DuetError) throw input;
+  if (refusal) throw refusal;
   checkVersion(resource, stored, ifVersion);
   const set = validUpdate(resource, input, stored);
   yield* referencesExist(resource, set);
-  const now = new Date().toISOString();
-  for (const { name, origin } of resource.columns) if (origin.by === 'updatedAt') set[name] = now;
   // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
   const guard = ifVersion && Number(stored[resource.version.name]);
   const [node] = yield* run({
@@ -55,8 +53,9 @@ function* update({ resource, key, input, ifVersion, selection }: Update): Progra
 }
 
 /** Answers with the record as it was, and with what was related to it then. */
-function* remove({ resource, key, ifVersion, selection }: Delete): Program<Node> {
+function* remove({ resource, key, ifVersion, selection, refusal }: Delete): Program<Node> {
   const node = yield* existing(resource, key);
+  if (refusal) throw refusal;
   checkVersion(resource, node, ifVersion);
   yield* attach(selection, [node]);
   yield* deleteWithDependents(resource, key);
@@ -92,7 +91,7 @@ export function assign(resource: Resource, { claims }: Caller, values: Row, fixe
     else if (origin.by === 'uuid') values[name] = Bun.randomUUIDv7();
     else if (origin.by === 'nobody') values[name] = defaultOf(column) ?? null;
     else if (origin.by === 'claim') {
-      values[name] = claims[origin.claim] ?? null;
+      values[name] = (Object.hasOwn(claims, origin.claim) ? claims[origin.claim] : null) ?? null;
       if (values[name] === null && column.required)
         throw new DuetError(
           'UNAUTHENTICATED',

@@ -37,19 +37,21 @@ export function plan(
 
   const { [resource.key.name]: text, [VERSION_ARGUMENT]: ifVersion, ...input } = args;
   const key = typeof text === 'string' ? readKey(resource.key, text) : undefined;
-  if (operation === 'GET') return { do: 'get', resource, selection, key };
+  if (operation === 'GET') return { do: 'get', resource, selection, key, refusal: undefined };
   const versions = typeof ifVersion === 'number' ? [ifVersion] : undefined;
-  if (operation === 'DELETE') return { do: 'delete', resource, selection, key, ifVersion: versions };
-  return { do: 'update', resource, selection, key, ifVersion: versions, input: inputOf(resource, input) };
+  if (operation === 'DELETE')
+    return { do: 'delete', resource, selection, key, ifVersion: versions, refusal: undefined };
+  const changes = inputOf(resource, input);
+  return { do: 'update', resource, selection, key, ifVersion: versions, input: changes, refusal: undefined };
 }
 
-/** GraphQL writes integer keys as strings; one that names no record stays as it is, for the engine to refuse. */
+/** GraphQL writes integer keys as strings; what is no plain integer stays as it is, for the engine to refuse. */
 function inputOf(resource: Resource, args: Arguments): Arguments {
   const input = { ...args };
   for (const column of resource.columns) {
     const value = input[column.name];
-    if (column.type === Serial && typeof value === 'string')
-      input[column.name] = readKey(column, value) ?? value;
+    if (column.type === Serial && typeof value === 'string' && /^(?:0|-?[1-9]\d*)$/.test(value))
+      input[column.name] = Number(value);
   }
   return input;
 }

@@ -1,6 +1,7 @@
 /** Model → GraphQLSchema, and what each of its root fields does. */
 
 import {
+  assertValidSchema,
   GraphQLBoolean,
   GraphQLEnumType,
   type GraphQLFieldConfig,
@@ -59,7 +60,10 @@ export function graphqlDoor(model: Model): Door | undefined {
   const query = new GraphQLObjectType({ name: 'Query', fields: roots.Query });
   const mutates = Object.keys(roots.Mutation).length > 0;
   const mutation = mutates ? new GraphQLObjectType({ name: 'Mutation', fields: roots.Mutation }) : null;
-  return { schema: new GraphQLSchema({ query, mutation, types: types.all() }), bindings };
+  const schema = new GraphQLSchema({ query, mutation, types: types.all() });
+  // Execution would check this too, but only when the first client asks.
+  assertValidSchema(schema);
+  return { schema, bindings };
 }
 
 function rootOf(operation: OperationKind): 'Query' | 'Mutation' {

@@ -1,6 +1,6 @@
 /** Request → Operation, for the routes of a resource. */
 
-import type { Get, Input, List, Selection, Update, Write } from '../engine/operation.ts';
+import type { Get, List, Selection, Write } from '../engine/operation.ts';
 import { DuetError, validationFailed } from '../errors.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -35,49 +35,46 @@ export function parseList({ resource, list }: Collection, exchange: Exchange): L
 }
 
 export function parseGet({ resource, one }: Collection, exchange: Exchange): Get {
-  refuseParameters(exchange);
-  return { do: 'get', resource, key: readKey(resource.key, exchange.key), selection: one };
+  const { refusal } = attempt(() => refuseParameters(exchange));
+  return { do: 'get', resource, key: readKey(resource.key, exchange.key), selection: one, refusal };
 }
 
 export async function parseCreate({ resource, one, limits }: Collection, exchange: Exchange): Promise<Write> {
-  refuseParameters(exchange);
   const { request } = exchange;
-  const input = parseJsonObject(request, await readBody(request, limits), limits);
-  return { do: 'create', resource, input, selection: one };
-}
-
-export async function parseUpdate(from: Collection, exchange: Exchange): Promise<Update> {
-  const { resource, one, limits } = from;
-  const { request } = exchange;
-  refuseParameters(exchange);
   const bytes = await readBody(request, limits);
-  return {
-    do: 'update',
-    resource,
-    key: readKey(resource.key, exchange.key),
-    // A record that is not there is told before a body that is wrong, so the fault travels with the operation.
-    input: attempt(() => parseJsonObject(request, bytes, limits)),
-    ifVersion: versionsOf(request.headers.get('If-Match'), from.fingerprint),
-    selection: one,
-  };
-}
-
-export function parseDelete({ resource, one, fingerprint }: Collection, exchange: Exchange): Write {
   refuseParameters(exchange);
-  return {
-    do: 'delete',
-    resource,
-    key: readKey(resource.key, exchange.key),
-    ifVersion: versionsOf(exchange.request.headers.get('If-Match'), fingerprint),
-    selection: one,
-  };
+  return { do: 'create', resource, input: parseJsonObject(request, bytes, limits), selection: one };
 }
 
-function attempt(parse: () => Input): Input | DuetError {
+export async function parseUpdate(from: Collection, exchange: Exchange): Promise<Write> {
+  const { resource, one, limits, fingerprint } = from;
+  const { request } = exchange;
+  const bytes = await readBody(request, limits);
+  const { value: input = {}, refusal } = attempt(() => {
+    refuseParameters(exchange);
+    return parseJsonObject(request, bytes, limits);
+  });
+  const ifVersion = versionsOf(request.headers.get('If-Match'), fingerprint);
+  const key = readKey(resource.key, exchange.key);
+  return { do: 'update', resource, key, input, ifVersion, selection: one, refusal };
+}
+
+export async function parseDelete(from: Collection, exchange: Exchange): Promise<Write> {
+  const { resource, one, limits, fingerprint } = from;
+  // Nothing is in it, but it must not be larger than any other.
+  await readBody(exchange.request, limits);
+  const { refusal } = attempt(() => refuseParameters(exchange));
+  const ifVersion = versionsOf(exchange.request.headers.get('If-Match'), fingerprint);
+  const key = readKey(resource.key, exchange.key);
+  return { do: 'delete', resource, key, ifVersion, selection: one, refusal };
+}
+
+/** A record that is not there is told before a request that is wrong, so the fault travels with the operation. */
+function attempt<T>(parse: () => T): { value?: T; refusal: DuetError | undefined } {
   try {
-    return parse();
+    return { value: parse(), refusal: undefined };
   } catch (error) {
-    if (error instanceof DuetError) return error;
+    if (error instanceof DuetError) return { refusal: error };
     throw error;
   }
 }

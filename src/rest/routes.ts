@@ -102,7 +102,8 @@ function routesOf(from: Collection, engine: Engine): Routes {
       DELETE: [
         'DELETE',
         async (exchange) => {
-          await engine.write(exchange.caller, parseDelete(from, exchange));
+          const operation = await parseDelete(from, exchange);
+          await engine.write(exchange.caller, operation);
           return deleted();
         },
       ],

@@ -32,6 +32,8 @@ export function readSchema(text: string): SchemaReading {
   try {
     document = parse(source);
   } catch (error) {
+    if (error instanceof RangeError)
+      return { faults: [{ line: 1, column: 1, message: 'The file nests too deep to be read. Flatten it.' }] };
     if (!(error instanceof GraphQLError)) throw error;
     return { faults: [{ ...(error.locations?.[0] ?? { line: 1, column: 1 }), message: error.message }] };
   }
@@ -63,6 +65,11 @@ function readDocument(document: DocumentNode, faults: Faults, fingerprint: strin
     if (isRoot && isObject(definition)) {
       for (const [directive, [applied]] of readDirectives(definition.directives, 'OBJECT', faults.at))
         faults.at(applied.node, `"@${directive}" does not fit "${name}". Remove it.`);
+      if (definition.interfaces && definition.interfaces.length > 0)
+        faults.at(
+          definition.interfaces[0] ?? definition,
+          `"${name}" cannot implement interfaces. Remove "implements".`,
+        );
       for (const node of definition.fields ?? []) roots.push({ root: name, node });
     } else if (
       definition.kind !== Kind.OBJECT_TYPE_DEFINITION &&

@@ -40,8 +40,15 @@ export function graphqlTypeName({ type }: Column): string {
   return isScalar(type) ? type.graphql : type.name;
 }
 
+/** Percent-encoded, the longest such key still fits into a URL. */
+const LONGEST_KEY = 512;
+
 /** A key that a client gives must be addressable: dot segments vanish from URLs, and an empty one is the collection. */
 export function checkNaturalKey(key: Column, value: unknown, faults: Fault[]): void {
+  if (typeof value === 'string' && lengthOf(value) > LONGEST_KEY) {
+    const detail = `${key.name} must have at most ${characters(LONGEST_KEY)}`;
+    faults.push({ pointer: pointer(key.name), code: 'LENGTH', detail });
+  }
   if (value !== '' && value !== '.' && value !== '..') return;
   const detail = `${key.name} must not be empty, "." or "..", which no path can name`;
   faults.push({ pointer: pointer(key.name), code: 'FORMAT', detail });
@@ -63,6 +70,14 @@ function checkItem(
   path: readonly (string | number)[],
   faults: Fault[],
 ): unknown {
+  if (value === null) {
+    faults.push({
+      pointer: pointer(...path),
+      code: 'REQUIRED',
+      detail: `${path.join('/')} must not be null`,
+    });
+    return value;
+  }
   const before = faults.length;
   const report: Report = (code, detail) =>
     faults.push({ pointer: pointer(...path), code, detail: `${path.join('/')} ${detail}` });

@@ -78,12 +78,13 @@ class Writer {
     const condition = where ? ` WHERE ${this.#condition(where)}` : '';
     const most = limit === undefined ? '' : ` LIMIT ${limit}`;
     const single = where?.is === 'equal' && where.column === resource.key;
-    const order = single ? '' : ` ORDER BY ${quote(resource.key.stored)}`;
+    // Qualified: a bare name would mean another column whose answer has been given this name.
+    const order = single ? '' : ` ORDER BY ${table}.${quote(resource.key.stored)}`;
     return `SELECT ${columnList(columns)} FROM ${table}${condition}${order}${most}`;
   }
 
   #insert(resource: Resource, table: string, values: Row): string {
-    const given = resource.columns.filter(({ name }) => values[name] !== undefined);
+    const given = resource.columns.filter(({ name }) => Object.hasOwn(values, name));
     const names = [...given, resource.version].map(({ stored }) => quote(stored));
     const parameters = given.map((column) => this.#parameter(column, values[column.name]));
     const version =
@@ -95,7 +96,7 @@ class Writer {
 
   #assignments(resource: Resource, values: Row): string[] {
     return resource.columns
-      .filter(({ name }) => values[name] !== undefined)
+      .filter(({ name }) => Object.hasOwn(values, name))
       .map((column) => `${quote(column.stored)} = ${this.#parameter(column, values[column.name])}`);
   }
 

@@ -4,6 +4,7 @@ import type { Column, Model, Resource } from '../schema/model.ts';
 import { MAX_KEY, type Scalar } from '../schema/scalars.ts';
 import { isScalar } from '../schema/values.ts';
 import { BURIED, quote } from './compile.ts';
+import { indexName } from './index-names.ts';
 
 /** Holds facts about the database itself. */
 export const META = '_duet_meta';
@@ -45,14 +46,18 @@ function definitionOf(column: Column, { key }: Resource): string {
 /** An index on a reference also holds the key: SQLite ends every index entry with it. */
 export function indexes(model: Model): string[] {
   return model.resources.flatMap((resource) => [
-    ...resource.uniques.map(({ columns }) => indexOf(resource, columns, 'UNIQUE ')),
-    ...resource.references.map(({ column }) => indexOf(resource, [column], '')),
-    ...resource.indexes.map(({ columns }) => indexOf(resource, columns, '')),
+    ...resource.uniques.map(({ columns }) => indexOf(resource, columns, 'unique')),
+    ...resource.references.map(({ column }) => indexOf(resource, [column], 'reference')),
+    ...resource.indexes.map(({ columns }) => indexOf(resource, columns, 'index')),
   ]);
 }
 
-function indexOf({ table }: Resource, columns: readonly Column[], unique: '' | 'UNIQUE '): string {
-  const stored = columns.map((column) => column.stored);
-  const name = [table, ...stored, unique ? 'unique' : 'index'].join('.');
-  return `CREATE ${unique}INDEX IF NOT EXISTS ${quote(name)} ON ${quote(table)} (${stored.map(quote).join(', ')})`;
+function indexOf(
+  resource: Resource,
+  columns: readonly Column[],
+  kind: 'unique' | 'index' | 'reference',
+): string {
+  const list = columns.map(({ stored }) => quote(stored)).join(', ');
+  const create = kind === 'unique' ? 'CREATE UNIQUE INDEX' : 'CREATE INDEX';
+  return `${create} IF NOT EXISTS ${quote(indexName(resource, columns, kind))} ON ${quote(resource.table)} (${list})`;
 }

@@ -19,6 +19,8 @@ const sdl = `
     day: Date
     uuid: UUID
     json: JSON
+    jsons: [JSON!]
+    owner: Owner
     parent: Thing @onDelete(do: CASCADE)
     children: [Thing!]!
     label: Label
@@ -28,6 +30,7 @@ const sdl = `
     updatedAt: DateTime! @updatedAt
     constructor: String @column(name: "con_structor")
   }
+  type Owner @resource { id: ID! }
   type Label @resource @table(name: "labels") @unique(fields: ["a", "b"]) {
     name: String! @key
     a: Int
@@ -50,12 +53,18 @@ const types: Record<string, string> = {
   day: 'Date',
   uuid: 'UUID',
   json: 'JSON',
+  jsons: '[JSON!]',
+  ownerId: 'ID',
   parentId: 'UUID',
   labelId: 'String',
   code: 'String',
   constructor: 'String',
 };
 const names = ['id', ...Object.keys(types), 'serverSays', 'createdAt', 'updatedAt'];
+
+function nested(levels: number): unknown {
+  return levels === 0 ? 1 : [nested(levels - 1)];
+}
 
 const nowhere = '0190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11';
 
@@ -97,6 +106,8 @@ const rows: [string, Record<string, unknown>, Record<string, unknown> | [string,
   ],
   ['JSON scalars', { json: 'text' }, { json: 'text' }],
   ['JSON false', { json: false }, { json: false }],
+  ['deep JSON', { json: nested(24) }, { json: nested(24) }],
+  ['deeper JSON', { json: nested(25) }, ['VALIDATION_FAILED', '#/json TYPE']],
   ['JSON with NUL', { json: { a: 'x\0' } }, ['VALIDATION_FAILED', '#/json TEXT']],
   ['a field named like a method', { constructor: 'c' }, { constructor: 'c' }],
   ['a reference to nothing', { parentId: nowhere }, ['CONFLICT', '#/parentId REFERENCE_NOT_FOUND']],
@@ -210,6 +221,13 @@ describe.each([...databases])('on %s', (database) => {
     expect((await app.rest('PUT', `/things/${thing.id}`, { ...later, serverSays: 'x' })).status).toBe(400);
   });
 
+  test('a list never holds null, not even of JSON, which GraphQL tells by its types', async () => {
+    const { body } = await app.rest('POST', '/things', { jsons: [1, null] });
+    expect(body.errors.map((error: any) => `${error.pointer} ${error.code}`)).toEqual(['#/jsons/1 REQUIRED']);
+    const { errors } = await app.graphql('mutation { createThing(jsons: [1, null]) { id } }');
+    expect(errors?.[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+  });
+
   test('a combination is unique, and nulls never collide', async () => {
     const label = (name: string, a: number | null, b: number | null) =>
       app.rest('POST', '/labels', { name, a, b });
@@ -218,6 +236,22 @@ describe.each([...databases])('on %s', (database) => {
     expect((await label('r', 1, null)).status).toBe(201);
     const { status, body } = await label('s', 1, 2);
     expect([status, body.errors.map((error: any) => error.pointer)]).toEqual([409, ['#/a', '#/b']]);
+  });
+
+  test('a key that can name nothing has the same fault on both doors', async () => {
+    for (const [key, fault] of [
+      [0, 'OUT_OF_RANGE'],
+      [-1, 'OUT_OF_RANGE'],
+      [2 ** 53, 'OUT_OF_RANGE'],
+    ] as const) {
+      const rest = await byRest(app, 'POST', '/things', { ownerId: key });
+      const graphql = await byGraphql(app, 'createThing', { ownerId: String(key) });
+      expect(rest).toMatchObject({ failure: ['VALIDATION_FAILED', `#/ownerId ${fault}`] });
+      expect(graphql).toEqual(rest);
+    }
+    expect(await byGraphql(app, 'createThing', { ownerId: '01' })).toMatchObject({
+      failure: ['VALIDATION_FAILED', '#/ownerId TYPE'],
+    });
   });
 
   test('a natural key is given on create, is unique, and cannot change', async () => {
@@ -231,6 +265,10 @@ describe.each([...databases])('on %s', (database) => {
     ).toBe(odd);
     expect((await app.rest('POST', '/labels', { name: odd })).body.errors[0].code).toBe('NOT_UNIQUE');
     expect((await app.rest('PUT', '/labels/L', { name: 'M' })).body.errors[0].code).toBe('READ_ONLY');
+    const longest = '😀'.repeat(512);
+    const { headers: long } = await app.rest('POST', '/labels', { name: longest });
+    expect((await app.rest('GET', long.get('Location') ?? '')).body.name).toBe(longest);
+    expect((await app.rest('POST', '/labels', { name: `${longest}a` })).body.errors[0].code).toBe('LENGTH');
     for (const name of ['', '.', '..'])
       expect((await app.rest('POST', '/labels', { name })).body.errors[0].code).toBe('FORMAT');
   });

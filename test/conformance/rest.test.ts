@@ -105,6 +105,20 @@ describe.each([...databases])('on %s', (database) => {
       }
     });
 
+    test('is told before its parameters, and size before both', async () => {
+      for (const method of ['GET', 'PUT', 'DELETE'])
+        expect([method, (await app.rest(method, '/books/4711?foo=1')).status]).toEqual([method, 404]);
+      const body = 'a'.repeat(1_048_577);
+      for (const [method, path] of [
+        ['POST', '/books?foo=1'],
+        ['PUT', '/books/4711?foo=1'],
+        ['DELETE', '/books/1'],
+      ] as const)
+        expect([path, (await app.fetch(path, { method, body })).status]).toEqual([path, 413]);
+      expect((await app.rest('DELETE', '/books/1?foo=1')).status).toBe(400);
+      expect((await app.rest('GET', '/books/1')).status).toBe(200);
+    });
+
     test('of 8 KiB is read, a longer one is 414', async () => {
       const longest = `/books/${'a'.repeat(8192 - 'http://duet.test/books/'.length)}`;
       expect((await app.rest('GET', longest)).status).toBe(404);

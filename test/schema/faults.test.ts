@@ -677,7 +677,7 @@ const rows: readonly Row[] = [
     `,
     faults: [
       '1:6 Type "_Book" begins with "_", which Duet keeps for itself. Rename it.',
-      '1:6 The table name "_Book" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".',
+      '1:6 The table name "_Book" must be 1 to 60 ASCII characters, without commas, and not begin with "_" or be a name of SQLite itself.',
       '1:49 _Book field "_title" begins with "_", which Duet keeps for itself. Rename it.',
       '1:64 _Book field "_shelfId" begins with "_", which Duet keeps for itself. Rename it.',
       '1:64 _Book field "_shelf" begins with "_", which Duet keeps for itself. Rename it.',
@@ -780,10 +780,10 @@ const rows: readonly Row[] = [
       type Nil @resource @table(name: "") { id: ID! }
     `,
     faults: [
-      '1:6 The table name "sqlite_book" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".',
-      '2:6 The table name "_note" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".',
-      '3:6 The table name "café" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".',
-      '4:6 The table name "" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".',
+      '1:6 The table name "sqlite_book" must be 1 to 60 ASCII characters, without commas, and not begin with "_" or be a name of SQLite itself.',
+      '2:6 The table name "_note" must be 1 to 60 ASCII characters, without commas, and not begin with "_" or be a name of SQLite itself.',
+      '3:6 The table name "café" must be 1 to 60 ASCII characters, without commas, and not begin with "_" or be a name of SQLite itself.',
+      '4:6 The table name "" must be 1 to 60 ASCII characters, without commas, and not begin with "_" or be a name of SQLite itself.',
     ],
   },
   {
@@ -803,9 +803,9 @@ const rows: readonly Row[] = [
       type Book @resource { id: ID! title: String @column(name: "_title") aNameThatIsFarTooLongForPostgreSQLBecauseItCutsNamesAtSixtyThree: Int sqlite_title: String }
     `,
     faults: [
-      '1:31 The column name "_title" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".',
-      '1:69 The column name "aNameThatIsFarTooLongForPostgreSQLBecauseItCutsNamesAtSixtyThree" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".',
-      '1:139 The column name "sqlite_title" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".',
+      '1:31 The column name "_title" must be 1 to 60 ASCII characters, without commas, and not begin with "_" or be a name of SQLite itself.',
+      '1:69 The column name "aNameThatIsFarTooLongForPostgreSQLBecauseItCutsNamesAtSixtyThree" must be 1 to 60 ASCII characters, without commas, and not begin with "_" or be a name of SQLite itself.',
+      '1:139 The column name "sqlite_title" must be 1 to 60 ASCII characters, without commas, and not begin with "_" or be a name of SQLite itself.',
     ],
   },
   {

@@ -163,9 +163,9 @@ const tables: readonly Table[] = [
   },
   {
     scalar: 'JSON',
-    accepted: [[0], [''], [true], [[]], [{}], [{ a: [1, null, { b: 'c' }] }], [nested(32)]],
+    accepted: [[0], [''], [true], [[]], [{}], [{ a: [1, null, { b: 'c' }] }], [nested(24)]],
     refused: [
-      [nested(33), 'TYPE'],
+      [nested(25), 'TYPE'],
       [{ a: Number.NaN }, 'OUT_OF_RANGE'],
       [[Number.POSITIVE_INFINITY], 'OUT_OF_RANGE'],
       ['\0', 'TEXT'],
@@ -469,7 +469,7 @@ describe('values of a field', () => {
       'tags',
       ['a', '', null],
       '#/tags/1 LENGTH tags/1 must have at least 1 character',
-      '#/tags/2 TYPE tags/2 must be a string',
+      '#/tags/2 REQUIRED tags/2 must not be null',
     ],
     ['times', ['now'], '#/times/0 FORMAT times/0 must be an RFC 3339 time, to the millisecond at most'],
     ['colors', ['RED', 'BLUE'], '#/colors/1 ENUM colors/1 must be one of RED, GREEN'],

@@ -15,7 +15,7 @@ export const storedNamesAreFree: Rule = (model, report) => {
     if (!isStorable(table))
       report(
         place,
-        `The table name "${table}" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".`,
+        `The table name "${table}" must be 1 to 60 ASCII characters, without commas, and not begin with "_" or be a name of SQLite itself.`,
       );
 
     const stored = new Map<string, string>();
@@ -30,7 +30,7 @@ export const storedNamesAreFree: Rule = (model, report) => {
       if (!isStorable(column.stored) && !column.name.startsWith('_'))
         report(
           column.place,
-          `The column name "${column.stored}" must be 1 to 60 ASCII characters and not begin with "_" or "sqlite_".`,
+          `The column name "${column.stored}" must be 1 to 60 ASCII characters, without commas, and not begin with "_" or be a name of SQLite itself.`,
         );
     }
   }
@@ -38,5 +38,5 @@ export const storedNamesAreFree: Rule = (model, report) => {
 
 // PostgreSQL cuts identifiers at 63 bytes, and a cut name is another name.
 function isStorable(name: string): boolean {
-  return /^(?!_|sqlite_)[\x20-\x7e]{1,60}$/i.test(name);
+  return /^(?!_|sqlite_|pragma_|json_each$|json_tree$)[\x20-\x2b\x2d-\x7e]{1,60}$/i.test(name);
 }

