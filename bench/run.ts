@@ -8,6 +8,7 @@ import { readConfig } from '../src/config.ts';
 import { loading } from '../src/engine/load.ts';
 import { readSchema } from '../src/schema/read.ts';
 import { createApp } from '../src/server.ts';
+import { evolve } from '../src/storage/evolve/evolve.ts';
 import { SqliteStorage } from '../src/storage/sqlite.ts';
 
 const ROUNDS = 9;
@@ -45,7 +46,7 @@ if (!model || !config) throw new Error('the shipped schema is not sound');
 const load = loading(model, rows());
 if (!load.program) throw new Error(load.faults.join('\n'));
 const storage = new SqliteStorage({ path, model });
-await storage.establish(load.program);
+await evolve(storage, model, load.program);
 const app = createApp({ model, storage, config, observe: () => {} });
 
 const db = new Database(path, { strict: true });

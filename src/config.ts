@@ -1,6 +1,7 @@
 /** One table of settings, from which parsing, `--help` and the documentation follow. */
 
 import type { Level } from './observe.ts';
+import type { DatabaseOptions } from './storage/open.ts';
 
 interface Setting<T> {
   readonly env: string;
@@ -37,7 +38,7 @@ const anyText: Pick<Setting<string>, 'allowed' | 'parse'> = {
   parse: (text) => (text === '' ? undefined : text),
 };
 
-export type DatabaseUrl = { readonly kind: 'sqlite'; readonly path: string };
+type DatabaseUrl = DatabaseOptions['database'];
 
 export const settings = {
   port: setting({
@@ -58,9 +59,11 @@ export const settings = {
     env: 'DATABASE_URL',
     flag: false,
     default: 'sqlite:duet.db',
-    doc: 'Where the data is: `sqlite:FILE`, or `sqlite::memory:` to keep nothing.',
-    allowed: 'sqlite:FILE or sqlite::memory:',
+    doc: 'Where the data is: `sqlite:FILE`, `sqlite::memory:` to keep nothing, or `postgres://USER:PASSWORD@HOST:PORT/NAME`.',
+    allowed: 'sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST:PORT/NAME',
     parse(text) {
+      if (/^postgres(ql)?:\/\//.test(text))
+        return URL.canParse(text) ? { kind: 'postgres', url: text } : undefined;
       const path = text.startsWith('sqlite:') ? text.slice('sqlite:'.length) : '';
       return path === '' ? undefined : { kind: 'sqlite', path };
     },
@@ -78,6 +81,34 @@ export const settings = {
     default: 'data.json',
     doc: 'Records to load when the database is created. The default file may be missing.',
     ...anyText,
+  }),
+  databaseConnections: setting({
+    env: 'DATABASE_CONNECTIONS',
+    flag: true,
+    default: '10',
+    doc: 'PostgreSQL: how many connections a process opens at the most.',
+    ...whole(1, 1000),
+  }),
+  databaseConnectTimeout: setting({
+    env: 'DATABASE_CONNECT_TIMEOUT',
+    flag: true,
+    default: '2000',
+    doc: 'PostgreSQL: how many milliseconds to wait for a connection, new or free, before the answer is 503.',
+    ...whole(1, 60_000),
+  }),
+  databaseStatementTimeout: setting({
+    env: 'DATABASE_STATEMENT_TIMEOUT',
+    flag: true,
+    default: '5000',
+    doc: 'PostgreSQL: how many milliseconds a statement may take before the answer is 503.',
+    ...whole(1, 600_000),
+  }),
+  databaseLockTimeout: setting({
+    env: 'DATABASE_LOCK_TIMEOUT',
+    flag: true,
+    default: '2000',
+    doc: 'PostgreSQL: how many milliseconds a statement may wait for a lock before the answer is 503.',
+    ...whole(1, 600_000),
   }),
   logLevel: setting<Level>({
     env: 'LOG_LEVEL',

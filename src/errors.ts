@@ -66,6 +66,11 @@ export const catalogue = {
     meaning:
       'The service cannot take the request now, and nothing was changed; try again after `Retry-After` seconds.',
   },
+  OUTCOME_UNKNOWN: {
+    status: 503,
+    meaning:
+      'The connection to the database was lost while a write was being committed: it may or may not have happened. Read before writing again.',
+  },
   KEYS_EXHAUSTED: {
     status: 507,
     meaning: 'The collection has assigned its last id (2^53-1) and can take no further record.',

@@ -7,6 +7,7 @@ export type Observation =
   | { readonly event: 'stopping'; readonly signal: string }
   | { readonly event: 'stopped' }
   | { readonly event: 'notice'; readonly message: string }
+  | { readonly event: 'migrated'; readonly step: string }
   | {
       readonly event: 'request';
       readonly requestId: string;
@@ -25,6 +26,7 @@ const levels: Record<Observation['event'], Level> = {
   stopping: 'info',
   stopped: 'info',
   notice: 'warn',
+  migrated: 'info',
   request: 'info',
   statement: 'debug',
   failure: 'error',

@@ -6,8 +6,9 @@ import type { Level, Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
 import { readSchema } from './schema/read.ts';
 import { createApp } from './server.ts';
-import { SqliteStorage } from './storage/sqlite.ts';
-import type { Program, Storage } from './storage/storage.ts';
+import { evolve } from './storage/evolve/evolve.ts';
+import { type Database, openDatabase } from './storage/open.ts';
+import type { Program } from './storage/storage.ts';
 
 /** Something the operator must mend before the server can start; the message says what and where. */
 export class StartFault extends Error {}
@@ -25,12 +26,16 @@ export async function serve(config: Config, observe: Observe): Promise<Running> 
   const model = await readModel(config.schema);
   const load = await readData(config, model);
   const storage = openStorage(config, model, observe);
-  try {
-    await storage.establish(load);
-  } catch (error) {
+  const { applied, surplus } = await evolve(storage, model, load).catch(async (error) => {
     await storage.close();
     throw new StartFault(error instanceof Error ? error.message : String(error), { cause: error });
-  }
+  });
+  for (const step of applied) observe({ event: 'migrated', step });
+  if (surplus.length > 0)
+    observe({
+      event: 'notice',
+      message: `the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`,
+    });
   const app = createApp({ model, storage, observe, config });
   const server = listen(config, app.fetch, observe);
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`;
@@ -83,14 +88,14 @@ async function readText(file: string, setting: string): Promise<string> {
   }
 }
 
-function openStorage({ database, logLevel }: Config, model: Model, observe: Observe): Storage {
+function openStorage(config: Config, model: Model, observe: Observe): Database {
   const debug: Level = 'debug';
-  const trace = logLevel === debug ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
+  const trace = config.logLevel === debug ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
   try {
-    return new SqliteStorage({ path: database.path, model, trace });
+    return openDatabase(config, model, trace);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new StartFault(`cannot open the database ${database.path} (${why}). DATABASE_URL names another`);
+    throw new StartFault(`cannot open the database (${why}). DATABASE_URL names another`);
   }
 }
 

@@ -5,7 +5,9 @@ import { loading } from '../src/engine/load.ts';
 import type { Observation } from '../src/observe.ts';
 import { readSchema } from '../src/schema/read.ts';
 import { createApp } from '../src/server.ts';
-import { SqliteStorage } from '../src/storage/sqlite.ts';
+import { evolve } from '../src/storage/evolve/evolve.ts';
+import { openDatabase } from '../src/storage/open.ts';
+import { Postgres } from './postgres.ts';
 
 export interface AppUnderTest {
   /** Sends a request as it is. */
@@ -40,8 +42,8 @@ export interface Deployment {
   readonly data?: unknown;
   /** Settings as in the environment. */
   readonly env?: Record<string, string>;
-  /** A file that outlives the app; in memory otherwise. */
-  readonly path?: string;
+  /** A database that outlives the app; one of its own otherwise. */
+  readonly url?: string;
 }
 
 /** What `npm start` serves. */
@@ -53,27 +55,35 @@ export const shipped = {
 export const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 /** Every database that Duet runs on: the conformance tests run on each. */
-export const databases = ['sqlite'] as const;
+export const databases = ['sqlite', 'postgres'] as const;
+
+export type DatabaseKind = (typeof databases)[number];
+
+let shared: Promise<Postgres> | undefined;
+
+/** One server for all tests that do it no harm. */
+export function sharedPostgres(): Promise<Postgres> {
+  shared ??= Postgres.start();
+  return shared;
+}
 
 export async function openApp(
-  _database: (typeof databases)[number],
+  database: DatabaseKind,
   deployment: Deployment = shipped,
 ): Promise<AppUnderTest> {
+  const url =
+    deployment.url ?? (database === 'sqlite' ? 'sqlite::memory:' : await (await sharedPostgres()).database());
   const { model, faults } = readSchema(deployment.sdl ?? shipped.sdl);
   if (!model) throw new Error(faults.map(({ line, message }) => `${line}: ${message}`).join('\n'));
-  const { config, fault } = readConfig([], deployment.env ?? {});
+  const { config, fault } = readConfig([], { ...deployment.env, DATABASE_URL: url });
   if (!config) throw new Error(fault);
   const load = loading(model, deployment.data ?? {});
   if (!load.program) throw new Error(load.faults.join('\n'));
 
   const statements: string[] = [];
   const observations: Observation[] = [];
-  const storage = new SqliteStorage({
-    path: deployment.path ?? ':memory:',
-    model,
-    trace: (sql) => statements.push(sql),
-  });
-  await storage.establish(load.program);
+  const storage = openDatabase(config, model, (sql) => statements.push(sql));
+  await evolve(storage, model, load.program);
   statements.length = 0;
   const app = createApp({ model, storage, config, observe: (observation) => observations.push(observation) });
 

@@ -21,7 +21,7 @@ describe('a wrong use is one clear line and exit 2', () => {
     [
       ['serve'],
       { DATABASE_URL: 'mysql://user:secret@host' },
-      'duet: DATABASE_URL must be sqlite:FILE or sqlite::memory:\n',
+      'duet: DATABASE_URL must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST:PORT/NAME\n',
     ],
     [
       ['serve'],

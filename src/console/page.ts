@@ -86,7 +86,7 @@ function exampleInput(resource: Resource): Record<string, unknown> {
 function example({ type, list, constraint, reference }: Column): unknown {
   if (list) return [];
   if (!isScalar(type)) return type.values[0]?.name;
-  if (reference) return type.stored === 'integer' ? 1 : '…';
+  if (reference) return type.stored === 'serial' ? 1 : '…';
   if (type.is === 'number') return constraint?.min ?? constraint?.max ?? 1;
   if (type.is === 'text') return constraint?.format === 'email' ? 'somebody@example.com' : 'text';
   return { Boolean: true, DateTime: '2024-05-01T12:30:00Z', Date: '2024-05-01', JSON: {} }[type.name] ?? 1;

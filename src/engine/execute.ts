@@ -2,10 +2,11 @@
 
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
+import { Collision, collided } from './collision.ts';
 import type { List, Read, Write } from './operation.ts';
 import { permitted } from './policy.ts';
-import { get, list, type Node } from './read.ts';
-import { write } from './write.ts';
+import { get, list, type Node, stepsOf as readSteps } from './read.ts';
+import { write, stepsOf as writeSteps } from './write.ts';
 
 /** A list answers with nodes; the record of a key is a node or, where there is none, null. */
 type Answers<R extends readonly Read[]> = {
@@ -27,13 +28,19 @@ export class Engine {
       for (const operation of allowed)
         answers.push(yield* operation.do === 'list' ? list(operation) : get(operation));
       return answers as Answers<R>;
-    });
+    }, readSteps(allowed));
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
   async write(caller: Caller, operation: Write): Promise<Node> {
     const allowed = permitted(caller, operation);
-    return this.#storage.write(() => write(caller, allowed));
+    try {
+      return await this.#storage.write(() => write(caller, allowed), writeSteps(allowed));
+    } catch (error) {
+      if (!(error instanceof Collision)) throw error;
+      // The transaction is over: what collided is looked up anew, all of it, so that both databases tell the same.
+      throw await this.#storage.read(() => collided(error), 'many');
+    }
   }
 
   /** Fails when the storage cannot serve. */

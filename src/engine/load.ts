@@ -1,14 +1,15 @@
 /** Records from a data file → a program that stores them with their keys, or every fault of the file at once. */
 
 import { DuetError, type Fault } from '../errors.ts';
-import type { Model, Resource } from '../schema/model.ts';
+import { equal } from '../query/filter.ts';
+import type { Model, Reference, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { checkValue } from '../schema/values.ts';
-import type { Program, Row } from '../storage/storage.ts';
+import { type Insert, NotUnique, type Program, type Row } from '../storage/storage.ts';
 import { anonymous } from './caller.ts';
 import type { Input } from './operation.ts';
 import { validCreate } from './validate.ts';
-import { assign } from './write.ts';
+import { assign, lastVersion } from './write.ts';
 
 export type Loading =
   | { readonly program: () => Program<void>; readonly faults?: never }
@@ -31,12 +32,60 @@ export function loading(model: Model, data: unknown): Loading {
   }
   if (faults.length === 0) checkReferences(records, faults);
   if (faults.length > 0) return { faults };
-  return {
-    *program() {
-      for (const [resource, rows] of records)
-        for (const values of rows) yield [{ do: 'insert', resource, values }];
-    },
-  };
+  return { program: () => store(records) };
+}
+
+/**
+ * Stores records so that no reference ever points to nothing: what others require comes first, and a reference that
+ * need not be there is set when its target is.
+ */
+function* store(records: ReadonlyMap<Resource, readonly Row[]>): Program<void> {
+  const stored = new Map<Resource, Set<unknown>>();
+  const late: { resource: Resource; key: unknown; set: Row }[] = [];
+  for (const resource of requiredFirst([...records.keys()])) {
+    const keys = new Set<unknown>();
+    stored.set(resource, keys);
+    for (const [index, row] of (records.get(resource) ?? []).entries()) {
+      const values = { ...row };
+      const set: Row = {};
+      for (const { column, target } of resource.references)
+        if (values[column.name] != null && !stored.get(target)?.has(values[column.name])) {
+          set[column.name] = values[column.name];
+          values[column.name] = null;
+        }
+      const version = 1 + (yield* lastVersion(resource, values));
+      yield* insert({ do: 'insert', resource, values, version }, index);
+      const key = values[resource.key.name];
+      keys.add(key);
+      if (Object.keys(set).length > 0) late.push({ resource, key, set });
+    }
+  }
+  for (const { resource, key, set } of late) {
+    const where = equal(resource.key, key);
+    yield [{ do: 'update', resource, set, where, ifVersion: undefined, counts: false }];
+  }
+}
+
+function* insert(statement: Insert, index: number): Program<void> {
+  try {
+    yield [statement];
+  } catch (error) {
+    if (!(error instanceof NotUnique)) throw error;
+    const names = error.columns.map(({ name }) => name).join(', ');
+    throw new Error(`${statement.resource.plural}[${index}]: ${names} is taken by another record`);
+  }
+}
+
+/** Required references form no circle, so some resource is always free to come next. */
+function* requiredFirst(resources: readonly Resource[]): Generator<Resource> {
+  const left = new Set(resources);
+  const waits = ({ required, target, owner }: Reference) => required && target !== owner && left.has(target);
+  while (left.size > 0)
+    for (const resource of left)
+      if (!resource.references.some(waits)) {
+        left.delete(resource);
+        yield resource;
+      }
 }
 
 function readRecords(resource: Resource, list: readonly unknown[], faults: string[]): Row[] {

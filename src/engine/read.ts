@@ -2,8 +2,8 @@
 
 import { among, equal } from '../query/filter.ts';
 import type { Column, Resource } from '../schema/model.ts';
-import { type Program, type Row, run, type Select } from '../storage/storage.ts';
-import type { Get, List, Relation, Selection } from './operation.ts';
+import { type Program, type Row, run, type Select, type Steps, select } from '../storage/storage.ts';
+import type { Get, List, Read, Relation, Selection } from './operation.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
 export type Node = Row;
@@ -13,15 +13,20 @@ export function relationKey(as: string): string {
   return `:${as}`;
 }
 
+/** Whether all of the reads are a single statement. */
+export function stepsOf(operations: readonly Read[]): Steps {
+  return operations.length === 1 && operations[0]?.selection.relations.length === 0 ? 'one' : 'many';
+}
+
 export function* list({ resource, selection }: List): Program<Node[]> {
-  const nodes = yield* run(select(resource, selection));
+  const nodes = yield* run(select(resource, needed(resource, selection)));
   yield* attach(selection, nodes);
   return nodes;
 }
 
 export function* get({ resource, key, selection, refusal }: Get): Program<Node | null> {
   if (key === undefined) return null;
-  const nodes = yield* run({ ...select(resource, selection), where: equal(resource.key, key) });
+  const nodes = yield* run(select(resource, needed(resource, selection), equal(resource.key, key)));
   if (nodes.length > 0 && refusal) throw refusal;
   yield* attach(selection, nodes);
   return nodes[0] ?? null;
@@ -79,7 +84,8 @@ function keysOf(nodes: readonly Node[], { name }: Column): unknown[] {
 
 function statementOf({ relation, keys }: Branch): Select {
   const column = far(relation);
-  return { ...select(relation.field.target, relation.selection, column), where: among(column, keys) };
+  const { target } = relation.field;
+  return select(target, needed(target, relation.selection, column), among(column, keys));
 }
 
 function connect({ relation, parents, found }: Branch): void {
@@ -100,20 +106,10 @@ function connect({ relation, parents, found }: Branch): void {
   for (const node of found) byParent.get(node[farName])?.push(node);
 }
 
-function select(resource: Resource, selection: Selection, extra?: Column): Select {
-  return {
-    do: 'select',
-    resource,
-    columns: needed(resource, selection, extra),
-    where: undefined,
-    limit: undefined,
-  };
-}
-
 const neededBySelection = new WeakMap<Selection, readonly Column[]>();
 
 /** The columns to read for a selection: those asked for, and those that relations hang on. */
-function needed(resource: Resource, selection: Selection, extra: Column | undefined): readonly Column[] {
+function needed(resource: Resource, selection: Selection, extra?: Column): readonly Column[] {
   let columns = neededBySelection.get(selection);
   if (!columns) {
     const all = new Set(selection.columns);

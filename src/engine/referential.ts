@@ -1,9 +1,9 @@
 /** Deletes a record and carries out `@onDelete` for those that point to it. */
 
 import { DuetError } from '../errors.ts';
-import { among } from '../query/filter.ts';
+import { among, type Filter } from '../query/filter.ts';
 import type { Reference, Resource } from '../schema/model.ts';
-import { type Program, run, type Select } from '../storage/storage.ts';
+import { Dangling, type Program, run, select } from '../storage/storage.ts';
 import { touched } from './validate.ts';
 
 type Keys = Set<unknown>;
@@ -23,7 +23,7 @@ export function* deleteWithDependents(resource: Resource, key: unknown): Program
   for (const [target, keys] of pointingFirst(doomed)) {
     const where = among(target.key, [...keys]);
     if (target.key.origin.by === 'client') yield* run({ do: 'bury', resource: target, where });
-    yield* run({ do: 'delete', resource: target, where });
+    yield* remove(target, where);
   }
 }
 
@@ -72,23 +72,27 @@ function* release({ owner, column }: Reference, keys: readonly unknown[]): Progr
   const where = among(owner.key, keys);
   const set = touched(owner);
   set[column.name] = null;
-  yield* run({ do: 'update', resource: owner, set, where, ifVersion: undefined });
+  yield* run({ do: 'update', resource: owner, set, where, ifVersion: undefined, counts: true });
 }
 
-function* keysPointingAt(reference: Reference, keys: Keys): Program<Keys> {
-  const { owner, column } = reference;
-  const statement: Select = {
-    do: 'select',
-    resource: owner,
-    columns: [owner.key],
-    where: among(column, [...keys]),
-    limit: undefined,
-  };
-  return new Set((yield* run(statement)).map((row) => row[owner.key.name]));
+function* remove(resource: Resource, where: Filter): Program<void> {
+  try {
+    yield* run({ do: 'delete', resource, where });
+  } catch (error) {
+    // Somebody came to point here after it was looked up.
+    if (error instanceof Dangling) throw stillReferenced(resource, error.reference);
+    throw error;
+  }
 }
 
-function stillReferenced(resource: Resource, { owner, name }: Reference): DuetError {
-  const detail = `A ${owner.singular} still refers to this ${resource.singular} as its ${name}`;
+function* keysPointingAt({ owner, column }: Reference, keys: Keys): Program<Keys> {
+  const rows = yield* run(select(owner, [owner.key], among(column, [...keys]), { lock: true }));
+  return new Set(rows.map((row) => row[owner.key.name]));
+}
+
+function stillReferenced(resource: Resource, reference: Reference | undefined): DuetError {
+  const what = reference ? `A ${reference.owner.singular}` : 'Another record';
+  const detail = `${what} still refers to this ${resource.singular}${reference ? ` as its ${reference.name}` : ''}`;
   return new DuetError('CONFLICT', `${detail}. Delete or change it first.`, {
     errors: [{ pointer: '#', code: 'STILL_REFERENCED', detail }],
   });

@@ -1,11 +1,22 @@
 /** Creates, updates and deletes records, as programs that run inside one transaction. */
 
 import { DuetError, type Fault, pointer } from '../errors.ts';
-import { among, equal } from '../query/filter.ts';
+import { equal } from '../query/filter.ts';
 import type { Reference, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
-import { type Program, type Row, run, type Select } from '../storage/storage.ts';
+import {
+  Dangling,
+  type Insert,
+  NotUnique,
+  type Program,
+  type Row,
+  run,
+  type Steps,
+  select,
+  type Update as UpdateStatement,
+} from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
+import { Collision } from './collision.ts';
 import type { Create, Delete, Update, Write } from './operation.ts';
 import { attach, type Node } from './read.ts';
 import { deleteWithDependents } from './referential.ts';
@@ -22,14 +33,29 @@ export function write(caller: Caller, operation: Write): Program<Node> {
   }
 }
 
+/** Whether a write is a single statement, which is a transaction by itself. */
+export function stepsOf(operation: Write): Steps {
+  const { resource, selection } = operation;
+  const lone = resource.references.length === 0 && resource.key.origin.by !== 'client';
+  return operation.do === 'create' && lone && selection.relations.length === 0 ? 'one' : 'many';
+}
+
 function* create(caller: Caller, { resource, input, selection }: Create): Program<Node> {
   const values = validCreate(resource, input);
   assign(resource, caller, values);
   yield* referencesExist(resource, values);
-  const [node] = yield* run({ do: 'insert', resource, values });
+  const version = 1 + (yield* lastVersion(resource, values));
+  const node = yield* store({ do: 'insert', resource, values, version }, values);
   if (!node) throw new Error(`inserting a ${resource.name} answered no row`);
   yield* attach(selection, [node]);
   return node;
+}
+
+/** A natural key may have been there before; every other key is new. */
+export function* lastVersion(resource: Resource, values: Row): Program<number> {
+  if (resource.key.origin.by !== 'client') return 0;
+  const [claimed] = yield* run({ do: 'claim', resource, key: values[resource.key.name] });
+  return Number(claimed?.['version'] ?? 0);
 }
 
 function* update({ resource, key, input, ifVersion, selection, refusal }: Update): Program<Node> {
@@ -40,13 +66,11 @@ function* update({ resource, key, input, ifVersion, selection, refusal }: Update
   yield* referencesExist(resource, set);
   // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
   const guard = ifVersion && Number(stored[resource.version.name]);
-  const [node] = yield* run({
-    do: 'update',
-    resource,
-    set,
-    where: equal(resource.key, key),
-    ifVersion: guard,
-  });
+  const where = equal(resource.key, key);
+  const node = yield* store(
+    { do: 'update', resource, set, where, ifVersion: guard, counts: true },
+    { ...stored, ...set },
+  );
   if (!node) throw versionConflict(resource);
   yield* attach(selection, [node]);
   return node;
@@ -63,14 +87,25 @@ function* remove({ resource, key, ifVersion, selection, refusal }: Delete): Prog
 }
 
 function* existing(resource: Resource, key: string | number | undefined): Program<Row> {
-  const [row] = key === undefined ? [] : yield* run({ ...all(resource), where: equal(resource.key, key) });
-  if (!row)
-    throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
-  return row;
+  if (key !== undefined) {
+    const where = equal(resource.key, key);
+    const [row] = yield* run(select(resource, storedColumns(resource), where, { lock: true }));
+    if (row) return row;
+  }
+  throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
 }
 
-function all(resource: Resource): Select {
-  return { do: 'select', resource, columns: storedColumns(resource), where: undefined, limit: undefined };
+/** Runs the statement that stores `row`, and says what the row collided with. */
+function* store(statement: Insert | UpdateStatement, row: Row): Program<Node | undefined> {
+  try {
+    const [node] = yield* run(statement);
+    return node;
+  } catch (error) {
+    if (error instanceof NotUnique) throw new Collision(statement.resource, row, error.columns);
+    // Somebody deleted the target after it was looked up.
+    if (error instanceof Dangling) throw referenceNotFound(error.reference ? [error.reference] : []);
+    throw error;
+  }
 }
 
 function checkVersion(resource: Resource, row: Row, ifVersion: readonly number[] | undefined): void {
@@ -101,32 +136,26 @@ export function assign(resource: Resource, { claims }: Caller, values: Row, fixe
   }
 }
 
-/** Foreign keys would refuse a dangling reference too, but could not say which field it is in. */
+/** Foreign keys would refuse a dangling reference too, but could not say which fields have one. */
 function* referencesExist(resource: Resource, values: Row): Program<void> {
   const given = resource.references.filter(({ column }) => values[column.name] != null);
   if (given.length === 0) return;
-  const found = yield given.map((reference) => lookUp(reference, values));
-  const faults = given.flatMap(({ column, target }, index): Fault[] =>
-    found[index]?.length
-      ? []
-      : [
-          {
-            pointer: pointer(column.name),
-            code: 'REFERENCE_NOT_FOUND',
-            detail: `${column.name} names a ${target.singular} that does not exist`,
-          },
-        ],
+  const found = yield given.map(({ column, target }) =>
+    select(target, [target.key], equal(target.key, values[column.name])),
   );
-  const [first] = faults;
-  if (first) throw new DuetError('CONFLICT', `${first.detail}.`, { errors: faults });
+  const dangling = given.filter((_, index) => !found[index]?.length);
+  if (dangling.length > 0) throw referenceNotFound(dangling);
 }
 
-function lookUp({ column, target }: Reference, values: Row): Select {
-  return {
-    do: 'select',
-    resource: target,
-    columns: [target.key],
-    where: among(target.key, [values[column.name]]),
-    limit: 1,
-  };
+function referenceNotFound(references: readonly Reference[]): DuetError {
+  const errors = references.map(
+    ({ column, target }): Fault => ({
+      pointer: pointer(column.name),
+      code: 'REFERENCE_NOT_FOUND',
+      detail: `${column.name} names a ${target.singular} that does not exist`,
+    }),
+  );
+  return new DuetError('CONFLICT', `${errors[0]?.detail ?? 'A referenced record does not exist'}.`, {
+    errors,
+  });
 }

@@ -4,7 +4,8 @@ import type { Column } from '../schema/model.ts';
 
 export type Filter =
   | { readonly is: 'equal'; readonly column: Column; readonly value: unknown }
-  | { readonly is: 'among'; readonly column: Column; readonly values: readonly unknown[] };
+  | { readonly is: 'among'; readonly column: Column; readonly values: readonly unknown[] }
+  | { readonly is: 'all'; readonly of: readonly Filter[] };
 
 export function equal(column: Column, value: unknown): Filter {
   return { is: 'equal', column, value };
@@ -12,4 +13,8 @@ export function equal(column: Column, value: unknown): Filter {
 
 export function among(column: Column, values: readonly unknown[]): Filter {
   return { is: 'among', column, values };
+}
+
+export function all(of: readonly Filter[]): Filter {
+  return { is: 'all', of };
 }

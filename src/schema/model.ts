@@ -25,6 +25,8 @@ export interface Model {
   readonly rootFields: readonly RootField[];
   /** Changes when, and only when, the meaning of the file may have changed; part of every ETag. */
   readonly fingerprint: string;
+  /** The file itself, which the database keeps to compare the next one with. */
+  readonly source: string;
 }
 
 /** What every named thing of the file carries through to introspection, OpenAPI and the console. */

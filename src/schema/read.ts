@@ -37,7 +37,7 @@ export function readSchema(text: string): SchemaReading {
     if (!(error instanceof GraphQLError)) throw error;
     return { faults: [{ ...(error.locations?.[0] ?? { line: 1, column: 1 }), message: error.message }] };
   }
-  const model = readDocument(document, faults, fingerprintOf(text));
+  const model = readDocument(document, faults, text);
   for (const rule of rules) rule(model, (place, message) => faults.report(place, message));
   if (faults.found.length === 0) return { model };
   return { faults: faults.found.toSorted((a, b) => a.line - b.line || a.column - b.column) };
@@ -53,7 +53,7 @@ interface Declared {
   readonly directives: AppliedDirectives;
 }
 
-function readDocument(document: DocumentNode, faults: Faults, fingerprint: string): Model {
+function readDocument(document: DocumentNode, faults: Faults, source: string): Model {
   const enums = new Map<string, Enum>();
   const declared = new Map<string, Declared>();
   const roots: { root: 'Query' | 'Mutation'; node: FieldDefinitionNode }[] = [];
@@ -123,7 +123,14 @@ function readDocument(document: DocumentNode, faults: Faults, fingerprint: strin
       { line: 1, column: 1 },
       'The file declares no resource. Add one, such as: type Book @resource { id: ID! title: String! }',
     );
-  return { resources, byType, enums: [...enums.values()], rootFields, fingerprint };
+  return {
+    resources,
+    byType,
+    enums: [...enums.values()],
+    rootFields,
+    fingerprint: fingerprintOf(source),
+    source,
+  };
 }
 
 function isObject(definition: DefinitionNode) {

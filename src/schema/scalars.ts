@@ -13,7 +13,7 @@ export interface Scalar {
   readonly description: string | undefined;
   readonly specifiedBy: string | undefined;
   /** How a database keeps it; each dialect has one column type and one codec per entry. */
-  readonly stored: 'integer' | 'float' | 'boolean' | 'text' | 'json';
+  readonly stored: 'serial' | 'integer' | 'float' | 'boolean' | 'text' | 'time' | 'date' | 'uuid' | 'json';
   readonly is: 'number' | 'text' | 'other';
   /** Reports every fault and returns the value in its one canonical form. */
   check(value: unknown, report: Report): unknown;
@@ -113,7 +113,7 @@ function checkJson(value: unknown, report: Report, depth = 0): unknown {
 export const Serial = scalar({
   name: 'Serial',
   graphql: 'ID',
-  stored: 'integer',
+  stored: 'serial',
   is: 'other',
   check(value, report) {
     if (typeof value !== 'number' || !Number.isInteger(value))
@@ -127,7 +127,7 @@ export const UUID = scalar({
   name: 'UUID',
   description: 'A UUID in its canonical form, such as `0190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11`.',
   specifiedBy: 'https://www.rfc-editor.org/rfc/rfc9562',
-  stored: 'text',
+  stored: 'uuid',
   is: 'other',
   check: checkFormatted('a UUID', canonicalUuid),
 });
@@ -172,7 +172,7 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
       name: 'DateTime',
       description: 'A moment in UTC to the millisecond (RFC 3339), such as `2024-05-01T12:30:00.000Z`.',
       specifiedBy: 'https://www.rfc-editor.org/rfc/rfc3339',
-      stored: 'text',
+      stored: 'time',
       is: 'other',
       check: checkFormatted('an RFC 3339 time, to the millisecond at most', canonicalDateTime),
     }),
@@ -180,7 +180,7 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
       name: 'Date',
       description: 'A calendar day (RFC 3339 full-date), such as `2024-05-01`.',
       specifiedBy: 'https://www.rfc-editor.org/rfc/rfc3339',
-      stored: 'text',
+      stored: 'date',
       is: 'other',
       check: checkFormatted('a calendar day as YYYY-MM-DD', canonicalDate),
     }),

@@ -7,14 +7,18 @@ import type { Row, Select, Statement } from './storage.ts';
 
 /** The few things that databases disagree on. */
 export interface Dialect {
-  /** The text of the nth parameter, counted from 1. */
-  parameter(position: number): string;
+  /** The text of the nth parameter, counted from 1, on its way into or beside a column. */
+  parameter(position: number, column: Column | 'text'): string;
   /** A condition that holds when the column is one of the values of a list parameter. */
-  among(column: string, parameter: string): string;
+  among(column: string, position: number, of: Column): string;
   /** The list parameter itself. */
-  list(values: readonly unknown[], column: Column): unknown;
+  list(values: readonly unknown[], of: Column): unknown;
   /** A value on its way into a column. */
   encode(column: Column, value: unknown): unknown;
+  /** What to select for a column, given its quoted name. */
+  read(column: Column, quoted: string): string;
+  /** Ends a SELECT whose rows are to be kept from others. */
+  readonly lock: string;
 }
 
 export interface Compiled {
@@ -31,9 +35,35 @@ export function quote(identifier: string): string {
   return `"${identifier.replaceAll('"', '""')}"`;
 }
 
-export function compile(statement: Statement, dialect: Dialect): Compiled {
-  const writer = new Writer(dialect);
-  return { sql: writer.write(statement), parameters: writer.parameters, columns: answers(statement) };
+export class Compiler {
+  readonly #dialect: Dialect;
+  readonly #lists = new WeakMap<readonly Column[], string>();
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  compile(statement: Statement): Compiled {
+    const writer = new Writer(this.#dialect, (columns) => this.#columnList(columns));
+    return { sql: writer.write(statement), parameters: writer.parameters, columns: answers(statement) };
+  }
+
+  #columnList(columns: readonly Column[]): string {
+    let text = this.#lists.get(columns);
+    if (text === undefined) {
+      text = columns
+        .map((column) => {
+          const quoted = quote(column.stored);
+          const read = this.#dialect.read(column, quoted);
+          return column.stored === column.name && read === quoted
+            ? quoted
+            : `${read} AS ${quote(column.name)}`;
+        })
+        .join(', ');
+      this.#lists.set(columns, text);
+    }
+    return text;
+  }
 }
 
 function answers(statement: Statement): readonly Column[] {
@@ -44,54 +74,63 @@ function answers(statement: Statement): readonly Column[] {
 class Writer {
   readonly parameters: unknown[] = [];
   readonly #dialect: Dialect;
+  readonly #list: (columns: readonly Column[]) => string;
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, list: (columns: readonly Column[]) => string) {
     this.#dialect = dialect;
+    this.#list = list;
   }
 
   write(statement: Statement): string {
     const { resource } = statement;
     const table = quote(resource.table);
+    const returning = () => ` RETURNING ${this.#list(storedColumns(resource))}`;
     switch (statement.do) {
       case 'select':
         return this.#select(statement, table);
       case 'insert':
-        return this.#insert(resource, table, statement.values);
+        return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version)}${returning()}`;
       case 'update': {
         const version = quote(resource.version.stored);
         const set = this.#assignments(resource, statement.set);
-        const where = this.#condition(statement.where);
+        if (statement.counts) set.push(`${version} = ${version} + 1`);
+        const where = this.#condition(statement.where, table);
         const guard =
           statement.ifVersion === undefined
             ? ''
             : ` AND ${version} = ${this.#parameter(resource.version, statement.ifVersion)}`;
-        return `UPDATE ${table} SET ${[...set, `${version} = ${version} + 1`].join(', ')} WHERE ${where}${guard} RETURNING ${columnList(storedColumns(resource))}`;
+        return `UPDATE ${table} SET ${set.join(', ')} WHERE ${where}${guard}${returning()}`;
       }
       case 'delete':
-        return `DELETE FROM ${table} WHERE ${this.#condition(statement.where)}`;
-      case 'bury':
-        return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") SELECT ${this.#text(resource.table)}, ${quote(resource.key.stored)}, ${quote(resource.version.stored)} FROM ${table} WHERE ${this.#condition(statement.where)} ON CONFLICT ("table", "key") DO UPDATE SET "version" = excluded."version"`;
+        return `DELETE FROM ${table} WHERE ${this.#condition(statement.where, table)}`;
+      case 'claim': {
+        const values = `${this.#text(resource.table)}, ${this.#parameter(resource.key, statement.key)}, 0`;
+        const own = `${quote(BURIED)}."version"`;
+        return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") VALUES (${values}) ON CONFLICT ("table", "key") DO UPDATE SET "version" = ${own} RETURNING "version"`;
+      }
+      case 'bury': {
+        const key = `${table}.${quote(resource.key.stored)}`;
+        const version = `${table}.${quote(resource.version.stored)}`;
+        return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") SELECT ${this.#text(resource.table)}, ${key}, ${version} FROM ${table} WHERE ${this.#condition(statement.where, table)} ON CONFLICT ("table", "key") DO UPDATE SET "version" = excluded."version"`;
+      }
     }
   }
 
-  #select({ columns, resource, where, limit }: Select, table: string): string {
-    const condition = where ? ` WHERE ${this.#condition(where)}` : '';
+  #select({ columns, resource, where, limit, lock }: Select, table: string): string {
+    const condition = where ? ` WHERE ${this.#condition(where, table)}` : '';
     const most = limit === undefined ? '' : ` LIMIT ${limit}`;
     const single = where?.is === 'equal' && where.column === resource.key;
     // Qualified: a bare name would mean another column whose answer has been given this name.
     const order = single ? '' : ` ORDER BY ${table}.${quote(resource.key.stored)}`;
-    return `SELECT ${columnList(columns)} FROM ${table}${condition}${order}${most}`;
+    return `SELECT ${this.#list(columns)} FROM ${table}${condition}${order}${most}${lock ? this.#dialect.lock : ''}`;
   }
 
-  #insert(resource: Resource, table: string, values: Row): string {
+  #values(resource: Resource, values: Row, version: number): string {
     const given = resource.columns.filter(({ name }) => Object.hasOwn(values, name));
     const names = [...given, resource.version].map(({ stored }) => quote(stored));
     const parameters = given.map((column) => this.#parameter(column, values[column.name]));
-    const version =
-      resource.key.origin.by === 'client'
-        ? `COALESCE((SELECT "version" FROM ${quote(BURIED)} WHERE "table" = ${this.#text(resource.table)} AND "key" = ${this.#parameter(resource.key, values[resource.key.name])}), 0) + 1`
-        : '1';
-    return `INSERT INTO ${table} (${names.join(', ')}) VALUES (${[...parameters, version].join(', ')}) RETURNING ${columnList(storedColumns(resource))}`;
+    parameters.push(this.#parameter(resource.version, version));
+    return `(${names.join(', ')}) VALUES (${parameters.join(', ')})`;
   }
 
   #assignments(resource: Resource, values: Row): string[] {
@@ -100,33 +139,21 @@ class Writer {
       .map((column) => `${quote(column.stored)} = ${this.#parameter(column, values[column.name])}`);
   }
 
-  #condition(filter: Filter): string {
-    const column = quote(filter.column.stored);
+  #condition(filter: Filter, table: string): string {
+    if (filter.is === 'all') return filter.of.map((each) => this.#condition(each, table)).join(' AND ');
+    const column = `${table}.${quote(filter.column.stored)}`;
     if (filter.is === 'equal') return `${column} = ${this.#parameter(filter.column, filter.value)}`;
     this.parameters.push(this.#dialect.list(filter.values, filter.column));
-    return this.#dialect.among(column, this.#dialect.parameter(this.parameters.length));
+    return this.#dialect.among(column, this.parameters.length, filter.column);
   }
 
   #parameter(column: Column, value: unknown): string {
     this.parameters.push(value === null ? null : this.#dialect.encode(column, value));
-    return this.#dialect.parameter(this.parameters.length);
+    return this.#dialect.parameter(this.parameters.length, column);
   }
 
   #text(value: string): string {
     this.parameters.push(value);
-    return this.#dialect.parameter(this.parameters.length);
+    return this.#dialect.parameter(this.parameters.length, 'text');
   }
-}
-
-const lists = new WeakMap<readonly Column[], string>();
-
-function columnList(columns: readonly Column[]): string {
-  let text = lists.get(columns);
-  if (text === undefined) {
-    text = columns
-      .map(({ stored, name }) => (stored === name ? quote(stored) : `${quote(stored)} AS ${quote(name)}`))
-      .join(', ');
-    lists.set(columns, text);
-  }
-  return text;
 }

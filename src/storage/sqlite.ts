@@ -1,16 +1,28 @@
 /** SQLite through `bun:sqlite`: one connection, synchronous, durable. */
 
 import { Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
-import { DuetError, pointer } from '../errors.ts';
+import { DuetError } from '../errors.ts';
 import type { Column, Model, Resource } from '../schema/model.ts';
 import { isScalar } from '../schema/values.ts';
-import { compile, type Dialect } from './compile.ts';
-import { indexes, META, tables } from './sqlite-tables.ts';
-import type { Program, Row, Statement, Storage } from './storage.ts';
+import { Compiler, type Dialect } from './compile.ts';
+import type { Evolvable, Session } from './evolve/database.ts';
+import { ownTables } from './evolve/tables.ts';
+import { sqliteDdl } from './sqlite-ddl.ts';
+import {
+  Dangling,
+  NotUnique,
+  type Program,
+  type Row,
+  type Statement,
+  type Steps,
+  type Storage,
+} from './storage.ts';
 
 /** Statements beyond this many are prepared anew; a deployment has a few for each resource and document. */
 const KEPT_STATEMENTS = 1000;
 const BUSY_TIMEOUT_MS = 2000;
+/** Another node may be changing tables, which takes as long as it takes. */
+const EVOLUTION_TIMEOUT_MS = 600_000;
 
 export interface SqliteOptions {
   /** A file path, or `:memory:`. */
@@ -30,19 +42,24 @@ function codecOf({ list, type }: Column): Codec {
 
 const dialect: Dialect = {
   parameter: (position) => `?${position}`,
-  among: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
+  among: (column, position) => `${column} IN (SELECT value FROM json_each(?${position}))`,
   list: (values) => JSON.stringify(values),
   encode(column, value) {
     const codec = codecOf(column);
     if (codec === 'json') return JSON.stringify(value);
     return codec === 'boolean' ? Number(value) : value;
   },
+  read: (_, quoted) => quoted,
+  // A writer has the whole database to itself.
+  lock: '',
 };
 
-export class SqliteStorage implements Storage {
+export class SqliteStorage implements Storage, Evolvable {
+  readonly ddl = sqliteDdl;
   readonly #database: Database;
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
+  readonly #compiler = new Compiler(dialect);
   readonly #prepared = new Map<string, Prepared>();
 
   constructor({ path, model, trace }: SqliteOptions) {
@@ -55,17 +72,16 @@ export class SqliteStorage implements Storage {
     this.#database.run('PRAGMA foreign_keys = ON');
   }
 
-  read<T>(program: () => Program<T>): T {
-    return this.#transaction('BEGIN', program);
+  read<T>(program: () => Program<T>, steps: Steps): T {
+    return steps === 'one'
+      ? this.#explaining(() => this.#drive(program()))
+      : this.#transaction('BEGIN', program);
   }
 
-  async write<T>(program: () => Program<T>): Promise<T> {
+  async write<T>(program: () => Program<T>, steps: Steps): Promise<T> {
+    if (steps === 'one') return this.#explaining(() => this.#drive(program()));
     // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
     return this.#transaction('BEGIN IMMEDIATE', program);
-  }
-
-  async establish(load: () => Program<void>): Promise<void> {
-    this.#transaction('BEGIN IMMEDIATE', () => this.#create(load));
   }
 
   async ping(): Promise<void> {
@@ -78,52 +94,60 @@ export class SqliteStorage implements Storage {
     this.#database.close();
   }
 
-  *#create(load: () => Program<void>): Program<void> {
-    const definition = [...tables(this.#model), ...indexes(this.#model)].join(';\n');
-    const known = this.#database
-      .query<{ name: string }, [string]>(
-        'SELECT "name" FROM "sqlite_schema" WHERE "type" = \'table\' AND "name" = ?',
-      )
-      .get(META);
-    if (known) {
-      const before = this.#database
-        .query<{ value: string }, []>(`SELECT "value" FROM "${META}" WHERE "name" = 'tables'`)
-        .get();
-      if (before?.value !== definition)
-        throw new Error(
-          'the database was made from another schema file, and this one needs other tables. Restore that schema, or name a new database in DATABASE_URL',
-        );
-      return;
+  /** All of the work is one transaction: it keeps other writers out, and a failure leaves everything as it was. */
+  async exclusively<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const session: Session = {
+      query: async (sql, parameters = []) =>
+        this.#database.query(sql).all(...(parameters as SQLQueryBindings[])) as Row[],
+      transaction: (inner) => inner(),
+      load: async (program) => this.#drive(program()),
+    };
+    this.#database.run(`PRAGMA busy_timeout = ${EVOLUTION_TIMEOUT_MS}`);
+    try {
+      this.#database.run('BEGIN IMMEDIATE');
+      for (const sql of ownTables()) this.#database.run(sql);
+      const result = await work(session);
+      this.#database.run('COMMIT');
+      return result;
+    } finally {
+      if (this.#database.inTransaction) this.#database.run('ROLLBACK');
+      this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }
-    this.#database.run(definition);
-    this.#database.run(`INSERT INTO "${META}" ("name", "value") VALUES ('tables', ?)`, [definition]);
-    // Records may point to later ones; the commit checks them all.
-    this.#database.run('PRAGMA defer_foreign_keys = ON');
-    yield* load();
   }
 
   /** Begins, runs the program without ever yielding to the event loop, and commits: nothing else can interleave. */
   #transaction<T>(begin: string, program: () => Program<T>): T {
-    try {
+    return this.#explaining(() => {
       this.#prepare(begin).run();
       try {
-        const running = program();
-        let step = running.next();
-        while (!step.done) step = running.next(step.value.map((statement) => this.#execute(statement)));
+        const result = this.#drive(program());
         this.#prepare('COMMIT').run();
-        return step.value;
+        return result;
       } catch (error) {
         // SQLite has already rolled back by itself after some errors, such as a full disk.
         if (this.#database.inTransaction) this.#prepare('ROLLBACK').run();
         throw error;
       }
-    } catch (error) {
-      throw error instanceof SQLiteError ? this.#explained(error) : error;
+    });
+  }
+
+  #drive<T>(running: Program<T>): T {
+    let step = running.next();
+    while (!step.done) {
+      let rows: Row[][];
+      try {
+        rows = step.value.map((statement) => this.#execute(statement));
+      } catch (error) {
+        step = running.throw(error instanceof SQLiteError ? this.#toldToPrograms(error) : error);
+        continue;
+      }
+      step = running.next(rows);
     }
+    return step.value;
   }
 
   #execute(statement: Statement): Row[] {
-    const { sql, parameters, columns } = compile(statement, dialect);
+    const { sql, parameters, columns } = this.#compiler.compile(statement);
     this.#trace?.(sql);
     const rows = this.#prepare(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
     for (const column of columns) {
@@ -151,40 +175,41 @@ export class SqliteStorage implements Storage {
     return prepared;
   }
 
-  #explained(error: SQLiteError): Error {
+  #toldToPrograms(error: SQLiteError): Error {
     switch (error.code) {
       case 'SQLITE_CONSTRAINT_UNIQUE':
       case 'SQLITE_CONSTRAINT_PRIMARYKEY':
-        return notUnique(this.#model, error.message);
+        return notUnique(this.#model, error) ?? error;
       case 'SQLITE_CONSTRAINT_FOREIGNKEY':
-        return new DuetError(
-          'CONFLICT',
-          'A record that this one refers to, or that refers to it, stands in the way.',
-        );
-      case 'SQLITE_CONSTRAINT_CHECK':
-        // The only CHECK that Duet declares is on serial keys.
-        return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
-      case 'SQLITE_BUSY':
-        return new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
+        return new Dangling(undefined);
       default:
         return error;
+    }
+  }
+
+  #explaining<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof SQLiteError)) throw error;
+      // The only CHECK that Duet declares is on serial keys.
+      if (error.code === 'SQLITE_CONSTRAINT_CHECK')
+        throw new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
+      if (error.code === 'SQLITE_BUSY')
+        throw new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
+      throw error;
     }
   }
 }
 
 /** SQLite names what collided as `UNIQUE constraint failed: User.email, User.name`. */
-function notUnique(model: Model, message: string): Error {
+function notUnique(model: Model, { message }: SQLiteError): NotUnique | undefined {
   const stored = message.replace(/^.*failed: /, '').split(', ');
   const find = (resource: Resource) =>
-    [...resource.columns].filter((column) => stored.includes(`${resource.table}.${column.stored}`));
-  const columns = model.resources.map(find).find((found) => found.length > 0) ?? [];
-  const names = columns.map(({ name }) => name);
-  const what = names.length > 1 ? `The combination of ${names.join(', ')}` : (names[0] ?? 'A value');
-  return new DuetError('CONFLICT', `${what} is taken by another record.`, {
-    errors: names.map((name) => ({
-      pointer: pointer(name),
-      code: 'NOT_UNIQUE',
-      detail: `${what} is taken by another record`,
-    })),
-  });
+    resource.columns.filter((column) => stored.includes(`${resource.table}.${column.stored}`));
+  for (const resource of model.resources) {
+    const columns = find(resource);
+    if (columns.length > 0) return new NotUnique(resource, columns);
+  }
+  return undefined;
 }

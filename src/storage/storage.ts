@@ -1,12 +1,12 @@
 /** The narrow interface to a database: statements as values in, rows out. */
 
 import type { Filter } from '../query/filter.ts';
-import type { Column, Resource } from '../schema/model.ts';
+import type { Column, Reference, Resource } from '../schema/model.ts';
 
 /** A record by field name, in the values that the scalars' checks return. */
 export type Row = Record<string, unknown>;
 
-export type Statement = Select | Insert | Update | Delete | Bury;
+export type Statement = Select | Insert | Update | Delete | Claim | Bury;
 
 /** Rows in the order of their keys. */
 export interface Select {
@@ -15,6 +15,8 @@ export interface Select {
   readonly columns: readonly Column[];
   readonly where: Filter | undefined;
   readonly limit: number | undefined;
+  /** Keeps the rows from being changed by others until the transaction ends. */
+  readonly lock: boolean;
 }
 
 /** Answers with the whole new row. A serial key may be left out. */
@@ -22,21 +24,31 @@ export interface Insert {
   readonly do: 'insert';
   readonly resource: Resource;
   readonly values: Row;
+  readonly version: number;
 }
 
-/** Raises the version of each row that it changes, and answers with the whole new rows. */
+/** Answers with the whole new rows. */
 export interface Update {
   readonly do: 'update';
   readonly resource: Resource;
   readonly set: Row;
   readonly where: Filter;
   readonly ifVersion: number | undefined;
+  /** Raises the version of each row; false only while records are loaded and not yet seen by anybody. */
+  readonly counts: boolean;
 }
 
 export interface Delete {
   readonly do: 'delete';
   readonly resource: Resource;
   readonly where: Filter;
+}
+
+/** Makes a natural key this transaction's own, and answers with `version`: the last that it ever had, or 0. */
+export interface Claim {
+  readonly do: 'claim';
+  readonly resource: Resource;
+  readonly key: unknown;
 }
 
 /** Remembers the versions of rows about to be deleted, so that a natural key that comes back does not repeat them. */
@@ -53,23 +65,53 @@ export interface Bury {
  */
 export type Program<T> = Generator<readonly Statement[], T, readonly Row[][]>;
 
+/** How many steps a program takes at the most: one that takes a single statement needs no transaction around it. */
+export type Steps = 'one' | 'many';
+
 export interface Storage {
   /** Runs all statements of the program on one snapshot. */
-  read<T>(program: () => Program<T>): T | Promise<T>;
+  read<T>(program: () => Program<T>, steps: Steps): T | Promise<T>;
   /** Runs the program in one transaction; when the promise fulfils, its effects are durable. */
-  write<T>(program: () => Program<T>): Promise<T>;
-  /**
-   * Creates the tables in an empty database and runs `load` in the same transaction; on a database that has them
-   * already it only checks that they are those of the model.
-   */
-  establish(load: () => Program<void>): Promise<void>;
+  write<T>(program: () => Program<T>, steps: Steps): Promise<T>;
   /** Fails when the database cannot be reached. */
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Thrown into a program at the statement that broke a unique constraint. */
+export class NotUnique extends Error {
+  readonly resource: Resource;
+  readonly columns: readonly Column[];
+
+  constructor(resource: Resource, columns: readonly Column[]) {
+    super(`${resource.name}: ${columns.map(({ name }) => name).join(', ')} not unique`);
+    this.resource = resource;
+    this.columns = columns;
+  }
+}
+
+/** Thrown into a program at the statement that left a reference without its target. */
+export class Dangling extends Error {
+  /** Undefined where the database does not tell. */
+  readonly reference: Reference | undefined;
+
+  constructor(reference: Reference | undefined) {
+    super('a reference would point to nothing');
+    this.reference = reference;
+  }
 }
 
 /** Runs one statement of a program. */
 export function* run(statement: Statement): Program<Row[]> {
   const [rows = []] = yield [statement];
   return rows;
+}
+
+export function select(
+  resource: Resource,
+  columns: readonly Column[],
+  where?: Filter,
+  more: { readonly limit?: number; readonly lock?: boolean } = {},
+): Select {
+  return { do: 'select', resource, columns, where, limit: more.limit, lock: more.lock ?? false };
 }

@@ -377,7 +377,7 @@ describe('a null where the schema promises a value', () => {
   const path = join(folder, 'broken.db');
   let app: AppUnderTest;
   beforeAll(async () => {
-    app = await openApp('sqlite', { ...shipped, path });
+    app = await openApp('sqlite', { ...shipped, url: `sqlite:${path}` });
     // What another program may have done to the file: posts of nobody.
     const other = new Database(path);
     other.run('PRAGMA foreign_keys = OFF');

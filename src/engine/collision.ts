@@ -1,0 +1,47 @@
+/** A row that broke a unique constraint, and the error that names every constraint it breaks. */
+
+import { DuetError, type Fault, pointer } from '../errors.ts';
+import { all, equal } from '../query/filter.ts';
+import type { Column, Resource } from '../schema/model.ts';
+import { type Program, type Row, select } from '../storage/storage.ts';
+
+export class Collision extends Error {
+  readonly resource: Resource;
+  readonly row: Row;
+  /** The constraint that the database named; it stops at the first. */
+  readonly columns: readonly Column[];
+
+  constructor(resource: Resource, row: Row, columns: readonly Column[]) {
+    super(`a ${resource.name} collides with another`);
+    this.resource = resource;
+    this.row = row;
+    this.columns = columns;
+  }
+}
+
+export function* collided({ resource, row, columns }: Collision): Program<DuetError> {
+  const { key } = resource;
+  const natural = key.origin.by === 'client' ? [[key]] : [];
+  const sets = [...natural, ...resource.uniques.map((unique) => unique.columns)].filter((set) =>
+    set.every(({ name }) => row[name] != null),
+  );
+  const found = yield sets.map((set) => {
+    const where = all(set.map((column) => equal(column, row[column.name])));
+    return select(resource, [key], where, { limit: 1 });
+  });
+  // An update collides with others; an insert has no key yet, or it is the key that collides.
+  const broken = sets.filter((set, index) =>
+    found[index]?.some((other) => set[0] === key || other[key.name] !== row[key.name]),
+  );
+  return notUnique(broken.length > 0 ? broken : [columns]);
+}
+
+function notUnique(sets: readonly (readonly Column[])[]): DuetError {
+  const errors = sets.flatMap((set) => {
+    const names = set.map(({ name }) => name);
+    const what = names.length > 1 ? `The combination of ${names.join(', ')}` : (names[0] ?? 'A value');
+    const detail = `${what} is taken by another record`;
+    return names.map((name): Fault => ({ pointer: pointer(name), code: 'NOT_UNIQUE', detail }));
+  });
+  return new DuetError('CONFLICT', `${errors[0]?.detail}.`, { errors });
+}

@@ -1,0 +1,55 @@
+/** What evolution asks of a database: a session for statements of its own, a lock, and the names of things. */
+
+import type { Column, Reference, Resource } from '../../schema/model.ts';
+import type { Program, Row } from '../storage.ts';
+
+export interface Session {
+  query(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
+  transaction<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs a program inside the transaction that is open. */
+  load(program: () => Program<void>): Promise<void>;
+}
+
+export interface Evolvable {
+  readonly ddl: Ddl;
+  /** Runs the work while no other node can run its own. */
+  exclusively<T>(work: (session: Session) => Promise<T>): Promise<T>;
+}
+
+/** How a database writes its tables down, and how it tells what it has. */
+export interface Ddl {
+  /** The type of a column, spelt as `shapes` reports it. */
+  type(column: Column): string;
+  /** The same, with whatever a new column of this type must say besides. */
+  definition(column: Column): string;
+  /** The definition of a key that the server counts up. */
+  serialKey(resource: Resource): string;
+  /** What makes a column the key. */
+  primaryKey(resource: Resource): string;
+  /** What follows a column that refers to another table, where that can be said at once. */
+  inlineReference(reference: Reference): string;
+  /** The statements that say it afterwards, where that is better. */
+  addReference(reference: Reference): string[];
+  /** A value as a literal, for a default. */
+  literal(column: Column, value: unknown): string;
+  /** Follows the closing bracket of a table's definition. */
+  tableOptions(resource: Resource): string;
+  shapes(session: Session): Promise<Shapes>;
+  /** Makes the next serial key come after those that were loaded. */
+  afterLoad(resource: Resource): string | undefined;
+  /** Whether an index of a table in use is built outside of the transaction, without keeping writers out. */
+  readonly buildsIndexesConcurrently: boolean;
+}
+
+/** What a database has, by table. */
+export type Shapes = ReadonlyMap<string, Shape>;
+
+export interface Shape {
+  readonly columns: ReadonlyMap<
+    string,
+    { readonly type: string; readonly required: boolean; readonly filled: boolean }
+  >;
+  /** Only those that can be used: an index whose building was broken off is not among them. */
+  readonly indexes: ReadonlySet<string>;
+  readonly brokenIndexes: ReadonlySet<string>;
+}

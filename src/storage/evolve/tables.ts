@@ -1,0 +1,75 @@
+/** Model → the statements that make its tables, columns and indexes. */
+
+import type { Column, Reference, Resource } from '../../schema/model.ts';
+import { storedColumns } from '../../schema/values.ts';
+import { BURIED, quote } from '../compile.ts';
+import { indexName } from '../index-names.ts';
+import type { Ddl } from './database.ts';
+
+/** One row that nodes lock while they compare and change tables. */
+export const LOCK = '_duet_lock';
+/** Every schema that was applied, when, and by which steps. */
+export const HISTORY = '_duet_history';
+/** When the deprecation of a field was first applied. */
+export const DEPRECATED = '_duet_deprecated';
+
+/** Duet's own tables. They are made whether or not they exist: any node may be the first. */
+export function ownTables(): string[] {
+  return [
+    `CREATE TABLE IF NOT EXISTS ${quote(LOCK)} ("id" INTEGER NOT NULL PRIMARY KEY)`,
+    `INSERT INTO ${quote(LOCK)} ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`,
+    `CREATE TABLE IF NOT EXISTS ${quote(HISTORY)} ("id" INTEGER NOT NULL PRIMARY KEY, "at" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "schema" TEXT NOT NULL, "steps" TEXT NOT NULL)`,
+    `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
+    `CREATE TABLE IF NOT EXISTS ${quote(BURIED)} ("table" TEXT NOT NULL, "key" TEXT NOT NULL, "version" INTEGER NOT NULL, PRIMARY KEY ("table", "key"))`,
+  ];
+}
+
+export function createTable(resource: Resource, ddl: Ddl): string {
+  const columns = storedColumns(resource).map((column) => {
+    const primary = column === resource.key ? ddl.primaryKey(resource) : '';
+    if (column === resource.key && column.origin.by === 'serial')
+      return `${ddl.serialKey(resource)}${primary}`;
+    const reference = column.reference ? ddl.inlineReference(column.reference) : '';
+    const required = column.required ? ' NOT NULL' : '';
+    return `${quote(column.stored)} ${ddl.definition(column)}${required}${primary}${reference}`;
+  });
+  return `CREATE TABLE ${quote(resource.table)} (${columns.join(', ')})${ddl.tableOptions(resource)}`;
+}
+
+/** What a column, or a constraint, refers to. */
+export function references({ target }: Reference): string {
+  return `REFERENCES ${quote(target.table)} (${quote(target.key.stored)})`;
+}
+
+export interface IndexPlan {
+  readonly name: string;
+  readonly resource: Resource;
+  readonly columns: readonly Column[];
+  readonly unique: boolean;
+}
+
+/** Each index once, however often the file asks for it. */
+export function indexesOf(resource: Resource): IndexPlan[] {
+  const plan = (columns: readonly Column[], kind: 'unique' | 'reference' | 'index'): IndexPlan => ({
+    name: indexName(resource, columns, kind),
+    resource,
+    columns,
+    unique: kind === 'unique',
+  });
+  const plans = [
+    ...resource.uniques.map(({ columns }) => plan(columns, 'unique')),
+    ...resource.references.map(({ column }) => plan([column], 'reference')),
+    ...resource.indexes.map(({ columns }) => plan(columns, 'index')),
+  ];
+  return [...new Map(plans.map((each) => [each.name, each])).values()];
+}
+
+/** The key ends every index, so that rows of one value come in the order of their keys. */
+export function createIndex(
+  { name, resource, columns, unique }: IndexPlan,
+  how: '' | ' CONCURRENTLY',
+): string {
+  const all = unique || columns.includes(resource.key) ? columns : [...columns, resource.key];
+  const list = all.map(({ stored }) => quote(stored)).join(', ');
+  return `CREATE ${unique ? 'UNIQUE ' : ''}INDEX${how} ${quote(name)} ON ${quote(resource.table)} (${list})`;
+}

@@ -1,0 +1,288 @@
+/** PostgreSQL through `Bun.SQL`: a pool of sessions, pipelined statements, whole transactions tried again. */
+
+import { DuetError } from '../errors.ts';
+import type { Column, Model, Reference, Resource } from '../schema/model.ts';
+import { Compiler, type Dialect, quote } from './compile.ts';
+import type { Evolvable, Session } from './evolve/database.ts';
+import { LOCK, ownTables } from './evolve/tables.ts';
+import { indexName } from './index-names.ts';
+import { keptAs, postgresDdl } from './postgres-ddl.ts';
+import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
+import {
+  Dangling,
+  NotUnique,
+  type Program,
+  type Row,
+  type Statement,
+  type Steps,
+  type Storage,
+} from './storage.ts';
+
+/** How often a transaction is run that keeps losing against others. */
+const TRIES = 4;
+
+const casts: Record<ReturnType<typeof keptAs>, string> = {
+  serial: 'int8',
+  integer: 'int4',
+  float: 'float8',
+  boolean: 'boolean',
+  text: 'text',
+  // Sent as text and read by the server, so that nothing on the way rounds or shifts them.
+  time: 'text::timestamptz',
+  date: 'text::date',
+  uuid: 'text::uuid',
+  json: 'text::json',
+};
+
+const dialect: Dialect = {
+  parameter: (position, column) => `$${position}::${column === 'text' ? 'text' : casts[keptAs(column)]}`,
+  among: (column, position, of) =>
+    `${column} = ANY($${position}::text::${casts[keptAs(of)].replace('text::', '')}[])`,
+  list: (values) => `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`,
+  encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),
+  read: (column, quoted) => (keptAs(column) === 'date' ? `${quoted}::text` : quoted),
+  lock: ' FOR UPDATE',
+};
+
+/** What the driver makes of a column that is not yet what a scalar's check returns. */
+function decoderOf(column: Column): ((value: unknown) => unknown) | undefined {
+  switch (keptAs(column)) {
+    case 'serial':
+      return Number;
+    case 'time':
+      return (value) => (value as Date).toISOString();
+    default:
+      return undefined;
+  }
+}
+
+export interface PostgresOptions extends PoolOptions {
+  readonly model: Model;
+  /** Told the text of every statement that a program runs. */
+  readonly trace?: ((sql: string) => void) | undefined;
+}
+
+export class PostgresStorage implements Storage, Evolvable {
+  readonly ddl = postgresDdl;
+  readonly #options: PostgresOptions;
+  readonly #pool: Pool;
+  readonly #compiler = new Compiler(dialect);
+  readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
+
+  constructor(options: PostgresOptions) {
+    this.#options = options;
+    this.#pool = new Pool(options);
+    this.#constraints = constraintsOf(options.model);
+  }
+
+  async read<T>(program: () => Program<T>, steps: Steps): Promise<T> {
+    return this.#tried((connection) => {
+      if (steps === 'one') return this.#drive(connection, program());
+      return this.#transaction(connection, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', program);
+    });
+  }
+
+  async write<T>(program: () => Program<T>, steps: Steps): Promise<T> {
+    return this.#tried(async (connection) => {
+      if (steps === 'many') return this.#transaction(connection, 'BEGIN', program);
+      // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
+      return this.#drive(connection, program()).catch((error) => {
+        throw isLost(error) ? unknownOutcome(error) : error;
+      });
+    });
+  }
+
+  async ping(): Promise<void> {
+    await this.#tried((connection) => connection.patiently(connection.send('SELECT 1')));
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  /**
+   * One session holds the lock while another works: an index that is built concurrently waits for transactions that
+   * have touched its table, and must not wait for the one that holds the lock.
+   */
+  async exclusively<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const patient = { ...this.#options, statementMs: 0, lockMs: 0 };
+    const holder = await Connection.open(patient);
+    try {
+      await makeOwnTables(holder);
+      await holder.send('BEGIN');
+      await holder.send(`SELECT 1 FROM ${quote(LOCK)} FOR UPDATE`);
+      const worker = await Connection.open(patient);
+      try {
+        const result = await work(this.#session(worker));
+        await holder.send('COMMIT');
+        return result;
+      } finally {
+        worker.close();
+      }
+    } finally {
+      holder.close();
+    }
+  }
+
+  #session(connection: Connection): Session {
+    return {
+      query: (sql, parameters) => connection.send(sql, parameters),
+      transaction: async (work) => {
+        await connection.send('BEGIN');
+        try {
+          const result = await work();
+          await connection.send('COMMIT');
+          return result;
+        } catch (error) {
+          await connection.send('ROLLBACK').catch(() => {});
+          throw error;
+        }
+      },
+      load: (program) => this.#drive(connection, program()),
+    };
+  }
+
+  /**
+   * Runs work again that had no effect: when another transaction won, or when the connection was lost, which is
+   * often found out only by using it. Work that may have had an effect throws OUTCOME_UNKNOWN instead.
+   */
+  async #tried<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      const connection = await this.#pool.acquire().catch((error) => {
+        throw explained(error);
+      });
+      try {
+        return await work(connection);
+      } catch (error) {
+        const beaten = isConflictOfTransactions(error) && tries < TRIES;
+        const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
+        if (!beaten && !dropped) throw explained(error);
+      } finally {
+        this.#pool.release(connection);
+      }
+    }
+  }
+
+  async #transaction<T>(connection: Connection, begin: string, program: () => Program<T>): Promise<T> {
+    const readOnly = begin !== 'BEGIN';
+    // BEGIN travels with the first statements; whether it arrived is known when they are answered.
+    const begun = connection.send(begin);
+    begun.catch(() => {});
+    try {
+      const result = await this.#drive(connection, program(), begun);
+      const commit = connection.send('COMMIT');
+      // A snapshot that was read has nothing to commit: its end is not waited for, only kept in order.
+      if (readOnly) commit.catch(() => connection.close());
+      else
+        await connection.patiently(commit).catch((error) => {
+          throw isConflictOfTransactions(error) ? error : unknownOutcome(error);
+        });
+      return result;
+    } catch (error) {
+      if (!connection.lost) connection.send('ROLLBACK').catch(() => connection.close());
+      throw error;
+    }
+  }
+
+  async #drive<T>(connection: Connection, running: Program<T>, begun?: Promise<unknown>): Promise<T> {
+    let step = running.next();
+    while (!step.done) {
+      let rows: Row[][];
+      try {
+        const sent = step.value.map((statement) => this.#send(connection, statement));
+        // All are settled before one is judged: an answer that nobody waits for would be an unhandled rejection.
+        const settled = await connection.patiently(Promise.allSettled(begun ? [begun, ...sent] : sent));
+        const failed = settled.find(({ status }) => status === 'rejected');
+        if (failed?.status === 'rejected') throw failed.reason;
+        rows = settled.slice(begun ? 1 : 0).map((each) => (each as PromiseFulfilledResult<Row[]>).value);
+        begun = undefined;
+      } catch (error) {
+        step = running.throw(
+          this.#constraints.get(String((error as { constraint?: string }).constraint)) ?? error,
+        );
+        continue;
+      }
+      step = running.next(rows);
+    }
+    return step.value;
+  }
+
+  async #send(connection: Connection, statement: Statement): Promise<Row[]> {
+    const { sql, parameters, columns } = this.#compiler.compile(statement);
+    this.#options.trace?.(sql);
+    const rows = await connection.send(sql, parameters);
+    for (const column of columns) {
+      const decode = decoderOf(column);
+      if (!decode) continue;
+      for (const row of rows) if (row[column.name] !== null) row[column.name] = decode(row[column.name]);
+    }
+    return rows;
+  }
+}
+
+/** Two nodes may make the same table at the same moment; the second is told so by an error that means no harm. */
+async function makeOwnTables(connection: Connection): Promise<void> {
+  for (const sql of ownTables())
+    await connection.send(sql).catch((error) => {
+      if (!['23505', '42P07', '40001'].includes(stateOf(error))) throw error;
+    });
+}
+
+/** What breaking a constraint means, by its name. */
+function constraintsOf({ resources }: Model): Map<string, NotUnique | Dangling> {
+  const found = new Map<string, NotUnique | Dangling>();
+  const unique = (resource: Resource, columns: readonly Column[], name: string) =>
+    found.set(name, new NotUnique(resource, columns));
+  for (const resource of resources) {
+    unique(resource, [resource.key], indexName(resource, [resource.key], 'key'));
+    for (const { columns } of resource.uniques)
+      unique(resource, columns, indexName(resource, columns, 'unique'));
+    for (const reference of resource.references) found.set(nameOf(reference), new Dangling(reference));
+  }
+  return found;
+}
+
+function nameOf({ owner, column }: Reference): string {
+  return indexName(owner, [column], 'reference');
+}
+
+/** The SQLSTATE of an error that the server sent. */
+function stateOf(error: unknown): string {
+  const { errno } = error as { errno?: unknown };
+  return typeof errno === 'string' ? errno : '';
+}
+
+/** Serialization failures and deadlocks: another transaction won, and this one had no effect. */
+function isConflictOfTransactions(error: unknown): boolean {
+  return stateOf(error) === '40001' || stateOf(error) === '40P01';
+}
+
+/** The connection, or the server behind it, is gone (class 57P: shut down, crashed, starting up). */
+function isLost(error: unknown): boolean {
+  if (error instanceof ConnectionLost) return true;
+  const { code } = error as { code?: unknown };
+  const own =
+    typeof code === 'string' && code.startsWith('ERR_POSTGRES_') && code !== 'ERR_POSTGRES_SERVER_ERROR';
+  return own || /^57P|^08/.test(stateOf(error));
+}
+
+function unknownOutcome(cause: unknown): DuetError {
+  const error = new DuetError(
+    'OUTCOME_UNKNOWN',
+    'The connection to the database was lost during the commit. Read before writing again.',
+    { headers: { 'Retry-After': '1' } },
+  );
+  error.cause = cause;
+  return error;
+}
+
+function explained(error: unknown): unknown {
+  if (error instanceof DuetError) return error;
+  const state = stateOf(error);
+  if (isLost(error)) return unavailable('The database cannot be reached.');
+  if (isConflictOfTransactions(error)) return unavailable('Others keep changing the same records.');
+  // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections, memory or disk; 25006: a standby.
+  if (/^(57014|55P03|53|25006)/.test(state)) return unavailable('The database is too busy.');
+  if (state === '2200H') return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
+  return error;
+}

@@ -1,0 +1,77 @@
+/** How SQLite writes its tables down, and how it tells what it has. */
+
+import type { Column } from '../schema/model.ts';
+import { MAX_KEY, type Scalar } from '../schema/scalars.ts';
+import { isScalar } from '../schema/values.ts';
+import { quote } from './compile.ts';
+import type { Ddl, Session, Shape } from './evolve/database.ts';
+import { references } from './evolve/tables.ts';
+
+const types: Record<Scalar['stored'], string> = {
+  serial: 'INTEGER',
+  integer: 'INTEGER',
+  float: 'REAL',
+  boolean: 'INTEGER',
+  text: 'TEXT',
+  time: 'TEXT',
+  date: 'TEXT',
+  uuid: 'TEXT',
+  json: 'TEXT',
+};
+
+function keptAs({ list, type }: Column): Scalar['stored'] {
+  if (list) return 'json';
+  return isScalar(type) ? type.stored : 'text';
+}
+
+export const sqliteDdl: Ddl = {
+  type: (column) => types[keptAs(column)],
+  definition: (column) => types[keptAs(column)],
+  serialKey: ({ key }) => {
+    const name = quote(key.stored);
+    return `${name} INTEGER CHECK (${name} BETWEEN 1 AND ${MAX_KEY})`;
+  },
+  // AUTOINCREMENT: an id is never given twice, not even that of a deleted last row.
+  primaryKey: ({ key }) => (key.origin.by === 'serial' ? ' PRIMARY KEY AUTOINCREMENT' : ' PRIMARY KEY'),
+  // A reference cannot be added to a table afterwards, but the table that it names need not exist yet.
+  inlineReference: (reference) => ` ${references(reference)}`,
+  addReference: () => [],
+  literal(column, value) {
+    const kept = keptAs(column);
+    if (kept === 'boolean') return value ? '1' : '0';
+    if (typeof value === 'number' && kept !== 'json') return String(value);
+    return `'${(kept === 'json' ? JSON.stringify(value) : String(value)).replaceAll("'", "''")}'`;
+  },
+  tableOptions: ({ key }) => (key.origin.by === 'serial' ? ' STRICT' : ' STRICT, WITHOUT ROWID'),
+  afterLoad: () => undefined,
+  buildsIndexesConcurrently: false,
+
+  async shapes(session) {
+    const tables = await session.query(
+      `SELECT "name" FROM "sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "name" NOT LIKE '\\_duet\\_%' ESCAPE '\\' ORDER BY "name"`,
+    );
+    const shapes = new Map<string, Shape>();
+    for (const { name } of tables) shapes.set(String(name), await shapeOf(session, String(name)));
+    return shapes;
+  },
+};
+
+async function shapeOf(session: Session, table: string): Promise<Shape> {
+  const columns = await session.query('SELECT * FROM pragma_table_info($1)', [table]);
+  const indexes = await session.query('SELECT "name" FROM pragma_index_list($1)', [table]);
+  return {
+    columns: new Map(
+      columns.map((row) => [
+        String(row['name']),
+        {
+          type: String(row['type']),
+          // A primary key is never null, whether or not it says so.
+          required: row['notnull'] === 1 || row['pk'] !== 0,
+          filled: row['dflt_value'] !== null,
+        },
+      ]),
+    ),
+    indexes: new Set(indexes.map((row) => String(row['name']))),
+    brokenIndexes: new Set(),
+  };
+}
