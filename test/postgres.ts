@@ -23,10 +23,11 @@ async function binaries(): Promise<string> {
   return dirname(dirname(postgres));
 }
 
+/** Ends with the process that started it, even when that is killed. */
 function unprivileged(command: string[]): string[] {
-  return isRoot
-    ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...command]
-    : command;
+  if (process.platform !== 'linux') return command;
+  const other = isRoot ? [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
+  return ['setpriv', ...other, '--pdeathsig=QUIT', ...command];
 }
 
 async function runToEnd(command: string[], cwd: string): Promise<void> {
@@ -71,7 +72,7 @@ export class Postgres {
     );
     const postgres = new Postgres(folder, bin, freePort());
     await postgres.run();
-    process.on('exit', () => postgres.#end());
+    running.add(postgres);
     return postgres;
   }
 
@@ -139,11 +140,20 @@ export class Postgres {
   }
 
   async resume(): Promise<void> {
-    for (const pid of await this.processes()) process.kill(pid, 'SIGCONT');
+    if (this.#server) for (const pid of await this.processes()) process.kill(pid, 'SIGCONT');
   }
 
-  #end(): void {
-    this.#server?.kill('SIGKILL');
+  async end(): Promise<void> {
+    running.delete(this);
+    await this.resume();
+    await this.stop('immediate');
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+const running = new Set<Postgres>();
+
+/** Ends every server that is still there. */
+export async function endAll(): Promise<void> {
+  for (const postgres of [...running]) await postgres.end();
 }
