@@ -103,6 +103,34 @@ export async function openApp(
   return { fetch, rest, graphql, observations, statements, close: () => storage.close() };
 }
 
+/** Hands out the same deployment again and again, each time with nothing in it: much cheaper than a new database. */
+export async function openEmptied(database: DatabaseKind, deployment: Deployment) {
+  let app: AppUnderTest | undefined;
+  const url = database === 'postgres' ? await (await sharedPostgres()).database() : undefined;
+  const admin = url ? new Bun.SQL(url, { max: 1 }) : undefined;
+  return {
+    async next(): Promise<AppUnderTest> {
+      if (app && admin) {
+        const tables = await admin.unsafe(
+          "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
+        );
+        const emptied = tables
+          .map((row: { name: string }) => row.name)
+          .filter((name: string) => !/_duet_(lock|history)/.test(name));
+        await admin.unsafe(`TRUNCATE ${emptied.join(', ')} RESTART IDENTITY`);
+        return app;
+      }
+      await app?.close();
+      app = await openApp(database, { ...deployment, ...(url && { url }) });
+      return app;
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await app?.close();
+      await admin?.close();
+    },
+  };
+}
+
 async function read(response: Response): Promise<Answer> {
   const text = await response.text();
   const isJson = response.headers.get('Content-Type')?.includes('json');
