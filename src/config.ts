@@ -110,6 +110,13 @@ export const settings = {
     doc: 'PostgreSQL: how many milliseconds a statement may wait for a lock before the answer is 503.',
     ...whole(1, 600_000),
   }),
+  workers: setting({
+    env: 'WORKERS',
+    flag: true,
+    default: '1',
+    doc: 'How many processes serve, behind one port.',
+    ...whole(1, 1024),
+  }),
   logLevel: setting<Level>({
     env: 'LOG_LEVEL',
     flag: true,
@@ -187,7 +194,10 @@ export function readConfig(
     }
     values[name] = value;
   }
-  return { config: { ...(values as Values), given } };
+  const config: Config = { ...(values as Values), given };
+  if (config.workers > 1 && config.database.kind === 'sqlite' && config.database.path === ':memory:')
+    return { fault: 'WORKERS must be 1 with sqlite::memory:, which one process alone can see' };
+  return { config };
 }
 
 /** The fault as a string, or the texts by name of the setting. */

@@ -83,9 +83,15 @@ export async function openApp(
   const statements: string[] = [];
   const observations: Observation[] = [];
   const storage = openDatabase(config, model, (sql) => statements.push(sql));
-  await evolve(storage, model, load.program);
+  const { deprecatedSince } = await evolve(storage, model, load.program);
   statements.length = 0;
-  const app = createApp({ model, storage, config, observe: (observation) => observations.push(observation) });
+  const app = createApp({
+    model,
+    storage,
+    config,
+    deprecatedSince,
+    observe: (observation) => observations.push(observation),
+  });
 
   const fetch = async (path: string, init?: RequestInit) =>
     app.fetch(new Request(`http://duet.test${path}`, init));

@@ -5,10 +5,15 @@ import type { Column } from '../schema/model.ts';
 export type Filter =
   | { readonly is: 'equal'; readonly column: Column; readonly value: unknown }
   | { readonly is: 'among'; readonly column: Column; readonly values: readonly unknown[] }
+  | { readonly is: 'above'; readonly column: Column; readonly value: unknown }
   | { readonly is: 'all'; readonly of: readonly Filter[] };
 
 export function equal(column: Column, value: unknown): Filter {
   return { is: 'equal', column, value };
+}
+
+export function above(column: Column, value: unknown): Filter {
+  return { is: 'above', column, value };
 }
 
 export function among(column: Column, values: readonly unknown[]): Filter {

@@ -15,13 +15,24 @@ export interface Collection {
   readonly fingerprint: string;
   readonly limits: BodyLimits;
   readonly list: Selection;
+  /** What every answer with records says besides: that some of their fields are deprecated, and since when. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The version is read for the ETag. */
   readonly one: Selection;
 }
 
-export function collection(resource: Resource, fingerprint: string, limits: BodyLimits): Collection {
+export function collection(
+  resource: Resource,
+  fingerprint: string,
+  limits: BodyLimits,
+  deprecatedSince: ReadonlyMap<string, Date>,
+): Collection {
+  const dates = resource.columns.flatMap(({ name }) => deprecatedSince.get(`${resource.name}.${name}`) ?? []);
+  const first = Math.min(...dates.map((date) => Math.floor(date.getTime() / 1000)));
   return {
     resource,
+    // RFC 9745; the earliest date, where several fields are deprecated.
+    headers: dates.length > 0 ? { Deprecation: `@${first}` } : {},
     fingerprint,
     limits,
     list: { columns: resource.columns, relations: [] },

@@ -6,8 +6,8 @@ import { JSON_TYPE } from '../http/exchange.ts';
 import { etag, noneMatches } from './etag.ts';
 import type { Collection } from './parse.ts';
 
-export function listed(nodes: readonly Node[]): Response {
-  return json(200, JSON.stringify(nodes), {});
+export function listed({ headers }: Collection, nodes: readonly Node[]): Response {
+  return json(200, JSON.stringify(nodes), headers);
 }
 
 export function found(from: Collection, node: Node | null, ifNoneMatch: string | null): Response {
@@ -16,19 +16,20 @@ export function found(from: Collection, node: Node | null, ifNoneMatch: string |
     throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
   const ETag = tagOf(from, node);
   if (!noneMatches(ifNoneMatch, ETag)) return new Response(null, { status: 304, headers: { ETag } });
-  return json(200, record(from, node), { ETag });
+  return json(200, record(from, node), { ...from.headers, ETag });
 }
 
 export function created(from: Collection, node: Node): Response {
   const key = encodeURIComponent(String(node[from.resource.key.name]));
   return json(201, record(from, node), {
+    ...from.headers,
     Location: `/${from.resource.path}/${key}`,
     ETag: tagOf(from, node),
   });
 }
 
 export function updated(from: Collection, node: Node): Response {
-  return json(200, record(from, node), { ETag: tagOf(from, node) });
+  return json(200, record(from, node), { ...from.headers, ETag: tagOf(from, node) });
 }
 
 export function deleted(): Response {

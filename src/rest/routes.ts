@@ -26,11 +26,14 @@ export function restRoutes(
   model: Model,
   engine: Engine,
   limits: BodyLimits,
+  deprecatedSince: ReadonlyMap<string, Date>,
 ): (path: string) => Found | undefined {
   const byPath = new Map<string, Routes>();
   for (const resource of model.resources)
-    if (resource.rest)
-      byPath.set(resource.path, routesOf(collection(resource, model.fingerprint, limits), engine));
+    if (resource.rest) {
+      const from = collection(resource, model.fingerprint, limits, deprecatedSince);
+      byPath.set(resource.path, routesOf(from, engine));
+    }
 
   return (path) => {
     const slash = path.indexOf('/', 1);
@@ -73,7 +76,7 @@ function routesOf(from: Collection, engine: Engine): Routes {
         'LIST',
         async (exchange) => {
           const [nodes] = await engine.read(exchange.caller, [parseList(from, exchange)]);
-          return listed(nodes);
+          return listed(from, nodes);
         },
       ],
       POST: [

@@ -143,6 +143,7 @@ class Writer {
     if (filter.is === 'all') return filter.of.map((each) => this.#condition(each, table)).join(' AND ');
     const column = `${table}.${quote(filter.column.stored)}`;
     if (filter.is === 'equal') return `${column} = ${this.#parameter(filter.column, filter.value)}`;
+    if (filter.is === 'above') return `${column} > ${this.#parameter(filter.column, filter.value)}`;
     this.parameters.push(this.#dialect.list(filter.values, filter.column));
     return this.#dialect.among(column, this.parameters.length, filter.column);
   }

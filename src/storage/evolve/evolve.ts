@@ -25,11 +25,11 @@ export interface Evolution {
   readonly deprecatedSince: ReadonlyMap<string, Date>;
 }
 
-/** Applies what is safe and refuses the rest; `load` runs when the database is new. */
+/** Applies what is safe and refuses the rest; `seed` runs when the database is new. */
 export async function evolve(
   database: Evolvable,
   model: Model,
-  load: () => Program<void>,
+  seed: () => Program<void>,
 ): Promise<Evolution> {
   return database.exclusively(async (session) => {
     const last = await lastApplied(session);
@@ -41,13 +41,7 @@ export async function evolve(
       for (const step of steps)
         if (!late.includes(step))
           for (const sql of statements(step, database.ddl, '')) await session.query(sql);
-      if (!last) {
-        await session.load(load);
-        for (const resource of model.resources) {
-          const sql = database.ddl.afterLoad(resource);
-          if (sql) await session.query(sql);
-        }
-      }
+      if (!last) await loadInto(session, database.ddl, model, seed);
       if (last?.fingerprint !== model.fingerprint || steps.length > 0) await record(session, model, steps);
       await recordDeprecations(session, model);
     });
@@ -55,6 +49,26 @@ export async function evolve(
       for (const sql of statements(step, database.ddl, ' CONCURRENTLY')) await session.query(sql);
     return { applied: steps.map(describe), surplus, deprecatedSince: await deprecations(session) };
   });
+}
+
+/** Stores records in one transaction, with the keys that they have. */
+export async function load(database: Evolvable, model: Model, program: () => Program<void>): Promise<void> {
+  await database.exclusively((session) =>
+    session.transaction(() => loadInto(session, database.ddl, model, program)),
+  );
+}
+
+async function loadInto(
+  session: Session,
+  ddl: Ddl,
+  model: Model,
+  program: () => Program<void>,
+): Promise<void> {
+  await session.load(program);
+  for (const resource of model.resources) {
+    const sql = ddl.afterLoad(resource);
+    if (sql) await session.query(sql);
+  }
 }
 
 /** What would be done, without doing it. */
