@@ -145,6 +145,13 @@ export const settings = {
     doc: 'How deep a JSON body may nest.',
     ...whole(1, 1000),
   }),
+  limitObjects: setting({
+    env: 'LIMIT_OBJECTS',
+    flag: true,
+    default: '50000',
+    doc: 'How many objects one answer may hold, nested ones included.',
+    ...whole(1, 10_000_000),
+  }),
   limitUrl: setting({
     env: 'LIMIT_URL',
     flag: true,

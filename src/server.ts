@@ -21,7 +21,10 @@ export interface AppOptions {
   readonly observe: Observe;
   /** When the deprecation of a field was first applied, by `Type.field`. */
   readonly deprecatedSince: ReadonlyMap<string, Date>;
-  readonly config: Pick<Config, 'limitBody' | 'limitJsonDepth' | 'limitUrl' | 'introspection'>;
+  readonly config: Pick<
+    Config,
+    'limitObjects' | 'limitBody' | 'limitJsonDepth' | 'limitUrl' | 'introspection'
+  >;
 }
 
 export interface App {
@@ -32,7 +35,7 @@ export interface App {
 
 export function createApp(options: AppOptions): App {
   const { storage, observe, config } = options;
-  const engine = new Engine(storage);
+  const engine = new Engine(storage, { objects: config.limitObjects });
   const state = { draining: false };
   const find = router(options, engine, state);
 

@@ -34,13 +34,26 @@ const casts: Record<ReturnType<typeof keptAs>, string> = {
   json: 'text::json',
 };
 
+/** A list travels as the text of an array. */
+function arrayOf(position: number, of: Column): string {
+  return `$${position}::text::${casts[keptAs(of)].replace('text::', '')}[]`;
+}
+
 const dialect: Dialect = {
   parameter: (position, column) => `$${position}::${column === 'text' ? 'text' : casts[keptAs(column)]}`,
-  among: (column, position, of) =>
-    `${column} = ANY($${position}::text::${casts[keptAs(of)].replace('text::', '')}[])`,
+  among: (column, position, of) => `${column} = ANY(${arrayOf(position, of)})`,
   list: (values) => `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`,
   encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),
   read: (column, quoted) => (keptAs(column) === 'date' ? `${quoted}::text` : quoted),
+  position: 'strpos',
+  order: (quoted, { required }, descending) => {
+    if (required) return descending ? `${quoted} DESC` : quoted;
+    return descending ? `${quoted} DESC NULLS LAST` : `${quoted} NULLS FIRST`;
+  },
+  count: (quoted) => `COUNT(${quoted})::float8`,
+  sum: (quoted) => `SUM(${quoted}::float8)`,
+  perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
+    `SELECT "one".* FROM unnest(${arrayOf(position, of)}) AS "listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "one" ORDER BY "#"${most}`,
   lock: ' FOR UPDATE',
 };
 

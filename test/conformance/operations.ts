@@ -170,9 +170,11 @@ const text = fc.oneof(
   fc.string({ maxLength: 4, unit: 'binary' }).filter((each) => each.isWellFormed()),
 );
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 5 });
+/** As it comes out of a body: JSON has no minus zero. */
 const json = fc
   .jsonValue({ maxDepth: 2 })
-  .filter((value) => !Object.is(value, -0) && !JSON.stringify(value).includes('\\u0000'));
+  .map((value) => JSON.parse(JSON.stringify(value)))
+  .filter((value) => !JSON.stringify(value).includes('\\u0000'));
 
 /** Fields that need not be given sometimes are not, so that defaults and omissions are seen. */
 const inputs: Record<Name, fc.Arbitrary<Input>> = {
