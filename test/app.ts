@@ -146,3 +146,12 @@ async function read(response: Response): Promise<Answer> {
     body: isJson && text !== '' ? JSON.parse(text) : text,
   };
 }
+
+/** Waits for an answer as a client does: not for ever. */
+export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
