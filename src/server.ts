@@ -48,7 +48,7 @@ export function createApp(options: AppOptions): App {
     } catch (error) {
       const failed = found?.route.failed ?? problem;
       if (error instanceof DuetError) return failed(error, exchange);
-      observe({ event: 'failure', requestId: exchange.requestId, cause: error });
+      exchange.failed(error);
       return failed(new DuetError('INTERNAL', 'Internal server error'), exchange);
     }
   };
@@ -58,10 +58,9 @@ export function createApp(options: AppOptions): App {
     const { path, query } = split(request.url);
     const requestId = requestIdOf(request);
     const found = find(path);
-    let response = await answer(
-      { request, requestId, query, caller: anonymous, key: found?.key ?? '' },
-      found,
-    );
+    const failed = (cause: unknown) => observe({ event: 'failure', requestId, cause });
+    const exchange = { request, requestId, query, caller: anonymous, failed, key: found?.key ?? '' };
+    let response = await answer(exchange, found);
     if (request.method === 'HEAD') response = await withoutBody(response);
     response.headers.set('X-Request-Id', requestId);
     if (state.draining) response.headers.set('Connection', 'close');
@@ -101,7 +100,7 @@ function requestIdOf(request: Request): string {
 }
 
 function router(
-  { model, observe, config, deprecatedSince }: AppOptions,
+  { model, config, deprecatedSince }: AppOptions,
   engine: Engine,
   state: { readonly draining: boolean },
 ): (path: string) => Found | undefined {
@@ -109,10 +108,7 @@ function router(
   const introspection = config.introspection === 'on';
   const fixed = new Map<string, Route>();
   const door = graphqlDoor(model);
-  if (door) {
-    const failed = (requestId: string, cause: unknown) => observe({ event: 'failure', requestId, cause });
-    fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection, failed }));
-  }
+  if (door) fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection }));
   if (door && introspection) {
     const sdl = `${printSchema(door.schema)}\n`;
     fixed.set(

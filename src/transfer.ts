@@ -24,17 +24,16 @@ export async function exportRecords(config: Config, observe: Observe, streams: S
   try {
     await evolveDeployment(config, model, database);
     const counted = counter('exported', streams);
-    await faulting(async () =>
-      database.read(
-        () =>
-          dump(model, (resource, row) => {
-            const { [resource.version.name]: version, ...record } = row;
-            streams.write(`${JSON.stringify({ resource: resource.plural, version, record })}\n`);
-            counted();
-          }),
-        'many',
-      ),
-    );
+    await faulting(async () => {
+      const snapshot = await database.snapshot();
+      await dump(model, snapshot, (resource, row) => {
+        const { [resource.version.name]: version, ...record } = row;
+        streams.write(`${JSON.stringify({ resource: resource.plural, version, record })}
+`);
+        counted();
+      });
+      await snapshot.close();
+    });
     counted.done();
   } finally {
     await database.close();

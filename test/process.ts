@@ -89,9 +89,9 @@ export class Server implements AsyncDisposable {
     return code;
   }
 
-  /** Waits for a log entry, at most two seconds. */
+  /** Waits for a log entry, at most ten seconds. */
   async logged(event: string): Promise<any> {
-    for (let tries = 0; tries < 200; tries++) {
+    for (let tries = 0; tries < 1000; tries++) {
       const entry = this.log.find((each) => each.event === event);
       if (entry) return entry;
       await Bun.sleep(10);
@@ -121,6 +121,8 @@ export async function connect(url: string) {
   return {
     send: (text: string) => socket.write(text),
     end: () => socket.end(),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
     /** Everything that came until the server closed the connection. */
     answer: async () => {
       await closed;

@@ -1,25 +1,22 @@
-/** Every record of every resource, page by page, on one snapshot. */
+/** Every record of every resource, page by page. */
 
-import { above } from '../query/filter.ts';
+import { wholeList } from '../query/list.ts';
 import type { Model, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
-import { type Program, type Row, run, select } from '../storage/storage.ts';
+import type { Row, Snapshot } from '../storage/storage.ts';
 import { requiredFirst } from './load.ts';
-
-/** Few enough to hold in memory, many enough to make statements rare. */
-const PAGE = 1000;
+import { pagesOf } from './pages.ts';
 
 /** What others require comes first, so that the records can be loaded in this order. */
-export function* dump(model: Model, give: (resource: Resource, row: Row) => void): Program<void> {
+export async function dump(
+  model: Model,
+  snapshot: Snapshot,
+  give: (resource: Resource, row: Row) => void,
+): Promise<void> {
   for (const resource of requiredFirst(model.resources)) {
-    const { key } = resource;
-    let last: unknown;
-    for (;;) {
-      const after = last === undefined ? undefined : above(key, last);
-      const rows = yield* run(select(resource, storedColumns(resource), after, { limit: PAGE }));
-      for (const row of rows) give(resource, row);
-      if (rows.length < PAGE) break;
-      last = rows.at(-1)?.[key.name];
-    }
+    const selection = { columns: storedColumns(resource), relations: [] };
+    const list = wholeList(resource);
+    const operation = { do: 'list', resource, selection, list, places: true, count: false } as const;
+    for await (const rows of pagesOf(operation, snapshot)) for (const row of rows) give(resource, row);
   }
 }

@@ -4,6 +4,7 @@ import type { Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
 import type { Aggregate, List, Read, Write } from './operation.ts';
+import { pagesOf } from './pages.ts';
 import { permitted } from './policy.ts';
 import { aggregate, Budget, get, type Listing, list, type Node, stepsOf as readSteps } from './read.ts';
 import { write, stepsOf as writeSteps } from './write.ts';
@@ -49,6 +50,17 @@ export class Engine {
       if (!(error instanceof Collision)) throw error;
       // The transaction is over: what collided is looked up anew, all of it, so that both databases tell the same.
       throw await this.#storage.read(() => collided(error), 'many');
+    }
+  }
+
+  /** A list of any length, page by page; all of them show one moment. */
+  async *pages(caller: Caller, operation: List): AsyncGenerator<Node[]> {
+    const allowed = permitted(caller, operation);
+    const snapshot = await this.#storage.snapshot();
+    try {
+      yield* pagesOf(allowed, snapshot);
+    } finally {
+      await snapshot.close();
     }
   }
 

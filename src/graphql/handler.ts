@@ -3,20 +3,23 @@
 import { type GraphQLError, getOperationAST, validateExecutionArgs } from 'graphql';
 import type { Engine } from '../engine/execute.ts';
 import { DuetError } from '../errors.ts';
+import { preferredType } from '../http/accept.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import { type Exchange, JSON_TYPE, type Route } from '../http/exchange.ts';
-import { GRAPHQL_TYPE, type MediaType, preferredType } from './accept.ts';
 import { Documents } from './documents.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute } from './execute.ts';
 import type { Door } from './schema.ts';
+
+const GRAPHQL_TYPE = 'application/graphql-response+json';
+const mediaTypes = [JSON_TYPE, GRAPHQL_TYPE] as const;
+type MediaType = (typeof mediaTypes)[number];
 
 export interface GraphqlOptions {
   readonly door: Door;
   readonly engine: Engine;
   readonly limits: BodyLimits;
   readonly introspection: boolean;
-  readonly failed: (requestId: string, cause: unknown) => void;
 }
 
 export function graphqlRoute(options: GraphqlOptions): Route {
@@ -24,7 +27,7 @@ export function graphqlRoute(options: GraphqlOptions): Route {
   return {
     methods: { POST: (exchange) => answer(options, documents, exchange) },
     failed: (error, exchange) => {
-      const type = preferredType(exchange.request.headers.get('Accept')) ?? JSON_TYPE;
+      const type = preferredType(exchange.request.headers.get('Accept'), mediaTypes) ?? JSON_TYPE;
       const response = respond(error.status, type, { errors: [formattedAlone(error, exchange.requestId)] });
       for (const [name, value] of Object.entries(error.headers ?? {})) response.headers.set(name, value);
       return response;
@@ -33,9 +36,9 @@ export function graphqlRoute(options: GraphqlOptions): Route {
 }
 
 async function answer(options: GraphqlOptions, documents: Documents, exchange: Exchange): Promise<Response> {
-  const { request, requestId, caller } = exchange;
+  const { request, requestId, caller, failed } = exchange;
   const { door, engine, introspection } = options;
-  const type = preferredType(request.headers.get('Accept'));
+  const type = preferredType(request.headers.get('Accept'), mediaTypes);
   if (!type)
     throw new DuetError('NOT_ACCEPTABLE', `This endpoint answers with ${GRAPHQL_TYPE} or ${JSON_TYPE}.`);
   const bytes = await readBody(request, options.limits);
@@ -61,7 +64,6 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
     const known = getOperationAST(document, operationName);
     return refused(valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');
   }
-  const failed = (cause: unknown) => options.failed(requestId, cause);
   const result = await execute(valid, { engine, caller, bindings: door.bindings, failed });
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   return respond(200, type, errors ? { errors, data: result.data } : { data: result.data });

@@ -9,6 +9,8 @@ export interface Exchange {
   readonly caller: Caller;
   /** The decoded path parameter, where the path has one. */
   readonly key: string;
+  /** Told what was really wrong where an answer cannot or must not say it. */
+  readonly failed: (cause: unknown) => void;
   /** Everything after the `?`, or an empty string. */
   readonly query: string;
 }

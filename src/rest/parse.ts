@@ -9,6 +9,7 @@ import { readKey } from '../schema/keys.ts';
 import type { Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { versionsOf } from './etag.ts';
+import { type ExportType, refuseInExports } from './export.ts';
 import { readListRequest, readOneRequest, refuseParameters } from './query.ts';
 
 /** What the routes of one resource share. */
@@ -51,6 +52,19 @@ export function parseList({ resource, most }: Collection, { query }: Exchange): 
   const { by, wanted } = aggregate;
   const { where } = list;
   return { do: 'aggregate', resource, where, by, wanted, measures: measuresOf(wanted) };
+}
+
+export function parseExport({ resource, most }: Collection, type: ExportType, { query }: Exchange): List {
+  const request = readListRequest(resource, query, most);
+  refuseInExports(request, type);
+  return {
+    do: 'list',
+    resource,
+    selection: request.selection,
+    list: request.list,
+    count: false,
+    places: true,
+  };
 }
 
 export type Aggregation = Aggregate & { readonly wanted: readonly Wanted[] };

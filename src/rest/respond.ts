@@ -12,7 +12,7 @@ import type { Aggregation, Collection } from './parse.ts';
 export function listed(from: Collection, operation: List, listing: Listing, query: string): Response {
   const { selection } = operation;
   const { nodes, total } = listing;
-  const headers: Record<string, string> = { ...from.headers };
+  const headers: Record<string, string> = { ...from.headers, Vary: 'Accept' };
   const links = linksOf(from, operation, listing, query);
   if (links !== '') headers['Link'] = links;
   if (total !== undefined) headers['X-Total-Count'] = String(total);
@@ -85,7 +85,7 @@ function whole({ resource }: Collection, node: Node): string {
 }
 
 /** A node as the selection asks for it: columns first, then what is included. */
-function shown({ columns, relations }: Selection, node: Node): Record<string, unknown> {
+export function shown({ columns, relations }: Selection, node: Node): Record<string, unknown> {
   const record: Record<string, unknown> = {};
   for (const { name } of columns) record[name] = node[name];
   for (const { as, selection } of relations) {

@@ -2,14 +2,16 @@
 
 import type { Engine } from '../engine/execute.ts';
 import type { BodyLimits } from '../http/body.ts';
-import type { Found, Handler, Route } from '../http/exchange.ts';
+import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
 import type { Model, OperationKind } from '../schema/model.ts';
+import { contentType, type ExportType, exported, exportType } from './export.ts';
 import {
   type Collection,
   collection,
   parseCreate,
   parseDelete,
+  parseExport,
   parseGet,
   parseList,
   parseUpdate,
@@ -75,6 +77,8 @@ function routesOf(from: Collection, engine: Engine): Routes {
       GET: [
         'LIST',
         async (exchange) => {
+          const type = exportType(exchange.request.headers.get('Accept'));
+          if (type) return exportList(from, engine, type, exchange);
           const operation = parseList(from, exchange);
           if (operation.do === 'aggregate') {
             const [rows] = await engine.read(exchange.caller, [operation]);
@@ -119,4 +123,19 @@ function routesOf(from: Collection, engine: Engine): Routes {
       ],
     }),
   };
+}
+
+async function exportList(
+  from: Collection,
+  engine: Engine,
+  type: ExportType,
+  exchange: Exchange,
+): Promise<Response> {
+  const operation = parseExport(from, type, exchange);
+  const headers = { ...from.headers, Vary: 'Accept' };
+  // Of a file that is written while it is read, only the headers are known beforehand.
+  if (exchange.request.method === 'HEAD')
+    return new Response(null, { headers: { ...headers, 'Content-Type': contentType(type) } });
+  const pages = engine.pages(exchange.caller, operation);
+  return exported(pages, operation.selection, type, headers, exchange.failed);
 }

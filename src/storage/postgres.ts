@@ -13,6 +13,7 @@ import {
   NotUnique,
   type Program,
   type Row,
+  type Snapshot,
   type Statement,
   type Steps,
   type Storage,
@@ -87,6 +88,7 @@ export class PostgresStorage implements Storage, Evolvable {
   readonly #pool: Pool;
   readonly #compiler = new Compiler(dialect);
   readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
+  #snapshots = 0;
 
   constructor(options: PostgresOptions) {
     this.#options = options;
@@ -109,6 +111,33 @@ export class PostgresStorage implements Storage, Evolvable {
         throw isLost(error) ? unknownOutcome(error) : error;
       });
     });
+  }
+
+  /** On a connection of its own: a slow reader must not keep one of the pool's. */
+  async snapshot(): Promise<Snapshot> {
+    if (this.#snapshots >= this.#options.connections) throw unavailable('Too many exports are under way.');
+    this.#snapshots++;
+    const end = (connection?: Connection) => {
+      this.#snapshots--;
+      connection?.close();
+    };
+    const connection = await Connection.open(this.#options).catch((error) => {
+      end();
+      throw explained(error);
+    });
+    try {
+      await connection.patiently(connection.send('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'));
+    } catch (error) {
+      end(connection);
+      throw explained(error);
+    }
+    return {
+      run: (program) =>
+        this.#drive(connection, program()).catch((error) => {
+          throw explained(error);
+        }),
+      close: async () => end(connection),
+    };
   }
 
   async ping(): Promise<void> {
@@ -300,7 +329,14 @@ function unknownOutcome(cause: unknown): DuetError {
   return error;
 }
 
+/** Keeps the cause, for the log. */
 function explained(error: unknown): unknown {
+  const told = told503(error);
+  if (told !== error && told instanceof Error) told.cause = error;
+  return told;
+}
+
+function told503(error: unknown): unknown {
   if (error instanceof DuetError) return error;
   const state = stateOf(error);
   if (isLost(error)) return unavailable('The database cannot be reached.');

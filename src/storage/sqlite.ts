@@ -13,6 +13,7 @@ import {
   NotUnique,
   type Program,
   type Row,
+  type Snapshot,
   type Statement,
   type Steps,
   type Storage,
@@ -65,13 +66,14 @@ const dialect: Dialect = {
   lock: '',
 };
 
+const compiler = new Compiler(dialect);
+
 export class SqliteStorage implements Storage, Evolvable {
   readonly ddl = sqliteDdl;
   readonly #database: Database;
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
-  readonly #compiler = new Compiler(dialect);
-  readonly #prepared = new Map<string, Prepared>();
+  readonly #runner: Runner;
 
   constructor({ path, model, trace }: SqliteOptions) {
     this.#model = model;
@@ -81,28 +83,42 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#database.run('PRAGMA journal_mode = WAL');
     this.#database.run('PRAGMA synchronous = FULL');
     this.#database.run('PRAGMA foreign_keys = ON');
+    this.#runner = new Runner(this.#database, model, trace);
   }
 
   read<T>(program: () => Program<T>, steps: Steps): T {
     return steps === 'one'
-      ? this.#explaining(() => this.#drive(program()))
+      ? explaining(() => this.#runner.drive(program()))
       : this.#transaction('BEGIN', program);
   }
 
   async write<T>(program: () => Program<T>, steps: Steps): Promise<T> {
-    if (steps === 'one') return this.#explaining(() => this.#drive(program()));
+    if (steps === 'one') return explaining(() => this.#runner.drive(program()));
     // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
     return this.#transaction('BEGIN IMMEDIATE', program);
   }
 
+  /** A connection of its own; of a database in memory, which no other connection can see, a copy. */
+  async snapshot(): Promise<Snapshot> {
+    const isFile = this.#database.filename !== ':memory:' && this.#database.filename !== '';
+    const copy = isFile
+      ? new Database(this.#database.filename, { readonly: true, strict: true })
+      : Database.deserialize(this.#database.serialize(), { strict: true });
+    copy.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    copy.run('BEGIN');
+    const runner = new Runner(copy, this.#model, this.#trace);
+    return {
+      run: async (program) => explaining(() => runner.drive(program())),
+      close: async () => runner.close(),
+    };
+  }
+
   async ping(): Promise<void> {
-    this.#prepare('SELECT 1').get();
+    this.#runner.prepare('SELECT 1').get();
   }
 
   async close(): Promise<void> {
-    for (const statement of this.#prepared.values()) statement.finalize();
-    this.#prepared.clear();
-    this.#database.close();
+    this.#runner.close();
   }
 
   /** All of the work is one transaction: it keeps other writers out, and a failure leaves everything as it was. */
@@ -111,7 +127,7 @@ export class SqliteStorage implements Storage, Evolvable {
       query: async (sql, parameters = []) =>
         this.#database.query(sql).all(...(parameters as SQLQueryBindings[])) as Row[],
       transaction: (inner) => inner(),
-      load: async (program) => this.#drive(program()),
+      load: async (program) => this.#runner.drive(program()),
     };
     this.#database.run(`PRAGMA busy_timeout = ${EVOLUTION_TIMEOUT_MS}`);
     try {
@@ -128,21 +144,41 @@ export class SqliteStorage implements Storage, Evolvable {
 
   /** Begins, runs the program without ever yielding to the event loop, and commits: nothing else can interleave. */
   #transaction<T>(begin: string, program: () => Program<T>): T {
-    return this.#explaining(() => {
-      this.#prepare(begin).run();
+    return explaining(() => {
+      this.#runner.prepare(begin).run();
       try {
-        const result = this.#drive(program());
-        this.#prepare('COMMIT').run();
+        const result = this.#runner.drive(program());
+        this.#runner.prepare('COMMIT').run();
         return result;
       } catch (error) {
         // SQLite has already rolled back by itself after some errors, such as a full disk.
-        if (this.#database.inTransaction) this.#prepare('ROLLBACK').run();
+        if (this.#database.inTransaction) this.#runner.prepare('ROLLBACK').run();
         throw error;
       }
     });
   }
+}
 
-  #drive<T>(running: Program<T>): T {
+/** Runs programs on one connection, whose statements it keeps prepared. */
+class Runner {
+  readonly #database: Database;
+  readonly #model: Model;
+  readonly #trace: ((sql: string) => void) | undefined;
+  readonly #prepared = new Map<string, Prepared>();
+
+  constructor(database: Database, model: Model, trace: ((sql: string) => void) | undefined) {
+    this.#database = database;
+    this.#model = model;
+    this.#trace = trace;
+  }
+
+  close(): void {
+    for (const statement of this.#prepared.values()) statement.finalize();
+    this.#prepared.clear();
+    this.#database.close();
+  }
+
+  drive<T>(running: Program<T>): T {
     let step = running.next();
     while (!step.done) {
       let rows: Row[][];
@@ -158,9 +194,9 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   #execute(statement: Statement): Row[] {
-    const { sql, parameters, columns } = this.#compiler.compile(statement);
+    const { sql, parameters, columns } = compiler.compile(statement);
     this.#trace?.(sql);
-    const rows = this.#prepare(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
+    const rows = this.prepare(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
     for (const column of columns) {
       const codec = codecOf(column);
       if (codec === undefined) continue;
@@ -173,7 +209,7 @@ export class SqliteStorage implements Storage, Evolvable {
     return rows;
   }
 
-  #prepare(sql: string): Prepared {
+  prepare(sql: string): Prepared {
     let prepared = this.#prepared.get(sql);
     if (prepared) return prepared;
     const [oldest] = this.#prepared;
@@ -197,19 +233,19 @@ export class SqliteStorage implements Storage, Evolvable {
         return error;
     }
   }
+}
 
-  #explaining<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      if (!(error instanceof SQLiteError)) throw error;
-      // The only CHECK that Duet declares is on serial keys.
-      if (error.code === 'SQLITE_CONSTRAINT_CHECK')
-        throw new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
-      if (error.code === 'SQLITE_BUSY')
-        throw new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
-      throw error;
-    }
+function explaining<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+    // The only CHECK that Duet declares is on serial keys.
+    if (error.code === 'SQLITE_CONSTRAINT_CHECK')
+      throw new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
+    if (error.code === 'SQLITE_BUSY')
+      throw new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
+    throw error;
   }
 }
 

@@ -88,11 +88,18 @@ export type Program<T> = Generator<readonly Statement[], T, readonly Row[][]>;
 /** How many steps a program takes at the most: one that takes a single statement needs no transaction around it. */
 export type Steps = 'one' | 'many';
 
+export interface Snapshot {
+  run<T>(program: () => Program<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
 export interface Storage {
   /** Runs all statements of the program on one snapshot. */
   read<T>(program: () => Program<T>, steps: Steps): T | Promise<T>;
   /** Runs the program in one transaction; when the promise fulfils, its effects are durable. */
   write<T>(program: () => Program<T>, steps: Steps): Promise<T>;
+  /** A moment that can be read from again and again, however long that takes. */
+  snapshot(): Promise<Snapshot>;
   /** Fails when the database cannot be reached. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,0 +1,90 @@
+/** A list as a file: CSV or NDJSON, written page by page while the client takes it, from one snapshot. */
+
+import type { Selection } from '../engine/operation.ts';
+import type { Node } from '../engine/read.ts';
+import { validationFailed } from '../errors.ts';
+import { preferredType } from '../http/accept.ts';
+import { JSON_TYPE } from '../http/exchange.ts';
+import type { Column } from '../schema/model.ts';
+import type { ListRequest } from './query.ts';
+import { shown } from './respond.ts';
+
+export const CSV_TYPE = 'text/csv';
+export const NDJSON_TYPE = 'application/x-ndjson';
+
+export type ExportType = typeof CSV_TYPE | typeof NDJSON_TYPE;
+
+/** Undefined for the ordinary JSON list, which is also for those who accept none of the three. */
+export function exportType(accept: string | null): ExportType | undefined {
+  const type = preferredType(accept, [JSON_TYPE, NDJSON_TYPE, CSV_TYPE]);
+  return type === JSON_TYPE ? undefined : type;
+}
+
+/** What makes sense of a list on a page makes none of a file. */
+export function refuseInExports({ count, aggregate, selection }: ListRequest, type: ExportType): void {
+  const refuse = (parameter: string, detail: string) =>
+    validationFailed([{ parameter, code: 'UNKNOWN', detail: `${parameter} ${detail}` }]);
+  if (aggregate) throw refuse('aggregate', 'does not go with exports');
+  if (count) throw refuse('count', 'does not go with exports');
+  if (type === CSV_TYPE && selection.relations.length > 0)
+    throw refuse(
+      'include',
+      'does not go with CSV, which has no place for nested records; ask for application/x-ndjson',
+    );
+}
+
+/** Waits for the first page, so that what fails at once is still told by the status. */
+export async function exported(
+  pages: AsyncGenerator<Node[]>,
+  selection: Selection,
+  type: ExportType,
+  headers: Readonly<Record<string, string>>,
+  failed: (cause: unknown) => void,
+): Promise<Response> {
+  const line =
+    type === CSV_TYPE
+      ? csvLine(selection.columns)
+      : (node: Node) => `${JSON.stringify(shown(selection, node))}\n`;
+  const first = await pages.next();
+  let head = type === CSV_TYPE ? `${selection.columns.map(({ name }) => csvText(name)).join(',')}\r\n` : '';
+  let next: IteratorResult<Node[]> | undefined = first;
+  const body = new ReadableStream({
+    async pull(controller) {
+      try {
+        next ??= await pages.next();
+        const text = head + (next.done ? '' : next.value.map(line).join(''));
+        head = '';
+        if (text !== '') controller.enqueue(new TextEncoder().encode(text));
+        if (next.done) controller.close();
+        next = undefined;
+      } catch (error) {
+        // The connection breaks off: a file that ends early must not look whole.
+        failed(error);
+        controller.error(error);
+      }
+    },
+    async cancel() {
+      await pages.return(undefined);
+    },
+  });
+  return new Response(body, { headers: { ...headers, 'Content-Type': contentType(type) } });
+}
+
+export function contentType(type: ExportType): string {
+  return type === CSV_TYPE ? `${type}; charset=utf-8` : type;
+}
+
+function csvLine(columns: readonly Column[]): (node: Node) => string {
+  return (node) => `${columns.map(({ name }) => csvValue(node[name])).join(',')}\r\n`;
+}
+
+/** RFC 4180. Null is nothing at all; an empty text is a pair of quotes. */
+function csvValue(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'string') return csvText(value);
+  return typeof value === 'object' ? csvText(JSON.stringify(value)) : String(value);
+}
+
+function csvText(text: string): string {
+  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
