@@ -22,6 +22,8 @@ import {
 const TRIES = 4;
 /** How often a node that starts asks whether another is done with the tables. */
 const LOCK_POLL_MS = 50;
+/** How long a change of a table waits for others to leave it: everybody who comes later waits behind it. */
+const TABLE_LOCK_MS = 500;
 
 const casts: Record<ReturnType<typeof keptAs>, string> = {
   serial: 'int8',
@@ -135,14 +137,18 @@ export class PostgresStorage implements Storage, Evolvable {
     return {
       query: (sql, parameters) => connection.send(sql, parameters),
       transaction: async (work) => {
-        await connection.send('BEGIN');
-        try {
-          const result = await work();
-          await connection.send('COMMIT');
-          return result;
-        } catch (error) {
-          await connection.send('ROLLBACK').catch(() => {});
-          throw error;
+        for (;;) {
+          await connection.send('BEGIN');
+          await connection.send(`SET LOCAL lock_timeout = ${TABLE_LOCK_MS}`);
+          try {
+            const result = await work();
+            await connection.send('COMMIT');
+            return result;
+          } catch (error) {
+            await connection.send('ROLLBACK').catch(() => {});
+            if (stateOf(error) !== '55P03' && !isConflictOfTransactions(error)) throw error;
+            await Bun.sleep(TABLE_LOCK_MS);
+          }
         }
       },
       load: (program) => this.#drive(connection, program()),

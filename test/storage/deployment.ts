@@ -7,7 +7,7 @@ import { readConfig } from '../../src/config.ts';
 import { loading } from '../../src/engine/load.ts';
 import type { Model } from '../../src/schema/model.ts';
 import { readSchema } from '../../src/schema/read.ts';
-import { type Evolution, evolve, prune } from '../../src/storage/evolve/evolve.ts';
+import { type Evolution, evolve, preview, prune } from '../../src/storage/evolve/evolve.ts';
 import { type Database, openDatabase } from '../../src/storage/open.ts';
 import { type AppUnderTest, type DatabaseKind, openApp, sharedPostgres } from '../app.ts';
 
@@ -48,6 +48,11 @@ export class Deployment implements AsyncDisposable {
       () => [],
       (error) => error.message.split('\n'),
     );
+  }
+
+  async preview(sdl: string) {
+    const model = modelOf(sdl);
+    return this.#with(model, (database) => preview(database, model));
   }
 
   async prune(sdl: string, shown: readonly string[]): Promise<readonly string[]> {

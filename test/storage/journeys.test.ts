@@ -1,6 +1,7 @@
 /** Schemas that follow each other: what was left out comes back, what others made stays, and what is remembered. */
 
 import { describe, expect, test } from 'bun:test';
+import { describe as inWords } from '../../src/storage/evolve/evolve.ts';
 import { databases } from '../app.ts';
 import { Deployment } from './deployment.ts';
 
@@ -167,6 +168,20 @@ describe.each([...databases])('on %s', (kind) => {
     expect(await deployment.prune(A('n: Int'), ['Theirs', 'A.theirs'])).toEqual([]);
     expect(await deployment.sql('SELECT * FROM "Theirs"')).toEqual([{ id: 1, x: 'x' }]);
     expect(await deployment.sql('SELECT "theirs" FROM "A"')).toEqual([]);
+  });
+
+  test('a preview tells everything and changes nothing', async () => {
+    await using deployment = await Deployment.create(kind);
+    await deployment.sql('CREATE TABLE "Theirs" ("x" INTEGER)');
+    await deployment.evolve(A('n: Int s: String'), { as: [{ n: 1 }] });
+    const told = await deployment.preview(A('n: Int @index t: String!'));
+    expect(told.steps.map(inWords)).toEqual(['create index on A (n)']);
+    expect(told.refusals.map(({ what }) => what)).toEqual(['A.t: it is new and required']);
+    expect(told.surplus).toEqual(['Theirs', 'A.s']);
+    expect(told.prunable).toEqual(['A.s']);
+    expect(told.before?.source).toBe(A('n: Int s: String'));
+    expect(await deployment.evolve(A('n: Int s: String'))).toMatchObject({ applied: [] });
+    expect(await deployment.history()).toHaveLength(1);
   });
 
   test('prune drops what was shown and nothing else', async () => {

@@ -40,6 +40,15 @@ describe.each([...databases])('on %s', (kind) => {
     expect((await deployment.history()).map(({ steps }) => steps.length)).toEqual([1, 6]);
   }, 30_000);
 
+  test('nodes of one process that start at once', async () => {
+    await using deployment = await Deployment.create(kind);
+    for (const sdl of [old, next]) {
+      const evolutions = await Promise.all([1, 2, 3].map(() => deployment.evolve(sdl)));
+      expect(evolutions.filter(({ applied }) => applied.length > 0)).toHaveLength(1);
+    }
+    expect(await deployment.history()).toHaveLength(2);
+  });
+
   test('old and new read and write the same rows during a rollout', async () => {
     await using deployment = await Deployment.create(kind);
     const renamed = `type C @resource(path: "as") @table(name: "A") {
@@ -126,6 +135,26 @@ describe('on postgres', () => {
     await session.unsafe('COMMIT');
     expect((await building).map(({ applied }) => applied).sort()).toEqual([[], ['create index on A (n)']]);
     expect(await list(app)).toMatchObject([{ n: 5 }, { n: 2 }]);
+    await app.close();
+    await other.close({ timeout: 0 });
+  });
+
+  test('a change of a table that must wait does not make everybody else wait', async () => {
+    await using deployment = await Deployment.create('postgres');
+    await deployment.evolve(old, { as: [{ n: 1 }] });
+    const app = await deployment.app(old);
+    const other = new Bun.SQL(deployment.url, { max: 1 });
+    const session = await other.reserve();
+    await session.unsafe('BEGIN');
+    await session.unsafe('SELECT * FROM "A"');
+    const wider = A('n: Int s: String t: String');
+    const changing = deployment.evolve(wider);
+    const sql = `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'ALTER TABLE%' AND wait_event_type = 'Lock' AND datname = current_database()`;
+    while ((await deployment.sql(sql)).length === 0) await Bun.sleep(10);
+    expect(await post(app, { n: 2 })).toEqual({ id: 2, n: 2, s: null });
+    await session.unsafe('COMMIT');
+    expect((await changing).applied).toEqual(['add column A.t']);
+    expect((await deployment.history()).map(({ steps }) => steps.length)).toEqual([1, 1]);
     await app.close();
     await other.close({ timeout: 0 });
   });
