@@ -211,6 +211,14 @@ describe.each([...databases])('on %s', (kind) => {
     expect((await deployment.evolve(full)).applied).toContain('create table B');
   });
 
+  test('prune leaves the key, whatever the file says', async () => {
+    await using deployment = await Deployment.create(kind);
+    const keyed = 'type A @resource { s: ID! @key t: String! }';
+    await deployment.evolve(keyed, { as: [{ s: 'x', t: 'y' }] });
+    expect(await deployment.prune('type A @resource { t: String! @key }', ['A.s'])).toEqual([]);
+    expect(await deployment.records(keyed)).toEqual({ as: [{ s: 'x', t: 'y' }] });
+  });
+
   test('prune leaves what rows of others still refer to', async () => {
     await using deployment = await Deployment.create(kind);
     await deployment.evolve(`${A('n: Int')} ${User}`, { users: [{}] });

@@ -27,9 +27,10 @@ export function surplusOf(model: Model, shapes: Shapes, past: Past): Surplus[] {
       continue;
     }
     const named = new Set(storedColumns(resource).map(({ stored }) => stored));
-    for (const column of shape.columns.keys())
+    for (const [column, { primary }] of shape.columns)
       if (!named.has(column)) {
-        const own = past.column(table, column) !== undefined;
+        // A file with another key is refused, and its records keep theirs.
+        const own = past.column(table, column) !== undefined && !primary;
         parts.push({ name: `${spell(table)}.${spell(column)}`, table, column, own });
       }
   }
