@@ -46,8 +46,8 @@ if (!model || !config) throw new Error('the shipped schema is not sound');
 const load = loading(model, rows());
 if (!load.program) throw new Error(load.faults.join('\n'));
 const storage = new SqliteStorage({ path, model });
-await evolve(storage, model, load.program);
-const app = createApp({ model, storage, config, observe: () => {} });
+const { deprecatedSince } = await evolve(storage, model, load.program);
+const app = createApp({ model, storage, config, deprecatedSince, observe: () => {} });
 
 const db = new Database(path, { strict: true });
 db.run('PRAGMA synchronous = FULL');

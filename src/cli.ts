@@ -2,20 +2,91 @@
 /** The `duet` command: the only reader of arguments and environment. */
 
 import packageFile from '../package.json' with { type: 'json' };
-import { flagOf, readConfig, settings } from './config.ts';
+import { type Config, flagOf, readConfig, settings } from './config.ts';
+import { StartFault } from './deployment.ts';
 import { dev } from './dev.ts';
+import { diff } from './diff.ts';
+import { migrate, migrateAndPrune, type Terminal } from './migrate.ts';
 import { logger, type Observe } from './observe.ts';
-import { StartFault, serve } from './serve.ts';
+import { self } from './self.ts';
+import { type Running, serve } from './serve.ts';
+import { exportRecords, importRecords } from './transfer.ts';
+import { superviseWorkers } from './workers.ts';
 
 const WRONG_USE = 2;
 
-const commands = {
-  serve: 'serve the schema file over REST and GraphQL',
-  dev: 'serve, and start again when the schema, the data file or the code changes',
-} as const;
+interface Command {
+  readonly usage: string;
+  /** Commands without one are Duet's own business. */
+  readonly doc: string | undefined;
+  /** Words that only this command takes. */
+  readonly words?: readonly string[];
+  readonly operand?: string;
+  readonly run: (given: Given) => Promise<void>;
+}
+
+interface Given {
+  readonly config: Config;
+  readonly args: readonly string[];
+  readonly words: ReadonlySet<string>;
+  readonly operand: string;
+  readonly observe: Observe;
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  serve: {
+    usage: 'serve',
+    doc: 'serve the schema file over REST and GraphQL',
+    run: ({ config, args, observe }) =>
+      config.workers === 1
+        ? untilStopped(observe, () => serve(config, observe, false))
+        : untilStopped(observe, () =>
+            superviseWorkers(config, [...self(), 'worker', ...args, '--workers=1'], observe),
+          ),
+  },
+  worker: {
+    usage: 'worker',
+    doc: undefined,
+    run: async ({ config, observe }) => {
+      await untilStopped(observe, () => serve(config, observe, true));
+      process.send?.('ready');
+    },
+  },
+  dev: {
+    usage: 'dev',
+    doc: 'serve, and start again when the schema, the data file or the code changes',
+    run: ({ config, args }) => dev([config.schema, config.data], ['serve', ...args]),
+  },
+  diff: {
+    usage: 'diff',
+    doc: 'show what the schema file would change: tables, REST, GraphQL',
+    run: ({ config, observe }) => diff(config, observe, print),
+  },
+  migrate: {
+    usage: 'migrate [--prune [--yes]]',
+    doc: 'bring the tables to what the schema file asks for; --prune drops what it does not name, after asking',
+    words: ['--prune', '--yes'],
+    run: ({ config, words, observe }) => {
+      const terminal: Terminal = { print, confirm: (question) => words.has('--yes') || confirm(question) };
+      return (words.has('--prune') ? migrateAndPrune : migrate)(config, observe, terminal);
+    },
+  },
+  export: {
+    usage: 'export',
+    doc: 'write every record to standard output, as NDJSON',
+    run: ({ config, observe }) => exportRecords(config, observe, { write: writer(process.stdout), tell }),
+  },
+  import: {
+    usage: 'import FILE',
+    doc: 'store the records of such a file (- is standard input), all of them or none',
+    operand: 'FILE',
+    run: ({ config, operand, observe }) => importRecords(config, operand, observe, { write: print, tell }),
+  },
+};
 
 function help(): string {
-  const row = ([left, right]: readonly [string, string]) => `  ${left.padEnd(22)} ${right}`;
+  const row = ([left, right]: readonly [string, string]) => `  ${left.padEnd(30)} ${right}`;
+  const listed = Object.values(commands).flatMap(({ usage, doc }) => (doc ? [[usage, doc] as const] : []));
   const options = Object.values(settings).map(
     (setting) =>
       [setting.flag ? flagOf(setting) : setting.env, `${setting.doc} [${setting.default}]`] as const,
@@ -26,7 +97,7 @@ function help(): string {
     'Usage: duet <command> [options]',
     '',
     'Commands:',
-    ...Object.entries(commands).map(row),
+    ...listed.map(row),
     '',
     'Options (each can be set in the environment too; those in capitals only there):',
     ...options.map(row),
@@ -36,32 +107,45 @@ function help(): string {
   ].join('\n');
 }
 
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function tell(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
 function refuse(message: string): never {
-  for (const line of message.split('\n')) process.stderr.write(`duet: ${line}\n`);
+  for (const line of message.split('\n')) tell(`duet: ${line}`);
   process.exit(WRONG_USE);
 }
 
-async function main([command, ...args]: readonly string[]): Promise<void> {
-  if (command === undefined || command === 'help' || [command, ...args].includes('--help')) {
-    process.stdout.write(help());
-    return;
-  }
-  if (command === '--version') {
-    process.stdout.write(`${packageFile.version}\n`);
-    return;
-  }
-  if (!Object.hasOwn(commands, command)) refuse(`unknown command "${command}". \`duet --help\` lists them`);
+async function main([name, ...all]: readonly string[]): Promise<void> {
+  if (name === undefined || name === 'help' || [name, ...all].includes('--help'))
+    return void process.stdout.write(help());
+  if (name === '--version') return print(packageFile.version);
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command) refuse(`unknown command "${name}". \`duet --help\` lists them`);
+  const words = new Set(all.filter((word) => command.words?.includes(word)));
+  const operands = command.operand ? all.filter((word) => word === '-' || !word.startsWith('-')) : [];
+  const operand = operands.at(-1) ?? '';
+  if (command.operand && operand === '') refuse(`${name} needs a ${command.operand}`);
+  const args = all.filter((word) => !words.has(word) && (!command.operand || word !== operand));
   const { config, fault } = readConfig(args, process.env);
   if (!config) refuse(fault);
-  if (command === 'dev') return dev([config.schema, config.data], ['serve', ...args]);
-  await run(logger(config.logLevel, lineWriter()), async (observe) => serve(config, observe));
-}
-
-async function run(observe: Observe, start: (observe: Observe) => ReturnType<typeof serve>): Promise<void> {
-  const running = await start(observe).catch((error) => {
+  // Only a server logs to standard output: the others have something else to write there.
+  const serves = name === 'serve' || name === 'worker';
+  const observe = logger(config.logLevel, writer(serves ? process.stdout : process.stderr));
+  try {
+    await command.run({ config, args, words, operand, observe });
+  } catch (error) {
     if (error instanceof StartFault) refuse(error.message);
     throw error;
-  });
+  }
+}
+
+async function untilStopped(observe: Observe, start: () => Promise<Running>): Promise<void> {
+  const running = await start();
   // Handlers catch their own failures; whatever else goes wrong is logged and must not end the service.
   process.on('uncaughtException', (cause) => observe({ event: 'failure', cause }));
   process.on('unhandledRejection', (cause) => observe({ event: 'failure', cause }));
@@ -78,17 +162,19 @@ async function run(observe: Observe, start: (observe: Observe) => ReturnType<typ
 }
 
 /** Lines that are written in one turn of the event loop go out with one system call. */
-function lineWriter(): (line: string) => void {
+function writer(stream: NodeJS.WriteStream): (text: string) => void {
   let pending = '';
   const flush = () => {
     const text = pending;
     pending = '';
-    if (text !== '') process.stdout.write(text);
+    if (text !== '') stream.write(text);
   };
   process.on('exit', flush);
-  return (line) => {
+  return (text) => {
     if (pending === '') setImmediate(flush);
-    pending += line;
+    pending += text;
+    // Long work without a turn of the event loop must not gather everything in memory.
+    if (pending.length > 65536) flush();
   };
 }
 

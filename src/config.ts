@@ -110,6 +110,13 @@ export const settings = {
     doc: 'PostgreSQL: how many milliseconds a statement may wait for a lock before the answer is 503.',
     ...whole(1, 600_000),
   }),
+  workers: setting({
+    env: 'WORKERS',
+    flag: true,
+    default: '1',
+    doc: 'How many processes serve, behind one port.',
+    ...whole(1, 1024),
+  }),
   logLevel: setting<Level>({
     env: 'LOG_LEVEL',
     flag: true,
@@ -137,6 +144,13 @@ export const settings = {
     default: '32',
     doc: 'How deep a JSON body may nest.',
     ...whole(1, 1000),
+  }),
+  limitObjects: setting({
+    env: 'LIMIT_OBJECTS',
+    flag: true,
+    default: '50000',
+    doc: 'How many objects one answer may hold, nested ones included.',
+    ...whole(1, 10_000_000),
   }),
   limitUrl: setting({
     env: 'LIMIT_URL',
@@ -187,7 +201,10 @@ export function readConfig(
     }
     values[name] = value;
   }
-  return { config: { ...(values as Values), given } };
+  const config: Config = { ...(values as Values), given };
+  if (config.workers > 1 && config.database.kind === 'sqlite' && config.database.path === ':memory:')
+    return { fault: 'WORKERS must be 1 with sqlite::memory:, which one process alone can see' };
+  return { config };
 }
 
 /** The fault as a string, or the texts by name of the setting. */

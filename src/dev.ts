@@ -2,6 +2,7 @@
 
 import { existsSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { isExecutable, self } from './self.ts';
 
 /** Editors write a file in several steps; one restart is enough for all of them. */
 const SETTLE_MS = 100;
@@ -31,12 +32,4 @@ export async function dev(files: readonly string[], args: readonly string[]): Pr
       child.kill('SIGTERM');
       process.exit((await child.exited) ?? 0);
     });
-}
-
-function isExecutable(): boolean {
-  return Bun.main.startsWith('/$bunfs/');
-}
-
-function self(): string[] {
-  return isExecutable() ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
 }

@@ -22,6 +22,11 @@ export const catalogue = {
     status: 400,
     meaning: 'The JSON body nests deeper than `LIMIT_JSON_DEPTH`.',
   },
+  TOO_MANY_OBJECTS: {
+    status: 400,
+    meaning:
+      'The answer would hold more objects than `LIMIT_OBJECTS`, nested ones included. Ask for pages of it.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     meaning: 'The operation needs a caller with a certain claim, and the caller has none.',
@@ -106,7 +111,8 @@ export const faultCodes = {
   FORMAT: 'The text does not have the format that its type or a `@constraint` demands.',
   ENUM: 'The value is not one of the enum.',
   TEXT: 'The text holds a NUL character or half of a surrogate pair, which no database can keep.',
-  UNKNOWN: 'There is no such field or parameter here.',
+  UNKNOWN: 'There is no such field, parameter or operator here, or it does not go with another.',
+  CURSOR: 'The text is not a cursor of this query: one belongs to its filter and order.',
   READ_ONLY: 'The server sets this field; clients cannot.',
   EMPTY: 'An update must change at least one field.',
   NOT_UNIQUE: 'Another record has this value, and it must be unique.',

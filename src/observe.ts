@@ -3,7 +3,14 @@
 export type Level = 'debug' | 'info' | 'warn' | 'error';
 
 export type Observation =
-  | { readonly event: 'started'; readonly url: string; readonly database: string; readonly resources: number }
+  | {
+      readonly event: 'started';
+      readonly url: string;
+      readonly pid: number;
+      readonly database: string;
+      readonly resources: number;
+    }
+  | { readonly event: 'supervising'; readonly url: string; readonly workers: number }
   | { readonly event: 'stopping'; readonly signal: string }
   | { readonly event: 'stopped' }
   | { readonly event: 'notice'; readonly message: string }
@@ -23,6 +30,7 @@ export type Observe = (observation: Observation) => void;
 
 const levels: Record<Observation['event'], Level> = {
   started: 'info',
+  supervising: 'info',
   stopping: 'info',
   stopped: 'info',
   notice: 'warn',

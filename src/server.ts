@@ -19,7 +19,12 @@ export interface AppOptions {
   readonly model: Model;
   readonly storage: Storage;
   readonly observe: Observe;
-  readonly config: Pick<Config, 'limitBody' | 'limitJsonDepth' | 'limitUrl' | 'introspection'>;
+  /** When the deprecation of a field was first applied, by `Type.field`. */
+  readonly deprecatedSince: ReadonlyMap<string, Date>;
+  readonly config: Pick<
+    Config,
+    'limitObjects' | 'limitBody' | 'limitJsonDepth' | 'limitUrl' | 'introspection'
+  >;
 }
 
 export interface App {
@@ -28,10 +33,11 @@ export interface App {
   readonly drain: () => void;
 }
 
-export function createApp({ model, storage, observe, config }: AppOptions): App {
-  const engine = new Engine(storage);
+export function createApp(options: AppOptions): App {
+  const { storage, observe, config } = options;
+  const engine = new Engine(storage, { objects: config.limitObjects });
   const state = { draining: false };
-  const find = router(model, engine, observe, config, state);
+  const find = router(options, engine, state);
 
   const answer = async (exchange: Exchange, found: Found | undefined): Promise<Response> => {
     try {
@@ -95,10 +101,8 @@ function requestIdOf(request: Request): string {
 }
 
 function router(
-  model: Model,
+  { model, observe, config, deprecatedSince }: AppOptions,
   engine: Engine,
-  observe: Observe,
-  config: AppOptions['config'],
   state: { readonly draining: boolean },
 ): (path: string) => Found | undefined {
   const limits = { body: config.limitBody, jsonDepth: config.limitJsonDepth };
@@ -135,7 +139,7 @@ function router(
       return text('{"status":"ready"}', JSON_TYPE);
     }),
   );
-  const rest = restRoutes(model, engine, limits);
+  const rest = restRoutes(model, engine, limits, deprecatedSince);
   return (path) => {
     const route = fixed.get(path);
     return route ? { route, key: '' } : rest(path);

@@ -83,9 +83,15 @@ export async function openApp(
   const statements: string[] = [];
   const observations: Observation[] = [];
   const storage = openDatabase(config, model, (sql) => statements.push(sql));
-  await evolve(storage, model, load.program);
+  const { deprecatedSince } = await evolve(storage, model, load.program);
   statements.length = 0;
-  const app = createApp({ model, storage, config, observe: (observation) => observations.push(observation) });
+  const app = createApp({
+    model,
+    storage,
+    config,
+    deprecatedSince,
+    observe: (observation) => observations.push(observation),
+  });
 
   const fetch = async (path: string, init?: RequestInit) =>
     app.fetch(new Request(`http://duet.test${path}`, init));
@@ -103,6 +109,34 @@ export async function openApp(
   return { fetch, rest, graphql, observations, statements, close: () => storage.close() };
 }
 
+/** Hands out the same deployment again and again, each time with nothing in it: much cheaper than a new database. */
+export async function openEmptied(database: DatabaseKind, deployment: Deployment) {
+  let app: AppUnderTest | undefined;
+  const url = database === 'postgres' ? await (await sharedPostgres()).database() : undefined;
+  const admin = url ? new Bun.SQL(url, { max: 1 }) : undefined;
+  return {
+    async next(): Promise<AppUnderTest> {
+      if (app && admin) {
+        const tables = await admin.unsafe(
+          "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
+        );
+        const emptied = tables
+          .map((row: { name: string }) => row.name)
+          .filter((name: string) => !/_duet_(lock|history)/.test(name));
+        await admin.unsafe(`TRUNCATE ${emptied.join(', ')} RESTART IDENTITY`);
+        return app;
+      }
+      await app?.close();
+      app = await openApp(database, { ...deployment, ...(url && { url }) });
+      return app;
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await app?.close();
+      await admin?.close();
+    },
+  };
+}
+
 async function read(response: Response): Promise<Answer> {
   const text = await response.text();
   const isJson = response.headers.get('Content-Type')?.includes('json');
@@ -111,4 +145,13 @@ async function read(response: Response): Promise<Answer> {
     headers: response.headers,
     body: isJson && text !== '' ? JSON.parse(text) : text,
   };
+}
+
+/** Waits for an answer as a client does: not for ever. */
+export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

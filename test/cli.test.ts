@@ -68,9 +68,9 @@ describe('a wrong use is one clear line and exit 2', () => {
     const { stderr, exit } = await command(folder, ['serve']);
     expect(exit).toBe(2);
     expect(stderr.split('\n')).toEqual([
+      'duet: data.json: "bokos" is no resource. Did you mean "books" or "todos"?',
       'duet: data.json: books[0]: title must have at least 1 character',
       'duet: data.json: books[0]: pages is required',
-      'duet: data.json: "bokos" is no resource. Did you mean "books" or "todos"?',
       '',
     ]);
     await Bun.write(folder.file('data.json'), JSON.stringify({ posts: data.posts }));

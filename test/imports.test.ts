@@ -15,8 +15,11 @@ const floors = [
   ['http'],
   ['rest', 'graphql', 'console'],
   ['config'],
+  ['self'],
   ['server'],
-  ['serve', 'dev'],
+  ['deployment'],
+  ['serve', 'dev', 'diff', 'migrate', 'transfer'],
+  ['workers'],
   ['cli'],
 ];
 

@@ -1,32 +1,38 @@
 /** The corridor: every operation of every door comes through here, and nothing else talks to the storage. */
 
-import type { Storage } from '../storage/storage.ts';
+import type { Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
-import type { List, Read, Write } from './operation.ts';
+import type { Aggregate, List, Read, Write } from './operation.ts';
 import { permitted } from './policy.ts';
-import { get, list, type Node, stepsOf as readSteps } from './read.ts';
+import { aggregate, Budget, get, type Listing, list, type Node, stepsOf as readSteps } from './read.ts';
 import { write, stepsOf as writeSteps } from './write.ts';
 
-/** A list answers with nodes; the record of a key is a node or, where there is none, null. */
-type Answers<R extends readonly Read[]> = {
-  -readonly [I in keyof R]: R[I] extends List ? Node[] : Node | null;
-};
+type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
+type Answers<R extends readonly Read[]> = { -readonly [I in keyof R]: Answer<R[I]> };
+
+export interface EngineLimits {
+  /** Objects in one answer. */
+  readonly objects: number;
+}
 
 export class Engine {
+  readonly limits: EngineLimits;
   readonly #storage: Storage;
 
-  constructor(storage: Storage) {
+  constructor(storage: Storage, limits: EngineLimits) {
     this.#storage = storage;
+    this.limits = limits;
   }
 
   /** Carries out all reads on one snapshot: one answer shows one moment. */
   async read<const R extends readonly Read[]>(caller: Caller, operations: R): Promise<Answers<R>> {
     const allowed = operations.map((operation) => permitted(caller, operation));
+    const { objects } = this.limits;
     return this.#storage.read(function* () {
-      const answers: (Node[] | Node | null)[] = [];
-      for (const operation of allowed)
-        answers.push(yield* operation.do === 'list' ? list(operation) : get(operation));
+      const budget = new Budget(objects);
+      const answers: Answer<Read>[] = [];
+      for (const operation of allowed) answers.push(yield* perform(operation, budget));
       return answers as Answers<R>;
     }, readSteps(allowed));
   }
@@ -35,7 +41,10 @@ export class Engine {
   async write(caller: Caller, operation: Write): Promise<Node> {
     const allowed = permitted(caller, operation);
     try {
-      return await this.#storage.write(() => write(caller, allowed), writeSteps(allowed));
+      return await this.#storage.write(
+        () => write(caller, allowed, new Budget(this.limits.objects)),
+        writeSteps(allowed),
+      );
     } catch (error) {
       if (!(error instanceof Collision)) throw error;
       // The transaction is over: what collided is looked up anew, all of it, so that both databases tell the same.
@@ -46,5 +55,16 @@ export class Engine {
   /** Fails when the storage cannot serve. */
   async ready(): Promise<void> {
     await this.#storage.ping();
+  }
+}
+
+function perform(operation: Read, budget: Budget): Program<Answer<Read>> {
+  switch (operation.do) {
+    case 'list':
+      return list(operation, budget);
+    case 'get':
+      return get(operation, budget);
+    case 'aggregate':
+      return aggregate(operation, budget);
   }
 }

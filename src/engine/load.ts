@@ -1,11 +1,11 @@
-/** Records from a data file → a program that stores them with their keys, or every fault of the file at once. */
+/** Records from a file → a program that stores them with their keys, or every fault of the file at once. */
 
 import { DuetError, type Fault } from '../errors.ts';
 import { equal } from '../query/filter.ts';
 import type { Model, Reference, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { checkValue } from '../schema/values.ts';
-import { type Insert, NotUnique, type Program, type Row } from '../storage/storage.ts';
+import { Dangling, NotUnique, type Program, type Row, type Statement } from '../storage/storage.ts';
 import { anonymous } from './caller.ts';
 import type { Input } from './operation.ts';
 import { validCreate } from './validate.ts';
@@ -15,99 +15,84 @@ export type Loading =
   | { readonly program: () => Program<void>; readonly faults?: never }
   | { readonly program?: never; readonly faults: readonly string[] };
 
+/** A record as a file has it. */
+export interface Entry {
+  /** Where it stands, for messages. */
+  readonly where: string;
+  readonly plural: string;
+  readonly record: unknown;
+  /** The version it had elsewhere. */
+  readonly version?: number;
+}
+
+interface Loaded {
+  readonly where: string;
+  readonly row: Row;
+  readonly version: number | undefined;
+}
+
+/** The records of a data file: an object with a list for each resource. */
 export function loading(model: Model, data: unknown): Loading {
-  const faults: string[] = [];
-  const records = new Map<Resource, Row[]>();
   if (!isObject(data))
     return { faults: ['the file must hold one JSON object, with a list of records for each resource'] };
+  const faults: string[] = [];
+  const entries: Entry[] = [];
   for (const [plural, list] of Object.entries(data)) {
-    const resource = model.resources.find((each) => each.plural === plural);
-    const names = model.resources.map((each) => each.plural);
-    if (!resource)
-      faults.push(
-        `"${plural}" is no resource.${didYouMean(plural, names) || ` There are: ${names.join(', ')}.`}`,
-      );
-    else if (!Array.isArray(list)) faults.push(`"${plural}" must be a list of records`);
-    else records.set(resource, readRecords(resource, list, faults));
+    if (!Array.isArray(list)) faults.push(`"${plural}" must be a list of records`);
+    else if (list.length === 0) resourceOf(model, plural, faults);
+    else entries.push(...list.map((record, index) => ({ where: `${plural}[${index}]`, plural, record })));
   }
+  const records = readEntries(model, entries, faults);
   if (faults.length === 0) checkReferences(records, faults);
-  if (faults.length > 0) return { faults };
-  return { program: () => store(records) };
+  return faults.length > 0 ? { faults } : { program: () => store(records) };
 }
 
-/**
- * Stores records so that no reference ever points to nothing: what others require comes first, and a reference that
- * need not be there is set when its target is.
- */
-function* store(records: ReadonlyMap<Resource, readonly Row[]>): Program<void> {
-  const stored = new Map<Resource, Set<unknown>>();
-  const late: { resource: Resource; key: unknown; set: Row }[] = [];
-  for (const resource of requiredFirst([...records.keys()])) {
-    const keys = new Set<unknown>();
-    stored.set(resource, keys);
-    for (const [index, row] of (records.get(resource) ?? []).entries()) {
-      const values = { ...row };
-      const set: Row = {};
-      for (const { column, target } of resource.references)
-        if (values[column.name] != null && !stored.get(target)?.has(values[column.name])) {
-          set[column.name] = values[column.name];
-          values[column.name] = null;
-        }
-      const version = 1 + (yield* lastVersion(resource, values));
-      yield* insert({ do: 'insert', resource, values, version }, index);
-      const key = values[resource.key.name];
-      keys.add(key);
-      if (Object.keys(set).length > 0) late.push({ resource, key, set });
+/** Records that may also refer to what the database has already. */
+export function loadingEntries(model: Model, entries: Iterable<Entry>, stored: () => void): Loading {
+  const faults: string[] = [];
+  const records = readEntries(model, entries, faults);
+  return faults.length > 0 ? { faults } : { program: () => store(records, stored) };
+}
+
+function readEntries(model: Model, entries: Iterable<Entry>, faults: string[]): Map<Resource, Loaded[]> {
+  const records = new Map<Resource, Loaded[]>();
+  const lastIds = new Map<Resource, number>();
+  const unknown = new Set<string>();
+  for (const { where, plural, record, version } of entries) {
+    if (unknown.has(plural)) continue;
+    const resource = resourceOf(model, plural, faults);
+    if (!resource) {
+      unknown.add(plural);
+      continue;
     }
-  }
-  for (const { resource, key, set } of late) {
-    const where = equal(resource.key, key);
-    yield [{ do: 'update', resource, set, where, ifVersion: undefined, counts: false }];
-  }
-}
-
-function* insert(statement: Insert, index: number): Program<void> {
-  try {
-    yield [statement];
-  } catch (error) {
-    if (!(error instanceof NotUnique)) throw error;
-    const names = error.columns.map(({ name }) => name).join(', ');
-    throw new Error(`${statement.resource.plural}[${index}]: ${names} is taken by another record`);
-  }
-}
-
-/** Required references form no circle, so some resource is always free to come next. */
-function* requiredFirst(resources: readonly Resource[]): Generator<Resource> {
-  const left = new Set(resources);
-  const waits = ({ required, target, owner }: Reference) => required && target !== owner && left.has(target);
-  while (left.size > 0)
-    for (const resource of left)
-      if (!resource.references.some(waits)) {
-        left.delete(resource);
-        yield resource;
-      }
-}
-
-function readRecords(resource: Resource, list: readonly unknown[], faults: string[]): Row[] {
-  let last = 0;
-  return list.map((record, index) => {
-    const where = `${resource.plural}[${index}]`;
-    if (!isObject(record)) {
-      faults.push(`${where} must be an object`);
-      return {};
-    }
+    const loaded = records.get(resource) ?? [];
+    records.set(resource, loaded);
     const found: Fault[] = [];
-    const row = readRecord(resource, record, found);
+    const row = isObject(record) ? readRecord(resource, record, found) : {};
+    if (!isObject(record)) faults.push(`${where} must be an object`);
     faults.push(...found.map(({ detail }) => `${where}: ${detail}`));
-    if (resource.key.origin.by === 'serial') {
-      row[resource.key.name] ??= last + 1;
-      last = Math.max(last, Number(row[resource.key.name]));
+    const { key } = resource;
+    if (key.origin.by === 'serial') {
+      const last = lastIds.get(resource) ?? 0;
+      row[key.name] ??= last + 1;
+      lastIds.set(resource, Math.max(last, Number(row[key.name])));
     }
-    return row;
-  });
+    loaded.push({ where, row, version });
+  }
+  return records;
 }
 
-/** Unlike a client, a data file may also give what the server would assign. */
+function resourceOf(model: Model, plural: string, faults: string[]): Resource | undefined {
+  const resource = model.resources.find((each) => each.plural === plural);
+  const names = model.resources.map((each) => each.plural);
+  if (!resource)
+    faults.push(
+      `"${plural}" is no resource.${didYouMean(plural, names) || ` There are: ${names.join(', ')}.`}`,
+    );
+  return resource;
+}
+
+/** Unlike a client, a file may also give what the server would assign. */
 function readRecord(resource: Resource, record: Input, faults: Fault[]): Row {
   const given = { ...record };
   const fixed: Row = {};
@@ -128,18 +113,75 @@ function readRecord(resource: Resource, record: Input, faults: Fault[]): Row {
   }
 }
 
-function checkReferences(records: ReadonlyMap<Resource, readonly Row[]>, faults: string[]): void {
-  for (const [resource, rows] of records)
+function checkReferences(records: ReadonlyMap<Resource, readonly Loaded[]>, faults: string[]): void {
+  for (const [resource, loaded] of records)
     for (const { column, target } of resource.references) {
-      const keys = new Set(records.get(target)?.map((row) => row[target.key.name]));
-      rows.forEach((row, index) => {
+      const keys = new Set(records.get(target)?.map(({ row }) => row[target.key.name]));
+      for (const { where, row } of loaded) {
         const key = row[column.name];
         if (key !== null && !keys.has(key))
-          faults.push(
-            `${resource.plural}[${index}]: ${column.name} names ${target.singular} ${key}, which is not in the file`,
-          );
+          faults.push(`${where}: ${column.name} names ${target.singular} ${key}, which is not in the file`);
+      }
+    }
+}
+
+/**
+ * Stores records so that no reference ever points to nothing: what others require comes first, and a reference that
+ * need not be there is set when its target is.
+ */
+function* store(records: ReadonlyMap<Resource, readonly Loaded[]>, stored?: () => void): Program<void> {
+  const done = new Map<Resource, Set<unknown>>();
+  const late: { where: string; statement: Statement }[] = [];
+  for (const resource of requiredFirst([...records.keys()])) {
+    const { key } = resource;
+    const keys = new Set<unknown>();
+    done.set(resource, keys);
+    for (const { where, row, version } of records.get(resource) ?? []) {
+      const values = { ...row };
+      const set: Row = {};
+      for (const { column, target, required } of resource.references)
+        if (!required && values[column.name] != null && !done.get(target)?.has(values[column.name])) {
+          set[column.name] = values[column.name];
+          values[column.name] = null;
+        }
+      const next = 1 + (yield* lastVersion(resource, values));
+      yield* attempt({ do: 'insert', resource, values, version: Math.max(next, version ?? 0) }, where);
+      keys.add(values[key.name]);
+      stored?.();
+      if (Object.keys(set).length === 0) continue;
+      const same = equal(key, values[key.name]);
+      late.push({
+        where,
+        statement: { do: 'update', resource, set, where: same, ifVersion: undefined, counts: false },
       });
     }
+  }
+  for (const { where, statement } of late) yield* attempt(statement, where);
+}
+
+function* attempt(statement: Statement, where: string): Program<void> {
+  try {
+    yield [statement];
+  } catch (error) {
+    if (error instanceof NotUnique) {
+      const names = error.columns.map(({ name }) => name).join(', ');
+      throw new Error(`${where}: ${names} is taken by another record`);
+    }
+    if (error instanceof Dangling) throw new Error(`${where}: it refers to a record that does not exist`);
+    throw error;
+  }
+}
+
+/** Required references form no circle, so some resource is always free to come next. */
+export function* requiredFirst(resources: readonly Resource[]): Generator<Resource> {
+  const left = new Set(resources);
+  const waits = ({ required, target, owner }: Reference) => required && target !== owner && left.has(target);
+  while (left.size > 0)
+    for (const resource of left)
+      if (!resource.references.some(waits)) {
+        left.delete(resource);
+        yield resource;
+      }
 }
 
 function isObject(value: unknown): value is Input {

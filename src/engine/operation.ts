@@ -1,6 +1,9 @@
 /** What both doors turn a request into: a plain value that says everything and does nothing. */
 
 import type { DuetError } from '../errors.ts';
+import type { Measure } from '../query/aggregates.ts';
+import type { Filter } from '../query/filter.ts';
+import type { ListQuery } from '../query/list.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 
 /** What to answer of a record: its columns, and records related to it. */
@@ -14,6 +17,8 @@ export interface Relation {
   readonly as: string;
   readonly field: Reference | Inverse;
   readonly selection: Selection;
+  /** Which of an inverse's records; undefined for a reference. */
+  readonly list: ListQuery | undefined;
 }
 
 interface On {
@@ -35,12 +40,27 @@ interface Guarded {
 
 export type Input = Readonly<Record<string, unknown>>;
 
-export type List = On & { readonly do: 'list' };
+export type List = On & {
+  readonly do: 'list';
+  readonly list: ListQuery;
+  /** Whether the rows' places in the order are wanted, for cursors. */
+  readonly places: boolean;
+  /** Whether all rows are to be counted, whatever the page. */
+  readonly count: boolean;
+};
+/** One row of numbers for each group, or for all records. */
+export type Aggregate = {
+  readonly do: 'aggregate';
+  readonly resource: Resource;
+  readonly where: Filter;
+  readonly by: readonly Column[];
+  readonly measures: readonly Measure[];
+};
 export type Get = OnOne & { readonly do: 'get' };
 export type Create = On & { readonly do: 'create'; readonly input: Input };
 export type Update = OnOne & Guarded & { readonly do: 'update'; readonly input: Input };
 export type Delete = OnOne & Guarded & { readonly do: 'delete' };
 
-export type Read = List | Get;
+export type Read = List | Get | Aggregate;
 export type Write = Create | Update | Delete;
 export type Operation = Read | Write;

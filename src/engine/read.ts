@@ -1,9 +1,20 @@
 /** Reads records and what is related to them: one statement for each relation of each level, however many rows. */
 
+import { DuetError } from '../errors.ts';
+import type { Measure } from '../query/aggregates.ts';
 import { among, equal } from '../query/filter.ts';
+import { type Order, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
-import { type Program, type Row, run, type Select, type Steps, select } from '../storage/storage.ts';
-import type { Get, List, Read, Relation, Selection } from './operation.ts';
+import {
+  type Program,
+  type Row,
+  run,
+  type Select,
+  type Statement,
+  type Steps,
+  select,
+} from '../storage/storage.ts';
+import type { Aggregate, Get, List, Read, Relation, Selection } from './operation.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
 export type Node = Row;
@@ -13,33 +24,99 @@ export function relationKey(as: string): string {
   return `:${as}`;
 }
 
+export interface Listing {
+  readonly nodes: Node[];
+  /** Whether the list goes on beyond this page, in the direction that it was read in. */
+  readonly more: boolean;
+  readonly total: number | undefined;
+}
+
+/** How many objects one answer may still hold; what would exceed it is never loaded. */
+export class Budget {
+  readonly #limit: number;
+  #left: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.#left = limit;
+  }
+
+  /** One more than fits, so that too many can be told from just enough. */
+  get most(): number {
+    return this.#left + 1;
+  }
+
+  spend(objects: number): void {
+    this.#left -= objects;
+    if (this.#left < 0)
+      throw new DuetError(
+        'TOO_MANY_OBJECTS',
+        `The answer would hold more than ${this.#limit} objects. Ask for pages of it, or for fewer relations.`,
+      );
+  }
+}
+
 /** Whether all of the reads are a single statement. */
 export function stepsOf(operations: readonly Read[]): Steps {
-  return operations.length === 1 && operations[0]?.selection.relations.length === 0 ? 'one' : 'many';
+  const [only, ...others] = operations;
+  if (!only || others.length > 0) return 'many';
+  if (only.do === 'aggregate') return 'one';
+  return only.selection.relations.length === 0 && !(only.do === 'list' && only.count) ? 'one' : 'many';
 }
 
-export function* list({ resource, selection }: List): Program<Node[]> {
-  const nodes = yield* run(select(resource, needed(resource, selection)));
-  yield* attach(selection, nodes);
-  return nodes;
+export function* list(operation: List, budget: Budget): Program<Listing> {
+  const { resource, selection, list: query, places, count } = operation;
+  const { where, order, limit, backwards } = query;
+  const columns = places ? withPlaces(needed(resource, selection), order) : needed(resource, selection);
+  const statement = select(resource, columns, where, {
+    order: backwards ? reversed(order) : order,
+    after: backwards ? query.before : query.after,
+    before: backwards ? query.after : query.before,
+    limit: Math.min(limit === undefined ? budget.most : limit + 1, budget.most),
+  });
+  const counting: Statement = {
+    do: 'aggregate',
+    resource,
+    where,
+    by: [],
+    measures: [ROWS],
+    limit: undefined,
+  };
+  const [nodes = [], counted] = yield count ? [statement, counting] : [statement];
+  const more = limit !== undefined && nodes.length > limit;
+  if (more) nodes.length = limit;
+  if (backwards) nodes.reverse();
+  budget.spend(nodes.length);
+  yield* attach(selection, nodes, budget);
+  return { nodes, more, total: counted && Number(counted[0]?.[ROWS.as]) };
 }
 
-export function* get({ resource, key, selection, refusal }: Get): Program<Node | null> {
+const ROWS: Measure = { as: 'count', of: 'count', column: undefined };
+
+export function* get({ resource, key, selection, refusal }: Get, budget: Budget): Program<Node | null> {
   if (key === undefined) return null;
   const nodes = yield* run(select(resource, needed(resource, selection), equal(resource.key, key)));
   if (nodes.length > 0 && refusal) throw refusal;
-  yield* attach(selection, nodes);
+  budget.spend(nodes.length);
+  yield* attach(selection, nodes, budget);
   return nodes[0] ?? null;
 }
 
+export function* aggregate({ resource, where, by, measures }: Aggregate, budget: Budget): Program<Node[]> {
+  const rows = yield* run({ do: 'aggregate', resource, where, by, measures, limit: budget.most });
+  budget.spend(rows.length);
+  return rows;
+}
+
 /** Adds the related nodes of a selection to nodes that were read already, level by level. */
-export function* attach(selection: Selection, nodes: readonly Node[]): Program<void> {
+export function* attach(selection: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
   let level = branches(selection, nodes);
   while (level.length > 0) {
     const asked = level.filter(({ keys }) => keys.length > 0);
-    const answers = asked.length > 0 ? yield asked.map(statementOf) : [];
+    const answers = asked.length > 0 ? yield asked.map((branch) => statementOf(branch, budget)) : [];
     asked.forEach((branch, index) => {
       branch.found = answers[index] ?? [];
+      budget.spend(branch.found.length);
     });
     for (const branch of level) connect(branch);
     level = level.flatMap(({ relation, found }) => branches(relation.selection, found));
@@ -82,10 +159,14 @@ function keysOf(nodes: readonly Node[], { name }: Column): unknown[] {
   return [...keys];
 }
 
-function statementOf({ relation, keys }: Branch): Select {
+function statementOf({ relation, keys }: Branch, budget: Budget): Select {
+  const { field, selection, list: query } = relation;
   const column = far(relation);
-  const { target } = relation.field;
-  return select(target, needed(target, relation.selection, column), among(column, keys));
+  const columns = needed(field.target, selection, column);
+  if (!query) return select(field.target, columns, among(column, keys), { limit: budget.most });
+  const { where, order, after, before, limit } = query;
+  const per = { column, values: keys };
+  return select(field.target, columns, where, { order, after, before, limit, per, most: budget.most });
 }
 
 function connect({ relation, parents, found }: Branch): void {
@@ -104,6 +185,11 @@ function connect({ relation, parents, found }: Branch): void {
     byParent.set(parent[nearName], children);
   }
   for (const node of found) byParent.get(node[farName])?.push(node);
+}
+
+function withPlaces(columns: readonly Column[], order: Order): readonly Column[] {
+  const missing = order.flatMap(({ column }) => (columns.includes(column) ? [] : [column]));
+  return missing.length > 0 ? [...columns, ...missing] : columns;
 }
 
 const neededBySelection = new WeakMap<Selection, readonly Column[]>();

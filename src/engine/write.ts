@@ -18,18 +18,18 @@ import {
 import type { Caller } from './caller.ts';
 import { Collision } from './collision.ts';
 import type { Create, Delete, Update, Write } from './operation.ts';
-import { attach, type Node } from './read.ts';
+import { attach, type Budget, type Node } from './read.ts';
 import { deleteWithDependents } from './referential.ts';
 import { defaultOf, validCreate, validUpdate } from './validate.ts';
 
-export function write(caller: Caller, operation: Write): Program<Node> {
+export function write(caller: Caller, operation: Write, budget: Budget): Program<Node> {
   switch (operation.do) {
     case 'create':
-      return create(caller, operation);
+      return create(caller, operation, budget);
     case 'update':
-      return update(operation);
+      return update(operation, budget);
     case 'delete':
-      return remove(operation);
+      return remove(operation, budget);
   }
 }
 
@@ -40,14 +40,14 @@ export function stepsOf(operation: Write): Steps {
   return operation.do === 'create' && lone && selection.relations.length === 0 ? 'one' : 'many';
 }
 
-function* create(caller: Caller, { resource, input, selection }: Create): Program<Node> {
+function* create(caller: Caller, { resource, input, selection }: Create, budget: Budget): Program<Node> {
   const values = validCreate(resource, input);
   assign(resource, caller, values);
   yield* referencesExist(resource, values);
   const version = 1 + (yield* lastVersion(resource, values));
   const node = yield* store({ do: 'insert', resource, values, version }, values);
   if (!node) throw new Error(`inserting a ${resource.name} answered no row`);
-  yield* attach(selection, [node]);
+  yield* attach(selection, [node], budget);
   return node;
 }
 
@@ -58,7 +58,10 @@ export function* lastVersion(resource: Resource, values: Row): Program<number> {
   return Number(claimed?.['version'] ?? 0);
 }
 
-function* update({ resource, key, input, ifVersion, selection, refusal }: Update): Program<Node> {
+function* update(
+  { resource, key, input, ifVersion, selection, refusal }: Update,
+  budget: Budget,
+): Program<Node> {
   const stored = yield* existing(resource, key);
   if (refusal) throw refusal;
   checkVersion(resource, stored, ifVersion);
@@ -72,16 +75,16 @@ function* update({ resource, key, input, ifVersion, selection, refusal }: Update
     { ...stored, ...set },
   );
   if (!node) throw versionConflict(resource);
-  yield* attach(selection, [node]);
+  yield* attach(selection, [node], budget);
   return node;
 }
 
 /** Answers with the record as it was, and with what was related to it then. */
-function* remove({ resource, key, ifVersion, selection, refusal }: Delete): Program<Node> {
+function* remove({ resource, key, ifVersion, selection, refusal }: Delete, budget: Budget): Program<Node> {
   const node = yield* existing(resource, key);
   if (refusal) throw refusal;
   checkVersion(resource, node, ifVersion);
-  yield* attach(selection, [node]);
+  yield* attach(selection, [node], budget);
   yield* deleteWithDependents(resource, key);
   return node;
 }

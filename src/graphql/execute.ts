@@ -9,7 +9,7 @@ import {
 } from 'graphql';
 import type { Caller } from '../engine/caller.ts';
 import type { Engine } from '../engine/execute.ts';
-import type { Read } from '../engine/operation.ts';
+import type { Operation, Read } from '../engine/operation.ts';
 import type { Node } from '../engine/read.ts';
 import { DuetError } from '../errors.ts';
 import { plan } from './plan.ts';
@@ -45,9 +45,13 @@ async function resolveRoot(
   try {
     const binding = running.bindings.get(`${info.parentType.name}.${info.fieldName}`);
     if (!binding) throw new Error(`nothing is bound to ${info.fieldName}`);
-    const operation = plan(binding, args, info.fieldNodes, info);
-    if (operation.do === 'list' || operation.do === 'get') return await running.reads.add(operation);
-    return await running.engine.write(running.caller, operation);
+    const { objects: most } = running.engine.limits;
+    const { operation, complete } = plan(binding, args, info.fieldNodes, { ...info, most });
+    return complete(
+      isRead(operation)
+        ? await running.reads.add(operation)
+        : await running.engine.write(running.caller, operation),
+    );
   } catch (error) {
     if (error instanceof DuetError) throw error;
     running.failed(error);
@@ -62,17 +66,21 @@ async function resolveRoot(
 class Snapshot {
   readonly #context: Context;
   readonly #operations: Read[] = [];
-  #answers: Promise<(Node[] | Node | null)[]> | undefined;
+  #answers: Promise<readonly unknown[]> | undefined;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  async add(operation: Read): Promise<Node[] | Node | null> {
+  async add(operation: Read): Promise<unknown> {
     const index = this.#operations.push(operation) - 1;
     this.#answers ??= Promise.resolve().then(() =>
       this.#context.engine.read(this.#context.caller, this.#operations),
     );
-    return (await this.#answers)[index] ?? null;
+    return (await this.#answers)[index];
   }
+}
+
+function isRead(operation: Operation): operation is Read {
+  return operation.do === 'list' || operation.do === 'get' || operation.do === 'aggregate';
 }

@@ -1,15 +1,25 @@
-/** A root field with its arguments and selection → Operation. */
+/** A root field with its arguments and selection → what to perform, and what to make of the answer. */
 
 import {
   type FieldNode,
   type FragmentDefinitionNode,
   GraphQLIncludeDirective,
+  type GraphQLObjectType,
+  type GraphQLSchema,
   GraphQLSkipDirective,
+  getArgumentValues,
   getDirectiveValues,
   Kind,
   type SelectionNode,
 } from 'graphql';
-import type { Operation, Relation, Selection } from '../engine/operation.ts';
+import type { Aggregate, Operation, Read, Relation, Selection } from '../engine/operation.ts';
+import type { Listing, Node } from '../engine/read.ts';
+import { type Fault, pointer, validationFailed } from '../errors.ts';
+import { type AggregateFunction, answerOf, measuresOf, type Wanted } from '../query/aggregates.ts';
+import { everything } from '../query/filter.ts';
+import { type ListQuery, readList } from '../query/list.ts';
+import { cursorOf, type OrderBy, queryName } from '../query/order.ts';
+import { WhereReader } from '../query/where.ts';
 import { readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import { VERSION_ARGUMENT } from '../schema/names.ts';
@@ -18,48 +28,211 @@ import type { Binding } from './schema.ts';
 
 /** The parts of a request that a selection can depend on. */
 export interface Given {
+  readonly schema: GraphQLSchema;
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   readonly variableValues: Parameters<typeof getDirectiveValues>[2];
+  /** Objects that one answer may hold, and so the longest page. */
+  readonly most: number;
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-export function plan(
-  binding: Binding,
-  args: Arguments,
-  fields: readonly FieldNode[],
-  given: Given,
-): Operation {
-  const { resource, operation } = binding;
-  const selection = selectionOf(resource, fields, given);
-  if (operation === 'LIST') return { do: 'list', resource, selection };
-  if (operation === 'CREATE') return { do: 'create', resource, selection, input: inputOf(resource, args) };
+export interface Plan {
+  readonly operation: Operation;
+  /** What the executor completes, from what the engine answers. */
+  readonly complete: (answer: unknown) => unknown;
+}
 
+const asItIs = (answer: unknown) => answer;
+
+export function plan(binding: Binding, args: Arguments, fields: readonly FieldNode[], given: Given): Plan {
+  const { resource, operation } = binding;
+  if (operation === 'AGGREGATE') return planAggregate(resource, args, fields, given);
+  if (operation === 'CONNECTION') return planConnection(resource, args, fields, given);
+  const selection = selectionOf(resource, fields, given);
+  if (operation === 'LIST') {
+    const list = listOf(resource, args, given);
+    const read: Read = { do: 'list', resource, selection, list, places: false, count: false };
+    return { operation: read, complete: (answer) => (answer as Listing).nodes };
+  }
+  return { operation: single(resource, operation, args, selection), complete: asItIs };
+}
+
+function single(
+  resource: Resource,
+  operation: 'GET' | 'CREATE' | 'UPDATE' | 'DELETE',
+  args: Arguments,
+  selection: Selection,
+): Operation {
+  if (operation === 'CREATE') return { do: 'create', resource, selection, input: inputOf(resource, args) };
   const { [resource.key.name]: text, [VERSION_ARGUMENT]: ifVersion, ...input } = args;
   const key = typeof text === 'string' ? readKey(resource.key, text) : undefined;
-  if (operation === 'GET') return { do: 'get', resource, selection, key, refusal: undefined };
+  const one = { resource, selection, key, refusal: undefined };
+  if (operation === 'GET') return { do: 'get', ...one };
   const versions = typeof ifVersion === 'number' ? [ifVersion] : undefined;
-  if (operation === 'DELETE')
-    return { do: 'delete', resource, selection, key, ifVersion: versions, refusal: undefined };
-  const changes = inputOf(resource, input);
-  return { do: 'update', resource, selection, key, ifVersion: versions, input: changes, refusal: undefined };
+  if (operation === 'DELETE') return { do: 'delete', ...one, ifVersion: versions };
+  return { do: 'update', ...one, ifVersion: versions, input: inputOf(resource, input) };
 }
 
 /** GraphQL writes integer keys as strings; what is no plain integer stays as it is, for the engine to refuse. */
+function spelt(column: Column, value: unknown): unknown {
+  const isInteger = column.type === Serial && typeof value === 'string' && /^(?:0|-?[1-9]\d*)$/.test(value);
+  return isInteger ? Number(value) : value;
+}
+
 function inputOf(resource: Resource, args: Arguments): Arguments {
   const input = { ...args };
-  for (const column of resource.columns) {
-    const value = input[column.name];
-    if (column.type === Serial && typeof value === 'string' && /^(?:0|-?[1-9]\d*)$/.test(value))
-      input[column.name] = Number(value);
-  }
+  for (const column of resource.columns)
+    if (Object.hasOwn(input, column.name)) input[column.name] = spelt(column, input[column.name]);
   return input;
 }
 
-/** Every field of the selection, through fragments, and without what @skip and @include leave out. */
+function listOf(resource: Resource, args: Arguments, { most }: Pick<Given, 'most'>): ListQuery {
+  const faults: Fault[] = [];
+  const where = whereOf(resource, args, faults);
+  const orderBy = (args['orderBy'] ?? []) as Readonly<Record<string, 'ASC' | 'DESC'>>[];
+  const order = orderBy.flatMap((each) =>
+    Object.entries(each).flatMap(([name, direction]): OrderBy[] => {
+      const column = resource.columns.find((column) => column.name === name);
+      return column ? [{ column, descending: direction === 'DESC' }] : [];
+    }),
+  );
+  const argument = (name: string) => ({ name, value: args[name] });
+  const page = {
+    first: argument('first'),
+    after: argument('after'),
+    last: argument('last'),
+    before: argument('before'),
+  };
+  const list = readList(resource, where, order, page, most, (name, code, detail) =>
+    faults.push({ pointer: pointer(name), code, detail }),
+  );
+  if (faults.length > 0) throw validationFailed(faults);
+  return list;
+}
+
+function whereOf(resource: Resource, args: Arguments, faults: Fault[]) {
+  const where = args['where'];
+  if (where == null) return everything;
+  const reader = new WhereReader(
+    spelt,
+    (path, code, detail) => faults.push({ pointer: pointer('where', ...path), code, detail }),
+    (target) => target.graphql,
+  );
+  return reader.read(resource, where);
+}
+
+function planConnection(
+  resource: Resource,
+  args: Arguments,
+  fields: readonly FieldNode[],
+  given: Given,
+): Plan {
+  const list = listOf(resource, args, given);
+  const parts = fieldsOf(fields, given);
+  const nodes = fieldsOf(parts.get('edges') ?? [], given).get('node') ?? [];
+  const read: Read = {
+    do: 'list',
+    resource,
+    selection: selectionOf(resource, nodes, given),
+    list,
+    places: true,
+    count: parts.has('totalCount'),
+  };
+  const query = queryName(resource, list.where, list.order);
+  return { operation: read, complete: (answer) => connectionOf(answer as Listing, list, query) };
+}
+
+function connectionOf({ nodes, more, total }: Listing, list: ListQuery, query: string) {
+  const edges = nodes.map((node) => ({ cursor: cursorOf(query, list.order, node), node }));
+  return {
+    edges,
+    totalCount: total,
+    pageInfo: {
+      // In the direction that was not read, the cursor itself stands for what lies beyond it.
+      hasNextPage: list.backwards ? list.before !== undefined : more,
+      hasPreviousPage: list.backwards ? more : list.after !== undefined,
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
+
+function planAggregate(
+  resource: Resource,
+  args: Arguments,
+  fields: readonly FieldNode[],
+  given: Given,
+): Plan {
+  const faults: Fault[] = [];
+  const where = whereOf(resource, args, faults);
+  if (faults.length > 0) throw validationFailed(faults);
+  const find = (name: string) => resource.columns.find((column) => column.name === name);
+  const by = ((args['groupBy'] ?? []) as string[]).flatMap((name) => find(name) ?? []);
+  const wanted: Wanted[] = [];
+  for (const [name, nodes] of fieldsOf(fields, given)) {
+    if (name === 'count') wanted.push({ of: 'count', column: undefined });
+    else if (name !== 'by' && name !== '__typename')
+      for (const inner of fieldsOf(nodes, given).keys()) {
+        const column = find(inner);
+        if (column) wanted.push({ of: name as AggregateFunction, column });
+      }
+  }
+  const unique = [...new Set(by)];
+  const operation: Aggregate = { do: 'aggregate', resource, where, by: unique, measures: measuresOf(wanted) };
+  const empty = { by: {}, sum: {}, avg: {}, min: {}, max: {} };
+  return {
+    operation,
+    complete: (answer) => (answer as Node[]).map((row) => ({ ...empty, ...answerOf(row, unique, wanted) })),
+  };
+}
+
+/** Under which name a node keeps a relation: the same field with other arguments is another relation. */
+export function relationName(field: string, args: Arguments): string {
+  for (const _ in args) return field + JSON.stringify(args);
+  return field;
+}
+
+/** The columns and relations that a selection asks for. */
 export function selectionOf(resource: Resource, fields: readonly FieldNode[], given: Given): Selection {
   const columns = new Set<Column>();
-  const relations = new Map<string, { field: Reference | Inverse; nodes: FieldNode[] }>();
+  const relations = new Map<string, { field: Reference | Inverse; args: Arguments; nodes: FieldNode[] }>();
+  for (const [name, nodes] of fieldsOf(fields, given)) {
+    const field = name === resource.version.name ? resource.version : resource.fieldByName.get(name);
+    if (field?.kind === 'column') columns.add(field);
+    else if (field)
+      for (const node of nodes) {
+        const args = argumentsOf(resource, node, given);
+        const as = relationName(name, args);
+        const before = relations.get(as);
+        if (before) before.nodes.push(node);
+        else relations.set(as, { field, args, nodes: [node] });
+      }
+  }
+  return {
+    columns: [...columns],
+    relations: [...relations].map(
+      ([as, { field, args, nodes }]): Relation => ({
+        as,
+        field,
+        selection: selectionOf(field.target, nodes, given),
+        list: field.kind === 'inverse' ? listOf(field.target, args, given) : undefined,
+      }),
+    ),
+  };
+}
+
+function argumentsOf(resource: Resource, node: FieldNode, { schema, variableValues }: Given): Arguments {
+  const type = schema.getType(resource.name) as GraphQLObjectType;
+  const field = type.getFields()[node.name.value];
+  return field && node.arguments && node.arguments.length > 0
+    ? getArgumentValues(field, node, variableValues)
+    : {};
+}
+
+/** The nodes of each field, by its name, through fragments and without what @skip and @include leave out. */
+function fieldsOf(parents: readonly FieldNode[], given: Given): Map<string, FieldNode[]> {
+  const found = new Map<string, FieldNode[]>();
   const visit = (nodes: readonly SelectionNode[]): void => {
     for (const node of nodes) {
       if (!isIncluded(node, given)) continue;
@@ -68,26 +241,14 @@ export function selectionOf(resource: Resource, fields: readonly FieldNode[], gi
         visit(given.fragments[node.name.value]?.selectionSet.selections ?? []);
       else {
         const name = node.name.value;
-        const field = name === resource.version.name ? resource.version : resource.fieldByName.get(name);
-        const as = node.alias?.value ?? name;
-        const before = relations.get(as);
-        if (field?.kind === 'column') columns.add(field);
-        else if (before) before.nodes.push(node);
-        else if (field) relations.set(as, { field, nodes: [node] });
+        const before = found.get(name);
+        if (before) before.push(node);
+        else found.set(name, [node]);
       }
     }
   };
-  for (const field of fields) visit(field.selectionSet?.selections ?? []);
-  return {
-    columns: [...columns],
-    relations: [...relations].map(
-      ([as, { field, nodes }]): Relation => ({
-        as,
-        field,
-        selection: selectionOf(field.target, nodes, given),
-      }),
-    ),
-  };
+  for (const parent of parents) visit(parent.selectionSet?.selections ?? []);
+  return found;
 }
 
 function isIncluded(node: SelectionNode, { variableValues }: Given): boolean {

@@ -18,13 +18,16 @@ import {
 } from 'graphql';
 import { relationKey } from '../engine/read.ts';
 import type { Column, Described, Field, Model, OperationKind, Resource, RootField } from '../schema/model.ts';
-import { rootFieldName, VERSION_ARGUMENT } from '../schema/names.ts';
+import { aggregateName, connectionName, rootFieldName, VERSION_ARGUMENT } from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { creatable, isScalar, neededOnCreate, updatable } from '../schema/values.ts';
 import { ID } from './id.ts';
+import { Inputs } from './inputs.ts';
+import { aggregate, connection } from './lists.ts';
+import { relationName } from './plan.ts';
 
 export interface Binding {
-  readonly operation: OperationKind;
+  readonly operation: OperationKind | 'CONNECTION' | 'AGGREGATE';
   readonly resource: Resource;
 }
 
@@ -47,7 +50,7 @@ export function graphqlDoor(model: Model): Door | undefined {
     roots[root][name] = field;
     bindings.set(`${root}.${name}`, binding);
   };
-  for (const resource of open)
+  for (const resource of open) {
     for (const operation of resource.operations)
       add(
         rootOf(operation),
@@ -55,6 +58,15 @@ export function graphqlDoor(model: Model): Door | undefined {
         { operation, resource },
         derived(types, operation, resource),
       );
+    if (!resource.operations.has('LIST')) continue;
+    add(
+      'Query',
+      connectionName(resource),
+      { operation: 'CONNECTION', resource },
+      connection(types, resource),
+    );
+    add('Query', aggregateName(resource), { operation: 'AGGREGATE', resource }, aggregate(types, resource));
+  }
   for (const field of model.rootFields) add(field.root, field.name, field, declared(types, field));
 
   const query = new GraphQLObjectType({ name: 'Query', fields: roots.Query });
@@ -71,7 +83,8 @@ function rootOf(operation: OperationKind): 'Query' | 'Mutation' {
 }
 
 /** The GraphQL types of a model, each made once. */
-class TypesOf {
+export class TypesOf {
+  readonly inputs = new Inputs((column) => this.leaf(column));
   readonly #objects = new Map<Resource, GraphQLObjectType>();
   readonly #leaves = new Map<string, GraphQLScalarType | GraphQLEnumType>(
     [ID, GraphQLString, GraphQLInt, GraphQLFloat, GraphQLBoolean].map((type) => [type.name, type]),
@@ -107,10 +120,17 @@ class TypesOf {
     return type;
   }
 
-  column({ type, list }: Column) {
+  /** The type of a column's values, without its `!`. */
+  column(column: Column) {
+    const leaf = this.leaf(column);
+    return column.list ? new GraphQLList(new GraphQLNonNull(leaf)) : leaf;
+  }
+
+  /** The type of one value, also of a list. */
+  leaf({ type }: Column): GraphQLScalarType | GraphQLEnumType {
     const leaf = this.#leaves.get(isScalar(type) ? type.graphql : type.name);
     if (!leaf) throw new Error(`no GraphQL type for ${type.name}`);
-    return list ? new GraphQLList(new GraphQLNonNull(leaf)) : leaf;
+    return leaf;
   }
 
   #fields(resource: Resource): Fields {
@@ -129,12 +149,11 @@ class TypesOf {
       field.kind === 'inverse'
         ? new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(target)))
         : nonNull(target, field.required);
-    // The same relation can be asked for twice under two names, so it is found by its name in the answer.
     return {
       ...texts(field),
       type,
-      resolve: (node, _arguments, _context, { path }) =>
-        (node as Record<string, unknown>)[relationKey(String(path.key))],
+      args: field.kind === 'inverse' ? this.inputs.list(field.target) : {},
+      resolve: (node, args) => (node as Record<string, unknown>)[relationKey(relationName(field.name, args))],
     };
   }
 }
@@ -169,7 +188,11 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
       return { type: object, args: required, description: `The ${singular} with this ${key.name}, or null.` };
     case 'LIST': {
       const type = new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(object)));
-      return { type, description: `All ${plural}, in the order of their ${key.name}.` };
+      return {
+        type,
+        args: types.inputs.list(resource),
+        description: `The ${plural}, by default in the order of their ${key.name}.`,
+      };
     }
     case 'CREATE':
       return {
@@ -195,7 +218,8 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
 function declared(types: TypesOf, field: RootField): Fields[string] {
   const object = types.object(field.resource);
   const type = field.operation === 'LIST' ? new GraphQLList(new GraphQLNonNull(object)) : object;
-  const args: GraphQLFieldConfigArgumentMap = {};
+  const args: GraphQLFieldConfigArgumentMap =
+    field.operation === 'LIST' ? types.inputs.list(field.resource) : {};
   for (const argument of field.arguments) {
     const plain = types.column(argument.column);
     args[argument.name] = { ...texts(argument), type: nonNull(plain, argument.required) };

@@ -1,20 +1,58 @@
-/** Which rows are meant: a value that the engine builds and each database compiles. */
+/** Which rows are meant: a value that the engine builds and each database compiles. Logic has two values. */
 
-import type { Column } from '../schema/model.ts';
+import type { Column, Inverse, Reference } from '../schema/model.ts';
+
+export type Comparison = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'contains' | 'startsWith';
 
 export type Filter =
-  | { readonly is: 'equal'; readonly column: Column; readonly value: unknown }
-  | { readonly is: 'among'; readonly column: Column; readonly values: readonly unknown[] }
-  | { readonly is: 'all'; readonly of: readonly Filter[] };
+  | { readonly is: Comparison; readonly column: Column; readonly value: unknown }
+  | { readonly is: 'in'; readonly column: Column; readonly values: readonly unknown[] }
+  | { readonly is: 'null'; readonly column: Column }
+  | { readonly is: 'all' | 'any'; readonly of: readonly Filter[] }
+  | { readonly is: 'not'; readonly of: Filter }
+  /** The referenced record exists and matches. */
+  | { readonly is: 'related'; readonly field: Reference; readonly where: Filter }
+  /** Some record of the list matches. */
+  | { readonly is: 'some'; readonly field: Inverse; readonly where: Filter };
 
 export function equal(column: Column, value: unknown): Filter {
-  return { is: 'equal', column, value };
+  return { is: 'eq', column, value };
+}
+
+export function above(column: Column, value: unknown): Filter {
+  return { is: 'gt', column, value };
 }
 
 export function among(column: Column, values: readonly unknown[]): Filter {
-  return { is: 'among', column, values };
+  return { is: 'in', column, values };
 }
 
-export function all(of: readonly Filter[]): Filter {
-  return { is: 'all', of };
+export const everything: Filter = { is: 'all', of: [] };
+
+/** Flattened, so that what means the same is the same. */
+export function all(filters: readonly (Filter | undefined)[]): Filter {
+  const of = filters.flatMap((filter) =>
+    filter === undefined ? [] : filter.is === 'all' ? filter.of : [filter],
+  );
+  return of.length === 1 && of[0] ? of[0] : { is: 'all', of };
+}
+
+/** A text that is equal for equal filters, in whichever order and through whichever door they were written. */
+export function canonical(filter: Filter): string {
+  switch (filter.is) {
+    case 'all':
+    case 'any':
+      return `${filter.is}(${filter.of.map(canonical).sort().join()})`;
+    case 'not':
+      return `not(${canonical(filter.of)})`;
+    case 'related':
+    case 'some':
+      return `${filter.is} ${filter.field.name}(${canonical(filter.where)})`;
+    case 'null':
+      return `${filter.column.name} null`;
+    case 'in':
+      return `${filter.column.name} in ${JSON.stringify(filter.values)}`;
+    default:
+      return `${filter.column.name} ${filter.is} ${JSON.stringify(filter.value)}`;
+  }
 }

@@ -1,34 +1,75 @@
 /** Result → Response, for the routes of a resource. */
 
-import type { Node } from '../engine/read.ts';
+import type { List, Selection } from '../engine/operation.ts';
+import { type Listing, type Node, relationKey } from '../engine/read.ts';
 import { DuetError } from '../errors.ts';
 import { JSON_TYPE } from '../http/exchange.ts';
+import { answerOf } from '../query/aggregates.ts';
+import { cursorOf, queryName } from '../query/order.ts';
 import { etag, noneMatches } from './etag.ts';
-import type { Collection } from './parse.ts';
+import type { Aggregation, Collection } from './parse.ts';
 
-export function listed(nodes: readonly Node[]): Response {
-  return json(200, JSON.stringify(nodes), {});
+export function listed(from: Collection, operation: List, listing: Listing, query: string): Response {
+  const { selection } = operation;
+  const { nodes, total } = listing;
+  const headers: Record<string, string> = { ...from.headers };
+  const links = linksOf(from, operation, listing, query);
+  if (links !== '') headers['Link'] = links;
+  if (total !== undefined) headers['X-Total-Count'] = String(total);
+  // Rows that hold just the columns of the answer, in its order, are written as they are.
+  const plain = selection.relations.length === 0 && !operation.places;
+  return json(200, JSON.stringify(plain ? nodes : nodes.map((node) => shown(selection, node))), headers);
 }
 
-export function found(from: Collection, node: Node | null, ifNoneMatch: string | null): Response {
-  const { resource } = from;
-  if (!node)
-    throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
-  const ETag = tagOf(from, node);
+export function aggregated({ by, wanted }: Aggregation, rows: readonly Node[]): Response {
+  return json(200, JSON.stringify(rows.map((row) => answerOf(row, by, wanted))), {});
+}
+
+/** `next` is the sign of more; `prev` leads back from a page that has a cursor. */
+function linksOf({ resource }: Collection, { list }: List, { nodes, more }: Listing, query: string): string {
+  const [first, last] = [nodes[0], nodes.at(-1)];
+  if (!first || !last || list.limit === undefined) return '';
+  const name = queryName(resource, list.where, list.order);
+  const link = (rel: 'next' | 'prev', node: Node) => {
+    const parameters = new URLSearchParams(query);
+    parameters.delete('after');
+    parameters.delete('before');
+    parameters.set(rel === 'next' ? 'after' : 'before', cursorOf(name, list.order, node));
+    return `</${resource.path}?${parameters}>; rel="${rel}"`;
+  };
+  const next = list.backwards ? list.before !== undefined : more;
+  const previous = list.backwards ? more : list.after !== undefined;
+  return [...(next ? [link('next', last)] : []), ...(previous ? [link('prev', first)] : [])].join(', ');
+}
+
+export function found(from: Collection, selection: Selection, node: Node | null): Response {
+  return json(200, JSON.stringify(shown(selection, existing(from, node))), from.headers);
+}
+
+/** The plain record, which its version stands for. */
+export function foundWhole(from: Collection, node: Node | null, ifNoneMatch: string | null): Response {
+  const record = existing(from, node);
+  const ETag = tagOf(from, record);
   if (!noneMatches(ifNoneMatch, ETag)) return new Response(null, { status: 304, headers: { ETag } });
-  return json(200, record(from, node), { ETag });
+  return json(200, whole(from, record), { ...from.headers, ETag });
+}
+
+function existing({ resource }: Collection, node: Node | null): Node {
+  if (node) return node;
+  throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
 }
 
 export function created(from: Collection, node: Node): Response {
   const key = encodeURIComponent(String(node[from.resource.key.name]));
-  return json(201, record(from, node), {
+  return json(201, whole(from, node), {
+    ...from.headers,
     Location: `/${from.resource.path}/${key}`,
     ETag: tagOf(from, node),
   });
 }
 
 export function updated(from: Collection, node: Node): Response {
-  return json(200, record(from, node), { ETag: tagOf(from, node) });
+  return json(200, whole(from, node), { ...from.headers, ETag: tagOf(from, node) });
 }
 
 export function deleted(): Response {
@@ -39,12 +80,22 @@ function tagOf({ resource, fingerprint }: Collection, node: Node): string {
   return etag(node[resource.version.name], fingerprint);
 }
 
-function record({ resource }: Collection, node: Node): string {
-  const record: Record<string, unknown> = {};
-  for (const { name } of resource.columns) record[name] = node[name];
-  return JSON.stringify(record);
+function whole({ resource }: Collection, node: Node): string {
+  return JSON.stringify(shown({ columns: resource.columns, relations: [] }, node));
 }
 
-function json(status: number, body: string, headers: Record<string, string>): Response {
+/** A node as the selection asks for it: columns first, then what is included. */
+function shown({ columns, relations }: Selection, node: Node): Record<string, unknown> {
+  const record: Record<string, unknown> = {};
+  for (const { name } of columns) record[name] = node[name];
+  for (const { as, selection } of relations) {
+    const related = node[relationKey(as)] as Node | Node[] | null;
+    if (Array.isArray(related)) record[as] = related.map((each) => shown(selection, each));
+    else record[as] = related && shown(selection, related);
+  }
+  return record;
+}
+
+function json(status: number, body: string, headers: Readonly<Record<string, string>>): Response {
   return new Response(body, { status, headers: { ...headers, 'Content-Type': JSON_TYPE } });
 }

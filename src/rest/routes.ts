@@ -14,7 +14,7 @@ import {
   parseList,
   parseUpdate,
 } from './parse.ts';
-import { created, deleted, found, listed, updated } from './respond.ts';
+import { aggregated, created, deleted, found, foundWhole, listed, updated } from './respond.ts';
 
 interface Routes {
   readonly list: Route;
@@ -26,11 +26,14 @@ export function restRoutes(
   model: Model,
   engine: Engine,
   limits: BodyLimits,
+  deprecatedSince: ReadonlyMap<string, Date>,
 ): (path: string) => Found | undefined {
   const byPath = new Map<string, Routes>();
   for (const resource of model.resources)
-    if (resource.rest)
-      byPath.set(resource.path, routesOf(collection(resource, model.fingerprint, limits), engine));
+    if (resource.rest) {
+      const from = collection(resource, model.fingerprint, limits, engine.limits.objects, deprecatedSince);
+      byPath.set(resource.path, routesOf(from, engine));
+    }
 
   return (path) => {
     const slash = path.indexOf('/', 1);
@@ -72,8 +75,13 @@ function routesOf(from: Collection, engine: Engine): Routes {
       GET: [
         'LIST',
         async (exchange) => {
-          const [nodes] = await engine.read(exchange.caller, [parseList(from, exchange)]);
-          return listed(nodes);
+          const operation = parseList(from, exchange);
+          if (operation.do === 'aggregate') {
+            const [rows] = await engine.read(exchange.caller, [operation]);
+            return aggregated(operation, rows);
+          }
+          const [listing] = await engine.read(exchange.caller, [operation]);
+          return listed(from, operation, listing, exchange.query);
         },
       ],
       POST: [
@@ -88,8 +96,10 @@ function routesOf(from: Collection, engine: Engine): Routes {
       GET: [
         'GET',
         async (exchange) => {
-          const [node] = await engine.read(exchange.caller, [parseGet(from, exchange)]);
-          return found(from, node, exchange.request.headers.get('If-None-Match'));
+          const operation = parseGet(from, exchange);
+          const [node] = await engine.read(exchange.caller, [operation]);
+          if (operation.shaped) return found(from, operation.selection, node);
+          return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
         },
       ],
       PUT: [

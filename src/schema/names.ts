@@ -38,14 +38,22 @@ export const rootFieldName = {
   DELETE: (resource: Named) => `delete${resource.name}`,
 } as const;
 
+export function connectionName({ plural }: Named): string {
+  return `${plural}Connection`;
+}
+
+export function aggregateName({ plural }: Named): string {
+  return `${plural}Aggregate`;
+}
+
 /** Taken by derived root fields, including those of connections and aggregates. */
 export function reservedRootFields(resource: Named): { query: string[]; mutation: string[] } {
   return {
     query: [
       rootFieldName.GET(resource),
       rootFieldName.LIST(resource),
-      `${resource.plural}Connection`,
-      `${resource.plural}Aggregate`,
+      connectionName(resource),
+      aggregateName(resource),
     ],
     mutation: [
       rootFieldName.CREATE(resource),
@@ -57,13 +65,41 @@ export function reservedRootFields(resource: Named): { query: string[]; mutation
 
 /** Taken by derived GraphQL types, so that a file written today keeps its names. */
 export function reservedTypes(resource: Named): string[] {
-  return ['Where', 'Order', 'Connection', 'Edge', 'Aggregate', 'Input'].map(
-    (suffix) => resource.name + suffix,
-  );
+  const suffixes = [
+    'Where',
+    'ListWhere',
+    'Order',
+    'Connection',
+    'Edge',
+    'Group',
+    'Aggregate',
+    'Values',
+    'Numbers',
+    'Input',
+  ];
+  return suffixes.map((suffix) => resource.name + suffix);
+}
+
+/** The input that holds the operators of a type; what cannot be compared can only be there or not. */
+export function filterTypeName(type: string, operators: readonly string[]): string {
+  if (operators.length === 1) return 'PresenceFilter';
+  // An ID that the server counts up is a number at heart; one that clients give is text.
+  return type === 'ID' && operators.includes('contains') ? 'IDTextFilter' : `${type}Filter`;
 }
 
 /** Types that are Duet's or GraphQL's own. */
-export const ownTypes: readonly string[] = ['Query', 'Mutation', 'Subscription', 'PageInfo', 'SortOrder'];
+export const ownTypes: readonly string[] = [
+  'Query',
+  'Mutation',
+  'Subscription',
+  'PageInfo',
+  'SortOrder',
+  'PresenceFilter',
+  'IDTextFilter',
+  ...['ID', 'String', 'Int', 'Float', 'Boolean', 'DateTime', 'Date', 'UUID'].map(
+    (scalar) => `${scalar}Filter`,
+  ),
+];
 
 /** The argument of updates and deletes that states the expected version. */
 export const VERSION_ARGUMENT = 'ifVersion';

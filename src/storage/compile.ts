@@ -1,9 +1,10 @@
 /** Statement → SQL text and parameters, for any dialect. */
 
 import type { Filter } from '../query/filter.ts';
+import { type Order, type Place, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
-import type { Row, Select, Statement } from './storage.ts';
+import type { Aggregate, Row, Select, Statement } from './storage.ts';
 
 /** The few things that databases disagree on. */
 export interface Dialect {
@@ -17,8 +18,34 @@ export interface Dialect {
   encode(column: Column, value: unknown): unknown;
   /** What to select for a column, given its quoted name. */
   read(column: Column, quoted: string): string;
+  /** Where in a text another begins, or 0. */
+  readonly position: string;
+  /** Nulls are the lowest values. */
+  order(quoted: string, column: Column, descending: boolean): string;
+  count(quoted: string): string;
+  /** A sum that cannot overflow. */
+  sum(quoted: string): string;
+  /** Limits the rows of each value of a list parameter. */
+  perValue(parts: PerValue): string;
   /** Ends a SELECT whose rows are to be kept from others. */
   readonly lock: string;
+}
+
+/** A SELECT whose limit holds for each value of a list, in parts. */
+export interface PerValue {
+  readonly columns: string;
+  readonly table: string;
+  readonly key: string;
+  /** The list parameter, and the column that has its values. */
+  readonly position: number;
+  readonly of: Column;
+  /** That column, of the table under this name. */
+  readonly near: (alias: string) => string;
+  readonly condition: (alias: string) => string;
+  readonly order: (alias: string) => string;
+  readonly limit: number;
+  /** Ends the whole. */
+  readonly most: string;
 }
 
 export interface Compiled {
@@ -68,11 +95,20 @@ export class Compiler {
 
 function answers(statement: Statement): readonly Column[] {
   if (statement.do === 'select') return statement.columns;
+  if (statement.do === 'aggregate')
+    return [
+      ...statement.by,
+      // Counts and sums are numbers whatever they count; the others are values of their column.
+      ...statement.measures.flatMap(({ as, of, column }) =>
+        column && of !== 'count' ? [{ ...column, name: as }] : [],
+      ),
+    ];
   return statement.do === 'insert' || statement.do === 'update' ? storedColumns(statement.resource) : [];
 }
 
 class Writer {
   readonly parameters: unknown[] = [];
+  #aliases = 0;
   readonly #dialect: Dialect;
   readonly #list: (columns: readonly Column[]) => string;
 
@@ -88,6 +124,8 @@ class Writer {
     switch (statement.do) {
       case 'select':
         return this.#select(statement, table);
+      case 'aggregate':
+        return this.#aggregate(statement, table);
       case 'insert':
         return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version)}${returning()}`;
       case 'update': {
@@ -116,13 +154,66 @@ class Writer {
     }
   }
 
-  #select({ columns, resource, where, limit, lock }: Select, table: string): string {
-    const condition = where ? ` WHERE ${this.#condition(where, table)}` : '';
-    const most = limit === undefined ? '' : ` LIMIT ${limit}`;
-    const single = where?.is === 'equal' && where.column === resource.key;
+  #select(statement: Select, table: string): string {
+    const { columns, resource, where, limit, lock, per } = statement;
+    const order = statement.order ?? [{ column: resource.key, descending: false }];
+    const conditions = (alias: string): string[] => [
+      ...(where ? [this.#condition(where, alias)] : []),
+      ...(statement.after ? [this.#beyond(order, statement.after, alias)] : []),
+      ...(statement.before ? [this.#beyond(reversed(order), statement.before, alias)] : []),
+    ];
     // Qualified: a bare name would mean another column whose answer has been given this name.
-    const order = single ? '' : ` ORDER BY ${table}.${quote(resource.key.stored)}`;
-    return `SELECT ${this.#list(columns)} FROM ${table}${condition}${order}${most}${lock ? this.#dialect.lock : ''}`;
+    const ordered = (alias: string) =>
+      order
+        .map(({ column, descending }) =>
+          this.#ordered(`${alias}.${quote(column.stored)}`, column, descending),
+        )
+        .join(', ');
+    if (per && limit !== undefined)
+      return this.#dialect.perValue({
+        columns: this.#list(columns),
+        table,
+        key: quote(resource.key.stored),
+        position: this.#listed(per.values, per.column),
+        of: per.column,
+        near: (alias) => `${alias}.${quote(per.column.stored)}`,
+        condition: (alias) =>
+          conditions(alias)
+            .map((each) => ` AND ${each}`)
+            .join(''),
+        order: ordered,
+        limit,
+        most: statement.most === undefined ? '' : ` LIMIT ${statement.most}`,
+      });
+    const all = [...(per ? [this.#condition({ is: 'in', ...per }, table)] : []), ...conditions(table)];
+    const condition = all.length > 0 ? ` WHERE ${all.join(' AND ')}` : '';
+    const fewest = Math.min(limit ?? Number.POSITIVE_INFINITY, statement.most ?? Number.POSITIVE_INFINITY);
+    const most = Number.isFinite(fewest) ? ` LIMIT ${fewest}` : '';
+    const single = where?.is === 'eq' && where.column === resource.key;
+    const inOrder = single ? '' : ` ORDER BY ${ordered(table)}`;
+    return `SELECT ${this.#list(columns)} FROM ${table}${condition}${inOrder}${most}${lock ? this.#dialect.lock : ''}`;
+  }
+
+  #ordered(quoted: string, column: Column, descending: boolean): string {
+    return this.#dialect.order(quoted, column, descending);
+  }
+
+  #aggregate({ resource, where, by, measures, limit }: Aggregate, table: string): string {
+    const groups = by.map(({ stored }) => `${table}.${quote(stored)}`);
+    const selected = [
+      ...(by.length > 0 ? [this.#list(by)] : []),
+      ...measures.map(({ as, of, column }) => {
+        const quoted = column ? `${table}.${quote(column.stored)}` : '*';
+        if (!column || of === 'count') return `${this.#dialect.count(quoted)} AS ${quote(as)}`;
+        if (of === 'sum') return `${this.#dialect.sum(quoted)} AS ${quote(as)}`;
+        return `${this.#dialect.read(column, `${of.toUpperCase()}(${quoted})`)} AS ${quote(as)}`;
+      }),
+    ];
+    const condition = where ? ` WHERE ${this.#condition(where, table)}` : '';
+    const order = by.map((column, index) => this.#ordered(groups[index] ?? '', column, false));
+    const grouped = by.length > 0 ? ` GROUP BY ${groups.join(', ')} ORDER BY ${order.join(', ')}` : '';
+    const most = limit === undefined ? '' : ` LIMIT ${limit}`;
+    return `SELECT ${selected.join(', ')} FROM ${quote(resource.table)}${condition}${grouped}${most}`;
   }
 
   #values(resource: Resource, values: Row, version: number): string {
@@ -140,11 +231,99 @@ class Writer {
   }
 
   #condition(filter: Filter, table: string): string {
-    if (filter.is === 'all') return filter.of.map((each) => this.#condition(each, table)).join(' AND ');
-    const column = `${table}.${quote(filter.column.stored)}`;
-    if (filter.is === 'equal') return `${column} = ${this.#parameter(filter.column, filter.value)}`;
-    this.parameters.push(this.#dialect.list(filter.values, filter.column));
-    return this.#dialect.among(column, this.parameters.length, filter.column);
+    switch (filter.is) {
+      case 'all':
+      case 'any': {
+        if (filter.of.length === 0) return filter.is === 'all' ? 'TRUE' : 'FALSE';
+        return `(${filter.of.map((each) => this.#condition(each, table)).join(filter.is === 'all' ? ' AND ' : ' OR ')})`;
+      }
+      case 'not':
+        // Not NOT: the opposite of "unknown" is to be true.
+        return `((${this.#condition(filter.of, table)}) IS NOT TRUE)`;
+      case 'related': {
+        const { field, where } = filter;
+        return this.#exists(field.target, where, (alias) => [
+          `${alias}.${quote(field.target.key.stored)}`,
+          `${table}.${quote(field.column.stored)}`,
+        ]);
+      }
+      case 'some': {
+        const { reference, target } = filter.field;
+        return this.#exists(target, filter.where, (alias) => [
+          `${alias}.${quote(reference.column.stored)}`,
+          `${table}.${quote(reference.target.key.stored)}`,
+        ]);
+      }
+      default:
+        return this.#comparison(filter, `${table}.${quote(filter.column.stored)}`);
+    }
+  }
+
+  #exists(target: Resource, where: Filter, join: (alias: string) => [string, string]): string {
+    const alias = `"t${++this.#aliases}"`;
+    const inner = this.#condition(where, alias);
+    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner})`;
+  }
+
+  #comparison(filter: Extract<Filter, { column: Column }>, column: string): string {
+    switch (filter.is) {
+      case 'null':
+        return `${column} IS NULL`;
+      case 'in':
+        return this.#dialect.among(column, this.#listed(filter.values, filter.column), filter.column);
+      case 'contains':
+        return `${this.#dialect.position}(${column}, ${this.#parameter(filter.column, filter.value)}) > 0`;
+      case 'startsWith':
+        return this.#startsWith(filter.column, column, String(filter.value));
+      case 'ne':
+        return `${column} IS DISTINCT FROM ${this.#parameter(filter.column, filter.value)}`;
+      default:
+        return `${column} ${signs[filter.is]} ${this.#parameter(filter.column, filter.value)}`;
+    }
+  }
+
+  /** A range, which an index can find: text is ordered by code point on every database. */
+  #startsWith(of: Column, column: string, prefix: string): string {
+    const from = `${column} >= ${this.#parameter(of, prefix)}`;
+    const end = successor(prefix);
+    return end === undefined ? from : `(${from} AND ${column} < ${this.#parameter(of, end)})`;
+  }
+
+  /** Rows that come after a place in an order. */
+  #beyond(order: Order, place: Place, table: string): string {
+    const [first] = order;
+    const rowWise =
+      order.length > 1 &&
+      order.every(({ column, descending }) => column.required && descending === first?.descending);
+    if (rowWise) {
+      const columns = order.map(({ column }) => `${table}.${quote(column.stored)}`).join(', ');
+      const values = order.map(({ column }, index) => this.#parameter(column, place[index])).join(', ');
+      return `(${columns}) ${first?.descending ? '<' : '>'} (${values})`;
+    }
+    return this.#beyondStepwise(order, place, table);
+  }
+
+  #beyondStepwise([first, ...rest]: Order, [value, ...values]: Place, table: string): string {
+    if (!first) return 'FALSE';
+    const { column, descending } = first;
+    const name = `${table}.${quote(column.stored)}`;
+    const parameter = () => this.#parameter(column, value);
+    // Nulls are the lowest: before everything in ascending order, after everything in descending order.
+    const ahead =
+      value === null
+        ? descending
+          ? 'FALSE'
+          : `${name} IS NOT NULL`
+        : descending
+          ? `(${name} < ${parameter()}${column.required ? '' : ` OR ${name} IS NULL`})`
+          : `${name} > ${parameter()}`;
+    if (rest.length === 0) return ahead;
+    const same = value === null ? `${name} IS NULL` : `${name} = ${parameter()}`;
+    return `(${ahead} OR (${same} AND ${this.#beyondStepwise(rest, values, table)}))`;
+  }
+
+  #listed(values: readonly unknown[], of: Column): number {
+    return this.parameters.push(this.#dialect.list(values, of));
   }
 
   #parameter(column: Column, value: unknown): string {
@@ -156,4 +335,18 @@ class Writer {
     this.parameters.push(value);
     return this.#dialect.parameter(this.parameters.length, 'text');
   }
+}
+
+const signs = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+
+/** The least text that is greater than every text with this prefix. */
+function successor(prefix: string): string | undefined {
+  const points = [...prefix];
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    const next = (last.codePointAt(0) ?? 0) + 1;
+    // There are no characters between U+D800 and U+DFFF, and none beyond U+10FFFF.
+    if (next <= 0x10ffff)
+      return points.join('') + String.fromCodePoint(next >= 0xd800 && next <= 0xdfff ? 0xe000 : next);
+  }
+  return undefined;
 }

@@ -23,6 +23,8 @@ type ReservedSession = Awaited<ReturnType<SQL['reserve']>>;
  * connection that fails once is of no use any more.
  */
 export class Connection {
+  /** When whoever works with it must have an answer, in the time of `performance.now()`. */
+  deadline = Number.POSITIVE_INFINITY;
   readonly #sql: SQL;
   readonly #session: ReservedSession;
   readonly #state: { lost: boolean };
@@ -35,8 +37,7 @@ export class Connection {
     this.#patienceMs = patienceMs;
   }
 
-  static async open(options: PoolOptions): Promise<Connection> {
-    const { url, connectMs, statementMs, lockMs } = options;
+  static async open({ url, connectMs, statementMs, lockMs }: PoolOptions): Promise<Connection> {
     const state = { lost: false };
     const sql = new SQL(url, {
       max: 1,
@@ -73,10 +74,13 @@ export class Connection {
     if (this.#patienceMs === 0) return work;
     let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        this.close();
-        reject(new ConnectionLost('the database did not answer in time'));
-      }, this.#patienceMs);
+      timer = setTimeout(
+        () => {
+          this.close();
+          reject(new ConnectionLost('the database did not answer in time'));
+        },
+        Math.min(this.#patienceMs, this.deadline - performance.now()),
+      );
     });
     try {
       return await Promise.race([work, late]);
@@ -101,45 +105,38 @@ export function unavailable(why: string): DuetError {
 export class Pool {
   readonly #options: PoolOptions;
   readonly #idle: Connection[] = [];
-  readonly #waiting: ((connection: Connection | undefined) => void)[] = [];
-  #open = 0;
+  readonly #waiting: ((freed: Connection | 'place') => void)[] = [];
+  /** How many places are taken by connections, idle ones too, and by those about to connect. */
+  #taken = 0;
   #closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
   }
 
-  async acquire(): Promise<Connection> {
+  /** Waiting for a place and connecting there share one time limit. */
+  async acquire(deadline = Number.POSITIVE_INFINITY): Promise<Connection> {
+    const until = Math.min(deadline, performance.now() + this.#options.connectMs);
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
       if (!idle.lost) return idle;
-      this.#open--;
+      this.#taken--;
     }
-    if (this.#open < this.#options.connections) return this.#connect();
-    const connection = await new Promise<Connection | undefined>((resolve) => {
-      const give = (found: Connection | undefined) => {
-        clearTimeout(timer);
-        resolve(found);
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(give), 1);
-        resolve(undefined);
-      }, this.#options.connectMs);
-      this.#waiting.push(give);
-    });
-    if (connection) return connection;
-    // Either the wait was too long, or a place became free because a connection was lost.
-    if (this.#open < this.#options.connections) return this.#connect();
-    throw unavailable('All connections to the database are busy.');
+    if (this.#taken < this.#options.connections) this.#taken++;
+    else {
+      const freed = await this.#freed(until);
+      if (freed !== 'place') return freed;
+    }
+    return this.#connect(until);
   }
 
   release(connection: Connection): void {
-    const next = this.#waiting.shift();
-    if (connection.lost || this.#closed) {
-      if (!connection.lost) connection.close();
-      this.#open--;
-      next?.(undefined);
-    } else if (next) next(connection);
-    else this.#idle.push(connection);
+    if (this.#closed) connection.close();
+    if (connection.lost) this.#vacate();
+    else {
+      const next = this.#waiting.shift();
+      if (next) next(connection);
+      else this.#idle.push(connection);
+    }
   }
 
   async close(): Promise<void> {
@@ -147,13 +144,35 @@ export class Pool {
     for (const connection of this.#idle.splice(0)) connection.close();
   }
 
-  async #connect(): Promise<Connection> {
-    this.#open++;
+  /** A connection that somebody gave back, or the place of one that was lost. */
+  #freed(until: number): Promise<Connection | 'place'> {
+    return new Promise((resolve, reject) => {
+      const give = (freed: Connection | 'place') => {
+        clearTimeout(timer);
+        resolve(freed);
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(give), 1);
+        reject(unavailable('All connections to the database are busy.'));
+      }, until - performance.now());
+      this.#waiting.push(give);
+    });
+  }
+
+  /** The place stays taken when somebody waits for it, or whoever comes next would take it away from them. */
+  #vacate(): void {
+    const next = this.#waiting.shift();
+    if (next) next('place');
+    else this.#taken--;
+  }
+
+  async #connect(until: number): Promise<Connection> {
     try {
-      return await Connection.open(this.#options);
+      if (this.#closed) throw unavailable('The connections to the database are closed.');
+      const connectMs = Math.max(1, until - performance.now());
+      return await Connection.open({ ...this.#options, connectMs });
     } catch (error) {
-      this.#open--;
-      this.#waiting.shift()?.(undefined);
+      this.#vacate();
       throw error;
     }
   }

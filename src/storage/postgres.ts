@@ -25,6 +25,12 @@ const LOCK_POLL_MS = 50;
 /** How long a change of a table waits for others to leave it: everybody who comes later waits behind it. */
 const TABLE_LOCK_MS = 500;
 
+/**
+ * How long a unit of work may take with all that is done again, so that a request is answered within ten seconds;
+ * longer only where a single statement is allowed to.
+ */
+const DEADLINE_MS = 9_000;
+
 const casts: Record<ReturnType<typeof keptAs>, string> = {
   serial: 'int8',
   integer: 'int4',
@@ -38,13 +44,26 @@ const casts: Record<ReturnType<typeof keptAs>, string> = {
   json: 'text::json',
 };
 
+/** A list travels as the text of an array. */
+function arrayOf(position: number, of: Column): string {
+  return `$${position}::text::${casts[keptAs(of)].replace('text::', '')}[]`;
+}
+
 const dialect: Dialect = {
   parameter: (position, column) => `$${position}::${column === 'text' ? 'text' : casts[keptAs(column)]}`,
-  among: (column, position, of) =>
-    `${column} = ANY($${position}::text::${casts[keptAs(of)].replace('text::', '')}[])`,
+  among: (column, position, of) => `${column} = ANY(${arrayOf(position, of)})`,
   list: (values) => `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`,
   encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),
   read: (column, quoted) => (keptAs(column) === 'date' ? `${quoted}::text` : quoted),
+  position: 'strpos',
+  order: (quoted, { required }, descending) => {
+    if (required) return descending ? `${quoted} DESC` : quoted;
+    return descending ? `${quoted} DESC NULLS LAST` : `${quoted} NULLS FIRST`;
+  },
+  count: (quoted) => `COUNT(${quoted})::float8`,
+  sum: (quoted) => `SUM(${quoted}::float8)`,
+  perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
+    `SELECT "one".* FROM unnest(${arrayOf(position, of)}) AS "listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "one" ORDER BY "#"${most}`,
   lock: ' FOR UPDATE',
 };
 
@@ -160,13 +179,16 @@ export class PostgresStorage implements Storage, Evolvable {
    * often found out only by using it. Work that may have had an effect throws OUTCOME_UNKNOWN instead.
    */
   async #tried<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const deadline = performance.now() + Math.max(DEADLINE_MS, this.#options.statementMs);
     for (let tries = 1; ; tries++) {
-      const connection = await this.#pool.acquire().catch((error) => {
+      const connection = await this.#pool.acquire(deadline).catch((error) => {
         throw explained(error);
       });
+      connection.deadline = deadline;
       try {
         return await work(connection);
       } catch (error) {
+        if (performance.now() > deadline) throw explained(error);
         const beaten = isConflictOfTransactions(error) && tries < TRIES;
         const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
         if (!beaten && !dropped) throw explained(error);
@@ -178,17 +200,17 @@ export class PostgresStorage implements Storage, Evolvable {
 
   async #transaction<T>(connection: Connection, begin: string, program: () => Program<T>): Promise<T> {
     const readOnly = begin !== 'BEGIN';
-    // BEGIN travels with the first statements; whether it arrived is known when they are answered.
-    const begun = connection.send(begin);
-    begun.catch(() => {});
+    // Nothing is sent along: a statement behind a BEGIN that failed would commit by itself.
+    await connection.patiently(connection.send(begin));
     try {
-      const result = await this.#drive(connection, program(), begun);
+      const result = await this.#drive(connection, program());
       const commit = connection.send('COMMIT');
       // A snapshot that was read has nothing to commit: its end is not waited for, only kept in order.
       if (readOnly) commit.catch(() => connection.close());
       else
         await connection.patiently(commit).catch((error) => {
-          throw isConflictOfTransactions(error) ? error : unknownOutcome(error);
+          // When the server itself says that it failed, nothing was committed.
+          throw stateOf(error) !== '' && !isLost(error) ? error : unknownOutcome(error);
         });
       return result;
     } catch (error) {
@@ -197,18 +219,17 @@ export class PostgresStorage implements Storage, Evolvable {
     }
   }
 
-  async #drive<T>(connection: Connection, running: Program<T>, begun?: Promise<unknown>): Promise<T> {
+  async #drive<T>(connection: Connection, running: Program<T>): Promise<T> {
     let step = running.next();
     while (!step.done) {
       let rows: Row[][];
       try {
         const sent = step.value.map((statement) => this.#send(connection, statement));
         // All are settled before one is judged: an answer that nobody waits for would be an unhandled rejection.
-        const settled = await connection.patiently(Promise.allSettled(begun ? [begun, ...sent] : sent));
+        const settled = await connection.patiently(Promise.allSettled(sent));
         const failed = settled.find(({ status }) => status === 'rejected');
         if (failed?.status === 'rejected') throw failed.reason;
-        rows = settled.slice(begun ? 1 : 0).map((each) => (each as PromiseFulfilledResult<Row[]>).value);
-        begun = undefined;
+        rows = settled.map((each) => (each as PromiseFulfilledResult<Row[]>).value);
       } catch (error) {
         step = running.throw(this.#toldToPrograms(error));
         continue;
@@ -287,13 +308,16 @@ function isConflictOfTransactions(error: unknown): boolean {
   return stateOf(error) === '40001' || stateOf(error) === '40P01';
 }
 
-/** The connection, or the server behind it, is gone (class 57P: shut down, crashed, starting up). */
+/**
+ * The connection, or the server behind it, is gone (class 57P: shut down, crashed, starting up; 25P03 and 25P04: a
+ * limit of the server's own on transactions, which ends the session).
+ */
 function isLost(error: unknown): boolean {
   if (error instanceof ConnectionLost) return true;
+  const state = stateOf(error);
+  if (state !== '') return /^(57P|08|25P0[34])/.test(state);
   const { code } = error as { code?: unknown };
-  const own =
-    typeof code === 'string' && code.startsWith('ERR_POSTGRES_') && code !== 'ERR_POSTGRES_SERVER_ERROR';
-  return own || /^57P|^08/.test(stateOf(error));
+  return typeof code === 'string' && code.startsWith('ERR_POSTGRES_');
 }
 
 function unknownOutcome(cause: unknown): DuetError {

@@ -33,6 +33,9 @@ export interface SqliteOptions {
   readonly trace?: ((sql: string) => void) | undefined;
 }
 
+/** Longer than any stored name. */
+const PER = `_duet_${'per'.repeat(20)}`;
+
 type Codec = 'boolean' | 'json' | undefined;
 
 function codecOf({ list, type }: Column): Codec {
@@ -51,6 +54,14 @@ const dialect: Dialect = {
     return codec === 'boolean' ? Number(value) : value;
   },
   read: (_, quoted) => quoted,
+  position: 'instr',
+  order: (quoted, _, descending) => (descending ? `${quoted} DESC` : quoted),
+  count: (quoted) => `COUNT(${quoted})`,
+  // As integers the sum could overflow, and then it fails.
+  sum: (quoted) => `SUM(CAST(${quoted} AS REAL))`,
+  // The list has one column, under a name that no table has: json_each has many, and ordinary ones.
+  perValue: ({ columns, table, key, position, near, condition, order, limit, most }) =>
+    `SELECT ${columns} FROM (SELECT value AS "${PER}" FROM json_each(?${position})) JOIN ${table} ON ${table}.${key} IN (SELECT "i".${key} FROM ${table} AS "i" WHERE ${near('"i"')} = "${PER}"${condition('"i"')} ORDER BY ${order('"i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
   // A writer has the whole database to itself.
   lock: '',
 };

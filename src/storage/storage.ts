@@ -1,22 +1,42 @@
 /** The narrow interface to a database: statements as values in, rows out. */
 
+import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
+import type { Order, Place } from '../query/order.ts';
 import type { Column, Reference, Resource } from '../schema/model.ts';
 
 /** A record by field name, in the values that the scalars' checks return. */
 export type Row = Record<string, unknown>;
 
-export type Statement = Select | Insert | Update | Delete | Claim | Bury;
+export type Statement = Select | Aggregate | Insert | Update | Delete | Claim | Bury;
 
-/** Rows in the order of their keys. */
 export interface Select {
   readonly do: 'select';
   readonly resource: Resource;
   readonly columns: readonly Column[];
   readonly where: Filter | undefined;
+  /** By key, where nothing is said. */
+  readonly order: Order | undefined;
+  /** Only rows that come after, or before, this place in the order. */
+  readonly after: Place | undefined;
+  readonly before: Place | undefined;
   readonly limit: number | undefined;
+  /** The rows whose column has one of these values; the limit then holds for each of them. */
+  readonly per: { readonly column: Column; readonly values: readonly unknown[] } | undefined;
+  /** How many rows there may be in all. */
+  readonly most: number | undefined;
   /** Keeps the rows from being changed by others until the transaction ends. */
   readonly lock: boolean;
+}
+
+/** One row for each combination of values in `by`, in their order; without any, one row for all. */
+export interface Aggregate {
+  readonly do: 'aggregate';
+  readonly resource: Resource;
+  readonly where: Filter | undefined;
+  readonly by: readonly Column[];
+  readonly measures: readonly Measure[];
+  readonly limit: number | undefined;
 }
 
 /** Answers with the whole new row. A serial key may be left out. */
@@ -111,7 +131,16 @@ export function select(
   resource: Resource,
   columns: readonly Column[],
   where?: Filter,
-  more: { readonly limit?: number; readonly lock?: boolean } = {},
+  more: Partial<Omit<Select, 'do' | 'resource' | 'columns' | 'where'>> = {},
 ): Select {
-  return { do: 'select', resource, columns, where, limit: more.limit, lock: more.lock ?? false };
+  const rest = {
+    order: undefined,
+    after: undefined,
+    before: undefined,
+    limit: undefined,
+    per: undefined,
+    most: undefined,
+    lock: false,
+  };
+  return { do: 'select', resource, columns, where, ...rest, ...more };
 }

@@ -2,41 +2,21 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { databases, openEmptied } from '../app.ts';
+import {
+  Client,
+  fingerprintOf,
+  type Input,
+  type Key,
+  keyOf,
+  type Name,
+  type Operation,
+  type Outcome,
+  operations,
+  sdl,
+} from './operations.ts';
 
-const sdl = `
-  type Author @resource {
-    id: ID!
-    name: String! @constraint(minLength: 1, maxLength: 3)
-    nick: String @unique
-    books: [Book!]!
-  }
-  type Book @resource {
-    id: ID!
-    title: String!
-    pages: Int! @constraint(min: 1) @default(value: 7)
-    author: Author
-    tag: Tag @onDelete(do: SET_NULL)
-    extra: JSON
-  }
-  type Chapter @resource { id: ID!  book: Book! @onDelete(do: CASCADE)  text: String }
-  type Tag @resource { code: ID! @key  label: String }
-`;
-
-type Name = 'authors' | 'books' | 'chapters' | 'tags';
-type Input = Record<string, unknown>;
-type Key = string | number;
-/** What the client learns, whichever door it came through. */
-type Outcome = { record: Input; version: number } | { code: string; faults: string[] } | { list: Input[] };
-
-const singular = { authors: 'Author', books: 'Book', chapters: 'Chapter', tags: 'Tag' } as const;
-const fields = {
-  authors: { name: 'String', nick: 'String' },
-  books: { title: 'String', pages: 'Int', authorId: 'ID', tagId: 'ID', extra: 'JSON' },
-  chapters: { bookId: 'ID', text: 'String' },
-  tags: { code: 'ID', label: 'String' },
-} as const;
-const keyOf = (name: Name) => (name === 'tags' ? 'code' : 'id');
+const RUNS = Number(process.env['RUNS'] ?? 100);
 
 /** The contract for this schema, written down as plainly as possible. */
 class PlainModel {
@@ -145,173 +125,46 @@ class PlainModel {
   }
 }
 
-interface Operation {
-  readonly door: 'rest' | 'graphql';
-  readonly name: Name;
-  readonly kind: 'list' | 'get' | 'create' | 'update' | 'delete';
-  readonly key: Key;
-  readonly input: Input;
-  readonly ifVersion: number | undefined;
-}
-
-async function perform(app: AppUnderTest, operation: Operation, fingerprint: string): Promise<Outcome> {
-  const { door, name, kind, key, input, ifVersion } = operation;
-  if (door === 'graphql') return performGraphql(app, operation);
-  const path = kind === 'list' || kind === 'create' ? `/${name}` : `/${name}/${encodeURIComponent(key)}`;
-  const method = { list: 'GET', get: 'GET', create: 'POST', update: 'PUT', delete: 'DELETE' }[kind];
-  const before = kind === 'delete' ? await app.rest('GET', path) : undefined;
-  const headers: Record<string, string> =
-    ifVersion === undefined ? {} : { 'If-Match': `"${ifVersion}-${fingerprint}"` };
-  const body = kind === 'create' || kind === 'update' ? input : undefined;
-  const answer = await app.rest(method, path, body, kind === 'get' ? {} : headers);
-  if (answer.status >= 400) return failure(answer.body.code, answer.body.errors);
-  if (kind === 'list') return { list: answer.body };
-  const seen = before ?? answer;
-  return { record: seen.body, version: Number(/^"(\d+)-/.exec(seen.headers.get('ETag') ?? '')?.[1]) };
-}
-
-async function performGraphql(
-  app: AppUnderTest,
-  { name, kind, key, input, ifVersion }: Operation,
-): Promise<Outcome> {
-  const type = singular[name];
-  const keyName = keyOf(name);
-  const all = new Set([keyName, ...Object.keys(fields[name]), '_version']);
-  const selection = `{ ${[...all].join(' ')} }`;
-  const given = kind === 'create' || kind === 'update' ? Object.entries(input) : [];
-  const args = given.filter(([field]) => kind === 'create' || field !== keyName).map(([field]) => field);
-  const typeOf = (field: string) => (fields[name] as Record<string, string>)[field] ?? 'ID';
-  const required: Record<string, string> = { name: '!', title: '!', bookId: '!', code: '!' };
-  const declared = args.map(
-    (field) => `$${field}: ${typeOf(field)}${kind === 'create' ? (required[field] ?? '') : ''}`,
-  );
-  const passed = args.map((field) => `${field}: $${field}`);
-  if (kind !== 'list' && kind !== 'create') {
-    declared.push('$key: ID!');
-    passed.push(`${keyName}: $key`);
-  }
-  if (kind === 'update' || kind === 'delete') {
-    declared.push('$ifVersion: Int');
-    passed.push('ifVersion: $ifVersion');
-  }
-  const field = {
-    list: name,
-    get: type.toLowerCase(),
-    create: `create${type}`,
-    update: `update${type}`,
-    delete: `delete${type}`,
-  }[kind];
-  const keyword = kind === 'list' || kind === 'get' ? 'query' : 'mutation';
-  const list = (parts: string[]) => (parts.length > 0 ? `(${parts.join(', ')})` : '');
-  const { data, errors } = await app.graphql(
-    `${keyword}${list(declared)} { it: ${field}${list(passed)} ${selection} }`,
-    {
-      ...input,
-      key: String(key),
-      ifVersion,
-    },
-  );
-  if (errors) return failure(errors[0].extensions.code, errors[0].extensions.errors);
-  if (kind === 'list') return { list: data.it.map(asRest) };
-  if (data.it === null) return failure('NOT_FOUND', []);
-  const { _version: version, ...record } = data.it;
-  return { record: asRest(record), version };
-}
-
-/** GraphQL writes integer ids as strings. */
-function asRest({ _version, ...record }: Input): Input {
-  const ids = ['id', 'authorId', 'bookId'].filter((field) => typeof record[field] === 'string');
-  return { ...record, ...Object.fromEntries(ids.map((field) => [field, Number(record[field])])) };
-}
-
-function failure(code: string, errors: { pointer: string; code: string }[] | undefined): Outcome {
-  return { code, faults: (errors ?? []).map((error) => `${error.pointer} ${error.code}`).sort() };
-}
-
-function sorted(outcome: Outcome): Outcome {
-  return 'faults' in outcome ? { ...outcome, faults: outcome.faults.toSorted() } : outcome;
-}
-
-const ids = fc.integer({ min: 1, max: 4 });
-const codes = fc.constantFrom('a', 'B', 'é', 'x/y', '%31', '~');
-const text = fc.oneof(
-  fc.constantFrom('', 'a', 'abc', 'abcd', '😀😀😀', "'; --", 'a\0b'),
-  fc.string({ maxLength: 5, unit: 'binary' }).filter((s) => s.isWellFormed()),
-);
-const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 5 });
-/** A field is given less often than not, so that defaults and omissions are seen. */
-const inputs: Record<Name, fc.Arbitrary<Input>> = {
-  authors: fc.record(
-    { name: text, nick: optional(fc.constantFrom('x', 'y', 'X')) },
-    { requiredKeys: ['name'] },
-  ),
-  books: fc.record(
-    {
-      title: fc.constantFrom('T', '', 'U'),
-      pages: fc.integer({ min: -1, max: 3 }),
-      authorId: optional(ids),
-      tagId: optional(codes),
-      extra: fc
-        .jsonValue({ maxDepth: 2 })
-        .filter((value) => !Object.is(value, -0) && !JSON.stringify(value).includes('\\u0000')),
-    },
-    { requiredKeys: ['title'] },
-  ),
-  chapters: fc.record({ bookId: ids, text: optional(text) }, { requiredKeys: ['bookId'] }),
-  tags: fc.record({ code: codes, label: optional(text) }, { requiredKeys: ['code'] }),
-};
-
-const operation: fc.Arbitrary<Operation> = fc
-  .constantFrom<Name[]>('authors', 'books', 'chapters', 'tags')
-  .chain((name) =>
-    fc.record({
-      name: fc.constant(name),
-      door: fc.constantFrom<('rest' | 'graphql')[]>('rest', 'graphql'),
-      kind: fc.constantFrom<Operation['kind'][]>(
-        'create',
-        'create',
-        'create',
-        'update',
-        'update',
-        'delete',
-        'get',
-        'list',
-      ),
-      key: name === 'tags' ? codes : ids,
-      input: inputs[name],
-      ifVersion: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined, freq: 4 }),
-    }),
-  );
-
 describe.each([...databases])('on %s', (database) => {
   test('both doors do what the contract says', async () => {
+    await using emptied = await openEmptied(database, { sdl });
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(operation, { minLength: 1, maxLength: 40, size: 'max' }),
-        async (operations) => {
-          const app = await openApp(database, { sdl });
-          const model = new PlainModel();
-          const probe = await app.rest('POST', '/tags', { code: 'probe' });
-          await app.rest('DELETE', '/tags/probe');
-          const fingerprint = /-(.*)"/.exec(probe.headers.get('ETag') ?? '')?.[1] ?? '';
-          try {
-            // A key in the body of an update must be the record's own, which is another test's matter.
-            for (const each of operations)
-              expect(sorted(await perform(app, withoutKey(each), fingerprint))).toEqual(
-                sorted(model.apply(withoutKey(each))),
-              );
-          } finally {
-            await app.close();
-          }
-        },
-      ),
-      { numRuns: Number(process.env['RUNS'] ?? 150) },
+      fc.asyncProperty(operations, async (sequence) => {
+        const app = await emptied.next();
+        const client = new Client(app, await fingerprintOf(app));
+        const model = new PlainModel();
+        for (const operation of sequence) {
+          const wanted = model.apply(operation);
+          const seen = await client.perform(operation);
+          expect(seen).toEqual('faults' in wanted ? { ...wanted, faults: wanted.faults.toSorted() } : wanted);
+        }
+      }),
+      { numRuns: RUNS },
     );
-  }, 120_000);
+  }, 300_000);
 });
 
-function withoutKey(operation: Operation): Operation {
-  if (operation.kind !== 'update') return operation;
-  const { code: _, ...input } = operation.input;
-  return { ...operation, input };
-}
+test('every database and every door answer alike, whatever is asked', async () => {
+  const doors = ['rest', 'graphql'] as const;
+  const lanes = databases.flatMap((database) => doors.map((door) => ({ database, door })));
+  const opened = await Promise.all(lanes.map(({ database }) => openEmptied(database, { sdl })));
+  try {
+    await fc.assert(
+      fc.asyncProperty(operations, async (sequence) => {
+        const apps = await Promise.all(opened.map((each) => each.next()));
+        const clients = await Promise.all(apps.map(async (app) => new Client(app, await fingerprintOf(app))));
+        for (const operation of sequence) {
+          const [first, ...others] = await Promise.all(
+            clients.map((client, lane) =>
+              client.perform({ ...operation, door: lanes[lane]?.door ?? 'rest' }),
+            ),
+          );
+          for (const other of others) expect(other).toEqual(first as Outcome);
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  } finally {
+    for (const each of opened) await each[Symbol.asyncDispose]();
+  }
+}, 300_000);

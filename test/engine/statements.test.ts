@@ -22,7 +22,12 @@ const shapes: [string, string, number][] = [
   ['three levels', '{ users { posts { comments { body } } } }', 3],
   ['down and up again', '{ users { posts { author { posts { author { name } } } } } }', 5],
   ['two relations of one level', '{ posts { author { name } comments { body } } }', 3],
-  ['one relation under two names', '{ users { a: posts { id } b: posts { title } } }', 3],
+  ['one relation under two names', '{ users { a: posts { id } b: posts { title } } }', 2],
+  [
+    'one relation with different arguments',
+    '{ users { a: posts(first: 1) { id } b: posts(first: 2) { title } } }',
+    3,
+  ],
   ['two roots', '{ users { posts { id } } posts { author { id } } }', 4],
 ];
 

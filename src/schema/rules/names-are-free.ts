@@ -24,7 +24,8 @@ export const namesAreFree: Rule = (model, report) => {
     }
   };
 
-  const derivedTypes = model.resources.flatMap(reservedTypes);
+  const filters = model.enums.map(({ name }) => `${name}Filter`);
+  const derivedTypes = [...model.resources.flatMap(reservedTypes), ...filters];
   distinct(
     'Type',
     [...model.resources, ...model.enums],

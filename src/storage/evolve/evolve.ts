@@ -27,11 +27,11 @@ export interface Evolution {
   readonly deprecatedSince: ReadonlyMap<string, Date>;
 }
 
-/** Applies what is safe and refuses the rest; `load` runs when the database is new. */
+/** Applies what is safe and refuses the rest; `seed` runs when the database is new. */
 export async function evolve(
   database: Evolvable,
   model: Model,
-  load: () => Program<void>,
+  seed: () => Program<void>,
 ): Promise<Evolution> {
   const { ddl } = database;
   return database.exclusively(async (session) => {
@@ -44,13 +44,7 @@ export async function evolve(
       for (const step of steps)
         if (!late.some((each) => each === step))
           for (const sql of statements(step, ddl)) await session.query(sql);
-      if (!past.last) {
-        await session.load(load);
-        for (const resource of model.resources) {
-          const sql = ddl.afterLoad(resource);
-          if (sql) await session.query(sql);
-        }
-      }
+      if (!past.last) await loadInto(session, ddl, model, seed);
       const { fingerprint, source: schema } = model;
       if (past.last?.fingerprint !== fingerprint || steps.length > 0)
         await remember(session, { fingerprint, schema }, applied);
@@ -59,6 +53,26 @@ export async function evolve(
     for (const step of late) await build(session, step);
     return { applied, surplus, deprecatedSince: await deprecations(session) };
   });
+}
+
+/** Stores records in one transaction, with the keys that they have. */
+export async function load(database: Evolvable, model: Model, program: () => Program<void>): Promise<void> {
+  await database.exclusively((session) =>
+    session.transaction(() => loadInto(session, database.ddl, model, program)),
+  );
+}
+
+async function loadInto(
+  session: Session,
+  ddl: Ddl,
+  model: Model,
+  program: () => Program<void>,
+): Promise<void> {
+  await session.load(program);
+  for (const resource of model.resources) {
+    const sql = ddl.afterLoad(resource);
+    if (sql) await session.query(sql);
+  }
 }
 
 /** What would be done, without doing it. */

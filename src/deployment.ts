@@ -1,0 +1,76 @@
+/** A deployment's files and database, as every command needs them. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import type { Config } from './config.ts';
+import { loading } from './engine/load.ts';
+import type { Observe } from './observe.ts';
+import type { Model } from './schema/model.ts';
+import { readSchema } from './schema/read.ts';
+import { type Evolution, evolve } from './storage/evolve/evolve.ts';
+import { type Database, openDatabase } from './storage/open.ts';
+import type { Program } from './storage/storage.ts';
+
+/** Something the operator must mend before a command can do its work; the message says what and where. */
+export class StartFault extends Error {}
+
+/** Reads the schema file and opens the database, but leaves its tables as they are. */
+export function openDeployment(config: Config, observe: Observe): { model: Model; database: Database } {
+  const model = readModel(config.schema);
+  const trace =
+    config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
+  try {
+    return { model, database: openDatabase(config, model, trace) };
+  } catch (error) {
+    throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
+  }
+}
+
+/** Brings the tables to what the file asks for; a new database gets the records of the data file. */
+export async function evolveDeployment(config: Config, model: Model, database: Database): Promise<Evolution> {
+  return faulting(() => evolve(database, model, () => readData(config, model)));
+}
+
+/** Whatever goes wrong before the work begins is the operator's to mend, and is told without a stack. */
+export async function faulting<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof StartFault ? error : new StartFault(why(error), { cause: error });
+  }
+}
+
+function why(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function readModel(file: string): Model {
+  const { model, faults } = readSchema(readText(file, 'DUET_SCHEMA'));
+  if (model) return model;
+  throw new StartFault(
+    faults.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`).join('\n'),
+  );
+}
+
+/** Read only when it is needed: the file of a database that exists may be long out of date. */
+function* readData(config: Config, model: Model): Program<void> {
+  const file = config.data;
+  if (!config.given.has('data') && !existsSync(file)) return;
+  const text = readText(file, 'DUET_DATA');
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    throw new StartFault(`${file} is not valid JSON: ${why(error)}`);
+  }
+  const { program, faults } = loading(model, data);
+  if (!program) throw new StartFault(faults.map((fault) => `${file}: ${fault}`).join('\n'));
+  yield* program();
+}
+
+function readText(file: string, setting: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new StartFault(`cannot read ${file} (${why(error)}). ${setting} names another file`);
+  }
+}

@@ -1,0 +1,124 @@
+/** The arguments of lists: filters, orders and groups, as GraphQL input types that follow from the Model. */
+
+import {
+  GraphQLBoolean,
+  GraphQLEnumType,
+  type GraphQLFieldConfigArgumentMap,
+  GraphQLInputObjectType,
+  type GraphQLInputType,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  type GraphQLScalarType,
+  GraphQLString,
+} from 'graphql';
+import { isSortable, operators, operatorsOf } from '../query/operators.ts';
+import type { Column, Resource } from '../schema/model.ts';
+import { filterTypeName } from '../schema/names.ts';
+import { graphqlTypeName } from '../schema/values.ts';
+
+export const SortOrder = new GraphQLEnumType({
+  name: 'SortOrder',
+  values: {
+    ASC: { value: 'ASC', description: 'Lowest first; null is the lowest.' },
+    DESC: { value: 'DESC', description: 'Highest first; null comes last.' },
+  },
+});
+
+type InputFields = Record<string, { type: GraphQLInputType; description?: string | undefined }>;
+
+export class Inputs {
+  readonly #leaf: (column: Column) => GraphQLScalarType | GraphQLEnumType;
+  readonly #made = new Map<string, GraphQLInputObjectType | GraphQLEnumType>();
+
+  constructor(leaf: (column: Column) => GraphQLScalarType | GraphQLEnumType) {
+    this.#leaf = leaf;
+  }
+
+  /** What every list of a resource takes. */
+  list(resource: Resource): GraphQLFieldConfigArgumentMap {
+    return {
+      where: { type: this.where(resource), description: 'Which records.' },
+      orderBy: {
+        type: new GraphQLList(new GraphQLNonNull(this.#order(resource))),
+        description: `In which order; ${resource.key.name} decides between equals.`,
+      },
+      first: { type: GraphQLInt, description: 'How many at the most.' },
+      after: { type: GraphQLString, description: 'Only those after this cursor.' },
+    };
+  }
+
+  where(resource: Resource): GraphQLInputObjectType {
+    return this.#input(`${resource.name}Where`, () => {
+      const self = this.where(resource);
+      const many = { type: new GraphQLList(new GraphQLNonNull(self)) };
+      const fields: InputFields = { and: many, or: many, not: { type: self } };
+      for (const field of resource.fields) {
+        if (field.kind === 'column') fields[field.name] = { type: this.#filter(field) };
+        else if (field.target.graphql)
+          fields[field.name] = {
+            type: field.kind === 'reference' ? this.where(field.target) : this.#some(field.target),
+          };
+      }
+      return fields;
+    });
+  }
+
+  /** The fields that records can be grouped by. */
+  group(resource: Resource): GraphQLEnumType {
+    return this.#once(`${resource.name}Group`, (name) => {
+      const sortable = resource.columns
+        .filter(isSortable)
+        .map((column) => [column.name, { value: column.name }]);
+      return new GraphQLEnumType({ name, values: Object.fromEntries(sortable) });
+    });
+  }
+
+  #some(target: Resource): GraphQLInputObjectType {
+    return this.#input(`${target.name}ListWhere`, () => ({
+      some: { type: this.where(target), description: 'At least one matches.' },
+      none: { type: this.where(target), description: 'Not one matches.' },
+    }));
+  }
+
+  #order(resource: Resource): GraphQLInputObjectType {
+    return this.#once(`${resource.name}Order`, (name) => {
+      const sortable = resource.columns
+        .filter(isSortable)
+        .map((column) => [column.name, { type: SortOrder }]);
+      // One field at a time: an object with two would not say which comes first.
+      return new GraphQLInputObjectType({ name, isOneOf: true, fields: Object.fromEntries(sortable) });
+    });
+  }
+
+  #filter(column: Column): GraphQLInputObjectType {
+    const allowed = operatorsOf(column);
+    return this.#input(filterTypeName(graphqlTypeName(column), allowed), () => {
+      const leaf = this.#leaf(column);
+      const fields: InputFields = {};
+      for (const name of allowed) {
+        const { operand, doc } = operators[name];
+        const type =
+          operand === 'flag'
+            ? GraphQLBoolean
+            : operand === 'list'
+              ? new GraphQLList(new GraphQLNonNull(leaf))
+              : leaf;
+        fields[name] = { type, description: `${doc[0]?.toUpperCase()}${doc.slice(1)}.` };
+      }
+      return fields;
+    });
+  }
+
+  #input(name: string, fields: () => InputFields): GraphQLInputObjectType {
+    return this.#once(name, () => new GraphQLInputObjectType({ name, fields }));
+  }
+
+  #once<T extends GraphQLInputObjectType | GraphQLEnumType>(name: string, make: (name: string) => T): T {
+    const known = this.#made.get(name);
+    if (known) return known as T;
+    const made = make(name);
+    this.#made.set(name, made);
+    return made;
+  }
+}

@@ -1,0 +1,102 @@
+/** Connections and aggregates: the root fields that answer with more than records. */
+
+import {
+  GraphQLBoolean,
+  type GraphQLFieldConfig,
+  GraphQLFloat,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  GraphQLString,
+} from 'graphql';
+import { isSortable } from '../query/operators.ts';
+import type { Column, Resource } from '../schema/model.ts';
+import { isScalar } from '../schema/values.ts';
+import type { TypesOf } from './schema.ts';
+
+type Field = GraphQLFieldConfig<unknown, unknown>;
+
+const PageInfo = new GraphQLObjectType({
+  name: 'PageInfo',
+  fields: {
+    hasNextPage: { type: new GraphQLNonNull(GraphQLBoolean) },
+    hasPreviousPage: { type: new GraphQLNonNull(GraphQLBoolean) },
+    startCursor: { type: GraphQLString },
+    endCursor: { type: GraphQLString },
+  },
+});
+
+export function connection(types: TypesOf, resource: Resource): Field {
+  const edge = new GraphQLObjectType({
+    name: `${resource.name}Edge`,
+    fields: () => ({
+      cursor: { type: new GraphQLNonNull(GraphQLString) },
+      node: { type: new GraphQLNonNull(types.object(resource)) },
+    }),
+  });
+  const type = new GraphQLObjectType({
+    name: `${resource.name}Connection`,
+    fields: {
+      edges: { type: listOf(edge) },
+      pageInfo: { type: new GraphQLNonNull(PageInfo) },
+      totalCount: {
+        type: new GraphQLNonNull(GraphQLInt),
+        description: 'How many there are on all pages; counted only when it is asked for.',
+      },
+    },
+  });
+  return {
+    type: new GraphQLNonNull(type),
+    description: `The ${resource.plural}, page by page, with cursors.`,
+    args: {
+      ...types.inputs.list(resource),
+      last: { type: GraphQLInt, description: 'How many at the most, counted from the end.' },
+      before: { type: GraphQLString, description: 'Only those before this cursor.' },
+    },
+  };
+}
+
+export function isNumber({ type, list }: Column): boolean {
+  return !list && isScalar(type) && type.is === 'number';
+}
+
+export function aggregate(types: TypesOf, resource: Resource): Field {
+  const fieldsOf = (columns: readonly Column[], type: (column: Column) => GraphQLOutputType) =>
+    Object.fromEntries(columns.map((column) => [column.name, { type: type(column) }]));
+  const sortable = resource.columns.filter(isSortable);
+  const numeric = resource.columns.filter(isNumber);
+  const values = new GraphQLObjectType({
+    name: `${resource.name}Values`,
+    fields: () => fieldsOf(sortable, (column) => types.column(column)),
+  });
+  const numbers =
+    numeric.length > 0 &&
+    new GraphQLObjectType({ name: `${resource.name}Numbers`, fields: fieldsOf(numeric, () => GraphQLFloat) });
+  const type = new GraphQLObjectType({
+    name: `${resource.name}Aggregate`,
+    fields: {
+      by: { type: new GraphQLNonNull(values), description: 'What the records of this group have in common.' },
+      count: { type: new GraphQLNonNull(GraphQLInt) },
+      ...(numbers && {
+        sum: { type: new GraphQLNonNull(numbers) },
+        avg: { type: new GraphQLNonNull(numbers) },
+      }),
+      min: { type: new GraphQLNonNull(values) },
+      max: { type: new GraphQLNonNull(values) },
+    },
+  });
+  return {
+    type: listOf(type),
+    description: `Counts, sums, averages, least and greatest values of ${resource.plural}, for each group or for all.`,
+    args: {
+      where: { type: types.inputs.where(resource) },
+      groupBy: { type: new GraphQLList(new GraphQLNonNull(types.inputs.group(resource))) },
+    },
+  };
+}
+
+function listOf(type: GraphQLObjectType) {
+  return new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type)));
+}

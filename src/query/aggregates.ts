@@ -1,0 +1,68 @@
+/** What can be computed of many records, and how the numbers of a statement become an answer. */
+
+import type { Column } from '../schema/model.ts';
+
+/** What a database computes of the rows of a group. */
+export interface Measure {
+  /** The name in the row. */
+  readonly as: string;
+  readonly of: 'count' | 'sum' | 'min' | 'max';
+  /** `count` without one counts rows. */
+  readonly column: Column | undefined;
+}
+
+export type AggregateFunction = 'count' | 'sum' | 'avg' | 'min' | 'max';
+
+/** A number that is wanted: `count` has no column. */
+export interface Wanted {
+  readonly of: AggregateFunction;
+  readonly column: Column | undefined;
+}
+
+/** What the database is asked for; an average is a sum and a count, so that every database divides alike. */
+export function measuresOf(wanted: readonly Wanted[]): Measure[] {
+  const measures = new Map<string, Measure>();
+  const add = (of: Measure['of'], column: Column | undefined) => {
+    const as = nameOf(of, column);
+    measures.set(as, { as, of, column });
+  };
+  for (const { of, column } of wanted) {
+    if (of === 'avg') {
+      add('sum', column);
+      add('count', column);
+    } else add(of, column);
+  }
+  // Something must be asked for, even when only the groups are wanted.
+  if (measures.size === 0) add('count', undefined);
+  return [...measures.values()];
+}
+
+/** `{ by: { author }, count, sum: { pages } }` from the row of a group. */
+export function answerOf(
+  row: Readonly<Record<string, unknown>>,
+  by: readonly Column[],
+  wanted: readonly Wanted[],
+): Record<string, unknown> {
+  const answer: Record<string, unknown> = {};
+  if (by.length > 0) answer['by'] = Object.fromEntries(by.map(({ name }) => [name, row[name]]));
+  for (const { of, column } of wanted) {
+    if (!column) answer[of] = row[nameOf('count', undefined)];
+    else {
+      const values = (answer[of] ?? {}) as Record<string, unknown>;
+      values[column.name] = computed(row, of, column);
+      answer[of] = values;
+    }
+  }
+  return answer;
+}
+
+function computed(row: Readonly<Record<string, unknown>>, of: AggregateFunction, column: Column): unknown {
+  if (of !== 'avg') return row[nameOf(of, column)];
+  const count = Number(row[nameOf('count', column)]);
+  return count === 0 ? null : Number(row[nameOf('sum', column)]) / count;
+}
+
+/** With a character that no field's name has. */
+function nameOf(of: Measure['of'], column: Column | undefined): string {
+  return column ? `${of} ${column.name}` : `${of} *`;
+}

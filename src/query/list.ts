@@ -1,0 +1,75 @@
+/** Which rows of a list, in which order and which part of it: what both doors turn their arguments into. */
+
+import type { FaultCode } from '../errors.ts';
+import type { Resource } from '../schema/model.ts';
+import { everything, type Filter } from './filter.ts';
+import { type Order, type Place, placeOf, queryName, totalOrder } from './order.ts';
+
+export interface ListQuery {
+  readonly where: Filter;
+  readonly order: Order;
+  readonly after: Place | undefined;
+  readonly before: Place | undefined;
+  readonly limit: number | undefined;
+  /** The limit counts from the end of the list. */
+  readonly backwards: boolean;
+}
+
+export function wholeList(resource: Resource): ListQuery {
+  return { where: everything, order: totalOrder(resource, []), ...wholePage };
+}
+
+const wholePage = { after: undefined, before: undefined, limit: undefined, backwards: false };
+
+/** A door's arguments for a page, under the door's own names. */
+export interface PageArguments {
+  readonly first: Argument;
+  readonly after: Argument;
+  readonly last: Argument;
+  readonly before: Argument;
+}
+
+export interface Argument {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+export type ArgumentReport = (name: string, code: FaultCode, detail: string) => void;
+
+export function readList(
+  resource: Resource,
+  where: Filter,
+  wanted: Order,
+  page: PageArguments,
+  most: number,
+  report: ArgumentReport,
+): ListQuery {
+  const order = totalOrder(resource, wanted);
+  const count = ({ name, value }: Argument): number | undefined => {
+    if (value == null) return undefined;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
+    report(name, 'OUT_OF_RANGE', `${name} must be 1 to ${most}`);
+    return undefined;
+  };
+  const query =
+    page.after.value == null && page.before.value == null ? '' : queryName(resource, where, order);
+  const place = ({ name, value }: Argument): Place | undefined => {
+    if (value == null) return undefined;
+    const found = placeOf(query, order, String(value));
+    if (!found)
+      report(name, 'CURSOR', `${name} is no cursor of this query; take it from an answer to the same one`);
+    return found;
+  };
+  const first = count(page.first);
+  const last = count(page.last);
+  if (page.first.value != null && page.last.value != null)
+    report(page.last.name, 'UNKNOWN', `${page.first.name} and ${page.last.name} exclude each other`);
+  return {
+    where,
+    order,
+    after: place(page.after),
+    before: place(page.before),
+    limit: first ?? last,
+    backwards: last !== undefined,
+  };
+}

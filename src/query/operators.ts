@@ -1,0 +1,59 @@
+/** The operators of the filter grammar: one table for parsing, GraphQL inputs, documentation and SQL. */
+
+import type { Column } from '../schema/model.ts';
+import { isScalar } from '../schema/values.ts';
+
+/** What kind of operand an operator takes: a value of the column, a list of them, text, or true and false. */
+type Operand = 'value' | 'list' | 'flag';
+
+export interface Operator {
+  readonly operand: Operand;
+  readonly fits: (column: Column) => boolean;
+  readonly doc: string;
+}
+
+function isPlain({ list, type }: Column): boolean {
+  return !list && !(isScalar(type) && type.stored === 'json');
+}
+
+function isOrdered(column: Column): boolean {
+  return isPlain(column) && isScalar(column.type) && column.type.stored !== 'boolean';
+}
+
+function isText(column: Column): boolean {
+  return isPlain(column) && isScalar(column.type) && column.type.stored === 'text';
+}
+
+export const operators = {
+  eq: { operand: 'value', fits: isPlain, doc: 'equal to' },
+  ne: { operand: 'value', fits: isPlain, doc: 'not equal to; null is not equal to anything' },
+  gt: { operand: 'value', fits: isOrdered, doc: 'greater than' },
+  gte: { operand: 'value', fits: isOrdered, doc: 'greater than or equal to' },
+  lt: { operand: 'value', fits: isOrdered, doc: 'less than' },
+  lte: { operand: 'value', fits: isOrdered, doc: 'less than or equal to' },
+  in: { operand: 'list', fits: isPlain, doc: 'one of' },
+  contains: {
+    operand: 'value',
+    fits: isText,
+    doc: 'contains this text, taken literally; letter case counts',
+  },
+  startsWith: {
+    operand: 'value',
+    fits: isText,
+    doc: 'begins with this text, taken literally; letter case counts',
+  },
+  isNull: { operand: 'flag', fits: () => true, doc: 'whether there is no value' },
+} as const satisfies Record<string, Operator>;
+
+export type OperatorName = keyof typeof operators;
+
+export const operatorNames = Object.keys(operators) as OperatorName[];
+
+export function operatorsOf(column: Column): OperatorName[] {
+  return operatorNames.filter((name) => operators[name].fits(column));
+}
+
+/** Columns that rows can be ordered and grouped by. */
+export function isSortable(column: Column): boolean {
+  return isPlain(column);
+}

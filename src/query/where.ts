@@ -1,0 +1,160 @@
+/** `where` as clients write it → Filter, typed against the Model, with every fault reported. */
+
+import type { FaultCode } from '../errors.ts';
+import type { Column, Resource } from '../schema/model.ts';
+import { didYouMean } from '../schema/suggest.ts';
+import { isScalar } from '../schema/values.ts';
+import { all, type Filter } from './filter.ts';
+import { type OperatorName, operators, operatorsOf } from './operators.ts';
+
+/** Tells what is wrong and where: the path leads into the `where` object. */
+export type WhereReport = (path: readonly (string | number)[], code: FaultCode, detail: string) => void;
+
+/** A door's own spelling of a value, such as GraphQL's string for an integer key, → the value. */
+export type Spelling = (column: Column, value: unknown) => unknown;
+
+type Path = readonly (string | number)[];
+
+export class WhereReader {
+  readonly #spelling: Spelling;
+  readonly #report: WhereReport;
+  /** A door that is closed to a resource does not lead there through filters either. */
+  readonly #sees: (resource: Resource) => boolean;
+
+  constructor(spelling: Spelling, report: WhereReport, sees: (resource: Resource) => boolean) {
+    this.#spelling = spelling;
+    this.#report = report;
+    this.#sees = sees;
+  }
+
+  read(resource: Resource, where: unknown, path: Path = []): Filter {
+    if (!isObject(where)) {
+      this.#report(path, 'TYPE', 'where must be an object of fields, and, or, not');
+      return all([]);
+    }
+    return all(
+      Object.entries(where).flatMap(
+        ([name, value]) => this.#entry(resource, name, value, [...path, name]) ?? [],
+      ),
+    );
+  }
+
+  /** One operator on one column. */
+  compare(column: Column, name: string, value: unknown, path: Path): Filter | undefined {
+    const allowed = operatorsOf(column);
+    const operator = allowed.find((each) => each === name);
+    if (!operator) {
+      const cure = didYouMean(name, allowed) || ` There are: ${allowed.join(', ')}.`;
+      this.#report(path, 'UNKNOWN', `"${short(name)}" is no operator of ${column.name}.${cure}`);
+      return undefined;
+    }
+    if (value === null || value === undefined) {
+      this.#report(path, 'REQUIRED', `${column.name} ${operator} needs a value; use isNull to look for null`);
+      return undefined;
+    }
+    return this.#filter(column, operator, value, path);
+  }
+
+  #entry(resource: Resource, name: string, value: unknown, path: Path): Filter | undefined {
+    if (name === 'and' || name === 'or') {
+      if (!Array.isArray(value)) {
+        this.#report(path, 'TYPE', `${name} must be a list`);
+        return undefined;
+      }
+      const of = value.map((each, index) => this.read(resource, each, [...path, index]));
+      return name === 'and' ? all(of) : { is: 'any', of };
+    }
+    if (name === 'not') return { is: 'not', of: this.read(resource, value, path) };
+    const field = this.field(resource, name);
+    if (!field) {
+      const names = this.#names(resource);
+      const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
+      this.#report(path, 'UNKNOWN', `"${short(name)}" is no field of ${resource.name}.${cure}`);
+      return undefined;
+    }
+    if (field.kind === 'reference')
+      return { is: 'related', field, where: this.read(field.target, value, path) };
+    if (!isObject(value)) {
+      const example = field.kind === 'inverse' ? 'some: {…}' : 'eq: …';
+      this.#report(path, 'TYPE', `${name} must be an object such as { ${example} }`);
+      return undefined;
+    }
+    const entries = Object.entries(value);
+    if (field.kind === 'column')
+      return all(
+        entries.map(([operator, operand]) => this.compare(field, operator, operand, [...path, operator])),
+      );
+    return all(
+      entries.map(([quantifier, inner]): Filter | undefined => {
+        const inside = [...path, quantifier];
+        const some = (): Filter => ({ is: 'some', field, where: this.read(field.target, inner, inside) });
+        if (quantifier === 'some') return some();
+        if (quantifier === 'none') return { is: 'not', of: some() };
+        this.#report(
+          inside,
+          'UNKNOWN',
+          `"${short(quantifier)}" is not known of a list. There are: some, none.`,
+        );
+        return undefined;
+      }),
+    );
+  }
+
+  field(resource: Resource, name: string) {
+    const field = resource.fieldByName.get(name);
+    return field && (field.kind === 'column' || this.#sees(field.target)) ? field : undefined;
+  }
+
+  #names(resource: Resource): string[] {
+    const seen = resource.fields.filter(({ name }) => this.field(resource, name)).map(({ name }) => name);
+    return [...seen, 'and', 'or', 'not'];
+  }
+
+  #filter(column: Column, operator: OperatorName, value: unknown, path: Path): Filter | undefined {
+    if (operator === 'isNull') {
+      if (typeof value !== 'boolean') {
+        this.#report(path, 'TYPE', `${column.name} isNull must be true or false`);
+        return undefined;
+      }
+      const isNull: Filter = { is: 'null', column };
+      return value ? isNull : { is: 'not', of: isNull };
+    }
+    if (operator === 'in') {
+      if (!Array.isArray(value)) {
+        this.#report(path, 'TYPE', `${column.name} in must be a list`);
+        return undefined;
+      }
+      const values = value.map((each, index) =>
+        this.#value(column, operators.in.operand, each, [...path, index]),
+      );
+      return { is: 'in', column, values };
+    }
+    return { is: operator, column, value: this.#value(column, operator, value, path) };
+  }
+
+  #value(column: Column, operator: string, given: unknown, path: Path): unknown {
+    const value = this.#spelling(column, given);
+    const report = (code: FaultCode, detail: string) =>
+      this.#report(path, code, `${column.name} ${operator} ${detail}`);
+    if (value === null) {
+      report('REQUIRED', 'must not hold null; use isNull to look for null');
+      return value;
+    }
+    const { type } = column;
+    if (isScalar(type)) return type.check(value, report);
+    if (!type.values.some(({ name }) => name === value))
+      report(
+        typeof value === 'string' ? 'ENUM' : 'TYPE',
+        `must be one of ${type.values.map(({ name }) => name).join(', ')}`,
+      );
+    return value;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function short(name: string): string {
+  return name.length > 100 ? `${name.slice(0, 100)}…` : name;
+}

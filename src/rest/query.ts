@@ -1,0 +1,378 @@
+/** The query string of a read → filters, order, page and shape, with every fault reported. */
+
+import type { Relation, Selection } from '../engine/operation.ts';
+import { type Fault, validationFailed } from '../errors.ts';
+import type { AggregateFunction, Wanted } from '../query/aggregates.ts';
+import { all, type Filter } from '../query/filter.ts';
+import { type ListQuery, readList, wholeList } from '../query/list.ts';
+import { isSortable } from '../query/operators.ts';
+import type { OrderBy } from '../query/order.ts';
+import { WhereReader } from '../query/where.ts';
+import type { Column, Field, Inverse, Reference, Resource } from '../schema/model.ts';
+import { didYouMean } from '../schema/suggest.ts';
+import { isScalar } from '../schema/values.ts';
+
+export interface ListRequest {
+  readonly list: ListQuery;
+  readonly selection: Selection;
+  readonly count: boolean;
+  readonly aggregate: { readonly by: readonly Column[]; readonly wanted: readonly Wanted[] } | undefined;
+}
+
+/** The parameters that are not fields; a field of the same name is filtered by its bracket form. */
+export const listParameters = [
+  'limit',
+  'after',
+  'before',
+  'sort',
+  'where',
+  'fields',
+  'include',
+  'count',
+  'aggregate',
+  'groupBy',
+] as const;
+const oneParameters = ['fields', 'include'] as const;
+/** What can be said of an included list: `posts[limit]=3`. */
+const includedParameters = ['limit', 'after', 'sort', 'where'] as const;
+
+const functions: readonly AggregateFunction[] = ['count', 'sum', 'avg', 'min', 'max'];
+const MOST_FAULTS = 100;
+
+export function readListRequest(resource: Resource, query: string, most: number): ListRequest {
+  const reader = new QueryReader(query, most);
+  const selection = reader.selection(resource);
+  const where = all([reader.where(resource, 'where'), ...reader.filters(resource)]);
+  const list = reader.list(resource, where, '');
+  const count = reader.flag('count');
+  const aggregate = reader.aggregate(resource);
+  reader.finish(listParameters, resource);
+  return { list, selection, count, aggregate };
+}
+
+/** Undefined when the whole record is wanted, and nothing else. */
+export function readOneRequest(resource: Resource, query: string, most: number): Selection | undefined {
+  if (query === '') return undefined;
+  const reader = new QueryReader(query, most);
+  const shaped = reader.has('fields') || reader.has('include');
+  const selection = reader.selection(resource);
+  reader.finish(oneParameters, resource);
+  return shaped ? selection : undefined;
+}
+
+/** For routes that take no parameter at all. */
+export function refuseParameters(resource: Resource, query: string): void {
+  if (query !== '') new QueryReader(query, 0).finish([], resource);
+}
+
+class QueryReader {
+  readonly #parameters = new Map<string, string>();
+  readonly #used = new Set<string>();
+  readonly #faults: Fault[] = [];
+  readonly #most: number;
+
+  constructor(query: string, most: number) {
+    this.#most = most;
+    for (const [name, value] of new URLSearchParams(query)) {
+      if (this.#parameters.has(name)) this.#report(name, 'UNKNOWN', `"${short(name)}" is given twice`);
+      this.#parameters.set(name, value);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#parameters.has(name);
+  }
+
+  #take(name: string): string | undefined {
+    const value = this.#parameters.get(name);
+    if (value !== undefined) this.#used.add(name);
+    return value;
+  }
+
+  #report(parameter: string, code: Fault['code'], detail: string): void {
+    this.#faults.push({ parameter: short(parameter), code, detail });
+  }
+
+  /** Whatever nothing has read is refused by name: it would be believed to work. */
+  finish(allowed: readonly string[], resource: Resource): void {
+    for (const name of this.#parameters.keys()) {
+      if (this.#used.has(name)) continue;
+      const fields =
+        allowed.length > oneParameters.length ? resource.columns.map((column) => column.name) : [];
+      const options = [...allowed, ...fields];
+      const cure =
+        didYouMean(name, options) ||
+        (options.length > 0 ? ` There are: ${options.join(', ')}.` : ' There are none here.');
+      this.#report(name, 'UNKNOWN', `"${short(name)}" is no parameter of this path.${cure}`);
+    }
+    if (this.#faults.length > 0) throw validationFailed(this.#faults.slice(0, MOST_FAULTS));
+  }
+
+  flag(name: string): boolean {
+    const value = this.#take(name);
+    if (value !== undefined && value !== 'true' && value !== 'false')
+      this.#report(name, 'TYPE', `${name} must be true or false`);
+    return value === 'true';
+  }
+
+  /** `prefix` is `posts[` for what is said of an included list. */
+  list(resource: Resource, where: Filter, prefix: string): ListQuery {
+    const named = (name: string) => (prefix === '' ? name : `${prefix}[${name}]`);
+    const text = (name: string) => ({ name: named(name), value: this.#take(named(name)) });
+    const { name, value } = text('limit');
+    const limit = value === undefined ? undefined : /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+    const before = prefix === '' ? text('before') : { name: '', value: undefined };
+    // Before a cursor, the page that ends there is meant.
+    const backwards = before.value !== undefined;
+    const none = { name, value: undefined };
+    const page = {
+      first: backwards ? none : { name, value: limit },
+      after: text('after'),
+      last: backwards ? { name, value: limit } : none,
+      before,
+    };
+    return readList(
+      resource,
+      where,
+      this.#sort(resource, named('sort')),
+      page,
+      this.#most,
+      (parameter, code, detail) => this.#report(parameter, code, detail),
+    );
+  }
+
+  #sort(resource: Resource, name: string): OrderBy[] {
+    return this.#words(name).flatMap((word) => {
+      const descending = word.startsWith('-');
+      const column = this.#column(resource, descending ? word.slice(1) : word, name, isSortable);
+      return column ? [{ column, descending }] : [];
+    });
+  }
+
+  #words(name: string): string[] {
+    const text = this.#take(name);
+    if (text === undefined) return [];
+    if (text !== '') return text.split(',');
+    this.#report(name, 'REQUIRED', `${name} must name at least one field`);
+    return [];
+  }
+
+  #column(
+    resource: Resource,
+    name: string,
+    parameter: string,
+    fits: (column: Column) => boolean,
+  ): Column | undefined {
+    const fitting = resource.columns.filter(fits);
+    const column = fitting.find((each) => each.name === name);
+    if (!column) {
+      const names = fitting.map((each) => each.name);
+      const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
+      this.#report(parameter, 'UNKNOWN', `"${short(name)}" cannot stand in ${parameter}.${cure}`);
+    }
+    return column;
+  }
+
+  where(resource: Resource, parameter: string): Filter | undefined {
+    const text = this.#take(parameter);
+    if (text === undefined) return undefined;
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      this.#report(parameter, 'FORMAT', `${parameter} must be JSON`);
+      return undefined;
+    }
+    return this.#reader(
+      () => parameter,
+      (_, given) => given,
+    ).read(resource, value);
+  }
+
+  #reader(
+    parameter: (path: readonly (string | number)[]) => string,
+    spelling: (column: Column, value: unknown) => unknown,
+  ) {
+    return new WhereReader(
+      spelling,
+      (path, code, detail) => this.#report(parameter(path), code, detail),
+      (target) => target.rest,
+    );
+  }
+
+  /** `pages=412`, `pages[gte]=100`, `author.name[eq]=Ann`. */
+  filters(resource: Resource): Filter[] {
+    const filters: Filter[] = [];
+    for (const [name, text] of this.#parameters) {
+      const [, path = '', operator] = /^([^[\]]+)(?:\[([^[\]]*)\])?$/.exec(name) ?? [];
+      if (this.#used.has(name) || (operator === undefined && isListParameter(name))) continue;
+      const reader = this.#reader(
+        () => name,
+        (column, value) => fromText(column, String(value)),
+      );
+      const found = follow(resource, path, reader);
+      if (!found) continue;
+      this.#used.add(name);
+      const operand =
+        operator === 'in'
+          ? text === ''
+            ? []
+            : text.split(',')
+          : operator === 'isNull'
+            ? flagFrom(text)
+            : text;
+      const filter = reader.compare(found.column, operator ?? 'eq', operand, []);
+      if (filter)
+        filters.push(
+          found.references.reduceRight<Filter>((where, field) => ({ is: 'related', field, where }), filter),
+        );
+    }
+    return filters;
+  }
+
+  aggregate(resource: Resource): ListRequest['aggregate'] {
+    if (!this.has('aggregate') && !this.has('groupBy')) return undefined;
+    const by = this.#words('groupBy').flatMap(
+      (name) => this.#column(resource, name, 'groupBy', isSortable) ?? [],
+    );
+    const wanted = this.#words('aggregate').flatMap((word): Wanted[] => {
+      const [, name = '', , field] = /^([a-z]+)(\(([^()]*)\))?$/.exec(word) ?? [];
+      const of = functions.find((each) => each === name);
+      if (!of || (of === 'count') !== (field === undefined)) {
+        this.#report(
+          'aggregate',
+          'UNKNOWN',
+          `"${short(word)}" is no aggregate. There are: count, sum(field), avg(field), min(field), max(field).`,
+        );
+        return [];
+      }
+      if (field === undefined) return [{ of, column: undefined }];
+      const numeric = of === 'sum' || of === 'avg';
+      const column = this.#column(resource, field, 'aggregate', numeric ? isNumeric : isSortable);
+      return column ? [{ of, column }] : [];
+    });
+    for (const name of ['limit', 'after', 'before', 'sort', 'fields', 'include', 'count'])
+      if (this.has(name)) this.#report(name, 'UNKNOWN', `${name} does not go with aggregates`);
+    return { by: [...new Set(by)], wanted };
+  }
+
+  /** `fields=title,posts.title&include=posts.comments`: what a GraphQL selection would say. */
+  selection(resource: Resource): Selection {
+    const root = new Shape(resource);
+    for (const path of this.#words('include')) this.#include(root, path);
+    for (const path of this.#words('fields')) this.#field(root, path);
+    return this.#select(root, '');
+  }
+
+  #include(root: Shape, path: string): Shape | undefined {
+    let shape = root;
+    for (const name of path.split('.')) {
+      const field = visible(shape.resource.fieldByName.get(name));
+      if (!field || field.kind === 'column') {
+        const names = shape.resource.fields.flatMap((each) =>
+          each.kind !== 'column' && visible(each) ? [each.name] : [],
+        );
+        const cure = didYouMean(name, names) || ` There are: ${names.join(', ') || 'none'}.`;
+        this.#report(
+          'include',
+          'UNKNOWN',
+          `"${short(name)}" is no relation of ${shape.resource.name}.${cure}`,
+        );
+        return undefined;
+      }
+      shape = shape.include(field);
+    }
+    return shape;
+  }
+
+  #field(root: Shape, path: string): void {
+    const dot = path.lastIndexOf('.');
+    const shape = dot === -1 ? root : this.#include(root, path.slice(0, dot));
+    const column = shape && this.#column(shape.resource, path.slice(dot + 1), 'fields', () => true);
+    if (shape && column) shape.columns.add(column);
+  }
+
+  #select(shape: Shape, path: string): Selection {
+    const { resource, columns } = shape;
+    return {
+      columns: columns.size > 0 ? resource.columns.filter((column) => columns.has(column)) : resource.columns,
+      relations: [...shape.included].map(([field, inner]): Relation => {
+        const at = path === '' ? field.name : `${path}.${field.name}`;
+        return {
+          as: field.name,
+          field,
+          selection: this.#select(inner, at),
+          list: field.kind === 'inverse' ? this.#included(field, at) : undefined,
+        };
+      }),
+    };
+  }
+
+  #included(field: Inverse, at: string): ListQuery {
+    if (!includedParameters.some((name) => this.has(`${at}[${name}]`))) return wholeList(field.target);
+    return this.list(field.target, all([this.where(field.target, `${at}[where]`)]), at);
+  }
+}
+
+/** Which columns and relations of a resource are wanted; no columns are all of them. */
+class Shape {
+  readonly resource: Resource;
+  readonly columns = new Set<Column>();
+  readonly included = new Map<Reference | Inverse, Shape>();
+
+  constructor(resource: Resource) {
+    this.resource = resource;
+  }
+
+  include(field: Reference | Inverse): Shape {
+    const shape = this.included.get(field) ?? new Shape(field.target);
+    this.included.set(field, shape);
+    return shape;
+  }
+}
+
+/** Leads through references to a column. */
+function follow(
+  resource: Resource,
+  path: string,
+  reader: WhereReader,
+): { references: Reference[]; column: Column } | undefined {
+  const references: Reference[] = [];
+  let at = resource;
+  for (const name of path.split('.')) {
+    const field = reader.field(at, name);
+    if (field?.kind === 'column') return path.endsWith(name) ? { references, column: field } : undefined;
+    if (field?.kind !== 'reference') return undefined;
+    references.push(field);
+    at = field.target;
+  }
+  return undefined;
+}
+
+function visible(field: Field | undefined): Field | undefined {
+  return field && (field.kind === 'column' || field.target.rest) ? field : undefined;
+}
+
+function isListParameter(name: string): boolean {
+  return listParameters.some((each) => each === name);
+}
+
+function isNumeric({ type, list }: Column): boolean {
+  return !list && isScalar(type) && type.is === 'number';
+}
+
+/** A query string holds only text; what is no number or flag stays text, for the type's check to refuse. */
+function fromText({ type }: Column, text: string): unknown {
+  if (!isScalar(type)) return text;
+  if (type.stored === 'boolean') return flagFrom(text);
+  const isNumber = type.is === 'number' || type.stored === 'serial';
+  return isNumber && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : text;
+}
+
+function flagFrom(text: string): unknown {
+  return text === 'true' ? true : text === 'false' ? false : text;
+}
+
+function short(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}

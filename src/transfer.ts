@@ -1,0 +1,115 @@
+/** Moves all records out of a database and into another, as NDJSON: one line for each record. */
+
+import { readFileSync } from 'node:fs';
+import type { Config } from './config.ts';
+import { evolveDeployment, faulting, openDeployment, StartFault } from './deployment.ts';
+import { dump } from './engine/dump.ts';
+import { type Entry, loadingEntries } from './engine/load.ts';
+import type { Observe } from './observe.ts';
+import { evolve, load } from './storage/evolve/evolve.ts';
+
+/** Long work says where it stands this often. */
+const PROGRESS_MS = 1000;
+const MOST_FAULTS = 20;
+
+export interface Streams {
+  /** Takes lines of a file. */
+  readonly write: (text: string) => void;
+  /** Takes lines for the operator. */
+  readonly tell: (line: string) => void;
+}
+
+export async function exportRecords(config: Config, observe: Observe, streams: Streams): Promise<void> {
+  const { model, database } = openDeployment(config, observe);
+  try {
+    await evolveDeployment(config, model, database);
+    const counted = counter('exported', streams);
+    await faulting(async () =>
+      database.read(
+        () =>
+          dump(model, (resource, row) => {
+            const { [resource.version.name]: version, ...record } = row;
+            streams.write(`${JSON.stringify({ resource: resource.plural, version, record })}\n`);
+            counted();
+          }),
+        'many',
+      ),
+    );
+    counted.done();
+  } finally {
+    await database.close();
+  }
+}
+
+export async function importRecords(
+  config: Config,
+  file: string,
+  observe: Observe,
+  streams: Streams,
+): Promise<void> {
+  const entries = readLines(file);
+  const { model, database } = openDeployment(config, observe);
+  try {
+    const counted = counter('imported', streams);
+    const { program, faults } = loadingEntries(model, entries, counted);
+    if (!program) throw new StartFault(shortened(faults.map((fault) => `${file}: ${fault}`)));
+    // A database that is made for this has no records of its own.
+    await faulting(() => evolve(database, model, function* () {}));
+    await faulting(() => load(database, model, program)).catch((error) => {
+      throw new StartFault(`${file}: ${error.message}`);
+    });
+    counted.done();
+  } finally {
+    await database.close();
+  }
+}
+
+function readLines(file: string): Entry[] {
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new StartFault(`cannot read ${file} (${error instanceof Error ? error.message : error})`);
+  }
+  const faults: string[] = [];
+  const entries = text.split('\n').flatMap((line, index): Entry[] => {
+    if (line.trim() === '') return [];
+    const where = `line ${index + 1}`;
+    const entry = readLine(line, where);
+    if (entry) return [entry];
+    faults.push(`${file}: ${where} is not {"resource": …, "record": {…}}`);
+    return [];
+  });
+  if (faults.length > 0) throw new StartFault(shortened(faults));
+  return entries;
+}
+
+function readLine(line: string, where: string): Entry | undefined {
+  let parsed: { resource?: unknown; record?: unknown; version?: unknown } | null;
+  try {
+    parsed = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (typeof parsed?.resource !== 'string' || typeof parsed.record !== 'object') return undefined;
+  const { resource: plural, record, version } = parsed;
+  return { where, plural, record, ...(typeof version === 'number' && { version }) };
+}
+
+function shortened(faults: readonly string[]): string {
+  const shown = faults.slice(0, MOST_FAULTS);
+  if (faults.length > shown.length) shown.push(`and ${faults.length - shown.length} more`);
+  return shown.join('\n');
+}
+
+function counter(verb: string, { tell }: Streams) {
+  let count = 0;
+  let told = Date.now();
+  const counted = () => {
+    count++;
+    if (count % 100 !== 0 || Date.now() - told < PROGRESS_MS) return;
+    told = Date.now();
+    tell(`${verb} ${count} records …`);
+  };
+  return Object.assign(counted, { done: () => tell(`${verb} ${count} records`) });
+}

@@ -1,0 +1,219 @@
+/** Random operations on a small schema, and clients that perform them through a door and tell what they learnt. */
+
+import fc from 'fast-check';
+import type { AppUnderTest } from '../app.ts';
+
+export const sdl = `
+  type Author @resource {
+    id: ID!
+    name: String! @constraint(minLength: 1, maxLength: 3)
+    nick: String @unique
+    books: [Book!]!
+  }
+  type Book @resource {
+    id: ID!
+    title: String!
+    pages: Int! @constraint(min: 1) @default(value: 7)
+    author: Author
+    tag: Tag @onDelete(do: SET_NULL)
+    extra: JSON
+  }
+  type Chapter @resource { id: ID!  book: Book! @onDelete(do: CASCADE)  text: String }
+  type Tag @resource { code: ID! @key  label: String }
+`;
+
+export type Name = 'authors' | 'books' | 'chapters' | 'tags';
+export type Door = 'rest' | 'graphql';
+export type Input = Record<string, unknown>;
+export type Key = string | number;
+
+/** Serial keys are positions, 1 for the first that was created: a database may leave gaps, but not change the order. */
+export interface Operation {
+  readonly door: Door;
+  readonly name: Name;
+  readonly kind: 'list' | 'get' | 'create' | 'update' | 'delete';
+  readonly key: Key;
+  readonly input: Input;
+  readonly ifVersion: number | undefined;
+}
+
+/** What a client learns, whichever door it came through. */
+export type Outcome =
+  | { readonly record: Input; readonly version: number }
+  | { readonly code: string; readonly faults: readonly string[] }
+  | { readonly list: readonly Input[] };
+
+const singular = { authors: 'Author', books: 'Book', chapters: 'Chapter', tags: 'Tag' } as const;
+const fields = {
+  authors: { name: 'String', nick: 'String' },
+  books: { title: 'String', pages: 'Int', authorId: 'ID', tagId: 'ID', extra: 'JSON' },
+  chapters: { bookId: 'ID', text: 'String' },
+  tags: { code: 'ID', label: 'String' },
+} as const;
+/** Which serial keys a field holds. */
+const serials: Readonly<Record<string, Name>> = { authorId: 'authors', bookId: 'books' };
+const nowhere = 1_000_000;
+
+export function keyOf(name: Name): 'code' | 'id' {
+  return name === 'tags' ? 'code' : 'id';
+}
+
+export class Client {
+  readonly #app: AppUnderTest;
+  readonly #fingerprint: string;
+  readonly #ids: Record<Name, number[]> = { authors: [], books: [], chapters: [], tags: [] };
+
+  constructor(app: AppUnderTest, fingerprint: string) {
+    this.#app = app;
+    this.#fingerprint = fingerprint;
+  }
+
+  async perform(operation: Operation): Promise<Outcome> {
+    const { name, kind, key, input } = operation;
+    const real = {
+      ...operation,
+      key: this.#real(name, key),
+      input: this.#mapped(input, (each, value) => this.#real(each, value as Key)),
+    };
+    const outcome = await (operation.door === 'rest' ? this.#rest(real) : this.#graphql(real));
+    if (kind === 'create' && 'record' in outcome && name !== 'tags')
+      this.#ids[name].push(Number(outcome.record['id']));
+    return this.#positions(name, outcome);
+  }
+
+  #real(name: Name, key: Key): Key {
+    return typeof key === 'number' ? (this.#ids[name][key - 1] ?? nowhere + key) : key;
+  }
+
+  #positions(name: Name, outcome: Outcome): Outcome {
+    const position = (of: Name, value: unknown) => this.#ids[of].indexOf(Number(value)) + 1;
+    const shown = (record: Input): Input => {
+      const mapped = this.#mapped(record, position);
+      return name === 'tags' ? mapped : { ...mapped, id: position(name, record['id']) };
+    };
+    if ('list' in outcome) return { list: outcome.list.map(shown) };
+    return 'record' in outcome ? { ...outcome, record: shown(outcome.record) } : outcome;
+  }
+
+  #mapped(input: Input, map: (name: Name, value: unknown) => unknown): Input {
+    const entries = Object.entries(input).map(([field, value]) => {
+      const name = serials[field];
+      return [field, name && value !== null ? map(name, value) : value];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  async #rest({ name, kind, key, input, ifVersion }: Operation): Promise<Outcome> {
+    const path = kind === 'list' || kind === 'create' ? `/${name}` : `/${name}/${encodeURIComponent(key)}`;
+    const method = { list: 'GET', get: 'GET', create: 'POST', update: 'PUT', delete: 'DELETE' }[kind];
+    const before = kind === 'delete' ? await this.#app.rest('GET', path) : undefined;
+    const guarded = ifVersion !== undefined && (kind === 'update' || kind === 'delete');
+    const headers: Record<string, string> = guarded
+      ? { 'If-Match': `"${ifVersion}-${this.#fingerprint}"` }
+      : {};
+    const body = kind === 'create' || kind === 'update' ? input : undefined;
+    const answer = await this.#app.rest(method, path, body, headers);
+    if (answer.status >= 400) return failure(answer.body.code, answer.body.errors);
+    if (kind === 'list') return { list: answer.body };
+    const seen = before ?? answer;
+    return { record: seen.body, version: Number(/^"(\d+)-/.exec(seen.headers.get('ETag') ?? '')?.[1]) };
+  }
+
+  async #graphql({ name, kind, key, input, ifVersion }: Operation): Promise<Outcome> {
+    const type = singular[name];
+    const keyName = keyOf(name);
+    const selection = [...new Set([keyName, ...Object.keys(fields[name]), '_version'])].join(' ');
+    const given = kind === 'create' || kind === 'update' ? Object.keys(input) : [];
+    const types: Readonly<Record<string, string>> = fields[name];
+    const required = kind === 'create' ? ['name', 'title', 'bookId', 'code'] : [];
+    const declared = given.map((field) => `$${field}: ${types[field]}${required.includes(field) ? '!' : ''}`);
+    const passed = given.map((field) => `${field}: $${field}`);
+    if (kind !== 'list' && kind !== 'create') {
+      declared.push('$key: ID!');
+      passed.push(`${keyName}: $key`);
+    }
+    if (kind === 'update' || kind === 'delete') {
+      declared.push('$ifVersion: Int');
+      passed.push('ifVersion: $ifVersion');
+    }
+    const field = kind === 'list' ? name : kind === 'get' ? type.toLowerCase() : `${kind}${type}`;
+    const keyword = kind === 'list' || kind === 'get' ? 'query' : 'mutation';
+    const list = (parts: string[]) => (parts.length > 0 ? `(${parts.join(', ')})` : '');
+    const document = `${keyword}${list(declared)} { it: ${field}${list(passed)} { ${selection} } }`;
+    const { data, errors } = await this.#app.graphql(document, { ...input, key: String(key), ifVersion });
+    if (errors) return failure(errors[0].extensions.code, errors[0].extensions.errors);
+    if (kind === 'list') return { list: data.it.map(withoutVersion) };
+    if (data.it === null) return failure('NOT_FOUND', []);
+    return { record: withoutVersion(data.it), version: data.it._version };
+  }
+}
+
+/** The fingerprint of the schema, from any record's tag. */
+export async function fingerprintOf(app: AppUnderTest): Promise<string> {
+  const { headers } = await app.rest('POST', '/tags', { code: 'probe' });
+  await app.rest('DELETE', '/tags/probe');
+  return /-(.*)"/.exec(headers.get('ETag') ?? '')?.[1] ?? '';
+}
+
+function withoutVersion({ _version, ...record }: Input): Input {
+  return record;
+}
+
+function failure(code: string, errors: { pointer: string; code: string }[] | undefined): Outcome {
+  return { code, faults: (errors ?? []).map((error) => `${error.pointer} ${error.code}`).sort() };
+}
+
+const ids = fc.integer({ min: 1, max: 4 });
+const codes = fc.constantFrom('a', 'B', 'é', 'x/y', '%31', '~');
+const text = fc.oneof(
+  fc.constantFrom('a', 'b', 'abc', '😀😀😀', '', 'abcd', "'; --", 'a\0b'),
+  fc.string({ maxLength: 4, unit: 'binary' }).filter((each) => each.isWellFormed()),
+);
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 5 });
+/** As it comes out of a body: JSON has no minus zero. */
+const json = fc
+  .jsonValue({ maxDepth: 2 })
+  .map((value) => JSON.parse(JSON.stringify(value)))
+  .filter((value) => !JSON.stringify(value).includes('\\u0000'));
+
+/** Fields that need not be given sometimes are not, so that defaults and omissions are seen. */
+const inputs: Record<Name, fc.Arbitrary<Input>> = {
+  authors: fc.record(
+    { name: text, nick: optional(fc.constantFrom('x', 'y', 'X')) },
+    { requiredKeys: ['name'] },
+  ),
+  books: fc.record(
+    {
+      title: fc.constantFrom('T', '', 'U'),
+      pages: fc.integer({ min: -1, max: 3 }),
+      authorId: optional(ids),
+      tagId: optional(codes),
+      extra: json,
+    },
+    { requiredKeys: ['title'] },
+  ),
+  chapters: fc.record({ bookId: ids, text: optional(text) }, { requiredKeys: ['bookId'] }),
+  tags: fc.record({ code: codes, label: optional(text) }, { requiredKeys: ['code'] }),
+};
+
+const kinds = ['create', 'create', 'create', 'update', 'update', 'delete', 'get', 'list'] as const;
+
+const operation: fc.Arbitrary<Operation> = fc
+  .constantFrom<Name[]>('authors', 'books', 'chapters', 'tags')
+  .chain((name) =>
+    fc.record({
+      name: fc.constant(name),
+      door: fc.constantFrom<Door[]>('rest', 'graphql'),
+      kind: fc.constantFrom(...kinds),
+      key: name === 'tags' ? codes : ids,
+      input: inputs[name],
+      ifVersion: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined, freq: 4 }),
+    }),
+  )
+  // A key in the body of an update must be the record's own, which is another test's matter.
+  .map(({ input, ...rest }) => {
+    const { code: _, ...changes } = input;
+    return { ...rest, input: rest.kind === 'update' ? changes : input };
+  });
+
+export const operations = fc.array(operation, { minLength: 1, maxLength: 40, size: 'max' });
