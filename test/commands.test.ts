@@ -41,7 +41,7 @@ describe.each([...databases])('on %s', (kind) => {
     expect(between('Tables', 'REST')).toEqual([
       '  safe        add column Book.lang',
       '  safe        allow null in Book.isbn',
-      '  safe        drop unique index of Book',
+      '  safe        drop unique index on Book (isbn)',
       '  breaking    refused: Book.pages: it admits less than before, but pages must be 5 or more, but book 2 has another value. Change such records first, or widen the constraint.',
       '  breaking    refused: Book.pages: it is now required, but there are records without a value for it. Give them one first, add @default(value: …), or drop the "!".',
       '  destructive only with --prune: drop Shelf, which is kept until then',

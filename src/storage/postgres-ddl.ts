@@ -32,8 +32,11 @@ function withCollation(type: string): string {
   return type === 'text' ? 'text COLLATE "C"' : type;
 }
 
+/** Not a cast to regnamespace, which would read the name as SQL does, and fold an unquoted "Sales" to sales. */
+const currentSchema = '(SELECT oid FROM pg_namespace WHERE nspname = current_schema())';
+
 interface DraftShape {
-  readonly columns: Map<string, { type: string; required: boolean; filled: boolean }>;
+  readonly columns: Map<string, { type: string; required: boolean; filled: boolean; primary: boolean }>;
   readonly indexes: Set<string>;
   readonly brokenIndexes: Set<string>;
 }
@@ -65,30 +68,33 @@ export const postgresDdl: Ddl = {
     const last = `SELECT MAX(${quote(key.stored)}) FROM ${quote(table)}`;
     return `SELECT setval(${sequence}, (${last})) WHERE (${last}) IS NOT NULL`;
   },
+  dropTables: (tables) => [`DROP TABLE ${tables.map(quote).join(', ')}`],
   buildsIndexesConcurrently: true,
 
   async shapes(session) {
     const columns = await session.query(`
       SELECT c.relname AS "table", a.attname AS "column", format_type(a.atttypid, a.atttypmod) AS "type",
-        a.attnotnull AS "required", a.atthasdef OR a.attidentity <> '' AS "filled"
+        a.attnotnull AS "required", a.atthasdef OR a.attidentity <> '' AS "filled",
+        EXISTS (SELECT 1 FROM pg_index p WHERE p.indrelid = c.oid AND p.indisprimary AND a.attnum = ANY(p.indkey)) AS "primary"
       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-      WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
+      WHERE c.relkind IN ('r', 'p') AND c.relnamespace = ${currentSchema}
         AND a.attnum > 0 AND NOT a.attisdropped AND c.relname NOT LIKE '\\_duet\\_%'
       ORDER BY c.relname, a.attnum`);
     const indexes = await session.query(`
       SELECT t.relname AS "table", i.relname AS "index", x.indisvalid AS "valid"
       FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
-      WHERE t.relnamespace = current_schema()::regnamespace`);
+      WHERE t.relnamespace = ${currentSchema}`);
     const shapes = new Map<string, DraftShape>();
     for (const row of columns) {
       const table = String(row['table']);
       const shape = shapes.get(table) ?? { columns: new Map(), indexes: new Set(), brokenIndexes: new Set() };
       shapes.set(table, shape);
-      const { type, required, filled } = row;
+      const { type, required, filled, primary } = row;
       shape.columns.set(String(row['column']), {
         type: String(type),
         required: required === true,
         filled: filled === true,
+        primary: primary === true,
       });
     }
     for (const row of indexes) {

@@ -21,6 +21,10 @@ import {
 
 /** How often a transaction is run that keeps losing against others. */
 const TRIES = 4;
+/** How often a node that starts asks whether another is done with the tables. */
+const LOCK_POLL_MS = 50;
+/** How long a change of a table waits for others to leave it: everybody who comes later waits behind it. */
+const TABLE_LOCK_MS = 500;
 
 /**
  * How long a unit of work may take with all that is done again, so that a request is answered within ten seconds;
@@ -157,8 +161,13 @@ export class PostgresStorage implements Storage, Evolvable {
     const holder = await Connection.open(patient);
     try {
       await makeOwnTables(holder);
+      // The holder idles for as long as the work takes.
+      await holder.send('SET idle_in_transaction_session_timeout = 0');
       await holder.send('BEGIN');
-      await holder.send(`SELECT 1 FROM ${quote(LOCK)} FOR UPDATE`);
+      // Asked for again and again: whoever waits inside a statement holds a snapshot, for whose end the building of an
+      // index waits, and with it the node that has the lock.
+      while ((await holder.send(`SELECT 1 FROM ${quote(LOCK)} FOR UPDATE SKIP LOCKED`)).length === 0)
+        await Bun.sleep(LOCK_POLL_MS);
       const worker = await Connection.open(patient);
       try {
         const result = await work(this.#session(worker));
@@ -176,14 +185,18 @@ export class PostgresStorage implements Storage, Evolvable {
     return {
       query: (sql, parameters) => connection.send(sql, parameters),
       transaction: async (work) => {
-        await connection.send('BEGIN');
-        try {
-          const result = await work();
-          await connection.send('COMMIT');
-          return result;
-        } catch (error) {
-          await connection.send('ROLLBACK').catch(() => {});
-          throw error;
+        for (;;) {
+          await connection.send('BEGIN');
+          await connection.send(`SET LOCAL lock_timeout = ${TABLE_LOCK_MS}`);
+          try {
+            const result = await work();
+            await connection.send('COMMIT');
+            return result;
+          } catch (error) {
+            await connection.send('ROLLBACK').catch(() => {});
+            if (stateOf(error) !== '55P03' && !isConflictOfTransactions(error)) throw error;
+            await Bun.sleep(TABLE_LOCK_MS);
+          }
         }
       },
       load: (program) => this.#drive(connection, program()),
@@ -247,14 +260,20 @@ export class PostgresStorage implements Storage, Evolvable {
         if (failed?.status === 'rejected') throw failed.reason;
         rows = settled.map((each) => (each as PromiseFulfilledResult<Row[]>).value);
       } catch (error) {
-        step = running.throw(
-          this.#constraints.get(String((error as { constraint?: string }).constraint)) ?? error,
-        );
+        step = running.throw(this.#toldToPrograms(error));
         continue;
       }
       step = running.next(rows);
     }
     return step.value;
+  }
+
+  #toldToPrograms(error: unknown): unknown {
+    const known = this.#constraints.get(String((error as { constraint?: string }).constraint));
+    if (known) return known;
+    // A constraint that this file does not name: of what was left out, or of a newer file that is being rolled out.
+    if (stateOf(error) === '23503') return new Dangling(undefined);
+    return (stateOf(error) === '23505' && notUnique(this.#options.model, error)) || error;
   }
 
   async #send(connection: Connection, statement: Statement): Promise<Row[]> {
@@ -274,7 +293,7 @@ export class PostgresStorage implements Storage, Evolvable {
 async function makeOwnTables(connection: Connection): Promise<void> {
   for (const sql of ownTables())
     await connection.send(sql).catch((error) => {
-      if (!['23505', '42P07', '40001'].includes(stateOf(error))) throw error;
+      if (!['23505', '42P07', '42710', '40001'].includes(stateOf(error))) throw error;
     });
 }
 
@@ -290,6 +309,17 @@ function constraintsOf({ resources }: Model): Map<string, NotUnique | Dangling> 
     for (const reference of resource.references) found.set(nameOf(reference), new Dangling(reference));
   }
   return found;
+}
+
+/** The server names what collided as `Key ("authorId", title)=(1, x) already exists.` */
+function notUnique({ resources }: Model, error: unknown): NotUnique | undefined {
+  const { table, detail = '' } = error as { table?: string; detail?: string };
+  const stored = (/\((.*?)\)=\(/.exec(detail)?.[1] ?? '')
+    .split(', ')
+    .map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'));
+  const resource = resources.find((each) => each.table === table);
+  const columns = resource?.columns.filter((column) => stored.includes(column.stored)) ?? [];
+  return resource && columns.length > 0 ? new NotUnique(resource, columns) : undefined;
 }
 
 function nameOf({ owner, column }: Reference): string {

@@ -44,6 +44,11 @@ export const sqliteDdl: Ddl = {
   },
   tableOptions: ({ key }) => (key.origin.by === 'serial' ? ' STRICT' : ' STRICT, WITHOUT ROWID'),
   afterLoad: () => undefined,
+  // Deferred: rows may dangle until the last of the tables is gone.
+  dropTables: (tables) => [
+    'PRAGMA defer_foreign_keys = ON',
+    ...tables.map((table) => `DROP TABLE ${quote(table)}`),
+  ],
   buildsIndexesConcurrently: false,
 
   async shapes(session) {
@@ -68,6 +73,7 @@ async function shapeOf(session: Session, table: string): Promise<Shape> {
           // A primary key is never null, whether or not it says so.
           required: row['notnull'] === 1 || row['pk'] !== 0,
           filled: row['dflt_value'] !== null,
+          primary: row['pk'] !== 0,
         },
       ]),
     ),

@@ -24,6 +24,7 @@ const KEPT_STATEMENTS = 1000;
 const BUSY_TIMEOUT_MS = 2000;
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
+const EVOLUTION_POLL_MS = 50;
 
 export interface SqliteOptions {
   /** A file path, or `:memory:`. */
@@ -129,15 +130,32 @@ export class SqliteStorage implements Storage, Evolvable {
       transaction: (inner) => inner(),
       load: async (program) => this.#runner.drive(program()),
     };
-    this.#database.run(`PRAGMA busy_timeout = ${EVOLUTION_TIMEOUT_MS}`);
+    await this.#becomeWriter();
     try {
-      this.#database.run('BEGIN IMMEDIATE');
       for (const sql of ownTables()) this.#database.run(sql);
       const result = await work(session);
       this.#database.run('COMMIT');
       return result;
     } finally {
       if (this.#database.inTransaction) this.#database.run('ROLLBACK');
+    }
+  }
+
+  /** Asks again and again: to wait inside SQLite would stop the whole process, its signal handlers included. */
+  async #becomeWriter(): Promise<void> {
+    const deadline = Date.now() + EVOLUTION_TIMEOUT_MS;
+    this.#database.run('PRAGMA busy_timeout = 0');
+    try {
+      for (;;)
+        try {
+          this.#database.run('BEGIN IMMEDIATE');
+          return;
+        } catch (error) {
+          const busy = error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY');
+          if (!busy || Date.now() > deadline) throw error;
+          await Bun.sleep(EVOLUTION_POLL_MS);
+        }
+    } finally {
       this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }
   }

@@ -1,11 +1,12 @@
 /** Compares the file with the database: the steps that lead from one to the other, and what stands in the way. */
 
-import type { Fault } from '../../errors.ts';
 import type { Column, Model, Reference, Resource } from '../../schema/model.ts';
-import { checkValue, isScalar, storedColumns } from '../../schema/values.ts';
+import { graphqlTypeName, isScalar, storedColumns } from '../../schema/values.ts';
 import { quote } from '../compile.ts';
-import { run, select } from '../storage.ts';
-import type { Ddl, Session, Shape, Shapes } from './database.ts';
+import type { Ddl, Shape, Shapes } from './database.ts';
+import type { Past } from './history.ts';
+import type { FutureValue, Rows } from './rows.ts';
+import { type Surplus, surplusOf } from './surplus.ts';
 import { type IndexPlan, indexesOf } from './tables.ts';
 
 export type Step =
@@ -21,7 +22,7 @@ export type Step =
       readonly rebuild: boolean;
       readonly live: boolean;
     }
-  | { readonly do: 'drop index'; readonly table: string; readonly name: string };
+  | { readonly do: 'drop index'; readonly index: IndexPlan };
 
 export interface Refusal {
   readonly what: string;
@@ -34,61 +35,69 @@ export interface Comparison {
   readonly refusals: readonly Refusal[];
   /** Tables and columns that the file does not name, as `Table` or `Table.column`. */
   readonly surplus: readonly string[];
-}
-
-/** Looks at rows that a step could fail on. */
-export interface Rows {
-  any(resource: Resource, condition: string): Promise<boolean>;
-  duplicate(resource: Resource, columns: readonly Column[]): Promise<boolean>;
-  /** The first stored value that the column does not admit. */
-  misfit(
-    resource: Resource,
-    column: Column,
-  ): Promise<{ readonly key: unknown; readonly detail: string } | undefined>;
+  /** Those of them that an earlier file named: only they can be pruned. */
+  readonly prunable: readonly string[];
 }
 
 export async function compare(
-  before: Model | undefined,
+  past: Past,
   model: Model,
   shapes: Shapes,
   ddl: Ddl,
   rows: Rows,
 ): Promise<Comparison> {
-  const comparing = new Comparing(before, ddl, rows);
+  const surplus = surplusOf(model, shapes, past);
+  const comparing = new Comparing(past, ddl, rows);
   for (const resource of model.resources) {
     const shape = shapes.get(resource.table);
-    if (shape) await comparing.table(resource, shape);
-    else comparing.newTable(resource);
+    if (!shape) comparing.newTable(resource, shapes);
+    else if (past.hasMade(resource.table)) await comparing.table(resource, shape, surplus);
+    else comparing.foreignTable(resource);
   }
-  const known = new Set(model.resources.map(({ table }) => table));
-  const tables = [...shapes.keys()].filter((table) => !known.has(table));
   return {
     steps: comparing.inOrder(),
     refusals: comparing.refusals,
-    surplus: [...tables, ...comparing.surplus],
+    surplus: surplus.map(({ name }) => name),
+    prunable: surplus.filter(({ own }) => own).map(({ name }) => name),
   };
 }
 
 class Comparing {
   readonly steps: Step[] = [];
   readonly refusals: Refusal[] = [];
-  readonly surplus: string[] = [];
   readonly #last: Step[] = [];
-  readonly #before: Model | undefined;
+  readonly #past: Past;
   readonly #ddl: Ddl;
   readonly #rows: Rows;
 
-  constructor(before: Model | undefined, ddl: Ddl, rows: Rows) {
-    this.#before = before;
+  constructor(past: Past, ddl: Ddl, rows: Rows) {
+    this.#past = past;
     this.#ddl = ddl;
     this.#rows = rows;
   }
 
-  newTable(resource: Resource): void {
+  newTable(resource: Resource, shapes: Shapes): void {
+    const alike = alikeBut(resource.table, shapes.keys());
+    if (alike !== undefined) {
+      this.refusals.push({
+        what: `${resource.name}: it would be stored in a new table "${resource.table}"`,
+        why: `there is a table "${alike}", and names must differ in more than letter case`,
+        how: `Add @table(name: "${alike}") to keep using that one, or @table with another name`,
+      });
+      return;
+    }
     this.steps.push({ do: 'create table', resource });
     for (const reference of resource.references) this.#last.push({ do: 'add reference', reference });
     for (const index of indexesOf(resource))
       this.#last.push({ do: 'create index', index, rebuild: false, live: false });
+  }
+
+  foreignTable({ name, table }: Resource): void {
+    this.refusals.push({
+      what: `${name}: it would be stored in the table "${table}"`,
+      why: 'another program made a table of that name',
+      how: 'Name another with @table(name: "…")',
+    });
   }
 
   /** Tables can point to each other, so all of them come first. */
@@ -96,42 +105,47 @@ class Comparing {
     return [...this.steps, ...this.#last];
   }
 
-  async table(resource: Resource, shape: Shape): Promise<void> {
+  async table(resource: Resource, shape: Shape, surplus: readonly Surplus[]): Promise<void> {
     for (const column of storedColumns(resource)) {
       const stored = shape.columns.get(column.stored);
-      if (!stored) await this.#newColumn(resource, column);
-      else if (stored.type !== this.#ddl.type(column) || !this.#isSameKind(resource, column))
+      if (stored && (stored.type !== this.#ddl.type(column) || !this.#isSameKind(resource, column)))
         this.#refuse(resource, column, {
           what: `its type changed to ${typeName(column)}`,
           why: 'stored values have another type',
           how: `Give the new type to a new field and copy the values, or keep "${column.name}" as it was`,
         });
-      else await this.#oldColumn(resource, column, stored.required);
+      else if (column === resource.key && !stored?.primary)
+        this.#refuse(resource, column, {
+          what: 'the key is another field',
+          why: 'records are stored under the old key',
+          how: 'Keep the old key, or start with a new resource',
+        });
+      else if (stored) await this.#oldColumn(resource, column, stored.required);
+      else await this.#newColumn(resource, column, shape);
     }
-    const named = new Set(storedColumns(resource).map(({ stored }) => stored));
-    for (const [name, { required, filled }] of shape.columns) {
-      if (named.has(name)) continue;
-      this.surplus.push(`${resource.table}.${name}`);
+    for (const { table, column } of surplus) {
+      if (table !== resource.table || column === undefined) continue;
+      const stored = shape.columns.get(column);
       // Inserts no longer give it a value.
-      if (required && !filled) this.steps.push({ do: 'allow null', table: resource.table, column: name });
+      if (stored?.required && !stored.filled) this.steps.push({ do: 'allow null', table, column });
     }
     await this.#indexes(resource, shape);
   }
 
-  async #newColumn(resource: Resource, column: Column): Promise<void> {
-    const empty = column.required && column.origin.by !== 'version' ? await this.#isEmpty(resource) : true;
+  async #newColumn(resource: Resource, column: Column, shape: Shape): Promise<void> {
+    const alike = alikeBut(column.stored, shape.columns.keys());
     const filled = defaultOf(column) !== undefined;
-    if (column === resource.key)
+    if (alike !== undefined)
       this.#refuse(resource, column, {
-        what: 'the key is another field',
-        why: 'records are stored under the old key',
-        how: 'Keep the old key, or start with a new resource',
+        what: `it would be stored in a new column "${column.stored}"`,
+        why: `there is a column "${alike}", and names must differ in more than letter case`,
+        how: `Add @column(name: "${alike}") to keep using that one, or @column with another name`,
       });
-    else if (column.required && !filled && !empty)
+    else if (column.required && !filled && !(await this.#isEmpty(resource)))
       this.#refuse(resource, column, {
         what: 'it is new and required',
         why: 'existing records have no value for it',
-        how: 'Add @default(value: …), or drop the "!"',
+        how: howToFill(column),
       });
     else {
       this.steps.push({ do: 'add column', resource, column });
@@ -156,7 +170,9 @@ class Comparing {
       this.#refuse(resource, column, {
         what: 'it is now required',
         why: 'there are records without a value for it',
-        how: 'Give them one first, add @default(value: …), or drop the "!"',
+        how: mayDefault(column)
+          ? 'Give them one first, add @default(value: …), or drop the "!"'
+          : 'Give them one first, or drop the "!"',
       });
     else {
       if (nulls) this.steps.push({ do: 'fill', resource, column });
@@ -166,7 +182,7 @@ class Comparing {
 
   /** Values that are stored alike but mean something else: a list is kept as JSON, an enum as text. */
   #isSameKind(resource: Resource, column: Column): boolean {
-    const old = this.#old(resource, column);
+    const old = this.#past.column(resource.table, column.stored);
     if (!old) return true;
     if (old.list !== column.list || (old.reference === undefined) !== (column.reference === undefined))
       return false;
@@ -175,44 +191,37 @@ class Comparing {
   }
 
   /** A column that was not in the last file may have been filled under any rule. */
-  #mayMisfit(resource: Resource, column: Column): boolean {
-    const old = this.#old(resource, column);
-    if (column.origin.by === 'version' || column === resource.key || column.reference) return false;
+  #mayMisfit({ table }: Resource, column: Column): boolean {
+    if (column.reference || ['version', 'serial', 'uuid'].includes(column.origin.by)) return false;
+    const before = this.#past.model?.resources.find((each) => each.table === table);
+    const old = before && storedColumns(before).find(({ stored }) => stored === column.stored);
     return !old || admits(old) !== admits(column);
   }
 
-  #old(resource: Resource, column: Column): Column | undefined {
-    const before = this.#before?.resources.find(({ table }) => table === resource.table);
-    return before && storedColumns(before).find(({ stored }) => stored === column.stored);
-  }
-
   async #indexes(resource: Resource, shape: Shape): Promise<void> {
-    const wanted = indexesOf(resource);
-    for (const index of wanted) {
+    const wanted = new Map(indexesOf(resource).map((index) => [index.name, index]));
+    for (const index of wanted.values()) {
       if (shape.indexes.has(index.name)) continue;
-      const isNew = index.columns.some(({ stored }) => !shape.columns.has(stored));
-      if (index.unique && !isNew && (await this.#rows.duplicate(resource, index.columns))) {
-        const names = index.columns.map(({ name }) => name).join(', ');
-        this.refusals.push({
-          what: `${resource.name}(${names}): it is now unique`,
-          why: 'there are records with the same value',
-          how: 'Change such records first, or drop the @unique',
-        });
+      const values = index.columns.map((column) => this.#future(column, shape));
+      if (index.unique && (await this.#rows.duplicate(resource, values))) {
+        this.refusals.push(notUnique(index));
         continue;
       }
-      this.#last.push({
-        do: 'create index',
-        index,
-        rebuild: shape.brokenIndexes.has(index.name),
-        live: true,
-      });
+      const rebuild = shape.brokenIndexes.has(index.name);
+      this.#last.push({ do: 'create index', index, rebuild, live: true });
     }
-    // A unique index that the file no longer asks for would still refuse rows; any other does no harm.
-    const old = this.#before?.resources.find(({ table }) => table === resource.table);
-    const names = new Set(wanted.map(({ name }) => name));
-    for (const { name, unique } of old ? indexesOf(old) : [])
-      if (unique && !names.has(name) && shape.indexes.has(name))
-        this.steps.push({ do: 'drop index', table: resource.table, name });
+    // A unique index that the file no longer asks for would still refuse rows; any other that works does no harm.
+    for (const [name, index] of this.#past.indexes(resource.table))
+      if (!wanted.has(name) && (shape.brokenIndexes.has(name) || (index.unique && shape.indexes.has(name))))
+        this.steps.push({ do: 'drop index', index });
+  }
+
+  #future(column: Column, { columns }: Shape): FutureValue {
+    const value = column.required ? defaultOf(column) : undefined;
+    return {
+      stored: columns.has(column.stored) ? column.stored : undefined,
+      otherwise: value === undefined ? undefined : this.#ddl.literal(column, value),
+    };
   }
 
   #isEmpty(resource: Resource): Promise<boolean> {
@@ -224,50 +233,47 @@ class Comparing {
   }
 }
 
+/** What is said of a unique index that rows stand against. */
+export function notUnique({ resource, columns }: IndexPlan): Refusal {
+  return {
+    what: `${resource.name}(${columns.map(({ name }) => name).join(', ')}): it is now unique`,
+    why: 'there are records with the same value',
+    how: 'Change such records first, or drop the @unique',
+  };
+}
+
+/** SQLite takes two such names for one, and on any database they would be taken for a rename that lost its data. */
+function alikeBut(name: string, others: Iterable<string>): string | undefined {
+  return [...others].find((other) => other.toLowerCase() === name.toLowerCase());
+}
+
 export function defaultOf({ origin }: Column): unknown {
   return 'default' in origin ? origin.default : undefined;
+}
+
+function mayDefault({ origin, reference }: Column): boolean {
+  return 'default' in origin && !reference;
+}
+
+function howToFill(column: Column): string {
+  const { by } = column.origin;
+  if (mayDefault(column)) return 'Add @default(value: …), or drop the "!"';
+  if (by === 'createdAt' || by === 'updatedAt')
+    return `Start once with @default(value: …) in the place of @${by}, which gives them one`;
+  return 'Start once without the "!" and give them one, or drop the "!"';
 }
 
 function keptAs({ type, list }: Column): string {
   return list ? 'json' : isScalar(type) ? type.stored : 'text';
 }
 
-function typeName({ type, list }: Column): string {
-  return list ? `[${type.name}!]` : type.name;
+function typeName(column: Column): string {
+  const name = column.reference ? column.reference.target.name : graphqlTypeName(column);
+  return column.list ? `[${name}!]` : name;
 }
 
 /** Everything that decides which values a column admits, as text that can be compared. */
 function admits({ type, list, constraint }: Column): string {
   const values = isScalar(type) ? type.name : type.values.map(({ name }) => name);
   return JSON.stringify([values, list, constraint && { ...constraint, pattern: constraint.pattern?.source }]);
-}
-
-/** Looks at rows through a session of the database. */
-export function rowsOf(session: Session): Rows {
-  return {
-    async any({ table }, condition) {
-      return (
-        (await session.query(`SELECT 1 AS "x" FROM ${quote(table)} WHERE ${condition} LIMIT 1`)).length > 0
-      );
-    },
-    async duplicate({ table }, columns) {
-      const list = columns.map(({ stored }) => quote(stored));
-      const given = list.map((name) => `${name} IS NOT NULL`).join(' AND ');
-      const sql = `SELECT 1 AS "x" FROM ${quote(table)} WHERE ${given} GROUP BY ${list.join(', ')} HAVING COUNT(*) > 1 LIMIT 1`;
-      return (await session.query(sql)).length > 0;
-    },
-    async misfit(resource, column) {
-      let found: { key: unknown; detail: string } | undefined;
-      await session.load(function* () {
-        const rows = yield* run(select(resource, [resource.key, column]));
-        for (const row of rows) {
-          const value = row[column.name];
-          const faults: Fault[] = [];
-          if (value !== null) checkValue(column, value, faults);
-          if (faults[0] && !found) found = { key: row[resource.key.name], detail: faults[0].detail };
-        }
-      });
-      return found;
-    },
-  };
 }

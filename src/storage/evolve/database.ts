@@ -34,6 +34,8 @@ export interface Ddl {
   literal(column: Column, value: unknown): string;
   /** Follows the closing bracket of a table's definition. */
   tableOptions(resource: Resource): string;
+  /** The statements that drop tables, whichever of them refer to each other. */
+  dropTables(tables: readonly string[]): string[];
   shapes(session: Session): Promise<Shapes>;
   /** Makes the next serial key come after those that were loaded. */
   afterLoad(resource: Resource): string | undefined;
@@ -47,7 +49,13 @@ export type Shapes = ReadonlyMap<string, Shape>;
 export interface Shape {
   readonly columns: ReadonlyMap<
     string,
-    { readonly type: string; readonly required: boolean; readonly filled: boolean }
+    {
+      readonly type: string;
+      readonly required: boolean;
+      readonly filled: boolean;
+      /** Whether records are stored under it. */
+      readonly primary: boolean;
+    }
   >;
   /** Only those that can be used: an index whose building was broken off is not among them. */
   readonly indexes: ReadonlySet<string>;

@@ -1,12 +1,14 @@
 /** Brings a database to the state that a file asks for, once, however many nodes start. */
 
 import type { Column, Model } from '../../schema/model.ts';
-import { readSchema } from '../../schema/read.ts';
 import { quote } from '../compile.ts';
 import type { Program } from '../storage.ts';
-import { type Comparison, compare, defaultOf, type Refusal, rowsOf, type Step } from './compare.ts';
+import { type Comparison, compare, defaultOf, notUnique, type Refusal, type Step } from './compare.ts';
 import type { Ddl, Evolvable, Session } from './database.ts';
-import { createIndex, createTable, DEPRECATED, HISTORY, indexesOf } from './tables.ts';
+import { creation, deprecations, type Past, pastOf, remember, rememberDeprecations } from './history.ts';
+import { rowsOf } from './rows.ts';
+import { surplusOf } from './surplus.ts';
+import { createIndex, createTable, type IndexPlan } from './tables.ts';
 
 export class EvolutionRefused extends Error {
   readonly refusals: readonly Refusal[];
@@ -31,23 +33,25 @@ export async function evolve(
   model: Model,
   seed: () => Program<void>,
 ): Promise<Evolution> {
+  const { ddl } = database;
   return database.exclusively(async (session) => {
-    const last = await lastApplied(session);
-    const comparison = await look(session, database.ddl, model);
-    if (comparison.refusals.length > 0) throw new EvolutionRefused(comparison.refusals);
-    const { steps, surplus } = comparison;
-    const late = database.ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
+    const past = await pastOf(session);
+    const { steps, refusals, surplus } = await look(session, ddl, model, past);
+    if (refusals.length > 0) throw new EvolutionRefused(refusals);
+    const late = ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
+    const applied = steps.map(describe);
     await session.transaction(async () => {
       for (const step of steps)
-        if (!late.includes(step))
-          for (const sql of statements(step, database.ddl, '')) await session.query(sql);
-      if (!last) await loadInto(session, database.ddl, model, seed);
-      if (last?.fingerprint !== model.fingerprint || steps.length > 0) await record(session, model, steps);
-      await recordDeprecations(session, model);
+        if (!late.some((each) => each === step))
+          for (const sql of statements(step, ddl)) await session.query(sql);
+      if (!past.last) await loadInto(session, ddl, model, seed);
+      const { fingerprint, source: schema } = model;
+      if (past.last?.fingerprint !== fingerprint || steps.length > 0)
+        await remember(session, { fingerprint, schema }, applied);
+      await rememberDeprecations(session, model);
     });
-    for (const step of late)
-      for (const sql of statements(step, database.ddl, ' CONCURRENTLY')) await session.query(sql);
-    return { applied: steps.map(describe), surplus, deprecatedSince: await deprecations(session) };
+    for (const step of late) await build(session, step);
+    return { applied, surplus, deprecatedSince: await deprecations(session) };
   });
 }
 
@@ -77,106 +81,76 @@ export async function preview(
   model: Model,
 ): Promise<Comparison & { readonly before: Model | undefined }> {
   return database.exclusively(async (session) => {
-    const last = await lastApplied(session);
-    return { ...(await look(session, database.ddl, model)), before: last && modelOf(last.schema) };
+    const past = await pastOf(session);
+    return { ...(await look(session, database.ddl, model, past)), before: past.model };
   });
 }
 
-/** Drops what the file does not name; the caller has shown it. */
-export async function prune(database: Evolvable, model: Model, surplus: readonly string[]): Promise<void> {
-  await database.exclusively(async (session) => {
-    const shapes = await database.ddl.shapes(session);
-    await session.transaction(async () => {
-      for (const [table, shape] of shapes) {
-        if (surplus.includes(table)) {
-          await session.query(`DROP TABLE ${quote(table)}`);
-          continue;
-        }
-        const doomed = [...shape.columns.keys()].filter((column) => surplus.includes(`${table}.${column}`));
-        if (doomed.length > 0) await dropColumns(session, database.ddl, model, table, doomed);
-      }
-      const steps = surplus.map((name) => `drop ${name}`);
-      await insertHistory(session, model, steps);
-    });
-  });
-}
-
-async function dropColumns(
-  session: Session,
-  ddl: Ddl,
+/**
+ * Drops what the caller has shown, and answers with what it dropped: nothing that the file names by now, and nothing
+ * that another program made.
+ */
+export async function prune(
+  database: Evolvable,
   model: Model,
-  table: string,
-  columns: string[],
-): Promise<void> {
-  const resource = model.resources.find((each) => each.table === table);
-  const wanted = new Set(resource ? indexesOf(resource).map(({ name }) => name) : []);
-  // An index keeps SQLite from dropping its columns.
-  for (const name of (await ddl.shapes(session)).get(table)?.indexes ?? [])
-    if (!wanted.has(name) && name.startsWith(`${table}_`))
-      await session.query(`DROP INDEX IF EXISTS ${quote(name)}`);
-  for (const column of columns)
-    await session.query(`ALTER TABLE ${quote(table)} DROP COLUMN ${quote(column)}`);
+  shown: readonly string[],
+): Promise<readonly string[]> {
+  const { ddl } = database;
+  return database.exclusively(async (session) => {
+    const past = await pastOf(session);
+    const shapes = await ddl.shapes(session);
+    const doomed = surplusOf(model, shapes, past).filter(({ name, own }) => own && shown.includes(name));
+    if (!past.last || doomed.length === 0) return [];
+    const { last } = past;
+    const names = doomed.map(({ name }) => name);
+    await session.transaction(async () => {
+      // Columns first: one of them may refer to a table that goes.
+      for (const { table, column } of doomed) {
+        if (column === undefined) continue;
+        // An index keeps SQLite from dropping its columns.
+        for (const index of past.indexes(table).values())
+          if (index.columns.some(({ stored }) => stored === column))
+            await session.query(`DROP INDEX IF EXISTS ${quote(index.name)}`);
+        await session.query(`${alter(table)} DROP COLUMN ${quote(column)}`);
+      }
+      const tables = doomed.filter(({ column }) => column === undefined).map(({ table }) => table);
+      for (const sql of tables.length > 0 ? ddl.dropTables(tables) : []) await session.query(sql);
+      await remember(
+        session,
+        last,
+        names.map((name) => `drop ${name}`),
+      );
+    });
+    return names;
+  });
 }
 
-async function look(session: Session, ddl: Ddl, model: Model): Promise<Comparison> {
-  const last = await lastApplied(session);
-  const shapes = await ddl.shapes(session);
-  return compare(last && modelOf(last.schema), model, shapes, ddl, rowsOf(session));
+async function look(session: Session, ddl: Ddl, model: Model, past: Past): Promise<Comparison> {
+  return compare(past, model, await ddl.shapes(session), ddl, rowsOf(session));
 }
 
-async function lastApplied(session: Session): Promise<{ fingerprint: string; schema: string } | undefined> {
-  const [row] = await session.query(
-    `SELECT "fingerprint", "schema" FROM ${quote(HISTORY)} ORDER BY "id" DESC LIMIT 1`,
-  );
-  return row && { fingerprint: String(row['fingerprint']), schema: String(row['schema']) };
-}
+type LateIndex = Extract<Step, { do: 'create index' }>;
 
-/** A file that an older Duet accepted may break a rule of this one; the tables then speak for themselves. */
-function modelOf(schema: string): Model | undefined {
-  return readSchema(schema).model;
-}
-
-async function record(session: Session, model: Model, steps: readonly Step[]): Promise<void> {
-  await insertHistory(session, model, steps.map(describe));
-}
-
-async function insertHistory(session: Session, model: Model, steps: readonly string[]): Promise<void> {
-  const [row] = await session.query(`SELECT COALESCE(MAX("id"), 0) + 1 AS "next" FROM ${quote(HISTORY)}`);
-  const at = new Date().toISOString();
-  await session.query(
-    `INSERT INTO ${quote(HISTORY)} ("id", "at", "fingerprint", "schema", "steps") VALUES ($1, $2, $3, $4, $5)`,
-    [Number(row?.['next']), at, model.fingerprint, model.source, JSON.stringify(steps)],
-  );
-}
-
-/** A deprecation counts from when it was first applied; one that is taken back is forgotten. */
-async function recordDeprecations(session: Session, model: Model): Promise<void> {
-  const now = new Date().toISOString();
-  const current = new Set(
-    model.resources.flatMap(({ name, fields }) =>
-      fields.filter(({ deprecated }) => deprecated !== undefined).map((field) => `${name}.${field.name}`),
-    ),
-  );
-  for (const field of (await deprecations(session)).keys())
-    if (!current.has(field))
-      await session.query(`DELETE FROM ${quote(DEPRECATED)} WHERE "field" = $1`, [field]);
-  for (const field of current)
-    await session.query(
-      `INSERT INTO ${quote(DEPRECATED)} ("field", "at") VALUES ($1, $2) ON CONFLICT ("field") DO NOTHING`,
-      [field, now],
-    );
-}
-
-async function deprecations(session: Session): Promise<Map<string, Date>> {
-  const rows = await session.query(`SELECT "field", "at" FROM ${quote(DEPRECATED)}`);
-  return new Map(rows.map((row) => [String(row['field']), new Date(String(row['at']))]));
-}
-
-function isLateIndex(step: Step): boolean {
+function isLateIndex(step: Step): step is LateIndex {
   return step.do === 'create index' && step.live;
 }
 
-function statements(step: Step, ddl: Ddl, how: '' | ' CONCURRENTLY'): string[] {
+/** Builds an index while others write, who may break it: what is left of it then would still refuse rows. */
+async function build(session: Session, { index, rebuild }: LateIndex): Promise<void> {
+  const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${quote(index.name)}`;
+  if (rebuild) await session.query(drop);
+  try {
+    await session.query(createIndex(index, ' CONCURRENTLY'));
+  } catch (error) {
+    await session.query(drop).catch(() => {});
+    const values = index.columns.map(({ stored }) => ({ stored, otherwise: undefined }));
+    if (index.unique && (await rowsOf(session).duplicate(index.resource, values)))
+      throw new EvolutionRefused([notUnique(index)]);
+    throw error;
+  }
+}
+
+function statements(step: Step, ddl: Ddl): string[] {
   switch (step.do) {
     case 'create table':
       return [createTable(step.resource, ddl)];
@@ -195,18 +169,18 @@ function statements(step: Step, ddl: Ddl, how: '' | ' CONCURRENTLY'): string[] {
     case 'fill': {
       const name = quote(step.column.stored);
       const value = ddl.literal(step.column, defaultOf(step.column));
-      return [`UPDATE ${quote(step.resource.table)} SET ${name} = ${value} WHERE ${name} IS NULL`];
+      const version = quote(step.resource.version.stored);
+      const set = `${name} = ${value}, ${version} = ${version} + 1`;
+      return [`UPDATE ${quote(step.resource.table)} SET ${set} WHERE ${name} IS NULL`];
     }
     case 'allow null':
       return [`${alter(step.table)} ALTER COLUMN ${quote(step.column)} DROP NOT NULL`];
     case 'forbid null':
       return [`${alter(step.resource.table)} ALTER COLUMN ${quote(step.column.stored)} SET NOT NULL`];
-    case 'create index': {
-      const create = createIndex(step.index, how);
-      return step.rebuild ? [`DROP INDEX${how} ${quote(step.index.name)}`, create] : [create];
-    }
+    case 'create index':
+      return [createIndex(step.index, '')];
     case 'drop index':
-      return [`DROP INDEX ${quote(step.name)}`];
+      return [`DROP INDEX ${quote(step.index.name)}`];
   }
 }
 
@@ -219,16 +193,13 @@ export function describe(step: Step): string {
     `${table}.${typeof column === 'string' ? column : column.stored}`;
   switch (step.do) {
     case 'create table':
-      return `create table ${step.resource.table}`;
+      return creation(step.resource.table);
     case 'add reference':
       return `let ${at(step.reference.owner.table, step.reference.column)} refer to ${step.reference.target.table}`;
-    case 'create index': {
-      const { unique, resource, columns } = step.index;
-      const list = columns.map(({ stored }) => stored).join(', ');
-      return `create ${unique ? 'unique ' : ''}index on ${resource.table} (${list})`;
-    }
+    case 'create index':
+      return `create ${describeIndex(step.index)}`;
     case 'drop index':
-      return `drop unique index of ${step.table}`;
+      return `drop ${describeIndex(step.index)}`;
     case 'allow null':
       return `allow null in ${at(step.table, step.column)}`;
     case 'add column':
@@ -238,4 +209,8 @@ export function describe(step: Step): string {
     case 'forbid null':
       return `forbid null in ${at(step.resource.table, step.column)}`;
   }
+}
+
+function describeIndex({ unique, resource, columns }: IndexPlan): string {
+  return `${unique ? 'unique ' : ''}index on ${resource.table} (${columns.map(({ stored }) => stored).join(', ')})`;
 }

@@ -1,0 +1,108 @@
+/** What a database remembers of the files that were applied to it: which, when, and what came of them. */
+
+import type { Column, Model, Resource } from '../../schema/model.ts';
+import { readSchema } from '../../schema/read.ts';
+import { storedColumns } from '../../schema/values.ts';
+import { quote } from '../compile.ts';
+import type { Session } from './database.ts';
+import { DEPRECATED, HISTORY, type IndexPlan, indexesOf } from './tables.ts';
+
+interface Applied {
+  readonly fingerprint: string;
+  readonly schema: string;
+}
+
+/** What was applied before. Columns and tables that no file ever named are another program's. */
+export class Past {
+  readonly last: Applied | undefined;
+  /** The last file; a file that an older Duet accepted may break a rule of this one, and is then not known. */
+  readonly model: Model | undefined;
+  /** Newest first. */
+  readonly #models: readonly Model[];
+  readonly #created: ReadonlySet<string>;
+
+  constructor(applied: readonly (Applied & { readonly steps: readonly string[] })[]) {
+    this.last = applied[0];
+    const files = new Map(applied.map(({ fingerprint, schema }) => [fingerprint, schema]));
+    const models = new Map([...files].map(([key, schema]) => [key, readSchema(schema).model]));
+    this.model = this.last && models.get(this.last.fingerprint);
+    this.#models = [...models.values()].filter((model) => model !== undefined);
+    this.#created = new Set(applied.flatMap(({ steps }) => steps));
+  }
+
+  hasMade(table: string): boolean {
+    return this.#created.has(creation(table)) || this.#resources(table).length > 0;
+  }
+
+  /** As the newest file that had it. */
+  column(table: string, stored: string): Column | undefined {
+    for (const resource of this.#resources(table))
+      for (const column of storedColumns(resource)) if (column.stored === stored) return column;
+    return undefined;
+  }
+
+  /** Every index that any file asked for. */
+  indexes(table: string): ReadonlyMap<string, IndexPlan> {
+    const plans = this.#resources(table).flatMap(indexesOf);
+    return new Map(plans.map((plan) => [plan.name, plan]));
+  }
+
+  #resources(table: string): Resource[] {
+    return this.#models.flatMap(({ resources }) => resources.filter((each) => each.table === table));
+  }
+}
+
+/** The words by which a table's making is remembered, even when the file can no longer be read. */
+export function creation(table: string): string {
+  return `create table ${table}`;
+}
+
+export async function pastOf(session: Session): Promise<Past> {
+  const rows = await session.query(
+    `SELECT "fingerprint", "schema", "steps" FROM ${quote(HISTORY)} ORDER BY "id" DESC`,
+  );
+  return new Past(
+    rows.map((row) => ({
+      fingerprint: String(row['fingerprint']),
+      schema: String(row['schema']),
+      steps: JSON.parse(String(row['steps'])),
+    })),
+  );
+}
+
+export async function remember(
+  session: Session,
+  { fingerprint, schema }: Applied,
+  steps: readonly string[],
+): Promise<void> {
+  const [row] = await session.query(`SELECT COALESCE(MAX("id"), 0) + 1 AS "next" FROM ${quote(HISTORY)}`);
+  const at = new Date().toISOString();
+  await session.query(
+    `INSERT INTO ${quote(HISTORY)} ("id", "at", "fingerprint", "schema", "steps") VALUES ($1, $2, $3, $4, $5)`,
+    [Number(row?.['next']), at, fingerprint, schema, JSON.stringify(steps)],
+  );
+}
+
+/** A deprecation counts from when it was first applied; one that is taken back is forgotten. */
+export async function rememberDeprecations(session: Session, model: Model): Promise<void> {
+  const now = new Date().toISOString();
+  const current = new Set(
+    model.resources.flatMap(({ name, fields }) =>
+      fields.filter(({ deprecated }) => deprecated !== undefined).map((field) => `${name}.${field.name}`),
+    ),
+  );
+  for (const field of (await deprecations(session)).keys())
+    if (!current.has(field))
+      await session.query(`DELETE FROM ${quote(DEPRECATED)} WHERE "field" = $1`, [field]);
+  for (const field of current)
+    await session.query(
+      `INSERT INTO ${quote(DEPRECATED)} ("field", "at") VALUES ($1, $2) ON CONFLICT ("field") DO NOTHING`,
+      [field, now],
+    );
+}
+
+/** By `Type.field`. */
+export async function deprecations(session: Session): Promise<Map<string, Date>> {
+  const rows = await session.query(`SELECT "field", "at" FROM ${quote(DEPRECATED)}`);
+  return new Map(rows.map((row) => [String(row['field']), new Date(String(row['at']))]));
+}

@@ -1,0 +1,68 @@
+/** Looks at rows that a step could fail on. */
+
+import type { Fault } from '../../errors.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { checkValue } from '../../schema/values.ts';
+import { quote } from '../compile.ts';
+import { run, select } from '../storage.ts';
+import type { Session } from './database.ts';
+
+export interface Rows {
+  any(resource: Resource, condition: string): Promise<boolean>;
+  /** Whether two rows will share these values; none of them being null. */
+  duplicate(resource: Resource, values: readonly FutureValue[]): Promise<boolean>;
+  /** The first stored value that the column does not admit. */
+  misfit(
+    resource: Resource,
+    column: Column,
+  ): Promise<{ readonly key: unknown; readonly detail: string } | undefined>;
+}
+
+/** What a row will have after the steps: its own value where it has one, the default otherwise. */
+export interface FutureValue {
+  /** The name of a column that is there already. */
+  readonly stored: string | undefined;
+  /** A literal. */
+  readonly otherwise: string | undefined;
+}
+
+export function rowsOf(session: Session): Rows {
+  return {
+    async any({ table }, condition) {
+      const sql = `SELECT 1 AS "x" FROM ${quote(table)} WHERE ${condition} LIMIT 1`;
+      return (await session.query(sql)).length > 0;
+    },
+    async duplicate({ table }, values) {
+      if (values.some(({ stored, otherwise }) => stored === undefined && otherwise === undefined))
+        return false;
+      const own = values.flatMap(({ stored, otherwise }) =>
+        stored === undefined ? [] : [{ name: quote(stored), otherwise }],
+      );
+      const given = own
+        .filter(({ otherwise }) => otherwise === undefined)
+        .map(({ name }) => `${name} IS NOT NULL`);
+      // A new column has the same value in every row, and groups nothing.
+      const groups = own.map(({ name, otherwise }) =>
+        otherwise === undefined ? name : `COALESCE(${name}, ${otherwise})`,
+      );
+      const where = given.length > 0 ? ` WHERE ${given.join(' AND ')}` : '';
+      const by = groups.length > 0 ? ` GROUP BY ${groups.join(', ')}` : '';
+      const sql = `SELECT COUNT(*) AS "n" FROM ${quote(table)}${where}${by} HAVING COUNT(*) > 1 LIMIT 1`;
+      return (await session.query(sql)).length > 0;
+    },
+    async misfit(resource, column) {
+      let found: { key: unknown; detail: string } | undefined;
+      const columns = column === resource.key ? [column] : [resource.key, column];
+      await session.load(function* () {
+        const rows = yield* run(select(resource, columns));
+        for (const row of rows) {
+          const value = row[column.name];
+          const faults: Fault[] = [];
+          if (value !== null) checkValue(column, value, faults);
+          if (faults[0] && !found) found = { key: row[resource.key.name], detail: faults[0].detail };
+        }
+      });
+      return found;
+    },
+  };
+}

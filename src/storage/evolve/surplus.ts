@@ -1,0 +1,43 @@
+/** What a database has and the file does not name: it stays, unseen, until somebody asks for it to be dropped. */
+
+import type { Model } from '../../schema/model.ts';
+import { storedColumns } from '../../schema/values.ts';
+import { quote } from '../compile.ts';
+import type { Shapes } from './database.ts';
+import type { Past } from './history.ts';
+
+export interface Surplus {
+  /** `Table` or `Table.column`. */
+  readonly name: string;
+  readonly table: string;
+  /** Undefined when it is the whole table. */
+  readonly column: string | undefined;
+  /** Whether an earlier file named it; what another program made is not Duet's to drop. */
+  readonly own: boolean;
+}
+
+export function surplusOf(model: Model, shapes: Shapes, past: Past): Surplus[] {
+  const tables = new Map(model.resources.map((resource) => [resource.table, resource]));
+  const whole: Surplus[] = [];
+  const parts: Surplus[] = [];
+  for (const [table, shape] of shapes) {
+    const resource = tables.get(table);
+    if (!resource) {
+      whole.push({ name: spell(table), table, column: undefined, own: past.hasMade(table) });
+      continue;
+    }
+    const named = new Set(storedColumns(resource).map(({ stored }) => stored));
+    for (const [column, { primary }] of shape.columns)
+      if (!named.has(column)) {
+        // A file with another key is refused, and its records keep theirs.
+        const own = past.column(table, column) !== undefined && !primary;
+        parts.push({ name: `${spell(table)}.${spell(column)}`, table, column, own });
+      }
+  }
+  return [...whole, ...parts];
+}
+
+/** A name that is no plain word is quoted: a table "A.b" is not the column b of A. */
+function spell(name: string): string {
+  return /^\w+$/.test(name) ? name : quote(name);
+}
