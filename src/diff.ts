@@ -47,13 +47,13 @@ export function reportOf(before: Model | undefined, model: Model, comparison: Co
   };
 }
 
-function tableChanges({ steps, refusals, surplus }: Comparison): Change[] {
+function tableChanges({ steps, refusals, prunable }: Comparison): Change[] {
   return [
     ...steps.map((step): Change => ({ mark: 'safe', text: describe(step) })),
     ...refusals.map(
       ({ what, why, how }): Change => ({ mark: 'breaking', text: `refused: ${what}, but ${why}. ${how}.` }),
     ),
-    ...surplus.map(
+    ...prunable.map(
       (name): Change => ({
         mark: 'destructive',
         text: `only with --prune: drop ${name}, which is kept until then`,

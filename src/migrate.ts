@@ -27,13 +27,13 @@ export async function migrateAndPrune(config: Config, observe: Observe, terminal
   await migrate(config, observe, terminal);
   const { model, database } = openDeployment(config, observe);
   try {
-    const { surplus } = await faulting(() => preview(database, model));
-    if (surplus.length === 0) return terminal.print('nothing to drop');
-    for (const name of surplus) terminal.print(`drop ${name}`);
-    if (!terminal.confirm(`Drop these ${surplus.length} with all that is in them? This cannot be undone.`))
+    const { prunable } = await faulting(() => preview(database, model));
+    if (prunable.length === 0) return terminal.print('nothing to drop');
+    for (const name of prunable) terminal.print(`drop ${name}`);
+    if (!terminal.confirm(`Drop these ${prunable.length} with all that is in them? This cannot be undone.`))
       return terminal.print('nothing was dropped');
-    await faulting(() => prune(database, model, surplus));
-    terminal.print(`dropped ${surplus.length}`);
+    const dropped = await faulting(() => prune(database, model, prunable));
+    terminal.print(`dropped ${dropped.length}`);
   } finally {
     await database.close();
   }

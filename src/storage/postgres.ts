@@ -361,12 +361,12 @@ function unknownOutcome(cause: unknown): DuetError {
 
 /** Keeps the cause, for the log. */
 function explained(error: unknown): unknown {
-  const told = told503(error);
+  const told = translated(error);
   if (told !== error && told instanceof Error) told.cause = error;
   return told;
 }
 
-function told503(error: unknown): unknown {
+function translated(error: unknown): unknown {
   if (error instanceof DuetError) return error;
   const state = stateOf(error);
   if (isLost(error)) return unavailable('The database cannot be reached.');
