@@ -1,12 +1,12 @@
 /** PostgreSQL through `Bun.SQL`: a pool of sessions, pipelined statements, whole transactions tried again. */
 
-import { DuetError } from '../errors.ts';
 import type { Column, Model, Reference, Resource } from '../schema/model.ts';
 import { Compiler, type Dialect, quote } from './compile.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { LOCK, ownTables } from './evolve/tables.ts';
 import { indexName } from './index-names.ts';
 import { keptAs, postgresDdl } from './postgres-ddl.ts';
+import { explained, isConflictOfTransactions, isLost, stateOf, unknownOutcome } from './postgres-errors.ts';
 import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
 import {
   Dangling,
@@ -324,55 +324,4 @@ function notUnique({ resources }: Model, error: unknown): NotUnique | undefined 
 
 function nameOf({ owner, column }: Reference): string {
   return indexName(owner, [column], 'reference');
-}
-
-/** The SQLSTATE of an error that the server sent. */
-function stateOf(error: unknown): string {
-  const { errno } = error as { errno?: unknown };
-  return typeof errno === 'string' ? errno : '';
-}
-
-/** Serialization failures and deadlocks: another transaction won, and this one had no effect. */
-function isConflictOfTransactions(error: unknown): boolean {
-  return stateOf(error) === '40001' || stateOf(error) === '40P01';
-}
-
-/**
- * The connection, or the server behind it, is gone (class 57P: shut down, crashed, starting up; 25P03 and 25P04: a
- * limit of the server's own on transactions, which ends the session).
- */
-function isLost(error: unknown): boolean {
-  if (error instanceof ConnectionLost) return true;
-  const state = stateOf(error);
-  if (state !== '') return /^(57P|08|25P0[34])/.test(state);
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' && code.startsWith('ERR_POSTGRES_');
-}
-
-function unknownOutcome(cause: unknown): DuetError {
-  const error = new DuetError(
-    'OUTCOME_UNKNOWN',
-    'The connection to the database was lost during the commit. Read before writing again.',
-    { headers: { 'Retry-After': '1' } },
-  );
-  error.cause = cause;
-  return error;
-}
-
-/** Keeps the cause, for the log. */
-function explained(error: unknown): unknown {
-  const told = translated(error);
-  if (told !== error && told instanceof Error) told.cause = error;
-  return told;
-}
-
-function translated(error: unknown): unknown {
-  if (error instanceof DuetError) return error;
-  const state = stateOf(error);
-  if (isLost(error)) return unavailable('The database cannot be reached.');
-  if (isConflictOfTransactions(error)) return unavailable('Others keep changing the same records.');
-  // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections, memory or disk; 25006: a standby.
-  if (/^(57014|55P03|53|25006)/.test(state)) return unavailable('The database is too busy.');
-  if (state === '2200H') return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
-  return error;
 }

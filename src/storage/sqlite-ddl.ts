@@ -27,6 +27,7 @@ function keptAs({ list, type }: Column): Scalar['stored'] {
 export const sqliteDdl: Ddl = {
   type: (column) => types[keptAs(column)],
   definition: (column) => types[keptAs(column)],
+  indexed: ({ stored }) => quote(stored),
   serialKey: ({ key }) => {
     const name = quote(key.stored);
     return `${name} INTEGER CHECK (${name} BETWEEN 1 AND ${MAX_KEY})`;

@@ -22,6 +22,8 @@ export interface Ddl {
   type(column: Column): string;
   /** The same, with whatever a new column of this type must say besides. */
   definition(column: Column): string;
+  /** A column within an index, in the order that lists have: nulls are the lowest. */
+  indexed(column: Column): string;
   /** The definition of a key that the server counts up. */
   serialKey(resource: Resource): string;
   /** What makes a column the key. */

@@ -50,7 +50,7 @@ export async function evolve(
         await remember(session, { fingerprint, schema }, applied);
       await rememberDeprecations(session, model);
     });
-    for (const step of late) await build(session, step);
+    for (const step of late) await build(session, database.ddl, step);
     return { applied, surplus, deprecatedSince: await deprecations(session) };
   });
 }
@@ -136,11 +136,11 @@ function isLateIndex(step: Step): step is LateIndex {
 }
 
 /** Builds an index while others write, who may break it: what is left of it then would still refuse rows. */
-async function build(session: Session, { index, rebuild }: LateIndex): Promise<void> {
+async function build(session: Session, ddl: Ddl, { index, rebuild }: LateIndex): Promise<void> {
   const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${quote(index.name)}`;
   if (rebuild) await session.query(drop);
   try {
-    await session.query(createIndex(index, ' CONCURRENTLY'));
+    await session.query(createIndex(index, ddl, ' CONCURRENTLY'));
   } catch (error) {
     await session.query(drop).catch(() => {});
     const values = index.columns.map(({ stored }) => ({ stored, otherwise: undefined }));
@@ -178,7 +178,7 @@ function statements(step: Step, ddl: Ddl): string[] {
     case 'forbid null':
       return [`${alter(step.resource.table)} ALTER COLUMN ${quote(step.column.stored)} SET NOT NULL`];
     case 'create index':
-      return [createIndex(step.index, '')];
+      return [createIndex(step.index, ddl, '')];
     case 'drop index':
       return [`DROP INDEX ${quote(step.index.name)}`];
   }

@@ -67,9 +67,10 @@ export function indexesOf(resource: Resource): IndexPlan[] {
 /** The key ends every index, so that rows of one value come in the order of their keys. */
 export function createIndex(
   { name, resource, columns, unique }: IndexPlan,
+  ddl: Ddl,
   how: '' | ' CONCURRENTLY',
 ): string {
   const all = unique || columns.includes(resource.key) ? columns : [...columns, resource.key];
-  const list = all.map(({ stored }) => quote(stored)).join(', ');
+  const list = all.map((column) => ddl.indexed(column)).join(', ');
   return `CREATE ${unique ? 'UNIQUE ' : ''}INDEX${how} ${quote(name)} ON ${quote(resource.table)} (${list})`;
 }
