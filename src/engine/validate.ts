@@ -3,7 +3,7 @@
 import { type Fault, pointer, validationFailed } from '../errors.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
-import { checkNaturalKey, checkValue, creatable, updatable } from '../schema/values.ts';
+import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../schema/values.ts';
 import type { Row } from '../storage/storage.ts';
 import type { Input } from './operation.ts';
 
@@ -61,10 +61,6 @@ export function touched(resource: Resource): Row {
 /** Without a prototype: a field may be called `constructor`. */
 function emptyRow(): Row {
   return Object.create(null);
-}
-
-export function defaultOf({ origin }: Column): unknown {
-  return 'default' in origin ? origin.default : undefined;
 }
 
 function strangers(input: Input, columns: readonly Column[]): string[] {

@@ -3,7 +3,7 @@
 import { DuetError, type Fault, pointer } from '../errors.ts';
 import { equal } from '../query/filter.ts';
 import type { Reference, Resource } from '../schema/model.ts';
-import { storedColumns } from '../schema/values.ts';
+import { defaultOf, storedColumns } from '../schema/values.ts';
 import {
   Dangling,
   type Insert,
@@ -20,7 +20,7 @@ import { Collision } from './collision.ts';
 import type { Create, Delete, Update, Write } from './operation.ts';
 import { attach, type Budget, type Node } from './read.ts';
 import { deleteWithDependents } from './referential.ts';
-import { defaultOf, validCreate, validUpdate } from './validate.ts';
+import { validCreate, validUpdate } from './validate.ts';
 
 export function write(caller: Caller, operation: Write, budget: Budget): Program<Node> {
   switch (operation.do) {

@@ -36,6 +36,17 @@ export function isScalar(type: Scalar | Enum): type is Scalar {
   return 'kind' in type;
 }
 
+/** How a database keeps the values of a column: a list as JSON, an enum as text. */
+export function keptAs({ list, type }: Column): Scalar['stored'] {
+  if (list) return 'json';
+  return isScalar(type) ? type.stored : 'text';
+}
+
+/** What a column has when a create leaves it out. */
+export function defaultOf({ origin }: Column): unknown {
+  return 'default' in origin ? origin.default : undefined;
+}
+
 export function graphqlTypeName({ type }: Column): string {
   return isScalar(type) ? type.graphql : type.name;
 }

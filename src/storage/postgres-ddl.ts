@@ -2,7 +2,7 @@
 
 import type { Column } from '../schema/model.ts';
 import { MAX_KEY, type Scalar } from '../schema/scalars.ts';
-import { isScalar } from '../schema/values.ts';
+import { keptAs } from '../schema/values.ts';
 import { quote } from './compile.ts';
 import type { Ddl } from './evolve/database.ts';
 import { references } from './evolve/tables.ts';
@@ -21,11 +21,6 @@ const types: Record<Scalar['stored'], string> = {
   // Not jsonb, which forgets the order of keys.
   json: 'json',
 };
-
-export function keptAs({ list, type }: Column): Scalar['stored'] {
-  if (list) return 'json';
-  return isScalar(type) ? type.stored : 'text';
-}
 
 /** Text compares by code point whatever the database's own collation is. */
 function withCollation(type: string): string {

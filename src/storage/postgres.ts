@@ -1,11 +1,12 @@
 /** PostgreSQL through `Bun.SQL`: a pool of sessions, pipelined statements, whole transactions tried again. */
 
 import type { Column, Model, Reference, Resource } from '../schema/model.ts';
+import { keptAs } from '../schema/values.ts';
 import { Compiler, type Dialect, quote } from './compile.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { LOCK, ownTables } from './evolve/tables.ts';
 import { indexName } from './index-names.ts';
-import { keptAs, postgresDdl } from './postgres-ddl.ts';
+import { postgresDdl } from './postgres-ddl.ts';
 import { explained, isConflictOfTransactions, isLost, stateOf, unknownOutcome } from './postgres-errors.ts';
 import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
 import {

@@ -2,7 +2,7 @@
 
 import type { Column } from '../schema/model.ts';
 import { MAX_KEY, type Scalar } from '../schema/scalars.ts';
-import { isScalar } from '../schema/values.ts';
+import { keptAs } from '../schema/values.ts';
 import { quote } from './compile.ts';
 import type { Ddl, Session, Shape } from './evolve/database.ts';
 import { references } from './evolve/tables.ts';
@@ -18,11 +18,6 @@ const types: Record<Scalar['stored'], string> = {
   uuid: 'TEXT',
   json: 'TEXT',
 };
-
-function keptAs({ list, type }: Column): Scalar['stored'] {
-  if (list) return 'json';
-  return isScalar(type) ? type.stored : 'text';
-}
 
 export const sqliteDdl: Ddl = {
   type: (column) => types[keptAs(column)],

@@ -3,7 +3,7 @@
 import { Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { DuetError } from '../errors.ts';
 import type { Column, Model, Resource } from '../schema/model.ts';
-import { isScalar } from '../schema/values.ts';
+import { keptAs } from '../schema/values.ts';
 import { Compiler, type Dialect } from './compile.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
@@ -39,9 +39,8 @@ const PER = `_duet_${'per'.repeat(20)}`;
 
 type Codec = 'boolean' | 'json' | undefined;
 
-function codecOf({ list, type }: Column): Codec {
-  if (list) return 'json';
-  const kept = isScalar(type) ? type.stored : 'text';
+function codecOf(column: Column): Codec {
+  const kept = keptAs(column);
   return kept === 'boolean' || kept === 'json' ? kept : undefined;
 }
 

@@ -1,7 +1,7 @@
 /** Compares the file with the database: the steps that lead from one to the other, and what stands in the way. */
 
 import type { Column, Model, Reference, Resource } from '../../schema/model.ts';
-import { graphqlTypeName, isScalar, storedColumns } from '../../schema/values.ts';
+import { defaultOf, graphqlTypeName, isScalar, keptAs, storedColumns } from '../../schema/values.ts';
 import { quote } from '../compile.ts';
 import type { Ddl, Shape, Shapes } from './database.ts';
 import type { Past } from './history.ts';
@@ -247,10 +247,6 @@ function alikeBut(name: string, others: Iterable<string>): string | undefined {
   return [...others].find((other) => other.toLowerCase() === name.toLowerCase());
 }
 
-export function defaultOf({ origin }: Column): unknown {
-  return 'default' in origin ? origin.default : undefined;
-}
-
 function mayDefault({ origin, reference }: Column): boolean {
   return 'default' in origin && !reference;
 }
@@ -261,10 +257,6 @@ function howToFill(column: Column): string {
   if (by === 'createdAt' || by === 'updatedAt')
     return `Start once with @default(value: …) in the place of @${by}, which gives them one`;
   return 'Start once without the "!" and give them one, or drop the "!"';
-}
-
-function keptAs({ type, list }: Column): string {
-  return list ? 'json' : isScalar(type) ? type.stored : 'text';
 }
 
 function typeName(column: Column): string {

@@ -1,9 +1,10 @@
 /** Brings a database to the state that a file asks for, once, however many nodes start. */
 
 import type { Column, Model } from '../../schema/model.ts';
+import { defaultOf } from '../../schema/values.ts';
 import { quote } from '../compile.ts';
 import type { Program } from '../storage.ts';
-import { type Comparison, compare, defaultOf, notUnique, type Refusal, type Step } from './compare.ts';
+import { type Comparison, compare, notUnique, type Refusal, type Step } from './compare.ts';
 import type { Ddl, Evolvable, Session } from './database.ts';
 import { creation, deprecations, type Past, pastOf, remember, rememberDeprecations } from './history.ts';
 import { rowsOf } from './rows.ts';
