@@ -1,6 +1,5 @@
 /** How SQLite writes its tables down, and how it tells what it has. */
 
-import type { Column } from '../schema/model.ts';
 import { MAX_KEY, type Scalar } from '../schema/scalars.ts';
 import { keptAs } from '../schema/values.ts';
 import { quote } from './compile.ts';

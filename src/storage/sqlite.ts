@@ -18,6 +18,7 @@ import {
   type Steps,
   type Storage,
 } from './storage.ts';
+import { type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
 
 /** Statements beyond this many are prepared anew; a deployment has a few for each resource and document. */
 const KEPT_STATEMENTS = 1000;
@@ -74,6 +75,7 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
   readonly #runner: Runner;
+  readonly #queue = new WriteQueue((batch) => this.#commit(batch));
 
   constructor({ path, model, trace }: SqliteOptions) {
     this.#model = model;
@@ -89,13 +91,11 @@ export class SqliteStorage implements Storage, Evolvable {
   read<T>(program: () => Program<T>, steps: Steps): T {
     return steps === 'one'
       ? explaining(() => this.#runner.drive(program()))
-      : this.#transaction('BEGIN', program);
+      : this.#transaction('BEGIN', () => this.#runner.drive(program()));
   }
 
-  async write<T>(program: () => Program<T>, steps: Steps): Promise<T> {
-    if (steps === 'one') return explaining(() => this.#runner.drive(program()));
-    // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
-    return this.#transaction('BEGIN IMMEDIATE', program);
+  write<T>(program: () => Program<T>, steps: Steps): Promise<T> {
+    return this.#queue.add(program, steps);
   }
 
   /** A connection of its own; of a database in memory, which no other connection can see, a copy. */
@@ -159,16 +159,46 @@ export class SqliteStorage implements Storage, Evolvable {
     }
   }
 
-  /** Begins, runs the program without ever yielding to the event loop, and commits: nothing else can interleave. */
-  #transaction<T>(begin: string, program: () => Program<T>): T {
+  /**
+   * One transaction, and so one wait for the disk, for all writes that arrived together; each in a savepoint of its
+   * own, so that one that fails does so alone.
+   */
+  #commit(batch: readonly Waiting[]): Outcome[] {
+    // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
+    return this.#transaction('BEGIN IMMEDIATE', () => {
+      if (batch.length === 1) return batch.map(({ program }) => ({ result: this.#runner.drive(program()) }));
+      return batch.map((waiting) => this.#apart(waiting));
+    });
+  }
+
+  #apart({ program, steps }: Waiting): Outcome {
+    // A single statement that fails undoes itself.
+    const inSavepoint = steps === 'many';
+    if (inSavepoint) this.#runner.prepare('SAVEPOINT "write"').run();
+    try {
+      const result = explaining(() => this.#runner.drive(program()));
+      if (inSavepoint) this.#runner.prepare('RELEASE "write"').run();
+      return { result };
+    } catch (error) {
+      // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
+      if (!this.#database.inTransaction) throw error;
+      if (inSavepoint) {
+        this.#runner.prepare('ROLLBACK TO "write"').run();
+        this.#runner.prepare('RELEASE "write"').run();
+      }
+      return { error };
+    }
+  }
+
+  /** Begins, works without ever yielding to the event loop, and commits: nothing else can interleave. */
+  #transaction<T>(begin: string, work: () => T): T {
     return explaining(() => {
       this.#runner.prepare(begin).run();
       try {
-        const result = this.#runner.drive(program());
+        const result = work();
         this.#runner.prepare('COMMIT').run();
         return result;
       } catch (error) {
-        // SQLite has already rolled back by itself after some errors, such as a full disk.
         if (this.#database.inTransaction) this.#runner.prepare('ROLLBACK').run();
         throw error;
       }
