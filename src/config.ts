@@ -152,6 +152,13 @@ export const settings = {
     doc: 'How many objects one answer may hold, nested ones included.',
     ...whole(1, 10_000_000),
   }),
+  limitOperations: setting({
+    env: 'LIMIT_OPERATIONS',
+    flag: true,
+    default: '1000',
+    doc: 'How many operations one transaction may have.',
+    ...whole(1, 1_000_000),
+  }),
   limitUrl: setting({
     env: 'LIMIT_URL',
     flag: true,

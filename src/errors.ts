@@ -27,6 +27,10 @@ export const catalogue = {
     meaning:
       'The answer would hold more objects than `LIMIT_OBJECTS`, nested ones included. Ask for pages of it.',
   },
+  TOO_MANY_OPERATIONS: {
+    status: 400,
+    meaning: 'The transaction has more operations than `LIMIT_OPERATIONS`.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     meaning: 'The operation needs a caller with a certain claim, and the caller has none.',
@@ -132,6 +136,8 @@ export interface Fault {
 
 interface Extras {
   readonly errors?: readonly Fault[];
+  /** Which operation of a transaction it was. */
+  readonly operation?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -139,12 +145,14 @@ export class DuetError extends Error {
   override readonly name = 'DuetError';
   readonly code: Code;
   readonly errors: readonly Fault[] | undefined;
+  readonly operation: number | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
 
   constructor(code: Code, detail: string, extras: Extras = {}) {
     super(detail);
     this.code = code;
     this.errors = extras.errors;
+    this.operation = extras.operation;
     this.headers = extras.headers;
   }
 

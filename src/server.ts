@@ -23,7 +23,7 @@ export interface AppOptions {
   readonly deprecatedSince: ReadonlyMap<string, Date>;
   readonly config: Pick<
     Config,
-    'limitObjects' | 'limitBody' | 'limitJsonDepth' | 'limitUrl' | 'introspection'
+    'limitObjects' | 'limitOperations' | 'limitBody' | 'limitJsonDepth' | 'limitUrl' | 'introspection'
   >;
 }
 
@@ -35,7 +35,7 @@ export interface App {
 
 export function createApp(options: AppOptions): App {
   const { storage, observe, config } = options;
-  const engine = new Engine(storage, { objects: config.limitObjects });
+  const engine = new Engine(storage, { objects: config.limitObjects, operations: config.limitOperations });
   const state = { draining: false };
   const find = router(options, engine, state);
 

@@ -1,5 +1,6 @@
 /** The corridor: every operation of every door comes through here, and nothing else talks to the storage. */
 
+import { DuetError } from '../errors.ts';
 import type { Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
@@ -7,6 +8,7 @@ import type { Aggregate, List, Read, Write } from './operation.ts';
 import { pagesOf } from './pages.ts';
 import { permitted } from './policy.ts';
 import { aggregate, Budget, get, type Listing, list, type Node, stepsOf as readSteps } from './read.ts';
+import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
 import { write, stepsOf as writeSteps } from './write.ts';
 
 type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
@@ -15,6 +17,8 @@ type Answers<R extends readonly Read[]> = { -readonly [I in keyof R]: Answer<R[I
 export interface EngineLimits {
   /** Objects in one answer. */
   readonly objects: number;
+  /** Operations in one transaction. */
+  readonly operations: number;
 }
 
 export class Engine {
@@ -41,15 +45,35 @@ export class Engine {
   /** Carries out one write; when the promise fulfils, its effect is durable. */
   async write(caller: Caller, operation: Write): Promise<Node> {
     const allowed = permitted(caller, operation);
+    return this.#explained(() =>
+      this.#storage.write(() => write(caller, allowed, this.#budget()), writeSteps(allowed)),
+    );
+  }
+
+  /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
+  async transact(caller: Caller, writes: readonly NamedWrite[]): Promise<Node[]> {
+    const { operations: most } = this.limits;
+    if (writes.length > most)
+      throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
+    const allowed = writes.map(({ operation, as }) => ({ operation: permitted(caller, operation), as }));
+    return this.#explained(() =>
+      this.#storage.write(() => transact(caller, allowed, this.#budget()), 'many'),
+    );
+  }
+
+  #budget(): Budget {
+    return new Budget(this.limits.objects);
+  }
+
+  /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#storage.write(
-        () => write(caller, allowed, new Budget(this.limits.objects)),
-        writeSteps(allowed),
-      );
+      return await work();
     } catch (error) {
-      if (!(error instanceof Collision)) throw error;
-      // The transaction is over: what collided is looked up anew, all of it, so that both databases tell the same.
-      throw await this.#storage.read(() => collided(error), 'many');
+      const reason = error instanceof WriteFailed ? error.reason : error;
+      if (!(reason instanceof Collision)) throw error;
+      const explained = await this.#storage.read(() => collided(reason), 'many');
+      throw error instanceof WriteFailed ? new WriteFailed(error.index, explained) : explained;
     }
   }
 

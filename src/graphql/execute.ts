@@ -3,6 +3,7 @@
 import {
   type ExecutionResult,
   executeRootSelectionSet,
+  GraphQLError,
   type GraphQLFieldResolver,
   type GraphQLResolveInfo,
   type ValidatedExecutionArgs,
@@ -12,6 +13,7 @@ import type { Engine } from '../engine/execute.ts';
 import type { Operation, Read } from '../engine/operation.ts';
 import type { Node } from '../engine/read.ts';
 import { DuetError } from '../errors.ts';
+import { isAtomic, performTogether } from './atomic.ts';
 import { plan } from './plan.ts';
 import type { Door } from './schema.ts';
 
@@ -24,12 +26,16 @@ export interface Context {
 }
 
 export async function execute(args: ValidatedExecutionArgs, context: Context): Promise<ExecutionResult> {
-  const reads = new Snapshot(context);
-  return executeRootSelectionSet({ ...args, contextValue: { ...context, reads }, fieldResolver });
+  const performed = isAtomic(args) ? await performTogether(args, context) : undefined;
+  if (performed instanceof GraphQLError) return { data: null, errors: [performed] };
+  const running: Running = { ...context, reads: new Snapshot(context), performed };
+  return executeRootSelectionSet({ ...args, contextValue: running, fieldResolver });
 }
 
 interface Running extends Context {
   readonly reads: Snapshot;
+  /** What an atomic mutation has done already, by the names in the answer. */
+  readonly performed: ReadonlyMap<string, unknown> | undefined;
 }
 
 const fieldResolver: GraphQLFieldResolver<Node | undefined, Running> = (node, args, context, info) => {
@@ -42,6 +48,7 @@ async function resolveRoot(
   running: Running,
   info: GraphQLResolveInfo,
 ): Promise<unknown> {
+  if (running.performed) return running.performed.get(String(info.path.key));
   try {
     const binding = running.bindings.get(`${info.parentType.name}.${info.fieldName}`);
     if (!binding) throw new Error(`nothing is bound to ${info.fieldName}`);

@@ -232,6 +232,20 @@ function argumentsOf(resource: Resource, node: FieldNode, { schema, variableValu
 
 /** The nodes of each field, by its name, through fragments and without what @skip and @include leave out. */
 function fieldsOf(parents: readonly FieldNode[], given: Given): Map<string, FieldNode[]> {
+  const nodes = parents.flatMap((parent) => parent.selectionSet?.selections ?? []);
+  return collect(nodes, given, (node) => node.name.value);
+}
+
+/** The nodes of each root field, by its name in the answer. */
+export function rootFields(selections: readonly SelectionNode[], given: Given): Map<string, FieldNode[]> {
+  return collect(selections, given, (node) => node.alias?.value ?? node.name.value);
+}
+
+function collect(
+  selections: readonly SelectionNode[],
+  given: Given,
+  nameOf: (node: FieldNode) => string,
+): Map<string, FieldNode[]> {
   const found = new Map<string, FieldNode[]>();
   const visit = (nodes: readonly SelectionNode[]): void => {
     for (const node of nodes) {
@@ -240,14 +254,14 @@ function fieldsOf(parents: readonly FieldNode[], given: Given): Map<string, Fiel
       else if (node.kind === Kind.FRAGMENT_SPREAD)
         visit(given.fragments[node.name.value]?.selectionSet.selections ?? []);
       else {
-        const name = node.name.value;
+        const name = nameOf(node);
         const before = found.get(name);
         if (before) before.push(node);
         else found.set(name, [node]);
       }
     }
   };
-  for (const parent of parents) visit(parent.selectionSet?.selections ?? []);
+  visit(selections);
   return found;
 }
 

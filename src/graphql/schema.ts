@@ -2,7 +2,9 @@
 
 import {
   assertValidSchema,
+  DirectiveLocation,
   GraphQLBoolean,
+  GraphQLDirective,
   GraphQLEnumType,
   type GraphQLFieldConfig,
   type GraphQLFieldConfigArgumentMap,
@@ -15,6 +17,7 @@ import {
   GraphQLScalarType,
   GraphQLSchema,
   GraphQLString,
+  specifiedDirectives,
 } from 'graphql';
 import { relationKey } from '../engine/read.ts';
 import type { Column, Described, Field, Model, OperationKind, Resource, RootField } from '../schema/model.ts';
@@ -36,6 +39,14 @@ export interface Door {
   /** By `Query.user`, `Mutation.addTodo` and the like. */
   readonly bindings: ReadonlyMap<string, Binding>;
 }
+
+/** On a mutation: all of its fields happen, or none. */
+const Atomic = new GraphQLDirective({
+  name: 'atomic',
+  description:
+    'All fields of the mutation happen in one transaction; when one fails, none has happened and `data` is null.',
+  locations: [DirectiveLocation.MUTATION],
+});
 
 type Fields = Record<string, GraphQLFieldConfig<unknown, unknown>>;
 
@@ -72,7 +83,12 @@ export function graphqlDoor(model: Model): Door | undefined {
   const query = new GraphQLObjectType({ name: 'Query', fields: roots.Query });
   const mutates = Object.keys(roots.Mutation).length > 0;
   const mutation = mutates ? new GraphQLObjectType({ name: 'Mutation', fields: roots.Mutation }) : null;
-  const schema = new GraphQLSchema({ query, mutation, types: types.all() });
+  const schema = new GraphQLSchema({
+    query,
+    mutation,
+    types: types.all(),
+    directives: [...specifiedDirectives, Atomic],
+  });
   // Execution would check this too, but only when the first client asks.
   assertValidSchema(schema);
   return { schema, bindings };

@@ -5,8 +5,17 @@ import type { DuetError } from '../errors.ts';
 import { type Exchange, JSON_TYPE } from './exchange.ts';
 
 export function problem(error: DuetError, { requestId }: Exchange): Response {
-  const { status, code, message: detail, errors } = error;
-  const body = { type: 'about:blank', title: STATUS_CODES[status], status, code, detail, requestId, errors };
+  const { status, code, message: detail, operation, errors } = error;
+  const body = {
+    type: 'about:blank',
+    title: STATUS_CODES[status],
+    status,
+    code,
+    detail,
+    requestId,
+    operation,
+    errors,
+  };
   return new Response(JSON.stringify(body), {
     status,
     headers: { ...error.headers, 'Content-Type': JSON_TYPE },

@@ -16,7 +16,9 @@ import {
   parseList,
   parseUpdate,
 } from './parse.ts';
+import { readPath } from './paths.ts';
 import { aggregated, created, deleted, found, foundWhole, listed, updated } from './respond.ts';
+import { transactionRoute } from './transaction.ts';
 
 interface Routes {
   readonly list: Route;
@@ -30,37 +32,27 @@ export function restRoutes(
   limits: BodyLimits,
   deprecatedSince: ReadonlyMap<string, Date>,
 ): (path: string) => Found | undefined {
-  const byPath = new Map<string, Routes>();
-  for (const resource of model.resources)
-    if (resource.rest) {
-      const from = collection(resource, model.fingerprint, limits, engine.limits.objects, deprecatedSince);
-      byPath.set(resource.path, routesOf(from, engine));
-    }
+  const collections = new Map<string, Collection>();
+  for (const resource of model.resources) {
+    const most = engine.limits.objects;
+    if (resource.rest)
+      collections.set(resource.path, collection(resource, model.fingerprint, limits, most, deprecatedSince));
+  }
+  const byPath = new Map([...collections].map(([path, from]) => [path, routesOf(from, engine)]));
+  const transaction = transactionRoute(engine, collections, limits);
 
   return (path) => {
-    const slash = path.indexOf('/', 1);
-    const routes = byPath.get(decoded(slash === -1 ? path.slice(1) : path.slice(1, slash)) ?? '');
+    if (path === '/transaction') return { route: transaction, key: '' };
+    const found = readPath(path);
+    const routes = found && byPath.get(found.segment);
     if (!routes) return undefined;
-    if (slash === -1) return answering(routes.list, '');
-    const rest = path.slice(slash + 1);
-    if (rest === '' || rest.includes('/')) return undefined;
-    // Text that is not percent-encoded UTF-8 still stands where a key does; it just names no record.
-    return answering(routes.one, decoded(rest) ?? '\0');
+    return found.key === undefined ? answering(routes.list, '') : answering(routes.one, found.key);
   };
 }
 
 /** A path on which nothing is registered does not exist. */
 function answering(route: Route, key: string): Found | undefined {
   return Object.keys(route.methods).length > 0 ? { route, key } : undefined;
-}
-
-function decoded(segment: string): string | undefined {
-  if (!segment.includes('%')) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return undefined;
-  }
 }
 
 function routesOf(from: Collection, engine: Engine): Routes {

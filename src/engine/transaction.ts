@@ -1,0 +1,85 @@
+/** Several writes in one transaction: all of them, or none. */
+
+import { DuetError, type Fault, pointer } from '../errors.ts';
+import type { Program } from '../storage/storage.ts';
+import type { Caller } from './caller.ts';
+import { Collision } from './collision.ts';
+import type { Input, Write } from './operation.ts';
+import type { Budget, Node } from './read.ts';
+import { write } from './write.ts';
+
+/** Stands in an input for a value of an earlier result. */
+export class ResultOf {
+  /** The name of the earlier write. */
+  readonly write: string;
+  readonly field: string;
+
+  constructor(write: string, field: string) {
+    this.write = write;
+    this.field = field;
+  }
+}
+
+export interface NamedWrite {
+  readonly operation: Write;
+  /** The name under which later writes can refer to its result. */
+  readonly as: string | undefined;
+}
+
+/** The write at this index failed, and so none of them happened. */
+export class WriteFailed extends Error {
+  readonly index: number;
+  readonly reason: DuetError | Collision;
+
+  constructor(index: number, reason: DuetError | Collision) {
+    super(`write ${index} of a transaction failed`);
+    this.index = index;
+    this.reason = reason;
+  }
+}
+
+export function* transact(caller: Caller, writes: readonly NamedWrite[], budget: Budget): Program<Node[]> {
+  const results = new Map<string, Node>();
+  const nodes: Node[] = [];
+  for (const [index, { operation, as }] of writes.entries()) {
+    try {
+      const node = yield* write(caller, withResults(operation, results), budget);
+      nodes.push(node);
+      if (as !== undefined) results.set(as, node);
+    } catch (error) {
+      // Anything else is the storage's to judge: it may run the whole transaction again.
+      if (error instanceof DuetError || error instanceof Collision) throw new WriteFailed(index, error);
+      throw error;
+    }
+  }
+  return nodes;
+}
+
+function withResults(operation: Write, results: ReadonlyMap<string, Node>): Write {
+  if (operation.do === 'delete') return operation;
+  const entries = Object.entries(operation.input);
+  if (!entries.some(([, value]) => value instanceof ResultOf)) return operation;
+  const input: Input = Object.fromEntries(
+    entries.map(([name, value]) => [
+      name,
+      value instanceof ResultOf ? results.get(value.write)?.[value.field] : value,
+    ]),
+  );
+  return { ...operation, input };
+}
+
+/** The same error, told of the write at this index. */
+export function failedAt(index: number, error: DuetError): DuetError {
+  const errors = error.errors?.map(
+    (fault): Fault => ({
+      ...fault,
+      pointer: `${pointer('operations', index, 'body')}${(fault.pointer ?? '#').slice(1)}`,
+    }),
+  );
+  const { headers } = error;
+  return new DuetError(error.code, `Operation ${index}: ${error.message}`, {
+    operation: index,
+    ...(errors && { errors }),
+    ...(headers && { headers }),
+  });
+}

@@ -1,0 +1,58 @@
+/** A mutation marked `@atomic`: its fields are planned together and performed in one transaction. */
+
+import {
+  GraphQLError,
+  type GraphQLObjectType,
+  getArgumentValues,
+  type ValidatedExecutionArgs,
+} from 'graphql';
+import type { Write } from '../engine/operation.ts';
+import { type NamedWrite, WriteFailed } from '../engine/transaction.ts';
+import { DuetError } from '../errors.ts';
+import type { Context } from './execute.ts';
+import { type Given, plan, rootFields } from './plan.ts';
+
+export function isAtomic({ operation }: ValidatedExecutionArgs): boolean {
+  return operation.directives?.some(({ name }) => name.value === 'atomic') ?? false;
+}
+
+/** What each root field answers, by its name in the answer; or the one error that undid them all. */
+export async function performTogether(
+  args: ValidatedExecutionArgs,
+  context: Context,
+): Promise<ReadonlyMap<string, unknown> | GraphQLError> {
+  const { schema, operation, fragmentDefinitions: fragments, variableValues } = args;
+  const given: Given = { schema, fragments, variableValues, most: context.engine.limits.objects };
+  const mutation = schema.getMutationType() as GraphQLObjectType;
+  const fields = [...rootFields(operation.selectionSet.selections, given)].filter(
+    ([, [node]]) => node?.name.value !== '__typename',
+  );
+  const failed = (index: number, error: DuetError) => {
+    const [name, nodes] = fields[index] ?? ['', []];
+    return new GraphQLError(error.message, { nodes, path: [name], originalError: error });
+  };
+  const writes: NamedWrite[] = [];
+  for (const [index, [, nodes]] of fields.entries()) {
+    const [node] = nodes;
+    const binding = context.bindings.get(`${mutation.name}.${node?.name.value}`);
+    const definition = node && mutation.getFields()[node.name.value];
+    if (!node || !binding || !definition) throw new Error(`nothing is bound to ${node?.name.value}`);
+    try {
+      const planned = plan(binding, getArgumentValues(definition, node, variableValues), nodes, given);
+      writes.push({ operation: planned.operation as Write, as: undefined });
+    } catch (error) {
+      if (error instanceof DuetError) return failed(index, error);
+      throw error;
+    }
+  }
+  try {
+    const results = await context.engine.transact(context.caller, writes);
+    return new Map(fields.map(([name], index) => [name, results[index]]));
+  } catch (error) {
+    if (error instanceof WriteFailed && error.reason instanceof DuetError)
+      return failed(error.index, error.reason);
+    if (error instanceof DuetError) return failed(0, error);
+    context.failed(error);
+    return failed(0, new DuetError('INTERNAL', 'Internal server error'));
+  }
+}
