@@ -52,6 +52,10 @@ export const catalogue = {
     meaning:
       'The write contradicts stored data: a value that must be unique exists, a referenced record does not, or records still point to the one being deleted.',
   },
+  IDEMPOTENCY_IN_PROGRESS: {
+    status: 409,
+    meaning: 'A request with the same `Idempotency-Key` is still under way; ask again later.',
+  },
   VERSION_CONFLICT: {
     status: 412,
     meaning:
@@ -64,6 +68,10 @@ export const catalogue = {
   URL_TOO_LONG: {
     status: 414,
     meaning: 'The URL is longer than `LIMIT_URL` bytes.',
+  },
+  IDEMPOTENCY_MISMATCH: {
+    status: 422,
+    meaning: 'The `Idempotency-Key` was used within the last 24 hours for another request.',
   },
   INTERNAL: {
     status: 500,

@@ -4,6 +4,7 @@ import { DuetError } from '../errors.ts';
 import type { Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
+import { type Idempotency, once } from './idempotency.ts';
 import type { Aggregate, List, Read, Write } from './operation.ts';
 import { pagesOf } from './pages.ts';
 import { permitted } from './policy.ts';
@@ -43,21 +44,25 @@ export class Engine {
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
-  async write(caller: Caller, operation: Write): Promise<Node> {
+  async write(caller: Caller, operation: Write, idempotency?: Idempotency): Promise<Node> {
     const allowed = permitted(caller, operation);
+    const program = () => write(caller, allowed, this.#budget());
     return this.#explained(() =>
-      this.#storage.write(() => write(caller, allowed, this.#budget()), writeSteps(allowed)),
+      idempotency
+        ? this.#storage.write(() => once(idempotency, program), 'many')
+        : this.#storage.write(program, writeSteps(allowed)),
     );
   }
 
   /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
-  async transact(caller: Caller, writes: readonly NamedWrite[]): Promise<Node[]> {
+  async transact(caller: Caller, writes: readonly NamedWrite[], idempotency?: Idempotency): Promise<Node[]> {
     const { operations: most } = this.limits;
     if (writes.length > most)
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
     const allowed = writes.map(({ operation, as }) => ({ operation: permitted(caller, operation), as }));
+    const program = () => transact(caller, allowed, this.#budget());
     return this.#explained(() =>
-      this.#storage.write(() => transact(caller, allowed, this.#budget()), 'many'),
+      this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many'),
     );
   }
 

@@ -1,4 +1,4 @@
-/** A mutation marked `@atomic`: its fields are planned together and performed in one transaction. */
+/** A mutation marked `@atomic`, or sent with a key: its fields are planned together and performed in one transaction. */
 
 import {
   GraphQLError,
@@ -12,8 +12,12 @@ import { DuetError } from '../errors.ts';
 import type { Context } from './execute.ts';
 import { type Given, plan, rootFields } from './plan.ts';
 
-export function isAtomic({ operation }: ValidatedExecutionArgs): boolean {
-  return operation.directives?.some(({ name }) => name.value === 'atomic') ?? false;
+/** A key makes it so too: only what is one transaction can be remembered as one answer. */
+export function isAtomic({ operation }: ValidatedExecutionArgs, { idempotency }: Context): boolean {
+  if (operation.operation !== 'mutation') return false;
+  return (
+    idempotency !== undefined || (operation.directives?.some(({ name }) => name.value === 'atomic') ?? false)
+  );
 }
 
 /** What each root field answers, by its name in the answer; or the one error that undid them all. */
@@ -46,7 +50,7 @@ export async function performTogether(
     }
   }
   try {
-    const results = await context.engine.transact(context.caller, writes);
+    const results = await context.engine.transact(context.caller, writes, context.idempotency);
     return new Map(fields.map(([name], index) => [name, results[index]]));
   } catch (error) {
     if (error instanceof WriteFailed && error.reason instanceof DuetError)

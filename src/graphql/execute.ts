@@ -10,6 +10,7 @@ import {
 } from 'graphql';
 import type { Caller } from '../engine/caller.ts';
 import type { Engine } from '../engine/execute.ts';
+import type { Idempotency } from '../engine/idempotency.ts';
 import type { Operation, Read } from '../engine/operation.ts';
 import type { Node } from '../engine/read.ts';
 import { DuetError } from '../errors.ts';
@@ -21,12 +22,14 @@ export interface Context {
   readonly engine: Engine;
   readonly caller: Caller;
   readonly bindings: Door['bindings'];
+  /** Makes a mutation atomic, and keeps it from happening twice. */
+  readonly idempotency: Idempotency | undefined;
   /** Told what was really wrong before the answer masks it. */
   readonly failed: (cause: unknown) => void;
 }
 
 export async function execute(args: ValidatedExecutionArgs, context: Context): Promise<ExecutionResult> {
-  const performed = isAtomic(args) ? await performTogether(args, context) : undefined;
+  const performed = isAtomic(args, context) ? await performTogether(args, context) : undefined;
   if (performed instanceof GraphQLError) return { data: null, errors: [performed] };
   const running: Running = { ...context, reads: new Snapshot(context), performed };
   return executeRootSelectionSet({ ...args, contextValue: running, fieldResolver });

@@ -6,6 +6,7 @@ import { DuetError } from '../errors.ts';
 import { preferredType } from '../http/accept.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import { type Exchange, JSON_TYPE, type Route } from '../http/exchange.ts';
+import { idempotencyOf } from '../http/idempotency.ts';
 import { Documents } from './documents.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute } from './execute.ts';
@@ -64,7 +65,8 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
     const known = getOperationAST(document, operationName);
     return refused(valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');
   }
-  const result = await execute(valid, { engine, caller, bindings: door.bindings, failed });
+  const idempotency = idempotencyOf(exchange, 'graphql', bytes);
+  const result = await execute(valid, { engine, caller, bindings: door.bindings, failed, idempotency });
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   return respond(200, type, errors ? { errors, data: result.data } : { data: result.data });
 }

@@ -1,9 +1,11 @@
 /** Request → Operation, for the routes of a resource. */
 
+import type { Idempotency } from '../engine/idempotency.ts';
 import type { Aggregate, Get, List, Selection, Write } from '../engine/operation.ts';
 import { DuetError } from '../errors.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { idempotencyOf } from '../http/idempotency.ts';
 import { measuresOf, type Wanted } from '../query/aggregates.ts';
 import { readKey } from '../schema/keys.ts';
 import type { Resource } from '../schema/model.ts';
@@ -79,14 +81,23 @@ export function parseGet(
   return { do: 'get', resource, key, selection: shape ?? one, refusal, shaped: shape !== undefined };
 }
 
-export async function parseCreate({ resource, one, limits }: Collection, exchange: Exchange): Promise<Write> {
+/** A write, and the key that keeps it from happening twice. */
+export interface WriteRequest {
+  readonly operation: Write;
+  readonly idempotency: Idempotency | undefined;
+}
+
+export async function parseCreate(from: Collection, exchange: Exchange): Promise<WriteRequest> {
+  const { resource, one, limits } = from;
   const { request } = exchange;
   const bytes = await readBody(request, limits);
   refuseParameters(resource, exchange.query);
-  return { do: 'create', resource, input: parseJsonObject(request, bytes, limits), selection: one };
+  const input = parseJsonObject(request, bytes, limits);
+  const idempotency = idempotencyOf(exchange, resource.path, bytes);
+  return { operation: { do: 'create', resource, input, selection: one }, idempotency };
 }
 
-export async function parseUpdate(from: Collection, exchange: Exchange): Promise<Write> {
+export async function parseUpdate(from: Collection, exchange: Exchange): Promise<WriteRequest> {
   const { resource, one, limits, fingerprint } = from;
   const { request } = exchange;
   const bytes = await readBody(request, limits);
@@ -96,17 +107,23 @@ export async function parseUpdate(from: Collection, exchange: Exchange): Promise
   });
   const ifVersion = versionsOf(request.headers.get('If-Match'), fingerprint);
   const key = readKey(resource.key, exchange.key);
-  return { do: 'update', resource, key, input, ifVersion, selection: one, refusal };
+  return {
+    operation: { do: 'update', resource, key, input, ifVersion, selection: one, refusal },
+    idempotency: idempotencyOf(exchange, `${resource.path}/${exchange.key}`, bytes),
+  };
 }
 
-export async function parseDelete(from: Collection, exchange: Exchange): Promise<Write> {
+export async function parseDelete(from: Collection, exchange: Exchange): Promise<WriteRequest> {
   const { resource, one, limits, fingerprint } = from;
   // Nothing is in it, but it must not be larger than any other.
-  await readBody(exchange.request, limits);
+  const bytes = await readBody(exchange.request, limits);
   const { refusal } = attempt(() => refuseParameters(resource, exchange.query));
   const ifVersion = versionsOf(exchange.request.headers.get('If-Match'), fingerprint);
   const key = readKey(resource.key, exchange.key);
-  return { do: 'delete', resource, key, ifVersion, selection: one, refusal };
+  return {
+    operation: { do: 'delete', resource, key, ifVersion, selection: one, refusal },
+    idempotency: idempotencyOf(exchange, `${resource.path}/${exchange.key}`, bytes),
+  };
 }
 
 /** A record that is not there is told before a request that is wrong, so the fault travels with the operation. */

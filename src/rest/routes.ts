@@ -83,8 +83,8 @@ function routesOf(from: Collection, engine: Engine): Routes {
       POST: [
         'CREATE',
         async (exchange) => {
-          const operation = await parseCreate(from, exchange);
-          return created(from, await engine.write(exchange.caller, operation));
+          const { operation, idempotency } = await parseCreate(from, exchange);
+          return created(from, await engine.write(exchange.caller, operation, idempotency));
         },
       ],
     }),
@@ -101,15 +101,15 @@ function routesOf(from: Collection, engine: Engine): Routes {
       PUT: [
         'UPDATE',
         async (exchange) => {
-          const operation = await parseUpdate(from, exchange);
-          return updated(from, await engine.write(exchange.caller, operation));
+          const { operation, idempotency } = await parseUpdate(from, exchange);
+          return updated(from, await engine.write(exchange.caller, operation, idempotency));
         },
       ],
       DELETE: [
         'DELETE',
         async (exchange) => {
-          const operation = await parseDelete(from, exchange);
-          await engine.write(exchange.caller, operation);
+          const { operation, idempotency } = await parseDelete(from, exchange);
+          await engine.write(exchange.caller, operation, idempotency);
           return deleted();
         },
       ],

@@ -6,6 +6,7 @@ import { failedAt, type NamedWrite, ResultOf, WriteFailed } from '../engine/tran
 import { DuetError, type Fault, pointer, validationFailed } from '../errors.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import { JSON_TYPE, type Route } from '../http/exchange.ts';
+import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
 import { readKey } from '../schema/keys.ts';
 import type { OperationKind } from '../schema/model.ts';
@@ -27,13 +28,16 @@ export function transactionRoute(
     methods: {
       POST: async (exchange) => {
         const { request, caller } = exchange;
-        const body = parseJsonObject(request, await readBody(request, limits), limits);
+        const bytes = await readBody(request, limits);
+        const body = parseJsonObject(request, bytes, limits);
         const steps = readSteps(body, collections);
-        const nodes = await engine.transact(caller, steps).catch((error) => {
-          if (error instanceof WriteFailed && error.reason instanceof DuetError)
-            throw failedAt(error.index, error.reason);
-          throw error;
-        });
+        const nodes = await engine
+          .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes))
+          .catch((error) => {
+            if (error instanceof WriteFailed && error.reason instanceof DuetError)
+              throw failedAt(error.index, error.reason);
+            throw error;
+          });
         const results = await Promise.all(nodes.map((node, index) => resultOf(steps[index], node)));
         return new Response(JSON.stringify({ results }), { headers: { 'Content-Type': JSON_TYPE } });
       },

@@ -4,7 +4,7 @@ import type { Filter } from '../query/filter.ts';
 import { type Order, type Place, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
-import type { Aggregate, Row, Select, Statement } from './storage.ts';
+import type { Aggregate, OnAnswers, OnResource, Row, Select, Statement } from './storage.ts';
 
 /** The few things that databases disagree on. */
 export interface Dialect {
@@ -57,6 +57,8 @@ export interface Compiled {
 
 /** Remembers the last version of natural keys that were deleted. */
 export const BURIED = '_duet_buried';
+/** The answers to requests that carry a key, so that they can be given again. */
+export const ANSWERS = '_duet_answers';
 
 export function quote(identifier: string): string {
   return `"${identifier.replaceAll('"', '""')}"`;
@@ -118,6 +120,29 @@ class Writer {
   }
 
   write(statement: Statement): string {
+    return 'resource' in statement ? this.#onResource(statement) : this.#onAnswers(statement);
+  }
+
+  #onAnswers(statement: OnAnswers): string {
+    const table = quote(ANSWERS);
+    if (statement.do === 'forget answers')
+      return `DELETE FROM ${table} WHERE "at" < ${this.#text(statement.expired)}`;
+    const one = () => `"caller" = ${this.#text(statement.caller)} AND "key" = ${this.#text(statement.key)}`;
+    switch (statement.do) {
+      case 'recall answer':
+        return `SELECT "request", "answer" FROM ${table} WHERE ${one()}`;
+      case 'keep answer':
+        return `UPDATE ${table} SET "answer" = ${this.#text(statement.answer)} WHERE ${one()}`;
+      case 'claim answer': {
+        const { caller, key, request, at, expired } = statement;
+        const values = [caller, key, request, at].map((value) => this.#text(value)).join(', ');
+        const renewed = '"request" = excluded."request", "answer" = NULL, "at" = excluded."at"';
+        return `INSERT INTO ${table} ("caller", "key", "request", "at") VALUES (${values}) ON CONFLICT ("caller", "key") DO UPDATE SET ${renewed} WHERE ${table}."at" < ${this.#text(expired)} RETURNING 1 AS "claimed"`;
+      }
+    }
+  }
+
+  #onResource(statement: OnResource): string {
     const { resource } = statement;
     const table = quote(resource.table);
     const returning = () => ` RETURNING ${this.#list(storedColumns(resource))}`;

@@ -2,9 +2,11 @@
 
 import { DuetError } from '../errors.ts';
 import { ConnectionLost, unavailable } from './postgres-pool.ts';
+import { LockTimeout } from './storage.ts';
 
 /** The SQLSTATE of an error that the server sent. */
 export function stateOf(error: unknown): string {
+  if (error instanceof LockTimeout) return '55P03';
   const { errno } = error as { errno?: unknown };
   return typeof errno === 'string' ? errno : '';
 }

@@ -11,6 +11,7 @@ import { explained, isConflictOfTransactions, isLost, stateOf, unknownOutcome } 
 import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
 import {
   Dangling,
+  LockTimeout,
   NotUnique,
   type Program,
   type Row,
@@ -270,6 +271,7 @@ export class PostgresStorage implements Storage, Evolvable {
   }
 
   #toldToPrograms(error: unknown): unknown {
+    if (stateOf(error) === '55P03') return new LockTimeout('a lock was waited for in vain', { cause: error });
     const known = this.#constraints.get(String((error as { constraint?: string }).constraint));
     if (known) return known;
     // A constraint that this file does not name: of what was left out, or of a newer file that is being rolled out.

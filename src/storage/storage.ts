@@ -8,7 +8,13 @@ import type { Column, Reference, Resource } from '../schema/model.ts';
 /** A record by field name, in the values that the scalars' checks return. */
 export type Row = Record<string, unknown>;
 
-export type Statement = Select | Aggregate | Insert | Update | Delete | Claim | Bury;
+export type Statement = OnResource | OnAnswers;
+
+/** What is done to the records of a resource. */
+export type OnResource = Select | Aggregate | Insert | Update | Delete | Claim | Bury;
+
+/** What is done to the answers that are kept for requests that come twice. */
+export type OnAnswers = ClaimAnswer | RecallAnswer | KeepAnswer | ForgetAnswers;
 
 export interface Select {
   readonly do: 'select';
@@ -78,6 +84,34 @@ export interface Bury {
   readonly where: Filter;
 }
 
+interface OfKey {
+  readonly caller: string;
+  readonly key: string;
+}
+
+/** Answers with a row when the key is new, or older than `expired`; waits for a transaction that has it. */
+export interface ClaimAnswer extends OfKey {
+  readonly do: 'claim answer';
+  readonly request: string;
+  readonly at: string;
+  readonly expired: string;
+}
+
+/** Answers with `request` and `answer`. */
+export interface RecallAnswer extends OfKey {
+  readonly do: 'recall answer';
+}
+
+export interface ForgetAnswers {
+  readonly do: 'forget answers';
+  readonly expired: string;
+}
+
+export interface KeepAnswer extends OfKey {
+  readonly do: 'keep answer';
+  readonly answer: string;
+}
+
 /**
  * A unit of work that yields statements and is handed their rows, one list for each.
  * Being a generator, the same program runs without a pause on a synchronous database and pipelined on a remote one;
@@ -116,6 +150,9 @@ export class NotUnique extends Error {
     this.columns = columns;
   }
 }
+
+/** Thrown into a program at the statement that waited for somebody else for too long. */
+export class LockTimeout extends Error {}
 
 /** Thrown into a program at the statement that left a reference without its target. */
 export class Dangling extends Error {

@@ -2,7 +2,7 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
-import { BURIED, quote } from '../compile.ts';
+import { ANSWERS, BURIED, quote } from '../compile.ts';
 import { indexName } from '../index-names.ts';
 import type { Ddl } from './database.ts';
 
@@ -21,6 +21,7 @@ export function ownTables(): string[] {
     `CREATE TABLE IF NOT EXISTS ${quote(HISTORY)} ("id" INTEGER NOT NULL PRIMARY KEY, "at" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "schema" TEXT NOT NULL, "steps" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(BURIED)} ("table" TEXT NOT NULL, "key" TEXT NOT NULL, "version" INTEGER NOT NULL, PRIMARY KEY ("table", "key"))`,
+    `CREATE TABLE IF NOT EXISTS ${quote(ANSWERS)} ("caller" TEXT NOT NULL, "key" TEXT NOT NULL, "request" TEXT NOT NULL, "answer" TEXT, "at" TEXT NOT NULL, PRIMARY KEY ("caller", "key"))`,
   ];
 }
 

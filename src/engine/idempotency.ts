@@ -1,0 +1,55 @@
+/** A write that is sent twice happens once: its answer is kept in its own transaction and given again. */
+
+import { DuetError } from '../errors.ts';
+import { type ClaimAnswer, LockTimeout, type Program, run } from '../storage/storage.ts';
+
+/** How long an answer is kept. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+/** How many of the requests with a new key throw away what has expired. */
+const SWEEPS = 1 / 256;
+
+export interface Idempotency {
+  /** Whose key it is: two callers' keys have nothing to do with each other. */
+  readonly caller: string;
+  readonly key: string;
+  /** What is asked for, as a hash: another request under the same key is a mistake. */
+  readonly request: string;
+}
+
+/** Runs the work, or gives the answer that it had before. */
+export function* once<T>({ caller, key, request }: Idempotency, work: () => Program<T>): Program<T> {
+  const now = Date.now();
+  const at = new Date(now).toISOString();
+  const expired = new Date(now - KEPT_MS).toISOString();
+  // Somebody who is doing the same right now is waited for, by the database.
+  const claimed = yield* claim({ do: 'claim answer', caller, key, request, at, expired });
+  if (!claimed) {
+    const [kept] = yield* run({ do: 'recall answer', caller, key });
+    if (kept?.['request'] !== request)
+      throw new DuetError(
+        'IDEMPOTENCY_MISMATCH',
+        'This Idempotency-Key was used for another request. Use a new one.',
+      );
+    return JSON.parse(String(kept['answer']));
+  }
+  // Now and then somebody must sweep.
+  if (Math.random() < SWEEPS) yield* run({ do: 'forget answers', expired });
+  const answer = yield* work();
+  yield* run({ do: 'keep answer', caller, key, answer: JSON.stringify(answer) });
+  return answer;
+}
+
+function* claim(statement: ClaimAnswer): Program<boolean> {
+  try {
+    return (yield* run(statement)).length > 0;
+  } catch (error) {
+    if (!(error instanceof LockTimeout)) throw error;
+    throw new DuetError(
+      'IDEMPOTENCY_IN_PROGRESS',
+      'A request with this Idempotency-Key is still under way.',
+      {
+        headers: { 'Retry-After': '1' },
+      },
+    );
+  }
+}

@@ -1,0 +1,28 @@
+/** The `Idempotency-Key` header of a request, with what the request is. */
+
+import type { Idempotency } from '../engine/idempotency.ts';
+import { validationFailed } from '../errors.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Undefined when the client asks for no such care. */
+export function idempotencyOf(
+  { request, query }: Exchange,
+  path: string,
+  body: Uint8Array,
+): Idempotency | undefined {
+  const key = request.headers.get('Idempotency-Key');
+  if (key === null) return undefined;
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw validationFailed([
+      {
+        parameter: 'Idempotency-Key',
+        code: 'FORMAT',
+        detail: 'Idempotency-Key must be 1 to 255 visible ASCII characters',
+      },
+    ]);
+  const hash = new Bun.CryptoHasher('sha256');
+  for (const part of [request.method, path, query, request.headers.get('If-Match') ?? ''])
+    hash.update(`${part}\n`);
+  hash.update(body);
+  return { caller: '', key, request: hash.digest('base64url') };
+}
