@@ -11,15 +11,28 @@ export class Collision extends Error {
   /** The constraint that the database named; it stops at the first. */
   readonly columns: readonly Column[];
 
-  constructor(resource: Resource, row: Row, columns: readonly Column[]) {
+  /** Where the row stands in the input that it is nested in. */
+  readonly path: readonly (string | number)[];
+
+  constructor(
+    resource: Resource,
+    row: Row,
+    columns: readonly Column[],
+    path: readonly (string | number)[] = [],
+  ) {
     super(`a ${resource.name} collides with another`);
     this.resource = resource;
     this.row = row;
     this.columns = columns;
+    this.path = path;
+  }
+
+  within(outer: readonly (string | number)[]): Collision {
+    return new Collision(this.resource, this.row, this.columns, [...outer, ...this.path]);
   }
 }
 
-export function* collided({ resource, row, columns }: Collision): Program<DuetError> {
+export function* collided({ resource, row, columns, path }: Collision): Program<DuetError> {
   const { key } = resource;
   const natural = key.origin.by === 'client' ? [[key]] : [];
   const sets = [...natural, ...resource.uniques.map((unique) => unique.columns)].filter((set) =>
@@ -33,15 +46,15 @@ export function* collided({ resource, row, columns }: Collision): Program<DuetEr
   const broken = sets.filter((set, index) =>
     found[index]?.some((other) => set[0] === key || other[key.name] !== row[key.name]),
   );
-  return notUnique(broken.length > 0 ? broken : [columns]);
+  return notUnique(broken.length > 0 ? broken : [columns], path);
 }
 
-function notUnique(sets: readonly (readonly Column[])[]): DuetError {
+function notUnique(sets: readonly (readonly Column[])[], path: readonly (string | number)[]): DuetError {
   const errors = sets.flatMap((set) => {
     const names = set.map(({ name }) => name);
     const what = names.length > 1 ? `The combination of ${names.join(', ')}` : (names[0] ?? 'A value');
     const detail = `${what} is taken by another record`;
-    return names.map((name): Fault => ({ pointer: pointer(name), code: 'NOT_UNIQUE', detail }));
+    return names.map((name): Fault => ({ pointer: pointer(...path, name), code: 'NOT_UNIQUE', detail }));
   });
   return new DuetError('CONFLICT', `${errors[0]?.detail}.`, { errors });
 }

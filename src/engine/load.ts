@@ -103,7 +103,7 @@ function readRecord(resource: Resource, record: Input, faults: Fault[]): Row {
     delete given[column.name];
   }
   try {
-    const values = validCreate(resource, given);
+    const { values } = validCreate(resource, given);
     assign(resource, anonymous, values, fixed);
     return values;
   } catch (error) {

@@ -57,7 +57,11 @@ export type Aggregate = {
   readonly measures: readonly Measure[];
 };
 export type Get = OnOne & { readonly do: 'get' };
-export type Create = On & { readonly do: 'create'; readonly input: Input };
+/** The door that a request came through: what is closed there cannot be reached through what is open. */
+export type Door = 'rest' | 'graphql';
+
+/** New records that are to point to the new one can be nested in its input, under the name of their list. */
+export type Create = On & { readonly do: 'create'; readonly input: Input; readonly through: Door };
 export type Update = OnOne & Guarded & { readonly do: 'update'; readonly input: Input };
 export type Delete = OnOne & Guarded & { readonly do: 'delete' };
 

@@ -1,20 +1,47 @@
 /** Holds what a client wants to write against the schema and reports every fault at once. */
 
 import { type Fault, pointer, validationFailed } from '../errors.ts';
-import type { Column, Resource } from '../schema/model.ts';
+import type { Column, Inverse, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../schema/values.ts';
 import type { Row } from '../storage/storage.ts';
-import type { Input } from './operation.ts';
+import type { Door, Input } from './operation.ts';
 
 /** A body of a megabyte can hold a hundred thousand faults; nobody reads more than this many. */
 const MOST_FAULTS = 100;
 
-/** The values of a new record as far as the client decides them; absent ones have their defaults. */
-export function validCreate(resource: Resource, input: Input): Row {
+/** The values of a new record as far as the client decides them, and records that are to point to it. */
+export interface NewRecord {
+  readonly values: Row;
+  readonly children: readonly { readonly inverse: Inverse; readonly records: readonly NewRecord[] }[];
+}
+
+/** A list may hold new records of a resource that can be created, through a door that leads to it. */
+function nestable({ inverses }: Resource, through: Door | undefined): readonly Inverse[] {
+  if (!through) return [];
+  return inverses.filter(({ target }) => target[through] && target.operations.has('CREATE'));
+}
+
+/** Absent values have their defaults. Without a door, nothing can be nested. */
+export function validCreate(resource: Resource, input: Input, through?: Door): NewRecord {
   const faults: Fault[] = [];
-  const columns = creatable(resource);
-  for (const name of strangers(input, columns)) faults.push(notWritable(resource, name, columns));
+  const record = newRecord(resource, input, through, undefined, faults);
+  refuse(faults);
+  return record;
+}
+
+/** `known`: the reference to the record that this one is nested in. */
+function newRecord(
+  resource: Resource,
+  input: Input,
+  through: Door | undefined,
+  known: Column | undefined,
+  faults: Fault[],
+): NewRecord {
+  const columns = creatable(resource).filter((column) => column !== known);
+  const lists = nestable(resource, through);
+  for (const name of strangers(input, [...columns, ...lists]))
+    faults.push(notWritable(resource, name, [...columns, ...lists]));
   const values = emptyRow();
   for (const column of columns) {
     const given = Object.hasOwn(input, column.name) ? input[column.name] : defaultOf(column);
@@ -23,8 +50,45 @@ export function validCreate(resource: Resource, input: Input): Row {
     else values[column.name] = null;
     if (column === resource.key) checkNaturalKey(column, given, faults);
   }
-  refuse(faults);
-  return values;
+  const children = lists.flatMap((inverse) => {
+    const given = Object.hasOwn(input, inverse.name) ? input[inverse.name] : undefined;
+    return given === undefined || given === null
+      ? []
+      : [{ inverse, records: newRecords(inverse, given, through, faults) }];
+  });
+  return { values, children };
+}
+
+function newRecords(
+  inverse: Inverse,
+  given: unknown,
+  through: Door | undefined,
+  faults: Fault[],
+): NewRecord[] {
+  const { name, target, reference } = inverse;
+  if (!Array.isArray(given)) {
+    faults.push({ pointer: pointer(name), code: 'TYPE', detail: `${name} must be a list of new records` });
+    return [];
+  }
+  return given.flatMap((each, index) => {
+    if (typeof each !== 'object' || each === null || Array.isArray(each)) {
+      faults.push({
+        pointer: pointer(name, index),
+        code: 'TYPE',
+        detail: `${name}/${index} must be an object`,
+      });
+      return [];
+    }
+    const found: Fault[] = [];
+    const record = newRecord(target, each, through, reference.column, found);
+    faults.push(...found.map((fault) => nested(fault, name, index)));
+    return [record];
+  });
+}
+
+/** The same fault, told of a record inside of another. */
+export function nested(fault: Fault, ...path: readonly (string | number)[]): Fault {
+  return { ...fault, pointer: `${pointer(...path)}${(fault.pointer ?? '#').slice(1)}` };
 }
 
 /** The values that an update changes; what the server assigns may be repeated, but not changed. */
@@ -63,11 +127,11 @@ function emptyRow(): Row {
   return Object.create(null);
 }
 
-function strangers(input: Input, columns: readonly Column[]): string[] {
+function strangers(input: Input, columns: readonly { readonly name: string }[]): string[] {
   return Object.keys(input).filter((name) => !columns.some((column) => column.name === name));
 }
 
-function notWritable(resource: Resource, name: string, columns: readonly Column[]): Fault {
+function notWritable(resource: Resource, name: string, columns: readonly { readonly name: string }[]): Fault {
   const field = resource.fieldByName.get(name);
   if (field?.kind === 'column')
     return { pointer: pointer(name), code: 'READ_ONLY', detail: `${name} is set by the server` };
@@ -78,7 +142,7 @@ function notWritable(resource: Resource, name: string, columns: readonly Column[
   return { pointer: pointer(shown), code: 'UNKNOWN', detail };
 }
 
-function namesOf(columns: readonly Column[]): string {
+function namesOf(columns: readonly { readonly name: string }[]): string {
   return columns.map(({ name }) => name).join(', ') || 'none';
 }
 

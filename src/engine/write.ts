@@ -20,7 +20,7 @@ import { Collision } from './collision.ts';
 import type { Create, Delete, Update, Write } from './operation.ts';
 import { attach, type Budget, type Node } from './read.ts';
 import { deleteWithDependents } from './referential.ts';
-import { validCreate, validUpdate } from './validate.ts';
+import { type NewRecord, nested, validCreate, validUpdate } from './validate.ts';
 
 export function write(caller: Caller, operation: Write, budget: Budget): Program<Node> {
   switch (operation.do) {
@@ -36,19 +36,47 @@ export function write(caller: Caller, operation: Write, budget: Budget): Program
 /** Whether a write is a single statement, which is a transaction by itself. */
 export function stepsOf(operation: Write): Steps {
   const { resource, selection } = operation;
+  if (operation.do !== 'create' || selection.relations.length > 0) return 'many';
   const lone = resource.references.length === 0 && resource.key.origin.by !== 'client';
-  return operation.do === 'create' && lone && selection.relations.length === 0 ? 'one' : 'many';
+  return lone && !resource.inverses.some(({ name }) => Object.hasOwn(operation.input, name)) ? 'one' : 'many';
 }
 
-function* create(caller: Caller, { resource, input, selection }: Create, budget: Budget): Program<Node> {
-  const values = validCreate(resource, input);
+function* create(
+  caller: Caller,
+  { resource, input, selection, through }: Create,
+  budget: Budget,
+): Program<Node> {
+  const node = yield* createRecord(caller, resource, validCreate(resource, input, through));
+  yield* attach(selection, [node], budget);
+  return node;
+}
+
+/** The record first, and then those that point to it. */
+function* createRecord(caller: Caller, resource: Resource, { values, children }: NewRecord): Program<Node> {
   assign(resource, caller, values);
   yield* referencesExist(resource, values);
   const version = 1 + (yield* lastVersion(resource, values));
   const node = yield* store({ do: 'insert', resource, values, version }, values);
   if (!node) throw new Error(`inserting a ${resource.name} answered no row`);
-  yield* attach(selection, [node], budget);
+  for (const { inverse, records } of children)
+    for (const [index, record] of records.entries()) {
+      record.values[inverse.reference.column.name] = node[resource.key.name];
+      yield* within([inverse.name, index], createRecord(caller, inverse.target, record));
+    }
   return node;
+}
+
+/** Tells errors of a nested record where it stands. */
+function* within<T>(path: readonly (string | number)[], program: Program<T>): Program<T> {
+  try {
+    return yield* program;
+  } catch (error) {
+    if (error instanceof Collision) throw error.within(path);
+    if (!(error instanceof DuetError) || !error.errors) throw error;
+    throw new DuetError(error.code, error.message, {
+      errors: error.errors.map((fault) => nested(fault, ...path)),
+    });
+  }
 }
 
 /** A natural key may have been there before; every other key is new. */

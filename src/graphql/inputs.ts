@@ -15,7 +15,7 @@ import {
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { filterTypeName } from '../schema/names.ts';
-import { graphqlTypeName } from '../schema/values.ts';
+import { creatable, graphqlTypeName, neededOnCreate } from '../schema/values.ts';
 
 export const SortOrder = new GraphQLEnumType({
   name: 'SortOrder',
@@ -61,6 +61,34 @@ export class Inputs {
           };
       }
       return fields;
+    });
+  }
+
+  /** New records of a list, in the create of the record that they will point to. */
+  nested({ inverses }: Resource): InputFields {
+    const lists = inverses.filter(({ target }) => target.graphql && target.operations.has('CREATE'));
+    return Object.fromEntries(
+      lists.map(({ name, target }) => {
+        const type = new GraphQLList(new GraphQLNonNull(this.#record(target)));
+        return [name, { type, description: `New ${target.plural} that point to it.` }];
+      }),
+    );
+  }
+
+  #record(resource: Resource): GraphQLInputObjectType {
+    return this.#input(`${resource.name}Input`, () => {
+      const fields: InputFields = {};
+      for (const column of creatable(resource)) {
+        const leaf = this.#leaf(column);
+        const type = column.list ? new GraphQLList(new GraphQLNonNull(leaf)) : leaf;
+        // One of the references is the record that it is nested in, and which one depends on where that is.
+        const required = neededOnCreate(column) && !column.reference;
+        fields[column.name] = {
+          type: required ? new GraphQLNonNull(type) : type,
+          description: column.description,
+        };
+      }
+      return { ...fields, ...this.nested(resource) };
     });
   }
 

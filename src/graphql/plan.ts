@@ -64,7 +64,8 @@ function single(
   args: Arguments,
   selection: Selection,
 ): Operation {
-  if (operation === 'CREATE') return { do: 'create', resource, selection, input: inputOf(resource, args) };
+  if (operation === 'CREATE')
+    return { do: 'create', resource, selection, input: inputOf(resource, args), through: 'graphql' };
   const { [resource.key.name]: text, [VERSION_ARGUMENT]: ifVersion, ...input } = args;
   const key = typeof text === 'string' ? readKey(resource.key, text) : undefined;
   const one = { resource, selection, key, refusal: undefined };
@@ -84,6 +85,10 @@ function inputOf(resource: Resource, args: Arguments): Arguments {
   const input = { ...args };
   for (const column of resource.columns)
     if (Object.hasOwn(input, column.name)) input[column.name] = spelt(column, input[column.name]);
+  for (const { name, target } of resource.inverses) {
+    const records = input[name];
+    if (Array.isArray(records)) input[name] = records.map((record) => inputOf(target, record as Arguments));
+  }
   return input;
 }
 

@@ -213,7 +213,10 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
     case 'CREATE':
       return {
         type: new GraphQLNonNull(object),
-        args: columnArguments(types, creatable(resource), neededOnCreate),
+        args: {
+          ...columnArguments(types, creatable(resource), neededOnCreate),
+          ...types.inputs.nested(resource),
+        },
         description: `Creates a ${singular}.`,
       };
     case 'UPDATE':

@@ -94,7 +94,7 @@ export async function parseCreate(from: Collection, exchange: Exchange): Promise
   refuseParameters(resource, exchange.query);
   const input = parseJsonObject(request, bytes, limits);
   const idempotency = idempotencyOf(exchange, resource.path, bytes);
-  return { operation: { do: 'create', resource, input, selection: one }, idempotency };
+  return { operation: { do: 'create', resource, input, selection: one, through: 'rest' }, idempotency };
 }
 
 export async function parseUpdate(from: Collection, exchange: Exchange): Promise<WriteRequest> {

@@ -148,7 +148,7 @@ class StepReader {
     input: Input,
     ifMatch: string | undefined,
   ): Write {
-    if (kind === 'CREATE') return { do: 'create', resource, selection, input };
+    if (kind === 'CREATE') return { do: 'create', resource, selection, input, through: 'rest' };
     const ifVersion = versionsOf(ifMatch ?? null, fingerprint);
     const on = { resource, selection, key: readKey(resource.key, text), ifVersion, refusal: undefined };
     return kind === 'DELETE' ? { do: 'delete', ...on } : { do: 'update', ...on, input };

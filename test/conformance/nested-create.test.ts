@@ -1,0 +1,138 @@
+/** A record and those that point to it, created together, through both doors. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
+
+const sdl = `
+  type User @resource { id: ID!  name: String!  posts: [Post!]!  secrets: [Secret!]!  logs: [Log!]! }
+  type Post @resource { id: UUID!  title: String! @constraint(minLength: 1)  slug: String @unique  author: User!  category: Category  comments: [Comment!]! }
+  type Category @resource { id: ID!  posts: [Post!]! }
+  type Comment @resource { id: ID!  body: String!  post: Post! }
+  type Secret @resource(rest: false) { id: ID!  user: User! }
+  type Log @resource(only: [LIST, GET]) { id: ID!  user: User! }`;
+
+describe.each([...databases])('on %s', (database) => {
+  let app: AppUnderTest;
+  beforeAll(async () => {
+    app = await openApp(database, { sdl });
+    await app.rest('POST', '/categories', {});
+  });
+  afterAll(() => app.close());
+  const counts = async () =>
+    Promise.all(
+      ['/users', '/posts', '/comments'].map(async (path) => (await app.rest('GET', path)).body.length),
+    );
+
+  const nested = {
+    name: 'Ada',
+    posts: [
+      { title: 'One', categoryId: 1, comments: [{ body: 'a' }, { body: 'b' }] },
+      { title: 'Two', slug: 'two' },
+    ],
+  };
+
+  test('in a REST body', async () => {
+    const before = await counts();
+    const { status, body } = await app.rest('POST', '/users', nested);
+    expect([status, body]).toEqual([201, { id: body.id, name: 'Ada' }]);
+    const whole = (await app.rest('GET', `/users/${body.id}?include=posts.comments&posts[sort]=title`)).body;
+    expect(
+      whole.posts.map((post: any) => [
+        post.title,
+        post.slug,
+        post.categoryId,
+        post.authorId,
+        post.comments.map((each: any) => each.body),
+      ]),
+    ).toEqual([
+      ['One', null, 1, body.id, ['a', 'b']],
+      ['Two', 'two', null, body.id, []],
+    ]);
+    expect(await counts()).toEqual([(before[0] ?? 0) + 1, (before[1] ?? 0) + 2, (before[2] ?? 0) + 2]);
+  });
+
+  test('in the arguments of a mutation', async () => {
+    const { data, errors } = await app.graphql(
+      'mutation($posts: [PostInput!]) { createUser(name: "Eve", posts: $posts) { name posts(orderBy: [{ title: ASC }]) { title category { id } comments { body } } } }',
+      { posts: [{ title: 'One', categoryId: '1', comments: [{ body: 'a' }] }, { title: 'Two' }] },
+    );
+    expect(errors).toBeUndefined();
+    expect(data.createUser).toEqual({
+      name: 'Eve',
+      posts: [
+        { title: 'One', category: { id: '1' }, comments: [{ body: 'a' }] },
+        { title: 'Two', category: null, comments: [] },
+      ],
+    });
+  });
+
+  test('every fault of every level is told at once, with its place, and nothing is created', async () => {
+    const before = await counts();
+    const wrong = {
+      name: 'x',
+      posts: [{ title: '', comments: [{ body: 'fine' }, {}] }, { title: 't', nope: 1, authorId: 1 }, 3],
+    };
+    const { status, body } = await app.rest('POST', '/users', wrong);
+    expect(status).toBe(400);
+    expect(body.errors.map((error: any) => `${error.pointer} ${error.code}`)).toEqual([
+      '#/posts/0/title LENGTH',
+      '#/posts/0/comments/1/body REQUIRED',
+      '#/posts/1/nope UNKNOWN',
+      '#/posts/1/authorId READ_ONLY',
+      '#/posts/2 TYPE',
+    ]);
+    expect((await app.rest('POST', '/users', { name: 'x', posts: {} })).body.errors[0]).toMatchObject({
+      pointer: '#/posts',
+      code: 'TYPE',
+    });
+    expect(await counts()).toEqual(before);
+  });
+
+  test('conflicts are told with their place, and undo everything, on both doors', async () => {
+    const before = await counts();
+    for (const [posts, fault] of [
+      [[{ title: 'a' }, { title: 'b', slug: 'two' }], '#/posts/1/slug NOT_UNIQUE'],
+      [
+        [
+          { title: 'a', slug: 'same' },
+          { title: 'b', slug: 'same' },
+        ],
+        '#/posts/1/slug NOT_UNIQUE',
+      ],
+      [[{ title: 'a', categoryId: 4711 }], '#/posts/0/categoryId REFERENCE_NOT_FOUND'],
+    ] as const) {
+      const { status, body } = await app.rest('POST', '/users', { name: 'x', posts });
+      expect([status, body.errors.map((error: any) => `${error.pointer} ${error.code}`)]).toEqual([
+        409,
+        [fault],
+      ]);
+      const { errors } = await app.graphql(
+        'mutation($posts: [PostInput!]) { createUser(name: "x", posts: $posts) { id } }',
+        {
+          posts: posts.map((post) =>
+            'categoryId' in post ? { ...post, categoryId: String(post.categoryId) } : post,
+          ),
+        },
+      );
+      expect(errors?.[0].extensions).toEqual({ code: 'CONFLICT', errors: body.errors });
+    }
+    expect(await counts()).toEqual(before);
+  });
+
+  test('what a door does not lead to, or cannot be created, cannot be nested either', async () => {
+    for (const name of ['secrets', 'logs']) {
+      const { body } = await app.rest('POST', '/users', { name: 'x', [name]: [{}] });
+      expect(body.errors.map((error: any) => `${error.pointer} ${error.code}`)).toEqual([
+        `#/${name} UNKNOWN`,
+      ]);
+    }
+    expect(
+      (await app.graphql('mutation { createUser(name: "x", secrets: [{}]) { secrets { id } } }')).data
+        .createUser.secrets.length,
+    ).toBe(1);
+    expect(
+      (await app.graphql('mutation { createUser(name: "x", logs: [{}]) { id } }')).errors?.[0].extensions
+        .code,
+    ).toBe('GRAPHQL_VALIDATION_FAILED');
+  });
+});
