@@ -56,6 +56,10 @@ export const catalogue = {
     status: 409,
     meaning: 'A request with the same `Idempotency-Key` is still under way; ask again later.',
   },
+  TOO_MANY_MATCHES: {
+    status: 409,
+    meaning: 'A write on many records matches more of them than its `atMost` allows; none was touched.',
+  },
   VERSION_CONFLICT: {
     status: 412,
     meaning:

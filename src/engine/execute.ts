@@ -5,14 +5,15 @@ import type { Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
 import { type Idempotency, once } from './idempotency.ts';
-import type { Aggregate, List, Read, Write } from './operation.ts';
+import type { Aggregate, List, Read, Write, WriteMany } from './operation.ts';
 import { pagesOf } from './pages.ts';
 import { permitted } from './policy.ts';
 import { aggregate, Budget, get, type Listing, list, type Node, stepsOf as readSteps } from './read.ts';
-import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
-import { write, stepsOf as writeSteps } from './write.ts';
+import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
+import { stepsOf as writeSteps } from './write.ts';
 
 type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
+type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
 type Answers<R extends readonly Read[]> = { -readonly [I in keyof R]: Answer<R[I]> };
 
 export interface EngineLimits {
@@ -38,15 +39,19 @@ export class Engine {
     return this.#storage.read(function* () {
       const budget = new Budget(objects);
       const answers: Answer<Read>[] = [];
-      for (const operation of allowed) answers.push(yield* perform(operation, budget));
+      for (const operation of allowed) answers.push(yield* performRead(operation, budget));
       return answers as Answers<R>;
     }, readSteps(allowed));
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
-  async write(caller: Caller, operation: Write, idempotency?: Idempotency): Promise<Node> {
+  async write<W extends Write>(
+    caller: Caller,
+    operation: W,
+    idempotency?: Idempotency,
+  ): Promise<WrittenBy<W>> {
     const allowed = permitted(caller, operation);
-    const program = () => write(caller, allowed, this.#budget());
+    const program = () => perform(caller, allowed, this.#budget()) as Program<WrittenBy<W>>;
     return this.#explained(() =>
       idempotency
         ? this.#storage.write(() => once(idempotency, program), 'many')
@@ -55,7 +60,11 @@ export class Engine {
   }
 
   /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
-  async transact(caller: Caller, writes: readonly NamedWrite[], idempotency?: Idempotency): Promise<Node[]> {
+  async transact(
+    caller: Caller,
+    writes: readonly NamedWrite[],
+    idempotency?: Idempotency,
+  ): Promise<Written[]> {
     const { operations: most } = this.limits;
     if (writes.length > most)
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
@@ -99,7 +108,7 @@ export class Engine {
   }
 }
 
-function perform(operation: Read, budget: Budget): Program<Answer<Read>> {
+function performRead(operation: Read, budget: Budget): Program<Answer<Read>> {
   switch (operation.do) {
     case 'list':
       return list(operation, budget);

@@ -66,5 +66,21 @@ export type Update = OnOne & Guarded & { readonly do: 'update'; readonly input: 
 export type Delete = OnOne & Guarded & { readonly do: 'delete' };
 
 export type Read = List | Get | Aggregate;
-export type Write = Create | Update | Delete;
+/** Writes on many records; more than `atMost` is an error, and then nothing has happened. */
+export type CreateMany = On & {
+  readonly do: 'create many';
+  readonly inputs: readonly Input[];
+  readonly through: Door;
+};
+export type UpdateMany = On & Many & { readonly do: 'update many'; readonly input: Input };
+export type DeleteMany = On & Many & { readonly do: 'delete many' };
+
+interface Many {
+  readonly where: Filter;
+  readonly atMost: number;
+}
+
+export type WriteOne = Create | Update | Delete;
+export type WriteMany = CreateMany | UpdateMany | DeleteMany;
+export type Write = WriteOne | WriteMany;
 export type Operation = Read | Write;

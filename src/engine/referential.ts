@@ -1,4 +1,4 @@
-/** Deletes a record and carries out `@onDelete` for those that point to it. */
+/** Deletes records and carries out `@onDelete` for those that point to them. */
 
 import { DuetError } from '../errors.ts';
 import { among, type Filter } from '../query/filter.ts';
@@ -8,8 +8,8 @@ import { touched } from './validate.ts';
 
 type Keys = Set<unknown>;
 
-export function* deleteWithDependents(resource: Resource, key: unknown): Program<void> {
-  const doomed = yield* collect(resource, key);
+export function* deleteWithDependents(resource: Resource, keys: readonly unknown[]): Program<void> {
+  const doomed = yield* collect(resource, keys);
   for (const [target, keys] of doomed)
     for (const reference of target.pointedAtBy) {
       if (reference.onDelete === 'CASCADE') continue;
@@ -27,9 +27,9 @@ export function* deleteWithDependents(resource: Resource, key: unknown): Program
   }
 }
 
-/** Everything that goes: the record, and level by level what cascades from it. */
-function* collect(resource: Resource, key: unknown): Program<Map<Resource, Keys>> {
-  const doomed = new Map<Resource, Keys>([[resource, new Set([key])]]);
+/** Everything that goes: the records, and level by level what cascades from it. */
+function* collect(resource: Resource, keys: readonly unknown[]): Program<Map<Resource, Keys>> {
+  const doomed = new Map<Resource, Keys>([[resource, new Set(keys)]]);
   let level = new Map(doomed);
   while (level.size > 0) {
     const next = new Map<Resource, Keys>();

@@ -2,6 +2,7 @@
 
 import { DuetError, type Fault, pointer } from '../errors.ts';
 import type { Program } from '../storage/storage.ts';
+import { createMany, deleteMany, updateMany } from './bulk.ts';
 import type { Caller } from './caller.ts';
 import { Collision } from './collision.ts';
 import type { Input, Write } from './operation.ts';
@@ -38,14 +39,30 @@ export class WriteFailed extends Error {
   }
 }
 
-export function* transact(caller: Caller, writes: readonly NamedWrite[], budget: Budget): Program<Node[]> {
+/** One node, or those of a write on many. */
+export type Written = Node | Node[];
+
+export function* perform(caller: Caller, operation: Write, budget: Budget): Program<Written> {
+  switch (operation.do) {
+    case 'create many':
+      return yield* createMany(caller, operation, budget);
+    case 'update many':
+      return yield* updateMany(operation, budget);
+    case 'delete many':
+      return yield* deleteMany(operation, budget);
+    default:
+      return yield* write(caller, operation, budget);
+  }
+}
+
+export function* transact(caller: Caller, writes: readonly NamedWrite[], budget: Budget): Program<Written[]> {
   const results = new Map<string, Node>();
-  const nodes: Node[] = [];
+  const nodes: Written[] = [];
   for (const [index, { operation, as }] of writes.entries()) {
     try {
-      const node = yield* write(caller, withResults(operation, results), budget);
+      const node = yield* perform(caller, withResults(operation, results), budget);
       nodes.push(node);
-      if (as !== undefined) results.set(as, node);
+      if (as !== undefined && !Array.isArray(node)) results.set(as, node);
     } catch (error) {
       // Anything else is the storage's to judge: it may run the whole transaction again.
       if (error instanceof DuetError || error instanceof Collision) throw new WriteFailed(index, error);
@@ -56,7 +73,7 @@ export function* transact(caller: Caller, writes: readonly NamedWrite[], budget:
 }
 
 function withResults(operation: Write, results: ReadonlyMap<string, Node>): Write {
-  if (operation.do === 'delete') return operation;
+  if (operation.do !== 'create' && operation.do !== 'update') return operation;
   const entries = Object.entries(operation.input);
   if (!entries.some(([, value]) => value instanceof ResultOf)) return operation;
   const input: Input = Object.fromEntries(

@@ -30,6 +30,19 @@ export function validCreate(resource: Resource, input: Input, through?: Door): N
   return record;
 }
 
+/** The same of many, with every fault of all of them. */
+export function validCreates(resource: Resource, inputs: readonly Input[], through: Door): NewRecord[] {
+  const faults: Fault[] = [];
+  const records = inputs.map((input, index) => {
+    const found: Fault[] = [];
+    const record = newRecord(resource, input, through, undefined, found);
+    faults.push(...found.map((fault) => nested(fault, index)));
+    return record;
+  });
+  refuse(faults);
+  return records;
+}
+
 /** `known`: the reference to the record that this one is nested in. */
 function newRecord(
   resource: Resource,

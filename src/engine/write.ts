@@ -17,12 +17,12 @@ import {
 } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision } from './collision.ts';
-import type { Create, Delete, Update, Write } from './operation.ts';
+import type { Create, Delete, Update, Write, WriteOne } from './operation.ts';
 import { attach, type Budget, type Node } from './read.ts';
 import { deleteWithDependents } from './referential.ts';
 import { type NewRecord, nested, validCreate, validUpdate } from './validate.ts';
 
-export function write(caller: Caller, operation: Write, budget: Budget): Program<Node> {
+export function write(caller: Caller, operation: WriteOne, budget: Budget): Program<Node> {
   switch (operation.do) {
     case 'create':
       return create(caller, operation, budget);
@@ -52,11 +52,15 @@ function* create(
 }
 
 /** The record first, and then those that point to it. */
-function* createRecord(caller: Caller, resource: Resource, { values, children }: NewRecord): Program<Node> {
+export function* createRecord(
+  caller: Caller,
+  resource: Resource,
+  { values, children }: NewRecord,
+): Program<Node> {
   assign(resource, caller, values);
   yield* referencesExist(resource, values);
   const version = 1 + (yield* lastVersion(resource, values));
-  const node = yield* store({ do: 'insert', resource, values, version }, values);
+  const [node] = yield* store({ do: 'insert', resource, values, version }, values);
   if (!node) throw new Error(`inserting a ${resource.name} answered no row`);
   for (const { inverse, records } of children)
     for (const [index, record] of records.entries()) {
@@ -67,7 +71,7 @@ function* createRecord(caller: Caller, resource: Resource, { values, children }:
 }
 
 /** Tells errors of a nested record where it stands. */
-function* within<T>(path: readonly (string | number)[], program: Program<T>): Program<T> {
+export function* within<T>(path: readonly (string | number)[], program: Program<T>): Program<T> {
   try {
     return yield* program;
   } catch (error) {
@@ -98,7 +102,7 @@ function* update(
   // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
   const guard = ifVersion && Number(stored[resource.version.name]);
   const where = equal(resource.key, key);
-  const node = yield* store(
+  const [node] = yield* store(
     { do: 'update', resource, set, where, ifVersion: guard, counts: true },
     { ...stored, ...set },
   );
@@ -113,7 +117,7 @@ function* remove({ resource, key, ifVersion, selection, refusal }: Delete, budge
   if (refusal) throw refusal;
   checkVersion(resource, node, ifVersion);
   yield* attach(selection, [node], budget);
-  yield* deleteWithDependents(resource, key);
+  yield* deleteWithDependents(resource, [key]);
   return node;
 }
 
@@ -127,10 +131,9 @@ function* existing(resource: Resource, key: string | number | undefined): Progra
 }
 
 /** Runs the statement that stores `row`, and says what the row collided with. */
-function* store(statement: Insert | UpdateStatement, row: Row): Program<Node | undefined> {
+export function* store(statement: Insert | UpdateStatement, row: Row): Program<Node[]> {
   try {
-    const [node] = yield* run(statement);
-    return node;
+    return yield* run(statement);
   } catch (error) {
     if (error instanceof NotUnique) throw new Collision(statement.resource, row, error.columns);
     // Somebody deleted the target after it was looked up.
@@ -168,7 +171,7 @@ export function assign(resource: Resource, { claims }: Caller, values: Row, fixe
 }
 
 /** Foreign keys would refuse a dangling reference too, but could not say which fields have one. */
-function* referencesExist(resource: Resource, values: Row): Program<void> {
+export function* referencesExist(resource: Resource, values: Row): Program<void> {
   const given = resource.references.filter(({ column }) => values[column.name] != null);
   if (given.length === 0) return;
   const found = yield given.map(({ column, target }) =>

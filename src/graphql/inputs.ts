@@ -15,7 +15,7 @@ import {
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { filterTypeName } from '../schema/names.ts';
-import { creatable, graphqlTypeName, neededOnCreate } from '../schema/values.ts';
+import { creatable, graphqlTypeName, neededOnCreate, updatable } from '../schema/values.ts';
 
 export const SortOrder = new GraphQLEnumType({
   name: 'SortOrder',
@@ -69,18 +69,36 @@ export class Inputs {
     const lists = inverses.filter(({ target }) => target.graphql && target.operations.has('CREATE'));
     return Object.fromEntries(
       lists.map(({ name, target }) => {
-        const type = new GraphQLList(new GraphQLNonNull(this.#record(target)));
+        const type = new GraphQLList(new GraphQLNonNull(this.record(target)));
         return [name, { type, description: `New ${target.plural} that point to it.` }];
       }),
     );
   }
 
-  #record(resource: Resource): GraphQLInputObjectType {
+  /** What an update of many can set. */
+  changes(resource: Resource): GraphQLInputObjectType | undefined {
+    const columns = updatable(resource);
+    if (columns.length === 0) return undefined;
+    return this.#input(`${resource.name}Changes`, () =>
+      Object.fromEntries(
+        columns.map((column) => [
+          column.name,
+          { type: this.#value(column), description: column.description },
+        ]),
+      ),
+    );
+  }
+
+  #value(column: Column) {
+    const leaf = this.#leaf(column);
+    return column.list ? new GraphQLList(new GraphQLNonNull(leaf)) : leaf;
+  }
+
+  record(resource: Resource): GraphQLInputObjectType {
     return this.#input(`${resource.name}Input`, () => {
       const fields: InputFields = {};
       for (const column of creatable(resource)) {
-        const leaf = this.#leaf(column);
-        const type = column.list ? new GraphQLList(new GraphQLNonNull(leaf)) : leaf;
+        const type = this.#value(column);
         // One of the references is the record that it is nested in, and which one depends on where that is.
         const required = neededOnCreate(column) && !column.reference;
         fields[column.name] = {

@@ -13,7 +13,7 @@ import {
 } from 'graphql';
 import { isSortable } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
-import { isScalar } from '../schema/values.ts';
+import { creatable, isScalar } from '../schema/values.ts';
 import type { TypesOf } from './schema.ts';
 
 type Field = GraphQLFieldConfig<unknown, unknown>;
@@ -94,6 +94,43 @@ export function aggregate(types: TypesOf, resource: Resource): Field {
       where: { type: types.inputs.where(resource) },
       groupBy: { type: new GraphQLList(new GraphQLNonNull(types.inputs.group(resource))) },
     },
+  };
+}
+
+/** The mutations on many records; each offered where its single one is. */
+export function bulk(
+  types: TypesOf,
+  resource: Resource,
+  operation: 'CREATE' | 'UPDATE' | 'DELETE',
+): Field | undefined {
+  const type = listOf(types.object(resource));
+  const where = { type: new GraphQLNonNull(types.inputs.where(resource)), description: 'Which records.' };
+  const atMost = {
+    type: new GraphQLNonNull(GraphQLInt),
+    description: 'The most records that are meant; when more match, it is an error and nothing happens.',
+  };
+  if (operation === 'CREATE') {
+    if (creatable(resource).length === 0) return undefined;
+    const records = new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(types.inputs.record(resource))));
+    return {
+      type,
+      args: { records: { type: records } },
+      description: `Creates ${resource.plural}, all of them or none.`,
+    };
+  }
+  if (operation === 'DELETE')
+    return {
+      type,
+      args: { where, atMost },
+      description: `Deletes ${resource.plural}, and returns them as they were.`,
+    };
+  const changes = types.inputs.changes(resource);
+  if (!changes) return undefined;
+  const set = { type: new GraphQLNonNull(changes), description: 'What each of them is given.' };
+  return {
+    type,
+    args: { where, set, atMost },
+    description: `Changes the same fields of many ${resource.plural}.`,
   };
 }
 

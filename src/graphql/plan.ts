@@ -17,14 +17,14 @@ import type { Listing, Node } from '../engine/read.ts';
 import { type Fault, pointer, validationFailed } from '../errors.ts';
 import { type AggregateFunction, answerOf, measuresOf, type Wanted } from '../query/aggregates.ts';
 import { everything } from '../query/filter.ts';
-import { type ListQuery, readList } from '../query/list.ts';
+import { type ListQuery, readAtMost, readList } from '../query/list.ts';
 import { cursorOf, type OrderBy, queryName } from '../query/order.ts';
 import { WhereReader } from '../query/where.ts';
 import { readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import { VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
-import type { Binding } from './schema.ts';
+import type { Binding, BulkKind } from './schema.ts';
 
 /** The parts of a request that a selection can depend on. */
 export interface Given {
@@ -55,7 +55,31 @@ export function plan(binding: Binding, args: Arguments, fields: readonly FieldNo
     const read: Read = { do: 'list', resource, selection, list, places: false, count: false };
     return { operation: read, complete: (answer) => (answer as Listing).nodes };
   }
+  if (operation === 'CREATE_MANY' || operation === 'UPDATE_MANY' || operation === 'DELETE_MANY')
+    return { operation: many(resource, operation, args, selection, given.most), complete: asItIs };
   return { operation: single(resource, operation, args, selection), complete: asItIs };
+}
+
+function many(
+  resource: Resource,
+  operation: BulkKind,
+  args: Arguments,
+  selection: Selection,
+  most: number,
+): Operation {
+  if (operation === 'CREATE_MANY') {
+    const inputs = (args['records'] as Arguments[]).map((record) => inputOf(resource, record));
+    return { do: 'create many', resource, selection, inputs, through: 'graphql' };
+  }
+  const faults: Fault[] = [];
+  const where = whereOf(resource, args, faults);
+  const atMost = readAtMost(args['atMost'], most, (code, detail) =>
+    faults.push({ pointer: pointer('atMost'), code, detail }),
+  );
+  if (faults.length > 0) throw validationFailed(faults);
+  const on = { resource, selection, where, atMost };
+  if (operation === 'DELETE_MANY') return { do: 'delete many', ...on };
+  return { do: 'update many', ...on, input: inputOf(resource, args['set'] as Arguments) };
 }
 
 function single(

@@ -21,16 +21,24 @@ import {
 } from 'graphql';
 import { relationKey } from '../engine/read.ts';
 import type { Column, Described, Field, Model, OperationKind, Resource, RootField } from '../schema/model.ts';
-import { aggregateName, connectionName, rootFieldName, VERSION_ARGUMENT } from '../schema/names.ts';
+import {
+  aggregateName,
+  bulkFieldName,
+  connectionName,
+  rootFieldName,
+  VERSION_ARGUMENT,
+} from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { creatable, isScalar, neededOnCreate, updatable } from '../schema/values.ts';
 import { ID } from './id.ts';
 import { Inputs } from './inputs.ts';
-import { aggregate, connection } from './lists.ts';
+import { aggregate, bulk, connection } from './lists.ts';
 import { relationName } from './plan.ts';
 
+export type BulkKind = 'CREATE_MANY' | 'UPDATE_MANY' | 'DELETE_MANY';
+
 export interface Binding {
-  readonly operation: OperationKind | 'CONNECTION' | 'AGGREGATE';
+  readonly operation: OperationKind | 'CONNECTION' | 'AGGREGATE' | BulkKind;
   readonly resource: Resource;
 }
 
@@ -69,6 +77,16 @@ export function graphqlDoor(model: Model): Door | undefined {
         { operation, resource },
         derived(types, operation, resource),
       );
+    for (const operation of ['CREATE', 'UPDATE', 'DELETE'] as const) {
+      const field = resource.operations.has(operation) && bulk(types, resource, operation);
+      if (field)
+        add(
+          'Mutation',
+          bulkFieldName[operation](resource),
+          { operation: `${operation}_MANY`, resource },
+          field,
+        );
+    }
     if (!resource.operations.has('LIST')) continue;
     add(
       'Query',

@@ -73,3 +73,14 @@ export function readList(
     backwards: last !== undefined,
   };
 }
+
+/** The most records that a write on many may touch. */
+export function readAtMost(
+  value: unknown,
+  most: number,
+  report: (code: FaultCode, detail: string) => void,
+): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
+  report('OUT_OF_RANGE', `atMost must be 1 to ${most}`);
+  return 0;
+}

@@ -1,7 +1,7 @@
 /** Request → Operation, for the routes of a resource. */
 
 import type { Idempotency } from '../engine/idempotency.ts';
-import type { Aggregate, Get, List, Selection, Write } from '../engine/operation.ts';
+import type { Aggregate, Get, List, Selection, WriteOne } from '../engine/operation.ts';
 import { DuetError } from '../errors.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -83,7 +83,7 @@ export function parseGet(
 
 /** A write, and the key that keeps it from happening twice. */
 export interface WriteRequest {
-  readonly operation: Write;
+  readonly operation: WriteOne;
   readonly idempotency: Idempotency | undefined;
 }
 

@@ -2,19 +2,26 @@
 
 import type { Engine } from '../engine/execute.ts';
 import type { Input, Write } from '../engine/operation.ts';
-import { failedAt, type NamedWrite, ResultOf, WriteFailed } from '../engine/transaction.ts';
+import { failedAt, type NamedWrite, ResultOf, WriteFailed, type Written } from '../engine/transaction.ts';
 import { DuetError, type Fault, pointer, validationFailed } from '../errors.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import { JSON_TYPE, type Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
+import { everything } from '../query/filter.ts';
+import { readAtMost } from '../query/list.ts';
+import { WhereReader } from '../query/where.ts';
 import { readKey } from '../schema/keys.ts';
 import type { OperationKind } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { versionsOf } from './etag.ts';
 import type { Collection } from './parse.ts';
 import { readPath } from './paths.ts';
-import { created, deleted, updated } from './respond.ts';
+import { created, deleted, shown, updated } from './respond.ts';
+
+type Path = readonly (string | number)[];
+
+const members = ['method', 'path', 'body', 'as', 'ifMatch', 'where', 'atMost'];
 
 const kinds: Readonly<Record<string, OperationKind>> = { POST: 'CREATE', PUT: 'UPDATE', DELETE: 'DELETE' };
 
@@ -49,15 +56,20 @@ interface Step extends NamedWrite {
   readonly from: Collection;
 }
 
-/** What the write would have answered alone. */
-async function resultOf(step: Step | undefined, node: Record<string, unknown>) {
+/** What the write would have answered alone; one on many answers with their records. */
+async function resultOf(step: Step | undefined, written: Written) {
   if (!step) throw new Error('a result without its operation');
   const { operation, from } = step;
+  if (Array.isArray(written)) {
+    const selection = { columns: from.resource.columns, relations: [] };
+    const status = operation.do === 'create many' ? 201 : 200;
+    return { status, headers: {}, body: written.map((node) => shown(selection, node)) };
+  }
   const response =
     operation.do === 'create'
-      ? created(from, node)
+      ? created(from, written)
       : operation.do === 'update'
-        ? updated(from, node)
+        ? updated(from, written)
         : deleted();
   const names = ['Location', 'ETag'].filter((name) => response.headers.has(name));
   const headers = Object.fromEntries(names.map((name) => [name, response.headers.get(name)]));
@@ -106,16 +118,18 @@ class StepReader {
     this.#faults = faults;
   }
 
-  #report(at: readonly string[], code: Fault['code'], detail: string): undefined {
+  #report(at: Path, code: Fault['code'], detail: string): undefined {
     this.#faults.push({ pointer: pointer('operations', this.#index, ...at), code, detail });
     return undefined;
   }
 
   read(step: unknown): Step | undefined {
     if (!isObject(step)) return this.#report([], 'TYPE', 'an operation must be an object');
-    const { method, path, body, as, ifMatch, ...others } = step;
-    for (const name of Object.keys(others).slice(0, 100))
-      this.#report([name.slice(0, 100)], 'UNKNOWN', 'an operation has method, path, body, as and ifMatch');
+    const { method, path, as } = step;
+    for (const name of Object.keys(step)
+      .filter((each) => !members.includes(each))
+      .slice(0, 100))
+      this.#report([name.slice(0, 100)], 'UNKNOWN', `an operation has ${members.join(', ')}`);
     const kind = typeof method === 'string' && Object.hasOwn(kinds, method) ? kinds[method] : undefined;
     if (!kind) return this.#report(['method'], 'ENUM', 'method must be POST, PUT or DELETE');
     const found = typeof path === 'string' ? readPath(path) : undefined;
@@ -123,8 +137,8 @@ class StepReader {
     if (
       !found ||
       !from ||
-      (kind === 'CREATE') !== (found.key === undefined) ||
-      !from.resource.operations.has(kind)
+      !from.resource.operations.has(kind) ||
+      (kind === 'CREATE' && found.key !== undefined)
     )
       return this.#report(['path'], 'UNKNOWN', `path must be one that answers ${method}`);
     if (
@@ -132,31 +146,60 @@ class StepReader {
       (typeof as !== 'string' || !/^[A-Za-z_]\w{0,99}$/.test(as) || this.#names.has(as))
     )
       return this.#report(['as'], 'FORMAT', 'as must be a name of its own, of letters, digits and _');
-    if (ifMatch !== undefined && typeof ifMatch !== 'string')
-      return this.#report(['ifMatch'], 'TYPE', 'ifMatch must be a string');
-    const input = kind === 'DELETE' ? {} : this.#input(from, body);
-    if (!input) return undefined;
-    const name = typeof as === 'string' ? as : undefined;
-    if (name !== undefined && kind !== 'DELETE') this.#names.set(name, from);
-    return { operation: this.#write(from, kind, found.key ?? '', input, ifMatch), as: name, from };
+    const isMany = kind === 'CREATE' ? Array.isArray(step['body']) : found.key === undefined;
+    if (isMany) {
+      if (as !== undefined)
+        return this.#report(['as'], 'UNKNOWN', 'the results of many records cannot be named');
+      const operation = this.#many(from, kind, step);
+      return operation && { operation, as: undefined, from };
+    }
+    const operation = this.#one(from, kind, found.key ?? '', step);
+    if (!operation) return undefined;
+    if (typeof as === 'string' && kind !== 'DELETE') this.#names.set(as, from);
+    return { operation, as, from };
   }
 
-  #write(
-    { resource, one: selection, fingerprint }: Collection,
-    kind: OperationKind,
-    text: string,
-    input: Input,
-    ifMatch: string | undefined,
-  ): Write {
+  #one(from: Collection, kind: OperationKind, text: string, { body, ifMatch }: Input): Write | undefined {
+    const { resource, one: selection, fingerprint } = from;
+    if (ifMatch !== undefined && typeof ifMatch !== 'string')
+      return this.#report(['ifMatch'], 'TYPE', 'ifMatch must be a string');
+    const input = kind === 'DELETE' ? {} : this.#input(from, body, ['body']);
+    if (!input) return undefined;
     if (kind === 'CREATE') return { do: 'create', resource, selection, input, through: 'rest' };
     const ifVersion = versionsOf(ifMatch ?? null, fingerprint);
     const on = { resource, selection, key: readKey(resource.key, text), ifVersion, refusal: undefined };
     return kind === 'DELETE' ? { do: 'delete', ...on } : { do: 'update', ...on, input };
   }
 
+  /** A list of new records, or a filter with the most that it may match. */
+  #many(from: Collection, kind: OperationKind, { body, where, atMost }: Input): Write | undefined {
+    const { resource, one: selection } = from;
+    if (kind === 'CREATE') {
+      const inputs = (body as unknown[]).map((each, index) => this.#input(from, each, ['body', index]));
+      const sound = inputs.filter((input) => input !== undefined);
+      return sound.length === inputs.length
+        ? { do: 'create many', resource, selection, inputs: sound, through: 'rest' }
+        : undefined;
+    }
+    const before = this.#faults.length;
+    const reader = new WhereReader(
+      (_, value) => value,
+      (path, code, detail) => this.#report(['where', ...path], code, detail),
+      (target) => target.rest,
+    );
+    if (where === undefined)
+      this.#report(['where'], 'REQUIRED', 'where must say which records; {} is all of them');
+    const filter = where === undefined ? everything : reader.read(resource, where);
+    const most = readAtMost(atMost, from.most, (code, detail) => this.#report(['atMost'], code, detail));
+    const input = kind === 'DELETE' ? {} : this.#input(from, body, ['body']);
+    if (!input || this.#faults.length > before) return undefined;
+    const on = { resource, selection, where: filter, atMost: most };
+    return kind === 'DELETE' ? { do: 'delete many', ...on } : { do: 'update many', ...on, input };
+  }
+
   /** `{"$ref": "u.id"}` is a value of an earlier result, except where any JSON may stand. */
-  #input({ resource }: Collection, body: unknown): Input | undefined {
-    if (!isObject(body)) return this.#report(['body'], 'REQUIRED', 'body must be an object');
+  #input({ resource }: Collection, body: unknown, at: Path): Input | undefined {
+    if (!isObject(body)) return this.#report(at, 'REQUIRED', 'body must be an object');
     let fine = true;
     const entries = Object.entries(body).map(([name, value]) => {
       const column = resource.columns.find((each) => each.name === name);
@@ -169,7 +212,7 @@ class StepReader {
         fine = false;
         const known = [...this.#names.keys()].join(', ') || 'none';
         this.#report(
-          ['body', name],
+          [...at, name],
           'UNKNOWN',
           `$ref must be NAME.FIELD of an earlier operation; the names are ${known}`,
         );

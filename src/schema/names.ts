@@ -38,6 +38,17 @@ export const rootFieldName = {
   DELETE: (resource: Named) => `delete${resource.name}`,
 } as const;
 
+/** The mutations on many records: `createBooks`, `updateBooks`, `deleteBooks`. */
+export const bulkFieldName = {
+  CREATE: (resource: Named) => `create${capitalised(resource.plural)}`,
+  UPDATE: (resource: Named) => `update${capitalised(resource.plural)}`,
+  DELETE: (resource: Named) => `delete${capitalised(resource.plural)}`,
+} as const;
+
+function capitalised(name: string): string {
+  return `${name[0]?.toUpperCase()}${name.slice(1)}`;
+}
+
 export function connectionName({ plural }: Named): string {
   return `${plural}Connection`;
 }
@@ -55,11 +66,11 @@ export function reservedRootFields(resource: Named): { query: string[]; mutation
       connectionName(resource),
       aggregateName(resource),
     ],
-    mutation: [
-      rootFieldName.CREATE(resource),
-      rootFieldName.UPDATE(resource),
-      rootFieldName.DELETE(resource),
-    ],
+    mutation: [rootFieldName, bulkFieldName].flatMap((names) => [
+      names.CREATE(resource),
+      names.UPDATE(resource),
+      names.DELETE(resource),
+    ]),
   };
 }
 
@@ -76,6 +87,7 @@ export function reservedTypes(resource: Named): string[] {
     'Values',
     'Numbers',
     'Input',
+    'Changes',
   ];
   return suffixes.map((suffix) => resource.name + suffix);
 }

@@ -110,7 +110,7 @@ describe.each([...databases])('on %s', (database) => {
       'a path that does not take it',
       [
         { method: 'POST', path: '/logs', body: {} },
-        { method: 'DELETE', path: '/users' },
+        { method: 'POST', path: '/users/1', body: {} },
       ],
       ['#/operations/0/path UNKNOWN', '#/operations/1/path UNKNOWN'],
     ],

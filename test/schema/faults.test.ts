@@ -665,7 +665,13 @@ const rows: readonly Row[] = [
     `,
     faults: [
       '1:6 Sheep needs the root field Query.sheep, which Sheep has. Choose another: @resource(plural: "…")',
+      '1:6 Sheep needs the root field Mutation.createSheep, which Sheep has. Choose another: @resource(plural: "…")',
+      '1:6 Sheep needs the root field Mutation.updateSheep, which Sheep has. Choose another: @resource(plural: "…")',
+      '1:6 Sheep needs the root field Mutation.deleteSheep, which Sheep has. Choose another: @resource(plural: "…")',
       '3:6 People needs the root field Query.people, which Person has. Choose another: @resource(plural: "…")',
+      '3:6 People needs the root field Mutation.createPeople, which Person has. Choose another: @resource(plural: "…")',
+      '3:6 People needs the root field Mutation.updatePeople, which Person has. Choose another: @resource(plural: "…")',
+      '3:6 People needs the root field Mutation.deletePeople, which Person has. Choose another: @resource(plural: "…")',
     ],
   },
   {
