@@ -134,12 +134,7 @@ class StepReader {
     if (!kind) return this.#report(['method'], 'ENUM', 'method must be POST, PUT or DELETE');
     const found = typeof path === 'string' ? readPath(path) : undefined;
     const from = found && this.#collections.get(found.segment);
-    if (
-      !found ||
-      !from ||
-      !from.resource.operations.has(kind) ||
-      (kind === 'CREATE' && found.key !== undefined)
-    )
+    if (!found || !from?.resource.operations.has(kind) || (kind === 'CREATE' && found.key !== undefined))
       return this.#report(['path'], 'UNKNOWN', `path must be one that answers ${method}`);
     if (
       as !== undefined &&
