@@ -171,7 +171,10 @@ function filterName(column: Column): string {
 }
 
 function columnSchema(column: Column): JsonSchema {
-  const value = { ...typeSchema(column), ...bounds(column) };
+  const { type } = column;
+  // Formats alone do not say how fine a moment may be.
+  const told = isScalar(type) && type.description !== undefined ? { description: type.description } : {};
+  const value = { ...typeSchema(column), ...bounds(column), ...told };
   const schema = column.list ? list(value) : value;
   return column.required ? schema : orNull(schema);
 }

@@ -6,6 +6,7 @@ import { exampleInput, exampleOf, exampleRecord } from '../schema/examples.ts';
 import type { Model, OperationKind, Resource } from '../schema/model.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
 import { updatable } from '../schema/values.ts';
+import { CSV_TYPE, NDJSON_TYPE } from './export.ts';
 import { parametersOfList, parametersOfOne } from './openapi-parameters.ts';
 import { errorSchemas, Failures, headers, withHeaders } from './openapi-responses.ts';
 import { documented, list, reference, Schemas, shownFields, typeSchema } from './openapi-schemas.ts';
@@ -121,17 +122,17 @@ function operation(resource: Resource, verb: string, summary: string, rest: Oper
 function listing({ schemas, failures, most }: Context, resource: Resource): Operation {
   const record = exampleRecord(resource);
   const arrays = [...schemas.shown(resource), schemas.part(resource, 'Aggregate')].map(list);
-  const streamed = { schema: { type: 'string' } };
+  const file = { schema: { type: 'string' } };
   return operation(resource, 'list', `List ${resource.plural}`, {
     parameters: parametersOfList({ resource, schemas, most }),
     responses: {
       200: {
         description: `The ${resource.plural}; with \`aggregate\` or \`groupBy\`, numbers about them.`,
-        headers: withHeaders([], [...deprecation(resource), 'Link', 'X-Total-Count']),
+        headers: withHeaders(['Vary'], [...deprecation(resource), 'Link', 'X-Total-Count']),
         content: {
           [JSON_TYPE]: { schema: { anyOf: arrays }, ...(record && { example: [record] }) },
-          'text/csv': streamed,
-          'application/x-ndjson': streamed,
+          [CSV_TYPE]: file,
+          [NDJSON_TYPE]: file,
         },
       },
       ...failures.of(['VALIDATION_FAILED', 'TOO_MANY_OBJECTS', ...always, 'UNAVAILABLE']),

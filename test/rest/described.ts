@@ -92,7 +92,7 @@ export class Description {
       const isNumber = this.at(at).schema.type === 'integer';
       if (value !== null) this.fit(`${at}/schema`, isNumber ? Number(value) : value, `${name}: ${about}`);
     }
-    for (const name of ['ETag', 'Location', 'Link', 'X-Total-Count', 'Deprecation', 'Retry-After'])
+    for (const name of ['ETag', 'Vary', 'Location', 'Link', 'X-Total-Count', 'Deprecation', 'Retry-After'])
       if (headers.has(name) && !declared.headers?.[name])
         throw new Error(`undeclared header ${name}: ${about}`);
     if (!declared.content) {
@@ -101,7 +101,7 @@ export class Description {
     }
     const type = (headers.get('Content-Type') ?? '').replace(/; charset=utf-8$/, '');
     if (!declared.content[type]) throw new Error(`undeclared type ${type}: ${about}`);
-    const body = type.endsWith('json') ? JSON.parse(text) : text;
+    const body = /^application\/(json|.*\+json)$/.test(type) ? JSON.parse(text) : text;
     this.fit(`${join(`${pointer}/content`, type)}/schema`, body, about);
     return { status, headers, body };
   }

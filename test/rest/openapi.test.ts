@@ -81,6 +81,10 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
         for (const { operation, resource } of walk.operations('GET', 'list')) {
           const { body } = await described.send(operation, {});
           for (const record of body) described.fit(whole(resource), record, operation.path);
+          for (const Accept of ['text/csv', 'application/x-ndjson']) {
+            const file = await described.send(operation, { headers: { Accept } });
+            expect(file.headers.get('Content-Type')).toStartWith(Accept);
+          }
         }
         for (const { operation, resource } of walk.operations('GET', 'one')) {
           const key = String(walk.key(resource));
