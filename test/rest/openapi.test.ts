@@ -188,6 +188,26 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
         }
       });
 
+      test('filters are refused exactly when they break their schema', async () => {
+        for (const { operation, resource } of walk.operations('GET', 'list')) {
+          const pointer = join('#/components/schemas', `${resource.name}Where`);
+          const { properties } = described.schema(described.at(pointer));
+          const wheres: unknown[] = [null, 1, [], {}, { colour: { eq: 1 } }];
+          for (const [field, schema] of Object.entries<any>(properties)) {
+            const operands = Object.entries<any>(described.schema(schema).properties ?? {});
+            for (const value of [null, 1, [], {}, [1], [{}], { like: 1 }]) wheres.push({ [field]: value });
+            for (const [operator, operand] of operands)
+              for (const value of edges(described, operand)) wheres.push({ [field]: { [operator]: value } });
+          }
+          for (const where of wheres) {
+            const query = `where=${encodeURIComponent(JSON.stringify(where))}`;
+            const { status } = await described.send(operation, { query });
+            const wanted = described.fits(pointer, where) ? 200 : 400;
+            expect([operation.path, where, status]).toEqual([operation.path, where, wanted]);
+          }
+        }
+      });
+
       test('bodies are refused exactly when they break their schema', async () => {
         for (const { operation, resource } of [
           ...walk.operations('POST', 'list'),
