@@ -172,7 +172,7 @@ function filterName(column: Column): string {
 
 function columnSchema(column: Column): JsonSchema {
   const { type } = column;
-  // Formats alone do not say how fine a moment may be.
+  // What a format stands for exactly.
   const told = isScalar(type) && type.description !== undefined ? { description: type.description } : {};
   const value = { ...typeSchema(column), ...bounds(column), ...told };
   const schema = column.list ? list(value) : value;

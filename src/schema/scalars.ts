@@ -183,7 +183,8 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
       specifiedBy: 'https://www.rfc-editor.org/rfc/rfc3339',
       stored: 'time',
       is: 'other',
-      jsonSchema: { type: 'string', format: 'date-time' },
+      // The format admits any fraction of a second, and a space for the T.
+      jsonSchema: { type: 'string', format: 'date-time', pattern: dateTime.source },
       check: checkFormatted('an RFC 3339 time, to the millisecond at most', canonicalDateTime),
     }),
     scalar({

@@ -46,6 +46,8 @@ export function edges(description: Description, given: any): unknown[] {
   for (const name of ['minLength', 'maxLength'])
     for (const by of schema[name] === undefined ? [] : [-1, 0, 1])
       for (const letter of ['a', '\u{1F600}']) own.push(letter.repeat(Math.max(0, schema[name] + by)));
+  if (schema.format === 'date-time' && schema.pattern)
+    own.push('2020-01-01T00:00:00.1234Z', '2020-01-01 00:00:00Z');
   if ([schema.type].flat().includes('string')) own.push('.', '..', 'a/b', 'Text', ...Object.values(byFormat));
   return [...strangers, ...own];
 }
