@@ -124,7 +124,8 @@ function router(
         text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8'),
       ),
     );
-    const served = { most: engine.limits.objects, graphql: door !== undefined };
+    const { objects: most, operations } = engine.limits;
+    const served = { most, operations, graphql: door !== undefined };
     // Long, and seldom asked for: made when somebody does.
     let description: string | undefined;
     fixed.set(

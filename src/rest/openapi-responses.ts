@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import { type Code, catalogue, DuetError, type Fault, faultCodes, validationFailed } from '../errors.ts';
 import { JSON_TYPE } from '../http/exchange.ts';
 import { problemBody } from '../http/problem.ts';
+import type { Resource } from '../schema/model.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
 import { list, object, type Schemas } from './openapi-schemas.ts';
 
@@ -79,12 +80,32 @@ export function errorSchemas(schemas: Schemas): Record<string, JsonSchema> {
         ['code', { type: 'string', enum: Object.keys(catalogue), description: listed(meanings) }],
         ['detail', text],
         ['requestId', text],
+        [
+          'operation',
+          { type: 'integer', minimum: 0, description: 'Which operation of a transaction failed.' },
+        ],
         ['errors', { ...list(schemas.ref('Fault')), minItems: 1 }],
       ],
       { required: ['type', 'title', 'status', 'code', 'detail', 'requestId'] },
     ),
   };
   return { [schemas.name('Fault')]: fault, [schemas.name('Problem')]: problem };
+}
+
+/** What any operation can answer; what any write can; what anything with a body can. */
+export const always: readonly Code[] = ['URL_TOO_LONG', 'INTERNAL'];
+export const written: readonly Code[] = ['UNAVAILABLE', 'OUTCOME_UNKNOWN'];
+const unreadable: readonly Code[] = [
+  'MALFORMED_BODY',
+  'UNSUPPORTED_CONTENT_TYPE',
+  'JSON_TOO_DEEP',
+  'BODY_TOO_LARGE',
+];
+export const bodied: readonly Code[] = ['VALIDATION_FAILED', ...unreadable];
+
+/** Whether only callers with a certain claim can create one. */
+export function needsClaim({ columns }: Resource): boolean {
+  return columns.some(({ origin, required }) => origin.by === 'claim' && required);
 }
 
 /** A response component for each set of codes that an operation can answer with under one status. */

@@ -8,13 +8,25 @@ import type { JsonSchema } from '../schema/scalars.ts';
 import { updatable } from '../schema/values.ts';
 import { CSV_TYPE, NDJSON_TYPE } from './export.ts';
 import { parametersOfList, parametersOfOne } from './openapi-parameters.ts';
-import { errorSchemas, Failures, headers, withHeaders } from './openapi-responses.ts';
+import {
+  always,
+  bodied,
+  errorSchemas,
+  Failures,
+  headers,
+  needsClaim,
+  withHeaders,
+  written,
+} from './openapi-responses.ts';
 import { documented, list, reference, Schemas, shownFields, typeSchema } from './openapi-schemas.ts';
 import { SERVICE, servicePaths, serviceSchemas } from './openapi-service.ts';
+import { transaction } from './openapi-transaction.ts';
 
 export interface Served {
   /** The longest page. */
   readonly most: number;
+  /** How many operations a transaction may have. */
+  readonly operations: number;
   /** Whether there is a GraphQL door. */
   readonly graphql: boolean;
 }
@@ -27,12 +39,13 @@ interface Context {
   readonly most: number;
 }
 
-export function openapi(model: Model, { most, graphql }: Served): JsonSchema {
+export function openapi(model: Model, { most, operations, graphql }: Served): JsonSchema {
   const schemas = new Schemas(model);
   const context: Context = { schemas, failures: new Failures(schemas), most };
   const resources = model.resources.filter(({ rest }) => rest);
   const paths = {
     ...Object.fromEntries(resources.flatMap((resource) => pathsOf(context, resource))),
+    '/transaction': { post: transaction(resources, context.failures, operations) },
     ...servicePaths(schemas, context.failures, graphql),
   };
   const components = {
@@ -167,10 +180,9 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
 }
 
 function creation({ schemas, failures }: Context, resource: Resource): Operation {
-  const { key, columns } = resource;
-  const claimed = columns.some(({ origin, required }) => origin.by === 'claim' && required);
+  const { key } = resource;
   const codes: Code[] = [...bodied, ...always, ...written];
-  if (claimed) codes.push('UNAUTHENTICATED');
+  if (needsClaim(resource)) codes.push('UNAUTHENTICATED');
   if (collides(resource) || key.origin.by === 'client') codes.push('CONFLICT');
   if (key.origin.by === 'serial') codes.push('KEYS_EXHAUSTED');
   return operation(resource, 'create', `Create one ${resource.singular}`, {
@@ -225,16 +237,6 @@ function deletion({ failures }: Context, resource: Resource): Operation {
     responses: { 204: { description: 'It is gone.', headers: withHeaders([]) }, ...failures.of(codes) },
   });
 }
-
-const always: readonly Code[] = ['URL_TOO_LONG', 'INTERNAL'];
-const written: readonly Code[] = ['UNAVAILABLE', 'OUTCOME_UNKNOWN'];
-const unreadable: readonly Code[] = [
-  'MALFORMED_BODY',
-  'UNSUPPORTED_CONTENT_TYPE',
-  'JSON_TOO_DEEP',
-  'BODY_TOO_LARGE',
-];
-const bodied: readonly Code[] = ['VALIDATION_FAILED', ...unreadable];
 
 /** Whether what is stored can be in the way of a write. */
 function collides({ references, uniques }: Resource): boolean {

@@ -16,7 +16,11 @@ import type { Collection } from './parse.ts';
 import { readPath } from './paths.ts';
 import { created, deleted, updated } from './respond.ts';
 
-const kinds: Readonly<Record<string, OperationKind>> = { POST: 'CREATE', PUT: 'UPDATE', DELETE: 'DELETE' };
+export const kinds: Readonly<Record<string, OperationKind>> = {
+  POST: 'CREATE',
+  PUT: 'UPDATE',
+  DELETE: 'DELETE',
+};
 
 export function transactionRoute(
   engine: Engine,

@@ -132,6 +132,18 @@ export class Description {
     return value;
   }
 
+  /** Every example that stands beside a schema. */
+  examples(value: any = this.document, pointer = '#'): { schema: string; value: unknown }[] {
+    if (typeof value !== 'object' || value === null) return [];
+    const values = Object.values<any>(value.examples ?? {}).map((each) => each.value);
+    if ('example' in value) values.push(value.example);
+    const own = value.schema ? values.map((each) => ({ schema: `${pointer}/schema`, value: each })) : [];
+    return [
+      ...own,
+      ...Object.entries(value).flatMap(([key, inner]) => this.examples(inner, join(pointer, key))),
+    ];
+  }
+
   #resolve(pointer: string): string {
     return this.at(pointer)?.$ref ?? pointer;
   }

@@ -56,19 +56,9 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
       });
 
       test('its examples fit its schemas', () => {
-        let examples = 0;
-        const visit = (value: any, pointer: string) => {
-          if (typeof value !== 'object' || value === null) return;
-          const all = Object.values<any>(value.examples ?? {}).map((each) => each.value);
-          if ('example' in value) all.push(value.example);
-          for (const example of value.schema ? all : []) {
-            described.fit(`${pointer}/schema`, example, `the example at ${pointer}`);
-            examples++;
-          }
-          for (const [key, inner] of Object.entries(value)) visit(inner, join(pointer, key));
-        };
-        visit(described.document, '#');
-        expect(examples).toBeGreaterThan(20);
+        const examples = described.examples();
+        for (const { schema, value } of examples) described.fit(schema, value, 'an example');
+        expect(examples.length).toBeGreaterThan(20);
       });
 
       test('what it allows is done', async () => {
@@ -240,7 +230,7 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
       test('whatever else is wrong is answered as declared', async () => {
         for (const operation of described.operations) {
           const resource = walk.resourceOf(operation);
-          if (!resource && operation.path !== '/graphql') continue;
+          if (!resource && !operation.operation.requestBody) continue;
           const key = String(resource && walk.key(resource));
           const expectStatus = async (wanted: number, request: Parameters<Description['send']>[1]) => {
             const { status } = await described.send(operation, { key, ...request });
@@ -273,6 +263,30 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
           }
         const refused = await described.send(graphql, { body: {}, headers: { Accept: 'text/html' } });
         expect(refused.status).toBe(406);
+      });
+
+      test('a transaction fails as its operations do', async () => {
+        const transaction = described.operation('POST', '/transaction');
+        const { example } = transaction.operation.requestBody.content['application/json'];
+        const [write] = example.operations;
+        const path = `${write.path}/${walk.key(walk.resourceOf(write) as Resource)}`;
+        const steps = [
+          [200, { ...write, as: undefined }],
+          [400, { ...write, as: 'a.b' }],
+          [404, { method: 'DELETE', path: `${write.path}/987654321` }],
+          [412, { method: 'DELETE', path, ifMatch: '"999-nothing"' }],
+        ] as const;
+        const send = (...operations: unknown[]) => described.send(transaction, { body: { operations } });
+        for (const [wanted, step] of steps)
+          expect([step, (await send(write, step)).status]).toEqual([step, wanted]);
+        if (walk.model.byType.has('Signed'))
+          expect((await send({ method: 'POST', path: '/signeds', body: {} })).status).toBe(401);
+        for (const { operation, resource } of walk.operations('POST', 'list').slice(0, 3))
+          for (const { column, target } of resource.references) {
+            const gone = { [column.name]: target.key.origin.by === 'serial' ? 987654321 : NOWHERE };
+            const body = { ...walk.input(operation, resource), ...gone };
+            expect((await send({ method: 'POST', path: operation.path, body })).status).toBe(409);
+          }
       });
 
       test('conflicts are answered as declared', async () => {
