@@ -94,7 +94,12 @@ export function errorSchemas(schemas: Schemas): Record<string, JsonSchema> {
 
 /** What any operation can answer; what any write can; what anything with a body can. */
 export const always: readonly Code[] = ['URL_TOO_LONG', 'INTERNAL'];
-export const written: readonly Code[] = ['UNAVAILABLE', 'OUTCOME_UNKNOWN'];
+export const written: readonly Code[] = [
+  'UNAVAILABLE',
+  'OUTCOME_UNKNOWN',
+  'IDEMPOTENCY_IN_PROGRESS',
+  'IDEMPOTENCY_MISMATCH',
+];
 const unreadable: readonly Code[] = [
   'MALFORMED_BODY',
   'UNSUPPORTED_CONTENT_TYPE',
@@ -102,6 +107,14 @@ const unreadable: readonly Code[] = [
   'BODY_TOO_LARGE',
 ];
 export const bodied: readonly Code[] = ['VALIDATION_FAILED', ...unreadable];
+
+export const idempotencyKey: JsonSchema = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'A name of this write: sent again with the same body, it is not done again but answered again.',
+  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+};
 
 /** Whether only callers with a certain claim can create one. */
 export function needsClaim({ columns }: Resource): boolean {

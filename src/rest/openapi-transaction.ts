@@ -4,7 +4,15 @@ import { JSON_TYPE } from '../http/exchange.ts';
 import { exampleInput } from '../schema/examples.ts';
 import type { Resource } from '../schema/model.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
-import { always, bodied, type Failures, needsClaim, withHeaders, written } from './openapi-responses.ts';
+import {
+  always,
+  bodied,
+  type Failures,
+  idempotencyKey,
+  needsClaim,
+  withHeaders,
+  written,
+} from './openapi-responses.ts';
 import { list, object } from './openapi-schemas.ts';
 import { SERVICE } from './openapi-service.ts';
 import { kinds } from './transaction.ts';
@@ -53,6 +61,7 @@ export function transaction(resources: readonly Resource[], failures: Failures, 
     operationId: 'transaction',
     summary: 'Several writes, all of them or none',
     tags: [SERVICE],
+    parameters: [idempotencyKey],
     requestBody: {
       required: true,
       content: {

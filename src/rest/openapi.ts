@@ -14,6 +14,7 @@ import {
   errorSchemas,
   Failures,
   headers,
+  idempotencyKey,
   needsClaim,
   withHeaders,
   written,
@@ -186,6 +187,7 @@ function creation({ schemas, failures }: Context, resource: Resource): Operation
   if (collides(resource) || key.origin.by === 'client') codes.push('CONFLICT');
   if (key.origin.by === 'serial') codes.push('KEYS_EXHAUSTED');
   return operation(resource, 'create', `Create one ${resource.singular}`, {
+    parameters: [idempotencyKey],
     requestBody: body(
       schemas.part(resource, 'Create'),
       exampleInput(resource, () => true),
@@ -206,7 +208,7 @@ function update({ schemas, failures }: Context, resource: Resource): Operation {
   const codes: Code[] = ['NOT_FOUND', 'VERSION_CONFLICT', ...bodied, ...always, ...written];
   if (collides(resource)) codes.push('CONFLICT');
   return operation(resource, 'update', `Change one ${resource.singular}`, {
-    parameters: [ifMatch],
+    parameters: [ifMatch, idempotencyKey],
     requestBody: body(
       schemas.part(resource, 'Update'),
       changeable.length > 0 ? exampleInput(resource, (column) => changeable.includes(column)) : undefined,
@@ -233,7 +235,7 @@ function deletion({ failures }: Context, resource: Resource): Operation {
   ];
   if (resource.pointedAtBy.length > 0) codes.push('CONFLICT');
   return operation(resource, 'delete', `Delete one ${resource.singular}`, {
-    parameters: [ifMatch],
+    parameters: [ifMatch, idempotencyKey],
     responses: { 204: { description: 'It is gone.', headers: withHeaders([]) }, ...failures.of(codes) },
   });
 }
