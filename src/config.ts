@@ -128,7 +128,7 @@ export const settings = {
     env: 'INTROSPECTION',
     flag: true,
     default: 'on',
-    doc: 'Whether clients may ask for the schema: GraphQL introspection and suggestions, `/schema.graphql` and the page at `/`.',
+    doc: 'Whether clients may ask for the schema: GraphQL introspection and suggestions, `/schema.graphql`, `/openapi.json` and the page at `/`.',
     ...oneOf('on', 'off'),
   }),
   limitBody: setting({

@@ -11,6 +11,7 @@ import { graphqlDoor } from './graphql/schema.ts';
 import { dispatch, type Exchange, type Found, JSON_TYPE, type Route, withoutBody } from './http/exchange.ts';
 import { problem } from './http/problem.ts';
 import type { Observe } from './observe.ts';
+import { openapi } from './rest/openapi.ts';
 import { restRoutes } from './rest/routes.ts';
 import type { Model } from './schema/model.ts';
 import type { Storage } from './storage/storage.ts';
@@ -116,13 +117,25 @@ function router(
       got(() => text(sdl, 'text/plain; charset=utf-8')),
     );
   }
-  if (introspection)
+  if (introspection) {
     fixed.set(
       '/',
       got(({ request }) =>
         text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8'),
       ),
     );
+    const { objects: most, operations } = engine.limits;
+    const served = { most, operations, graphql: door !== undefined };
+    // Long, and seldom asked for: made when somebody does.
+    let description: string | undefined;
+    fixed.set(
+      '/openapi.json',
+      got(() => {
+        description ??= JSON.stringify(openapi(model, served));
+        return text(description, JSON_TYPE);
+      }),
+    );
+  }
   fixed.set(
     '/healthz',
     got(() => text('{"status":"ok"}', JSON_TYPE)),

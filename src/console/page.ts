@@ -1,8 +1,9 @@
 /** The page at `/`: what is served here, with a ready-to-paste command for each door. */
 
-import type { Column, Model, Resource } from '../schema/model.ts';
+import { exampleInput, exampleKey } from '../schema/examples.ts';
+import type { Model, Resource } from '../schema/model.ts';
 import { rootFieldName } from '../schema/names.ts';
-import { creatable, isScalar, neededOnCreate } from '../schema/values.ts';
+import { neededOnCreate } from '../schema/values.ts';
 
 export function page(model: Model, origin: string): string {
   return `<!doctype html>
@@ -18,7 +19,7 @@ export function page(model: Model, origin: string): string {
 </style>
 <h1>Duet</h1>
 <p>${model.resources.length} resources, each as JSON over HTTP and through <code>/graphql</code>.
-The whole schema: <a href="/schema.graphql">/schema.graphql</a></p>
+The whole schema: <a href="/schema.graphql">/schema.graphql</a>, <a href="/openapi.json">/openapi.json</a></p>
 ${model.resources.map((resource) => section(resource, origin)).join('\n')}
 </html>
 `;
@@ -42,7 +43,7 @@ function restPart(resource: Resource, origin: string): string {
     operations.has('LIST') && `curl ${origin}/${path}`,
     operations.has('GET') && `curl ${origin}/${path}/${exampleKey(key)}`,
     operations.has('CREATE') &&
-      `curl ${origin}/${path} -H 'Content-Type: application/json' -d '${shell(JSON.stringify(exampleInput(resource)))}'`,
+      `curl ${origin}/${path} -H 'Content-Type: application/json' -d '${shell(JSON.stringify(exampleInput(resource, neededOnCreate) ?? {}))}'`,
   ];
   return `<p>REST: ${links}<code>${html(item)}</code></p>${pre(commands)}`;
 }
@@ -68,28 +69,6 @@ function pre(commands: readonly (string | false)[]): string {
     .filter((command) => command !== false)
     .map(html)
     .join('\n')}</pre>`;
-}
-
-function exampleKey({ origin, name }: Column): string {
-  if (origin.by === 'serial') return '1';
-  return origin.by === 'uuid' ? '00000000-0000-7000-8000-000000000000' : name === 'lang' ? 'en' : name;
-}
-
-function exampleInput(resource: Resource): Record<string, unknown> {
-  return Object.fromEntries(
-    creatable(resource)
-      .filter(neededOnCreate)
-      .map((column) => [column.name, example(column)]),
-  );
-}
-
-function example({ type, list, constraint, reference }: Column): unknown {
-  if (list) return [];
-  if (!isScalar(type)) return type.values[0]?.name;
-  if (reference) return type.stored === 'serial' ? 1 : '…';
-  if (type.is === 'number') return constraint?.min ?? constraint?.max ?? 1;
-  if (type.is === 'text') return constraint?.format === 'email' ? 'somebody@example.com' : 'text';
-  return { Boolean: true, DateTime: '2024-05-01T12:30:00Z', Date: '2024-05-01', JSON: {} }[type.name] ?? 1;
 }
 
 /** Ends the shell's quote, adds a quoted quote, and begins again. */

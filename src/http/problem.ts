@@ -5,8 +5,15 @@ import type { DuetError } from '../errors.ts';
 import { type Exchange, JSON_TYPE } from './exchange.ts';
 
 export function problem(error: DuetError, { requestId }: Exchange): Response {
+  return new Response(JSON.stringify(problemBody(error, requestId)), {
+    status: error.status,
+    headers: { ...error.headers, 'Content-Type': JSON_TYPE },
+  });
+}
+
+export function problemBody(error: DuetError, requestId: string) {
   const { status, code, message: detail, operation, errors } = error;
-  const body = {
+  return {
     type: 'about:blank',
     title: STATUS_CODES[status],
     status,
@@ -16,8 +23,4 @@ export function problem(error: DuetError, { requestId }: Exchange): Response {
     operation,
     errors,
   };
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { ...error.headers, 'Content-Type': JSON_TYPE },
-  });
 }

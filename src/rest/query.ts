@@ -32,11 +32,11 @@ export const listParameters = [
   'aggregate',
   'groupBy',
 ] as const;
-const oneParameters = ['fields', 'include'] as const;
+export const oneParameters = ['fields', 'include'] as const;
 /** What can be said of an included list: `posts[limit]=3`. */
-const includedParameters = ['limit', 'after', 'sort', 'where'] as const;
+export const includedParameters = ['limit', 'after', 'sort', 'where'] as const;
 
-const functions: readonly AggregateFunction[] = ['count', 'sum', 'avg', 'min', 'max'];
+export const functions: readonly AggregateFunction[] = ['count', 'sum', 'avg', 'min', 'max'];
 const MOST_FAULTS = 100;
 
 export function readListRequest(resource: Resource, query: string, most: number): ListRequest {
@@ -247,8 +247,7 @@ class QueryReader {
         return [];
       }
       if (field === undefined) return [{ of, column: undefined }];
-      const numeric = of === 'sum' || of === 'avg';
-      const column = this.#column(resource, field, 'aggregate', numeric ? isNumeric : isSortable);
+      const column = this.#column(resource, field, 'aggregate', (each) => aggregates(of, each));
       return column ? [{ of, column }] : [];
     });
     for (const name of ['limit', 'after', 'before', 'sort', 'fields', 'include', 'count'])
@@ -349,12 +348,18 @@ function follow(
   return undefined;
 }
 
-function visible(field: Field | undefined): Field | undefined {
+/** What is behind a closed door is no relation here. */
+export function visible(field: Field | undefined): Field | undefined {
   return field && (field.kind === 'column' || field.target.rest) ? field : undefined;
 }
 
-function isListParameter(name: string): boolean {
+export function isListParameter(name: string): boolean {
   return listParameters.some((each) => each === name);
+}
+
+/** Sums and averages are of numbers; least and greatest are of whatever has an order. */
+export function aggregates(of: AggregateFunction, column: Column): boolean {
+  return of === 'sum' || of === 'avg' ? isNumeric(column) : isSortable(column);
 }
 
 function isNumeric({ type, list }: Column): boolean {

@@ -9,10 +9,13 @@ import { cursorOf, queryName } from '../query/order.ts';
 import { etag, noneMatches } from './etag.ts';
 import type { Aggregation, Collection } from './parse.ts';
 
+/** The same path answers with files to those who ask for them. */
+export const VARY = { Vary: 'Accept' };
+
 export function listed(from: Collection, operation: List, listing: Listing, query: string): Response {
   const { selection } = operation;
   const { nodes, total } = listing;
-  const headers: Record<string, string> = { ...from.headers, Vary: 'Accept' };
+  const headers: Record<string, string> = { ...from.headers, ...VARY };
   const links = linksOf(from, operation, listing, query);
   if (links !== '') headers['Link'] = links;
   if (total !== undefined) headers['X-Total-Count'] = String(total);
@@ -22,7 +25,7 @@ export function listed(from: Collection, operation: List, listing: Listing, quer
 }
 
 export function aggregated({ by, wanted }: Aggregation, rows: readonly Node[]): Response {
-  return json(200, JSON.stringify(rows.map((row) => answerOf(row, by, wanted))), {});
+  return json(200, JSON.stringify(rows.map((row) => answerOf(row, by, wanted))), VARY);
 }
 
 /** `next` is the sign of more; `prev` leads back from a page that has a cursor. */

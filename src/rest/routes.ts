@@ -17,7 +17,7 @@ import {
   parseUpdate,
 } from './parse.ts';
 import { readPath } from './paths.ts';
-import { aggregated, created, deleted, found, foundWhole, listed, updated } from './respond.ts';
+import { aggregated, created, deleted, found, foundWhole, listed, updated, VARY } from './respond.ts';
 import { transactionRoute } from './transaction.ts';
 
 interface Routes {
@@ -124,7 +124,7 @@ async function exportList(
   exchange: Exchange,
 ): Promise<Response> {
   const operation = parseExport(from, type, exchange);
-  const headers = { ...from.headers, Vary: 'Accept' };
+  const headers = { ...from.headers, ...VARY };
   // Of a file that is written while it is read, only the headers are known beforehand.
   if (exchange.request.method === 'HEAD')
     return new Response(null, { headers: { ...headers, 'Content-Type': contentType(type) } });

@@ -23,7 +23,11 @@ type Path = readonly (string | number)[];
 
 const members = ['method', 'path', 'body', 'as', 'ifMatch', 'where', 'atMost'];
 
-const kinds: Readonly<Record<string, OperationKind>> = { POST: 'CREATE', PUT: 'UPDATE', DELETE: 'DELETE' };
+export const kinds: Readonly<Record<string, OperationKind>> = {
+  POST: 'CREATE',
+  PUT: 'UPDATE',
+  DELETE: 'DELETE',
+};
 
 export function transactionRoute(
   engine: Engine,

@@ -5,6 +5,8 @@ import type { FaultCode } from '../errors.ts';
 /** Tells what is wrong with a value; `detail` continues a sentence that begins with the field's name. */
 export type Report = (code: FaultCode, detail: string) => void;
 
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
 export interface Scalar {
   readonly kind: 'scalar';
   readonly name: string;
@@ -15,6 +17,8 @@ export interface Scalar {
   /** How a database keeps it; each dialect has one column type and one codec per entry. */
   readonly stored: 'serial' | 'integer' | 'float' | 'boolean' | 'text' | 'time' | 'date' | 'uuid' | 'json';
   readonly is: 'number' | 'text' | 'other';
+  /** What JSON Schema can say of its values, null aside. */
+  readonly jsonSchema: JsonSchema;
   /** Reports every fault and returns the value in its one canonical form. */
   check(value: unknown, report: Report): unknown;
 }
@@ -115,6 +119,7 @@ export const Serial = scalar({
   graphql: 'ID',
   stored: 'serial',
   is: 'other',
+  jsonSchema: { type: 'integer', format: 'int64', minimum: 1, maximum: MAX_KEY },
   check(value, report) {
     if (typeof value !== 'number' || !Number.isInteger(value))
       report('TYPE', 'must be an id (a whole number)');
@@ -129,18 +134,20 @@ export const UUID = scalar({
   specifiedBy: 'https://www.rfc-editor.org/rfc/rfc9562',
   stored: 'uuid',
   is: 'other',
+  jsonSchema: { type: 'string', format: 'uuid' },
   check: checkFormatted('a UUID', canonicalUuid),
 });
 
 /** The scalars that a file can name. */
 export const scalars: ReadonlyMap<string, Scalar> = new Map(
   [
-    scalar({ name: 'ID', stored: 'text', is: 'text', check: checkText }),
-    scalar({ name: 'String', stored: 'text', is: 'text', check: checkText }),
+    scalar({ name: 'ID', stored: 'text', is: 'text', jsonSchema: { type: 'string' }, check: checkText }),
+    scalar({ name: 'String', stored: 'text', is: 'text', jsonSchema: { type: 'string' }, check: checkText }),
     scalar({
       name: 'Int',
       stored: 'integer',
       is: 'number',
+      jsonSchema: { type: 'integer', format: 'int32', minimum: MIN_INT, maximum: MAX_INT },
       check(value, report) {
         if (typeof value !== 'number' || !Number.isInteger(value)) report('TYPE', 'must be a whole number');
         else if (value > MAX_INT || value < MIN_INT)
@@ -152,6 +159,7 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
       name: 'Float',
       stored: 'float',
       is: 'number',
+      jsonSchema: { type: 'number', format: 'double' },
       check(value, report) {
         if (typeof value !== 'number') report('TYPE', 'must be a number');
         else if (!Number.isFinite(value)) report('OUT_OF_RANGE', 'must be finite');
@@ -163,6 +171,7 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
       name: 'Boolean',
       stored: 'boolean',
       is: 'other',
+      jsonSchema: { type: 'boolean' },
       check(value, report) {
         if (typeof value !== 'boolean') report('TYPE', 'must be true or false');
         return value;
@@ -174,6 +183,8 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
       specifiedBy: 'https://www.rfc-editor.org/rfc/rfc3339',
       stored: 'time',
       is: 'other',
+      // The format admits any fraction of a second, and a space for the T.
+      jsonSchema: { type: 'string', format: 'date-time', pattern: dateTime.source },
       check: checkFormatted('an RFC 3339 time, to the millisecond at most', canonicalDateTime),
     }),
     scalar({
@@ -182,6 +193,7 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
       specifiedBy: 'https://www.rfc-editor.org/rfc/rfc3339',
       stored: 'date',
       is: 'other',
+      jsonSchema: { type: 'string', format: 'date' },
       check: checkFormatted('a calendar day as YYYY-MM-DD', canonicalDate),
     }),
     UUID,
@@ -191,6 +203,7 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
       specifiedBy: 'https://www.rfc-editor.org/rfc/rfc8259',
       stored: 'json',
       is: 'other',
+      jsonSchema: { type: ['object', 'array', 'string', 'number', 'boolean'] },
       check: checkJson,
     }),
   ].map((row) => [row.name, row]),

@@ -52,15 +52,17 @@ export function graphqlTypeName({ type }: Column): string {
 }
 
 /** Percent-encoded, the longest such key still fits into a URL. */
-const LONGEST_KEY = 512;
+export const LONGEST_KEY = 512;
+/** Dot segments vanish from URLs. */
+export const unaddressable: readonly unknown[] = ['.', '..'];
 
-/** A key that a client gives must be addressable: dot segments vanish from URLs, and an empty one is the collection. */
+/** A key that a client gives must be addressable; an empty one is the collection. */
 export function checkNaturalKey(key: Column, value: unknown, faults: Fault[]): void {
   if (typeof value === 'string' && lengthOf(value) > LONGEST_KEY) {
     const detail = `${key.name} must have at most ${characters(LONGEST_KEY)}`;
     faults.push({ pointer: pointer(key.name), code: 'LENGTH', detail });
   }
-  if (value !== '' && value !== '.' && value !== '..') return;
+  if (value !== '' && !unaddressable.includes(value)) return;
   const detail = `${key.name} must not be empty, "." or "..", which no path can name`;
   faults.push({ pointer: pointer(key.name), code: 'FORMAT', detail });
 }

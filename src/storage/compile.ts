@@ -25,6 +25,8 @@ export interface Dialect {
   count(quoted: string): string;
   /** A sum that cannot overflow. */
   sum(quoted: string): string;
+  /** The least or greatest value of a column. */
+  extreme(of: 'min' | 'max', quoted: string, column: Column): string;
   /** Limits the rows of each value of a list parameter. */
   perValue(parts: PerValue): string;
   /** Ends a SELECT whose rows are to be kept from others. */
@@ -231,7 +233,7 @@ class Writer {
         const quoted = column ? `${table}.${quote(column.stored)}` : '*';
         if (!column || of === 'count') return `${this.#dialect.count(quoted)} AS ${quote(as)}`;
         if (of === 'sum') return `${this.#dialect.sum(quoted)} AS ${quote(as)}`;
-        return `${this.#dialect.read(column, `${of.toUpperCase()}(${quoted})`)} AS ${quote(as)}`;
+        return `${this.#dialect.read(column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
       }),
     ];
     const condition = where ? ` WHERE ${this.#condition(where, table)}` : '';

@@ -65,6 +65,12 @@ const dialect: Dialect = {
   },
   count: (quoted) => `COUNT(${quoted})::float8`,
   sum: (quoted) => `SUM(${quoted}::float8)`,
+  // There is no min(boolean) and no min(uuid), although both have an order.
+  extreme: (of, quoted, column) => {
+    const kept = keptAs(column);
+    if (kept === 'boolean') return `${of === 'min' ? 'bool_and' : 'bool_or'}(${quoted})`;
+    return kept === 'uuid' ? `${of}(${quoted}::text COLLATE "C")::uuid` : `${of}(${quoted})`;
+  },
   perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
     `SELECT "one".* FROM unnest(${arrayOf(position, of)}) AS "listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "one" ORDER BY "#"${most}`,
   lock: ' FOR UPDATE',

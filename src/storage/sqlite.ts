@@ -60,6 +60,7 @@ const dialect: Dialect = {
   count: (quoted) => `COUNT(${quoted})`,
   // As integers the sum could overflow, and then it fails.
   sum: (quoted) => `SUM(CAST(${quoted} AS REAL))`,
+  extreme: (of, quoted) => `${of}(${quoted})`,
   // The list has one column, under a name that no table has: json_each has many, and ordinary ones.
   perValue: ({ columns, table, key, position, near, condition, order, limit, most }) =>
     `SELECT ${columns} FROM (SELECT value AS "${PER}" FROM json_each(?${position})) JOIN ${table} ON ${table}.${key} IN (SELECT "i".${key} FROM ${table} AS "i" WHERE ${near('"i"')} = "${PER}"${condition('"i"')} ORDER BY ${order('"i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,

@@ -1,0 +1,136 @@
+/** The paths beside the resources, as the API description tells them. */
+
+import type { Code } from '../errors.ts';
+import { JSON_TYPE } from '../http/exchange.ts';
+import type { JsonSchema } from '../schema/scalars.ts';
+import { byStatus, descriptionOf, type Failures, headersOf, withHeaders } from './openapi-responses.ts';
+import { list, type Schemas } from './openapi-schemas.ts';
+
+export function servicePaths(
+  schemas: Schemas,
+  failures: Failures,
+  graphql: boolean,
+): Record<string, JsonSchema> {
+  const get = (
+    operationId: string,
+    summary: string,
+    type: string,
+    schema: JsonSchema,
+    codes: readonly Code[] = [],
+  ): JsonSchema => ({
+    get: {
+      operationId,
+      summary,
+      tags: [SERVICE],
+      responses: {
+        200: { description: 'OK', headers: withHeaders([]), content: { [type]: { schema } } },
+        ...failures.of([...codes, 'URL_TOO_LONG', 'INTERNAL']),
+      },
+    },
+  });
+  const text = { type: 'string' };
+  const status = (word: string) => ({
+    type: 'object',
+    properties: { status: { const: word } },
+    required: ['status'],
+  });
+  return {
+    ...(graphql && {
+      '/graphql': graphqlPath(schemas),
+      '/schema.graphql': get('sdl', 'The GraphQL schema', 'text/plain', text),
+    }),
+    '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }),
+    '/': get('console', 'A page that lists what is served', 'text/html', text),
+    '/healthz': get('health', 'Whether the process lives', JSON_TYPE, status('ok')),
+    '/readyz': get('ready', 'Whether the service can take requests', JSON_TYPE, status('ready'), [
+      'UNAVAILABLE',
+    ]),
+  };
+}
+
+export const SERVICE = 'Service';
+
+const graphqlTypes = [JSON_TYPE, 'application/graphql-response+json'];
+
+function graphqlPath(schemas: Schemas): JsonSchema {
+  const content = (schema: JsonSchema) => Object.fromEntries(graphqlTypes.map((type) => [type, { schema }]));
+  const codes: Code[] = [
+    'MALFORMED_BODY',
+    'UNSUPPORTED_CONTENT_TYPE',
+    'JSON_TOO_DEEP',
+    'GRAPHQL_PARSE_FAILED',
+    'GRAPHQL_VALIDATION_FAILED',
+    'BAD_USER_INPUT',
+    'OPERATION_RESOLUTION_FAILURE',
+    'NOT_ACCEPTABLE',
+    'BODY_TOO_LARGE',
+    'URL_TOO_LONG',
+    'INTERNAL',
+  ];
+  const failures = [...byStatus(codes)].map(([status, same]) => [
+    status,
+    {
+      description: descriptionOf(status, same),
+      headers: headersOf(status),
+      content: content(schemas.ref('GraphqlResponse')),
+    },
+  ]);
+  return {
+    post: {
+      operationId: 'graphql',
+      summary: 'Run a GraphQL query or mutation',
+      tags: [SERVICE],
+      requestBody: {
+        required: true,
+        content: {
+          [JSON_TYPE]: { schema: schemas.ref('GraphqlRequest'), example: { query: '{ __typename }' } },
+        },
+      },
+      responses: {
+        200: {
+          description: 'The answer; errors that happened on the way to it are in it.',
+          headers: withHeaders([]),
+          content: content(schemas.ref('GraphqlResponse')),
+        },
+        ...Object.fromEntries(failures),
+      },
+    },
+  };
+}
+
+export function serviceSchemas(schemas: Schemas): Record<string, JsonSchema> {
+  const map = { type: 'object' };
+  const orNull = (type: string) => ({ type: [type, 'null'] });
+  const error = {
+    type: 'object',
+    properties: {
+      message: { type: 'string' },
+      locations: list({
+        type: 'object',
+        properties: { line: { type: 'integer' }, column: { type: 'integer' } },
+        required: ['line', 'column'],
+      }),
+      path: list({ type: ['string', 'integer'] }),
+      extensions: map,
+    },
+    required: ['message'],
+  };
+  return {
+    [schemas.name('GraphqlRequest')]: {
+      type: 'object',
+      properties: {
+        query: { type: 'string' },
+        variables: orNull('object'),
+        operationName: orNull('string'),
+        extensions: orNull('object'),
+      },
+      required: ['query'],
+    },
+    [schemas.name('GraphqlResponse')]: {
+      type: 'object',
+      properties: { data: orNull('object'), errors: { ...list(error), minItems: 1 }, extensions: map },
+      anyOf: [{ required: ['data'] }, { required: ['errors'] }],
+      additionalProperties: false,
+    },
+  };
+}

@@ -1,0 +1,273 @@
+/** Model → the OpenAPI 3.1 document at `/openapi.json`. */
+
+import type { Code } from '../errors.ts';
+import { JSON_TYPE } from '../http/exchange.ts';
+import { exampleInput, exampleOf, exampleRecord } from '../schema/examples.ts';
+import type { Model, OperationKind, Resource } from '../schema/model.ts';
+import type { JsonSchema } from '../schema/scalars.ts';
+import { updatable } from '../schema/values.ts';
+import { CSV_TYPE, NDJSON_TYPE } from './export.ts';
+import { parametersOfList, parametersOfOne } from './openapi-parameters.ts';
+import {
+  always,
+  bodied,
+  errorSchemas,
+  Failures,
+  headers,
+  idempotencyKey,
+  needsClaim,
+  withHeaders,
+  written,
+} from './openapi-responses.ts';
+import { documented, list, reference, Schemas, shownFields, typeSchema } from './openapi-schemas.ts';
+import { SERVICE, servicePaths, serviceSchemas } from './openapi-service.ts';
+import { transaction } from './openapi-transaction.ts';
+
+export interface Served {
+  /** The longest page. */
+  readonly most: number;
+  /** How many operations a transaction may have. */
+  readonly operations: number;
+  /** Whether there is a GraphQL door. */
+  readonly graphql: boolean;
+}
+
+type Operation = JsonSchema;
+
+interface Context {
+  readonly schemas: Schemas;
+  readonly failures: Failures;
+  readonly most: number;
+}
+
+export function openapi(model: Model, { most, operations, graphql }: Served): JsonSchema {
+  const schemas = new Schemas(model);
+  const context: Context = { schemas, failures: new Failures(schemas), most };
+  const resources = model.resources.filter(({ rest }) => rest);
+  const paths = {
+    ...Object.fromEntries(resources.flatMap((resource) => pathsOf(context, resource))),
+    '/transaction': { post: transaction(resources, context.failures, operations) },
+    ...servicePaths(schemas, context.failures, graphql),
+  };
+  const components = {
+    schemas: { ...schemas.all, ...errorSchemas(schemas), ...serviceSchemas(schemas) },
+    responses: context.failures.all,
+    headers,
+  };
+  return {
+    openapi: '3.1.1',
+    info: { title: 'Duet', version: model.fingerprint, description: introduction },
+    servers: [{ url: '/' }],
+    tags: [
+      ...resources.map((resource) => ({ name: resource.name, ...described(resource) })),
+      { name: SERVICE, description: 'What there is beside the resources.' },
+    ],
+    paths,
+    components: {
+      ...components,
+      schemas: used(components.schemas, { paths, responses: components.responses }),
+    },
+  };
+}
+
+/** The schemas that something refers to, directly or through others. */
+function used(schemas: Readonly<Record<string, JsonSchema>>, by: unknown): Record<string, JsonSchema> {
+  const kept = new Set<string>();
+  const visit = (value: unknown) => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      const schema = schemas[name];
+      if (!schema || kept.has(name)) continue;
+      kept.add(name);
+      visit(schema);
+    }
+  };
+  visit(by);
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => kept.has(name)));
+}
+
+const introduction = `Resources as JSON over HTTP.
+
+\`HEAD\` goes with every \`GET\`, and \`OPTIONS\` answers 204 with \`Allow\`. Another method on one of these paths is 405
+with \`Allow\`, another path is 404; both have the body of any other error. Unknown or repeated parameters are 400.`;
+
+function pathsOf(context: Context, resource: Resource): [string, JsonSchema][] {
+  const offered = (table: Record<string, [OperationKind, () => Operation]>) =>
+    Object.entries(table).flatMap(([method, [kind, describe]]) =>
+      resource.operations.has(kind) ? [[method, describe()] as const] : [],
+    );
+  const all = offered({
+    get: ['LIST', () => listing(context, resource)],
+    post: ['CREATE', () => creation(context, resource)],
+  });
+  const one = offered({
+    get: ['GET', () => getting(context, resource)],
+    put: ['UPDATE', () => update(context, resource)],
+    delete: ['DELETE', () => deletion(context, resource)],
+  });
+  const { path, key } = resource;
+  const parameter = {
+    name: key.name,
+    in: 'path',
+    required: true,
+    ...described(key),
+    schema: typeSchema(key),
+    ...(exampleOf(key) !== undefined && { example: exampleOf(key) }),
+  };
+  const found: [string, JsonSchema][] = [];
+  if (all.length > 0) found.push([`/${path}`, Object.fromEntries(all)]);
+  if (one.length > 0)
+    found.push([`/${path}/{${key.name}}`, { parameters: [parameter], ...Object.fromEntries(one) }]);
+  return found;
+}
+
+function operation(resource: Resource, verb: string, summary: string, rest: Operation): Operation {
+  const { name, deprecated } = resource;
+  // A verb before the name of a type: no two are alike.
+  const operationId = `${verb}${name}`;
+  return {
+    operationId,
+    summary,
+    tags: [name],
+    ...(deprecated !== undefined && { deprecated: true }),
+    ...rest,
+  };
+}
+
+function listing({ schemas, failures, most }: Context, resource: Resource): Operation {
+  const record = exampleRecord(resource);
+  const arrays = [...schemas.shown(resource), schemas.part(resource, 'Aggregate')].map(list);
+  const file = { schema: { type: 'string' } };
+  return operation(resource, 'list', `List ${resource.plural}`, {
+    parameters: parametersOfList({ resource, schemas, most }),
+    responses: {
+      200: {
+        description: `The ${resource.plural}; with \`aggregate\` or \`groupBy\`, numbers about them.`,
+        headers: withHeaders(['Vary'], [...deprecation(resource), 'Link', 'X-Total-Count']),
+        content: {
+          [JSON_TYPE]: { schema: { anyOf: arrays }, ...(record && { example: [record] }) },
+          [CSV_TYPE]: file,
+          [NDJSON_TYPE]: file,
+        },
+      },
+      ...failures.of(['VALIDATION_FAILED', 'TOO_MANY_OBJECTS', ...always, 'UNAVAILABLE']),
+    },
+  });
+}
+
+function getting({ schemas, failures, most }: Context, resource: Resource): Operation {
+  const ifNoneMatch = tagParameter(
+    'If-None-Match',
+    'Tags of versions that the client has: 304 for one of them.',
+  );
+  const related = shownFields(resource).some(({ kind }) => kind !== 'column');
+  return operation(resource, 'get', `Get one ${resource.singular}`, {
+    parameters: [...parametersOfOne({ resource, schemas, most }), ifNoneMatch],
+    responses: {
+      200: {
+        description: `The ${resource.singular}. With \`fields\` or \`include\` there is no \`ETag\`.`,
+        headers: withHeaders([], [...deprecation(resource), 'ETag']),
+        content: { [JSON_TYPE]: { schema: { anyOf: schemas.shown(resource) }, ...recordExample(resource) } },
+      },
+      304: { description: 'Not Modified', headers: withHeaders(['ETag']) },
+      ...failures.of([
+        'VALIDATION_FAILED',
+        ...(related ? (['TOO_MANY_OBJECTS'] as const) : []),
+        'NOT_FOUND',
+        ...always,
+        'UNAVAILABLE',
+      ]),
+    },
+  });
+}
+
+function creation({ schemas, failures }: Context, resource: Resource): Operation {
+  const { key } = resource;
+  const codes: Code[] = [...bodied, ...always, ...written];
+  if (needsClaim(resource)) codes.push('UNAUTHENTICATED');
+  if (collides(resource) || key.origin.by === 'client') codes.push('CONFLICT');
+  if (key.origin.by === 'serial') codes.push('KEYS_EXHAUSTED');
+  return operation(resource, 'create', `Create one ${resource.singular}`, {
+    parameters: [idempotencyKey],
+    requestBody: body(
+      schemas.part(resource, 'Create'),
+      exampleInput(resource, () => true),
+    ),
+    responses: {
+      201: {
+        description: `The new ${resource.singular}.`,
+        headers: withHeaders(['Location', 'ETag'], deprecation(resource)),
+        content: { [JSON_TYPE]: { schema: reference(resource.name), ...recordExample(resource) } },
+      },
+      ...failures.of(codes),
+    },
+  });
+}
+
+function update({ schemas, failures }: Context, resource: Resource): Operation {
+  const changeable = updatable(resource);
+  const codes: Code[] = ['NOT_FOUND', 'VERSION_CONFLICT', ...bodied, ...always, ...written];
+  if (collides(resource)) codes.push('CONFLICT');
+  return operation(resource, 'update', `Change one ${resource.singular}`, {
+    parameters: [ifMatch, idempotencyKey],
+    requestBody: body(
+      schemas.part(resource, 'Update'),
+      changeable.length > 0 ? exampleInput(resource, (column) => changeable.includes(column)) : undefined,
+    ),
+    responses: {
+      200: {
+        description: `The ${resource.singular} as it is now.`,
+        headers: withHeaders(['ETag'], deprecation(resource)),
+        content: { [JSON_TYPE]: { schema: reference(resource.name), ...recordExample(resource) } },
+      },
+      ...failures.of(codes),
+    },
+  });
+}
+
+function deletion({ failures }: Context, resource: Resource): Operation {
+  const codes: Code[] = [
+    'NOT_FOUND',
+    'VERSION_CONFLICT',
+    'VALIDATION_FAILED',
+    'BODY_TOO_LARGE',
+    ...always,
+    ...written,
+  ];
+  if (resource.pointedAtBy.length > 0) codes.push('CONFLICT');
+  return operation(resource, 'delete', `Delete one ${resource.singular}`, {
+    parameters: [ifMatch, idempotencyKey],
+    responses: { 204: { description: 'It is gone.', headers: withHeaders([]) }, ...failures.of(codes) },
+  });
+}
+
+/** Whether what is stored can be in the way of a write. */
+function collides({ references, uniques }: Resource): boolean {
+  return references.length > 0 || uniques.length > 0;
+}
+
+function deprecation({ columns }: Resource): ['Deprecation'] | [] {
+  return columns.some(({ deprecated }) => deprecated !== undefined) ? ['Deprecation'] : [];
+}
+
+function tagParameter(name: string, description: string): JsonSchema {
+  return { name, in: 'header', description, schema: { type: 'string' }, example: '"1-2gf51tlcjlvq8"' };
+}
+
+const ifMatch = tagParameter(
+  'If-Match',
+  'Tags of the versions that may be changed, or `*`: 412 when the record has another one.',
+);
+
+function body(schema: JsonSchema, example: unknown): JsonSchema {
+  return { required: true, content: { [JSON_TYPE]: { schema, ...(example !== undefined && { example }) } } };
+}
+
+function recordExample(resource: Resource): JsonSchema {
+  const example = exampleRecord(resource);
+  return example ? { example } : {};
+}
+
+function described(named: Parameters<typeof documented>[0]): JsonSchema {
+  const { description } = documented(named);
+  return description === undefined ? {} : { description };
+}
