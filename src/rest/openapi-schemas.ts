@@ -1,7 +1,7 @@
 /** Records, bodies, filters and aggregates as JSON Schema: the components of the API description. */
 
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
-import type { Column, Described, Enum, Field, Model, Resource } from '../schema/model.ts';
+import type { Column, Described, Enum, Field, Model, Reference, Resource } from '../schema/model.ts';
 import { filterTypeName, ownFilters } from '../schema/names.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
 import {
@@ -59,11 +59,36 @@ export class Schemas {
     return [
       [resource.name, this.#record(resource)],
       part('Partial', this.#partial(resource)),
-      part('Create', createSchema(resource)),
+      part('Create', this.#create(resource)),
+      ...nestedIn(resource).map((reference): [string, JsonSchema] => [
+        this.name(nestedName(reference)),
+        this.#create(resource, reference.column),
+      ]),
       part('Update', updateSchema(resource)),
       part('Where', this.#where(resource)),
       part('Aggregate', aggregateSchema(resource)),
     ];
+  }
+
+  /** `known`: the reference that is set by what the record is nested in. */
+  #create(resource: Resource, known?: Column): JsonSchema {
+    const columns = creatable(resource).filter((column) => column !== known);
+    const properties = columns.map((column): [string, JsonSchema] => {
+      const { origin } = column;
+      const value = 'default' in origin && origin.default !== undefined ? { default: origin.default } : {};
+      const key = column === resource.key ? keyBounds(column) : {};
+      return [column.name, { ...columnSchema(column), ...key, ...documented(column), ...value }];
+    });
+    const lists = resource.inverses.filter(({ reference }) => nestedIn(reference.owner).includes(reference));
+    for (const { name, target, reference } of lists) {
+      const description = `New ${target.plural} that point to it.`;
+      properties.push([
+        name,
+        { type: ['array', 'null'], items: this.ref(nestedName(reference)), description },
+      ]);
+    }
+    const required = columns.filter(neededOnCreate).map(({ name }) => name);
+    return { description: `A new ${resource.singular}.`, ...object(properties, { required }) };
   }
 
   #record(resource: Resource): JsonSchema {
@@ -216,16 +241,17 @@ function readOnly({ origin }: Column): JsonSchema {
   return origin.by === 'client' ? {} : { readOnly: true };
 }
 
-function createSchema(resource: Resource): JsonSchema {
-  const columns = creatable(resource);
-  const properties = columns.map((column): [string, JsonSchema] => {
-    const { origin } = column;
-    const value = 'default' in origin && origin.default !== undefined ? { default: origin.default } : {};
-    const key = column === resource.key ? keyBounds(column) : {};
-    return [column.name, { ...columnSchema(column), ...key, ...documented(column), ...value }];
-  });
-  const required = columns.filter(neededOnCreate).map(({ name }) => name);
-  return { description: `A new ${resource.singular}.`, ...object(properties, { required }) };
+/** The references that lists lead back along: a new record can be nested in what they point to. */
+function nestedIn({ references, rest, operations }: Resource): readonly Reference[] {
+  if (!rest || !operations.has('CREATE')) return [];
+  return references.filter((reference) =>
+    reference.target.inverses.some((inverse) => inverse.reference === reference),
+  );
+}
+
+/** `PostCreateWithoutAuthor`: the author is what it is nested in. */
+function nestedName({ owner, name }: Reference): string {
+  return `${owner.name}CreateWithout${name[0]?.toUpperCase()}${name.slice(1)}`;
 }
 
 function updateSchema(resource: Resource): JsonSchema {

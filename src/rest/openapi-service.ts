@@ -3,7 +3,14 @@
 import type { Code } from '../errors.ts';
 import { JSON_TYPE } from '../http/exchange.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
-import { byStatus, descriptionOf, type Failures, headersOf, withHeaders } from './openapi-responses.ts';
+import {
+  byStatus,
+  descriptionOf,
+  type Failures,
+  headersOf,
+  idempotencyKey,
+  withHeaders,
+} from './openapi-responses.ts';
 import { list, type Schemas } from './openapi-schemas.ts';
 
 export function servicePaths(
@@ -55,6 +62,7 @@ const graphqlTypes = [JSON_TYPE, 'application/graphql-response+json'];
 function graphqlPath(schemas: Schemas): JsonSchema {
   const content = (schema: JsonSchema) => Object.fromEntries(graphqlTypes.map((type) => [type, { schema }]));
   const codes: Code[] = [
+    'VALIDATION_FAILED',
     'MALFORMED_BODY',
     'UNSUPPORTED_CONTENT_TYPE',
     'JSON_TOO_DEEP',
@@ -80,6 +88,7 @@ function graphqlPath(schemas: Schemas): JsonSchema {
       operationId: 'graphql',
       summary: 'Run a GraphQL query or mutation',
       tags: [SERVICE],
+      parameters: [idempotencyKey],
       requestBody: {
         required: true,
         content: {
