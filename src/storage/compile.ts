@@ -260,7 +260,8 @@ class Writer {
   }
 
   #exists(target: Resource, where: Filter, join: (alias: string) => [string, string]): string {
-    const alias = `"t${++this.#aliases}"`;
+    // No stored name begins with `_`.
+    const alias = `"_${++this.#aliases}"`;
     const inner = this.#condition(where, alias);
     return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner})`;
   }

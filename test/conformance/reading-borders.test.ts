@@ -1,0 +1,38 @@
+/** Where reading meets its borders: odd names, sums beyond all numbers, filters without end, fields said twice. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
+
+const sdl = `
+  type listed @resource { id: ID!  value: Int  up: listed  downs: [listed!]!  constructor: Int }
+  type t1 @resource { id: ID!  up: t1  downs: [t1!]! }
+  type Thing @resource { id: ID!  size: Float  done: Boolean  code: UUID  at: DateTime }
+`;
+const codes = ['0190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11', '9190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11'];
+const at = '2024-05-01T12:30:00.000Z';
+const data = {
+  listeds: [{ value: 1 }, { value: 2, upId: 1, constructor: 5 }, { value: 3, upId: 1 }],
+  t1s: [{}, { upId: 1 }, { upId: 2 }],
+  things: [
+    { size: 1e308, done: true, code: codes[1], at },
+    { size: 1e308, done: false, code: codes[0], at },
+  ],
+};
+
+describe.each([...databases])('on %s', (database) => {
+  let app: AppUnderTest;
+  beforeAll(async () => {
+    app = await openApp(database, { sdl, data });
+  });
+  afterAll(() => app.close());
+
+  test('types may have names that SQL text could mix up with its own', async () => {
+    const where = encodeURIComponent('{"up":{"up":{"id":{"eq":1}}}}');
+    expect((await app.rest('GET', `/t1s?where=${where}`)).body).toEqual([{ id: 3, upId: 2 }]);
+    const query = '{ listeds(where: { value: { lt: 3 } }) { value downs(first: 1) { value } } }';
+    expect((await app.graphql(query)).data.listeds).toEqual([
+      { value: 1, downs: [{ value: 2 }] },
+      { value: 2, downs: [] },
+    ]);
+  });
+});
