@@ -23,9 +23,10 @@ export interface Dialect {
   /** Nulls are the lowest values. */
   order(quoted: string, column: Column, descending: boolean): string;
   count(quoted: string): string;
-  /** A sum that cannot overflow. */
   sum(quoted: string): string;
   /** Limits the rows of each value of a list parameter. */
+  /** The least or the greatest value, for every column that rows can be ordered by. */
+  extreme(of: 'min' | 'max', quoted: string, column: Column): string;
   perValue(parts: PerValue): string;
   /** Ends a SELECT whose rows are to be kept from others. */
   readonly lock: string;
@@ -206,7 +207,7 @@ class Writer {
         const quoted = column ? `${table}.${quote(column.stored)}` : '*';
         if (!column || of === 'count') return `${this.#dialect.count(quoted)} AS ${quote(as)}`;
         if (of === 'sum') return `${this.#dialect.sum(quoted)} AS ${quote(as)}`;
-        return `${this.#dialect.read(column, `${of.toUpperCase()}(${quoted})`)} AS ${quote(as)}`;
+        return `${this.#dialect.read(column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
       }),
     ];
     const condition = where ? ` WHERE ${this.#condition(where, table)}` : '';

@@ -55,7 +55,9 @@ const dialect: Dialect = {
   count: (quoted) => `COUNT(${quoted})`,
   // As integers the sum could overflow, and then it fails.
   sum: (quoted) => `SUM(CAST(${quoted} AS REAL))`,
-  // The list has one column, under a name that no table has: json_each has many, and ordinary ones.
+  extreme: (of, quoted) => `${of}(${quoted})`,
+  // The list has one column, under a name that no table has: json_each has many, and ordinary ones. No stored name
+  // begins with `_`.
   perValue: ({ columns, table, key, position, near, condition, order, limit, most }) =>
     `SELECT ${columns} FROM (SELECT value AS "_per" FROM json_each(?${position})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i" WHERE ${near('"_i"')} = "_per"${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
   // A writer has the whole database to itself.

@@ -35,4 +35,14 @@ describe.each([...databases])('on %s', (database) => {
       { value: 2, downs: [] },
     ]);
   });
+
+  test('booleans and UUIDs have a least and a greatest', async () => {
+    const wanted = [{ min: { done: false, code: codes[0] }, max: { done: true, code: codes[1] } }];
+    const query = 'aggregate=min(done),min(code),max(done),max(code)';
+    expect((await app.rest('GET', `/things?${query}`)).body).toEqual(wanted);
+    const { data: seen } = await app.graphql(
+      '{ it: thingsAggregate { min { done code } max { done code } } }',
+    );
+    expect(seen.it).toEqual(wanted);
+  });
 });
