@@ -45,4 +45,13 @@ describe.each([...databases])('on %s', (database) => {
     );
     expect(seen.it).toEqual(wanted);
   });
+
+  test('a sum that no number can hold is an error, and no null', async () => {
+    const { status, body } = await app.rest('GET', '/things?aggregate=sum(size)');
+    expect([status, body.code, body.errors[0].code]).toEqual([400, 'VALIDATION_FAILED', 'OUT_OF_RANGE']);
+    const { errors } = await app.graphql('{ thingsAggregate { avg { size } } }');
+    expect(errors).toMatchObject([
+      { extensions: { code: 'VALIDATION_FAILED', errors: [{ code: 'OUT_OF_RANGE' }] } },
+    ]);
+  });
 });
