@@ -54,4 +54,12 @@ describe.each([...databases])('on %s', (database) => {
       { extensions: { code: 'VALIDATION_FAILED', errors: [{ code: 'OUT_OF_RANGE' }] } },
     ]);
   });
+
+  test('a column that is sorted by twice is read once', async () => {
+    for (const sort of ['at,-at', '-done,done,at']) {
+      const { status, headers } = await app.rest('GET', `/things?fields=id&limit=1&sort=${sort}`);
+      const [, url = ''] = /<([^>]*)>; rel="next"/.exec(headers.get('Link') ?? '') ?? [];
+      expect([status, (await app.rest('GET', url)).body]).toEqual([200, [{ id: 2 }]]);
+    }
+  });
 });
