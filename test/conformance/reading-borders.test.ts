@@ -62,4 +62,13 @@ describe.each([...databases])('on %s', (database) => {
       expect([status, (await app.rest('GET', url)).body]).toEqual([200, [{ id: 2 }]]);
     }
   });
+
+  test('a field may be named like a property of every object', async () => {
+    const query = 'query ($where: listedWhere) { listeds(where: $where) { id } }';
+    expect((await app.graphql(query, { where: { id: { eq: 1 } } })).body).toEqual({
+      data: { listeds: [{ id: '1' }] },
+    });
+    const { data: seen } = await app.graphql(query, { where: { constructor: { eq: 5 } } });
+    expect(seen.listeds).toEqual([{ id: '2' }]);
+  });
 });
