@@ -5,6 +5,7 @@ import { type Order, type Place, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import type { Aggregate, Row, Select, Statement } from './storage.ts';
+import { balanced, successor } from './text.ts';
 
 /** The few things that databases disagree on. */
 export interface Dialect {
@@ -24,9 +25,9 @@ export interface Dialect {
   order(quoted: string, column: Column, descending: boolean): string;
   count(quoted: string): string;
   sum(quoted: string): string;
-  /** Limits the rows of each value of a list parameter. */
   /** The least or the greatest value, for every column that rows can be ordered by. */
   extreme(of: 'min' | 'max', quoted: string, column: Column): string;
+  /** Limits the rows of each value of a list parameter. */
   perValue(parts: PerValue): string;
   /** Ends a SELECT whose rows are to be kept from others. */
   readonly lock: string;
@@ -236,7 +237,8 @@ class Writer {
       case 'all':
       case 'any': {
         if (filter.of.length === 0) return filter.is === 'all' ? 'TRUE' : 'FALSE';
-        return `(${filter.of.map((each) => this.#condition(each, table)).join(filter.is === 'all' ? ' AND ' : ' OR ')})`;
+        const parts = filter.of.map((each) => this.#condition(each, table));
+        return `(${balanced(parts, filter.is === 'all' ? ' AND ' : ' OR ')})`;
       }
       case 'not':
         // Not NOT: the opposite of "unknown" is to be true.
@@ -340,15 +342,3 @@ class Writer {
 }
 
 const signs = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
-
-/** The least text that is greater than every text with this prefix. */
-function successor(prefix: string): string | undefined {
-  const points = [...prefix];
-  for (let last = points.pop(); last !== undefined; last = points.pop()) {
-    const next = (last.codePointAt(0) ?? 0) + 1;
-    // There are no characters between U+D800 and U+DFFF, and none beyond U+10FFFF.
-    if (next <= 0x10ffff)
-      return points.join('') + String.fromCodePoint(next >= 0xd800 && next <= 0xdfff ? 0xe000 : next);
-  }
-  return undefined;
-}

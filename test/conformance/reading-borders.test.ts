@@ -71,4 +71,27 @@ describe.each([...databases])('on %s', (database) => {
     const { data: seen } = await app.graphql(query, { where: { constructor: { eq: 5 } } });
     expect(seen.listeds).toEqual([{ id: '2' }]);
   });
+
+  test('a filter can be so long and so deep, and no more', async () => {
+    const list = (length: number) => ({ or: Array.from({ length }, () => ({ id: { eq: 1 } })) });
+    const deep = (depth: number): object => (depth === 1 ? {} : { not: deep(depth - 1) });
+    const through = (depth: number, last: object): object =>
+      depth === 1 ? last : { up: { downs: { some: through(depth - 2, last) } } };
+    const rest = async (where: object) => {
+      const text = encodeURIComponent(JSON.stringify(where));
+      const { status, body } = await app.rest('GET', `/t1s?where=${text}`);
+      return [status, body.errors?.map((error: { code: string }) => error.code)];
+    };
+    for (const where of [list(150), deep(20), through(19, {}), through(17, list(50))])
+      expect(await rest(where)).toEqual([200, undefined]);
+    for (const where of [deep(21), through(21, {})])
+      expect(await rest(where)).toEqual([400, ['OUT_OF_RANGE']]);
+    const query = 'query ($where: t1Where) { t1s(where: $where) { id } }';
+    for (const where of [list(499), through(13, list(450))])
+      expect((await app.graphql(query, { where })).errors).toBeUndefined();
+    const { errors } = await app.graphql(query, { where: list(500) });
+    expect(errors).toMatchObject([
+      { extensions: { code: 'VALIDATION_FAILED', errors: [{ code: 'OUT_OF_RANGE' }] } },
+    ]);
+  });
 });
