@@ -20,7 +20,7 @@ import { everything } from '../query/filter.ts';
 import { type ListQuery, readList } from '../query/list.ts';
 import { cursorOf, type OrderBy, queryName } from '../query/order.ts';
 import { WhereReader } from '../query/where.ts';
-import { readKey } from '../schema/keys.ts';
+import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import { VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
@@ -76,8 +76,7 @@ function single(
 
 /** GraphQL writes integer keys as strings; what is no plain integer stays as it is, for the engine to refuse. */
 function spelt(column: Column, value: unknown): unknown {
-  const isInteger = column.type === Serial && typeof value === 'string' && /^(?:0|-?[1-9]\d*)$/.test(value);
-  return isInteger ? Number(value) : value;
+  return column.type === Serial && typeof value === 'string' ? integerFrom(value) : value;
 }
 
 function inputOf(resource: Resource, args: Arguments): Arguments {

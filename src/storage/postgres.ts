@@ -59,7 +59,6 @@ const dialect: Dialect = {
   },
   count: (quoted) => `COUNT(${quoted})::float8`,
   sum: (quoted) => `SUM(${quoted}::float8)`,
-  perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
   // PostgreSQL orders booleans and UUIDs, but has no least of them.
   extreme: (of, quoted, column) => {
     const kept = keptAs(column);
@@ -67,6 +66,7 @@ const dialect: Dialect = {
     return kept === 'uuid' ? `${of}(${quoted}::text COLLATE "C")` : `${of}(${quoted})`;
   },
   // No stored name begins with `_`.
+  perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
     `SELECT "_one".* FROM unnest(${arrayOf(position, of)}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
   lock: ' FOR UPDATE',
 };

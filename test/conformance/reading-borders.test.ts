@@ -94,4 +94,16 @@ describe.each([...databases])('on %s', (database) => {
       { extensions: { code: 'VALIDATION_FAILED', errors: [{ code: 'OUT_OF_RANGE' }] } },
     ]);
   });
+
+  test.each([
+    ['value.x.value=1', 'UNKNOWN'],
+    ['value.value=1', 'UNKNOWN'],
+    [`${'up.'.repeat(20)}value=1`, 'UNKNOWN'],
+    ['id=1.0', 'TYPE'],
+    ['id=1e0', 'TYPE'],
+    ['upId[in]=1,01', 'TYPE'],
+  ])('%s is no way to say it', async (query, code) => {
+    const { status, body } = await app.rest('GET', `/listeds?${query}`);
+    expect([status, body.errors?.map((error: { code: string }) => error.code)]).toEqual([400, [code]]);
+  });
 });
