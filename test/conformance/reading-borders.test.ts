@@ -10,7 +10,7 @@ const sdl = `
 `;
 const codes = ['0190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11', '9190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11'];
 const at = '2024-05-01T12:30:00.000Z';
-const data = {
+const data: Record<string, object[]> = {
   listeds: [{ value: 1 }, { value: 2, upId: 1, constructor: 5 }, { value: 3, upId: 1 }],
   t1s: [{}, { upId: 1 }, { upId: 2 }],
   things: [
