@@ -35,6 +35,12 @@ export interface Given {
   readonly most: number;
 }
 
+/** What is being planned: where in the selection, and what was found to be wrong so far. */
+interface Planning extends Given {
+  readonly at: readonly string[];
+  readonly faults: Fault[];
+}
+
 type Arguments = Readonly<Record<string, unknown>>;
 
 export interface Plan {
@@ -45,7 +51,15 @@ export interface Plan {
 
 const asItIs = (answer: unknown) => answer;
 
+/** Every fault of every list is told at once. */
 export function plan(binding: Binding, args: Arguments, fields: readonly FieldNode[], given: Given): Plan {
+  const faults: Fault[] = [];
+  const planned = planRoot(binding, args, fields, { ...given, at: [], faults });
+  if (faults.length > 0) throw validationFailed(faults);
+  return planned;
+}
+
+function planRoot(binding: Binding, args: Arguments, fields: readonly FieldNode[], given: Planning): Plan {
   const { resource, operation } = binding;
   if (operation === 'AGGREGATE') return planAggregate(resource, args, fields, given);
   if (operation === 'CONNECTION') return planConnection(resource, args, fields, given);
@@ -86,9 +100,8 @@ function inputOf(resource: Resource, args: Arguments): Arguments {
   return input;
 }
 
-function listOf(resource: Resource, args: Arguments, { most }: Pick<Given, 'most'>): ListQuery {
-  const faults: Fault[] = [];
-  const where = whereOf(resource, args, faults);
+function listOf(resource: Resource, args: Arguments, given: Planning): ListQuery {
+  const where = whereOf(resource, args, given);
   const orderBy = (args['orderBy'] ?? []) as Readonly<Record<string, 'ASC' | 'DESC'>>[];
   const order = orderBy.flatMap((each) =>
     Object.entries(each).flatMap(([name, direction]): OrderBy[] => {
@@ -103,19 +116,17 @@ function listOf(resource: Resource, args: Arguments, { most }: Pick<Given, 'most
     last: argument('last'),
     before: argument('before'),
   };
-  const list = readList(resource, where, order, page, most, (name, code, detail) =>
-    faults.push({ pointer: pointer(name), code, detail }),
+  return readList(resource, where, order, page, given.most, (name, code, detail) =>
+    given.faults.push({ pointer: pointer(...given.at, name), code, detail }),
   );
-  if (faults.length > 0) throw validationFailed(faults);
-  return list;
 }
 
-function whereOf(resource: Resource, args: Arguments, faults: Fault[]) {
+function whereOf(resource: Resource, args: Arguments, { at, faults }: Planning) {
   const where = args['where'];
   if (where == null) return everything;
   const reader = new WhereReader(
     spelt,
-    (path, code, detail) => faults.push({ pointer: pointer('where', ...path), code, detail }),
+    (path, code, detail) => faults.push({ pointer: pointer(...at, 'where', ...path), code, detail }),
     (target) => target.graphql,
   );
   return reader.read(resource, where);
@@ -125,7 +136,7 @@ function planConnection(
   resource: Resource,
   args: Arguments,
   fields: readonly FieldNode[],
-  given: Given,
+  given: Planning,
 ): Plan {
   const list = listOf(resource, args, given);
   const parts = fieldsOf(fields, given);
@@ -161,11 +172,9 @@ function planAggregate(
   resource: Resource,
   args: Arguments,
   fields: readonly FieldNode[],
-  given: Given,
+  given: Planning,
 ): Plan {
-  const faults: Fault[] = [];
-  const where = whereOf(resource, args, faults);
-  if (faults.length > 0) throw validationFailed(faults);
+  const where = whereOf(resource, args, given);
   const find = (name: string) => resource.columns.find((column) => column.name === name);
   const by = ((args['groupBy'] ?? []) as string[]).flatMap((name) => find(name) ?? []);
   const wanted: Wanted[] = [];
@@ -193,7 +202,7 @@ export function relationName(field: string, args: Arguments): string {
 }
 
 /** The columns and relations that a selection asks for. */
-export function selectionOf(resource: Resource, fields: readonly FieldNode[], given: Given): Selection {
+function selectionOf(resource: Resource, fields: readonly FieldNode[], given: Planning): Selection {
   const columns = new Set<Column>();
   const relations = new Map<string, { field: Reference | Inverse; args: Arguments; nodes: FieldNode[] }>();
   for (const [name, nodes] of fieldsOf(fields, given)) {
@@ -210,14 +219,15 @@ export function selectionOf(resource: Resource, fields: readonly FieldNode[], gi
   }
   return {
     columns: [...columns],
-    relations: [...relations].map(
-      ([as, { field, args, nodes }]): Relation => ({
+    relations: [...relations].map(([as, { field, args, nodes }]): Relation => {
+      const within = { ...given, at: [...given.at, field.name] };
+      return {
         as,
         field,
-        selection: selectionOf(field.target, nodes, given),
-        list: field.kind === 'inverse' ? listOf(field.target, args, given) : undefined,
-      }),
-    ),
+        selection: selectionOf(field.target, nodes, within),
+        list: field.kind === 'inverse' ? listOf(field.target, args, within) : undefined,
+      };
+    }),
   };
 }
 

@@ -140,6 +140,28 @@ describe.each([...databases])('on %s', (database) => {
     ]);
   });
 
+  test('every fault of every list is told at once, with its place', async () => {
+    const query = 'limit=0&include=books.chapters&books[limit]=0&books.chapters[after]=x';
+    const { body } = await app.rest('GET', `/authors?${query}`);
+    const places = body.errors.map(({ parameter, code }: Record<string, string>) => `${parameter} ${code}`);
+    expect(places.sort()).toEqual([
+      'books.chapters[after] CURSOR',
+      'books[limit] OUT_OF_RANGE',
+      'limit OUT_OF_RANGE',
+    ]);
+    const { errors } = await app.graphql(
+      '{ authors(first: 0) { books(first: 0) { chapters(after: "x") { id } } } }',
+    );
+    const pointers = errors?.[0].extensions.errors.map(
+      ({ pointer, code }: Record<string, string>) => `${pointer} ${code}`,
+    );
+    expect(pointers.sort()).toEqual([
+      '#/books/chapters/after CURSOR',
+      '#/books/first OUT_OF_RANGE',
+      '#/first OUT_OF_RANGE',
+    ]);
+  });
+
   test('what is not the plain record has no tag', async () => {
     const tag = async (query: string) => (await app.rest('GET', `/books/1${query}`)).headers.get('ETag');
     expect(await tag('')).toMatch(/^"1-/);
