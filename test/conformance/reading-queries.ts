@@ -47,7 +47,7 @@ const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
   condition: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     {
-      weight: 4,
+      weight: 6,
       arbitrary: fc.record({
         is: fc.constant('compare' as const),
         field: choice,
@@ -75,7 +75,7 @@ const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
 }));
 
 const part = {
-  where: fc.option(condition, { nil: undefined, freq: 4 }),
+  where: fc.option(condition, { nil: undefined, freq: 6 }),
   sort: fc.array(fc.record({ field: choice, descending: fc.boolean() }), few),
   limit: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined, freq: 3 }),
 };
@@ -200,9 +200,10 @@ export class Resolver {
     if (operator === 'isNull') return (values[0] ?? 0) % 2 === 0;
     if (operator === 'in') return values.map((value) => this.#value(column, value));
     const value = this.#value(column, values[0] ?? 0);
-    // Now and then only a character of it.
-    const partial = (operator === 'contains' || operator === 'startsWith') && values.length > 1;
-    return partial ? ([...String(value)][0] ?? '') : value;
+    if (operator !== 'contains' && operator !== 'startsWith') return value;
+    // Now and then only a character of it, or that in another case.
+    const [first = ''] = values.length > 1 ? String(value) : [String(value)];
+    return values.length > 2 ? first.toUpperCase() : first;
   }
 
   /** Mostly one that some row has. */

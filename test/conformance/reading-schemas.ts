@@ -20,7 +20,7 @@ const seed = fc.nat({ max: 1_000_000 });
 const resource = fc.record({
   oddName: fc.boolean(),
   key: fc.nat({ max: 3 }),
-  columns: fc.array(fc.record({ type: fc.nat({ max: 13 }), required: fc.boolean(), oddName: fc.boolean() }), {
+  columns: fc.array(fc.record({ type: fc.nat({ max: 14 }), required: fc.boolean(), oddName: fc.boolean() }), {
     maxLength: 7,
     size: 'max',
   }),
@@ -28,7 +28,7 @@ const resource = fc.record({
     fc.record({ target: fc.nat({ max: 3 }), required: fc.boolean(), inverse: fc.boolean() }),
     { maxLength: 3, size: 'max' },
   ),
-  rows: fc.array(fc.array(seed, { minLength: 12, maxLength: 12 }), { maxLength: 9, size: 'max' }),
+  rows: fc.array(fc.array(seed, { minLength: 12, maxLength: 12 }), { maxLength: 12, size: 'max' }),
 });
 
 export type WorldChoices = readonly (typeof resource extends fc.Arbitrary<infer T> ? T : never)[];
@@ -45,7 +45,7 @@ const oddNames = ['t1', 'listed', 'i', 'one'];
 const keys = ['id: ID!', 'id: UUID!', 'code: ID! @key', 'name: String! @key'];
 const types = [
   ...['String', 'Int', 'Float', 'Boolean', 'DateTime', 'Date', 'UUID', 'ID', 'Color', 'JSON'],
-  ...['String', 'Int'],
+  ...['String', 'String', 'Int'],
   ...['[String!]', '[Color!]'],
 ];
 /** Fields that are named like parameters, like words of SQL, or like properties of every object. */
@@ -183,6 +183,9 @@ export const texts = [
   ...['&x=1', 'a+b', '#', 'ß', 'ss', 'ﬁ', 'I', 'ı', 'i'],
 ];
 
+/** Most texts are from here, so that some are equal, or would be to somebody careless. */
+const alike = ['a', 'A', 'ab', 'aB', 'AB', 'a%', 'a_', ''];
+
 const days = [
   '2024-02-29',
   '1970-01-01',
@@ -224,7 +227,7 @@ function itemOf({ type }: Column, choice: number): unknown {
     case 'serial':
       return (choice % 20) + 1;
     case 'text':
-      return pick(texts, choice);
+      return choice % 3 === 0 ? pick(texts, choice / 3) : pick(alike, choice);
   }
 }
 
