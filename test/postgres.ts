@@ -140,7 +140,13 @@ export class Postgres {
   }
 
   async resume(): Promise<void> {
-    if (this.#server) for (const pid of await this.processes()) process.kill(pid, 'SIGCONT');
+    if (!this.#server) return;
+    for (const pid of await this.processes())
+      try {
+        process.kill(pid, 'SIGCONT');
+      } catch {
+        // A session that has ended in the meantime needs nothing.
+      }
   }
 
   async end(): Promise<void> {

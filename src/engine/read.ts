@@ -1,7 +1,7 @@
 /** Reads records and what is related to them: one statement for each relation of each level, however many rows. */
 
 import { DuetError } from '../errors.ts';
-import type { Measure } from '../query/aggregates.ts';
+import { type Measure, sumTooLarge } from '../query/aggregates.ts';
 import { among, equal } from '../query/filter.ts';
 import { type Order, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
@@ -105,6 +105,9 @@ export function* get({ resource, key, selection, refusal }: Get, budget: Budget)
 export function* aggregate({ resource, where, by, measures }: Aggregate, budget: Budget): Program<Node[]> {
   const rows = yield* run({ do: 'aggregate', resource, where, by, measures, limit: budget.most });
   budget.spend(rows.length);
+  for (const { as, of } of measures)
+    if (of === 'sum' && rows.some((row) => row[as] !== null && !Number.isFinite(row[as])))
+      throw sumTooLarge();
   return rows;
 }
 

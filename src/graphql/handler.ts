@@ -84,11 +84,24 @@ function readEnvelope(body: Record<string, unknown>): Envelope {
   if (!isObject(extensions)) throw malformed('"extensions" must be an object');
   if (operationName != null && typeof operationName !== 'string')
     throw malformed('"operationName" must be a string');
-  return { query, variables: variables ?? undefined, operationName: operationName ?? undefined };
+  return {
+    query,
+    variables: variables ? bare(variables) : undefined,
+    operationName: operationName ?? undefined,
+  };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> | null | undefined {
   return value == null || (typeof value === 'object' && !Array.isArray(value));
+}
+
+/** Without what every object inherits, which would be taken for the value of a field named `constructor`. */
+function bare<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(bare) as T;
+  const copy = Object.create(null);
+  for (const [name, inner] of Object.entries(value)) copy[name] = bare(inner);
+  return copy;
 }
 
 function malformed(detail: string): DuetError {

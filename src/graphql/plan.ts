@@ -20,7 +20,7 @@ import { everything } from '../query/filter.ts';
 import { type ListQuery, readAtMost, readList } from '../query/list.ts';
 import { cursorOf, type OrderBy, queryName } from '../query/order.ts';
 import { WhereReader } from '../query/where.ts';
-import { readKey } from '../schema/keys.ts';
+import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import { VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
@@ -35,6 +35,12 @@ export interface Given {
   readonly most: number;
 }
 
+/** What is being planned: where in the selection, and what was found to be wrong so far. */
+interface Planning extends Given {
+  readonly at: readonly string[];
+  readonly faults: Fault[];
+}
+
 type Arguments = Readonly<Record<string, unknown>>;
 
 export interface Plan {
@@ -45,7 +51,15 @@ export interface Plan {
 
 const asItIs = (answer: unknown) => answer;
 
+/** Every fault of every list is told at once. */
 export function plan(binding: Binding, args: Arguments, fields: readonly FieldNode[], given: Given): Plan {
+  const faults: Fault[] = [];
+  const planned = planRoot(binding, args, fields, { ...given, at: [], faults });
+  if (faults.length > 0) throw validationFailed(faults);
+  return planned;
+}
+
+function planRoot(binding: Binding, args: Arguments, fields: readonly FieldNode[], given: Planning): Plan {
   const { resource, operation } = binding;
   if (operation === 'AGGREGATE') return planAggregate(resource, args, fields, given);
   if (operation === 'CONNECTION') return planConnection(resource, args, fields, given);
@@ -56,7 +70,7 @@ export function plan(binding: Binding, args: Arguments, fields: readonly FieldNo
     return { operation: read, complete: (answer) => (answer as Listing).nodes };
   }
   if (operation === 'CREATE_MANY' || operation === 'UPDATE_MANY' || operation === 'DELETE_MANY')
-    return { operation: many(resource, operation, args, selection, given.most), complete: asItIs };
+    return { operation: many(resource, operation, args, selection, given), complete: asItIs };
   return { operation: single(resource, operation, args, selection), complete: asItIs };
 }
 
@@ -65,18 +79,16 @@ function many(
   operation: BulkKind,
   args: Arguments,
   selection: Selection,
-  most: number,
+  given: Planning,
 ): Operation {
   if (operation === 'CREATE_MANY') {
     const inputs = (args['records'] as Arguments[]).map((record) => inputOf(resource, record));
     return { do: 'create many', resource, selection, inputs, through: 'graphql' };
   }
-  const faults: Fault[] = [];
-  const where = whereOf(resource, args, faults);
-  const atMost = readAtMost(args['atMost'], most, (code, detail) =>
-    faults.push({ pointer: pointer('atMost'), code, detail }),
+  const where = whereOf(resource, args, given);
+  const atMost = readAtMost(args['atMost'], given.most, (code, detail) =>
+    given.faults.push({ pointer: pointer('atMost'), code, detail }),
   );
-  if (faults.length > 0) throw validationFailed(faults);
   const on = { resource, selection, where, atMost };
   if (operation === 'DELETE_MANY') return { do: 'delete many', ...on };
   return { do: 'update many', ...on, input: inputOf(resource, args['set'] as Arguments) };
@@ -101,8 +113,7 @@ function single(
 
 /** GraphQL writes integer keys as strings; what is no plain integer stays as it is, for the engine to refuse. */
 function spelt(column: Column, value: unknown): unknown {
-  const isInteger = column.type === Serial && typeof value === 'string' && /^(?:0|-?[1-9]\d*)$/.test(value);
-  return isInteger ? Number(value) : value;
+  return column.type === Serial && typeof value === 'string' ? integerFrom(value) : value;
 }
 
 function inputOf(resource: Resource, args: Arguments): Arguments {
@@ -116,9 +127,8 @@ function inputOf(resource: Resource, args: Arguments): Arguments {
   return input;
 }
 
-function listOf(resource: Resource, args: Arguments, { most }: Pick<Given, 'most'>): ListQuery {
-  const faults: Fault[] = [];
-  const where = whereOf(resource, args, faults);
+function listOf(resource: Resource, args: Arguments, given: Planning): ListQuery {
+  const where = whereOf(resource, args, given);
   const orderBy = (args['orderBy'] ?? []) as Readonly<Record<string, 'ASC' | 'DESC'>>[];
   const order = orderBy.flatMap((each) =>
     Object.entries(each).flatMap(([name, direction]): OrderBy[] => {
@@ -133,19 +143,17 @@ function listOf(resource: Resource, args: Arguments, { most }: Pick<Given, 'most
     last: argument('last'),
     before: argument('before'),
   };
-  const list = readList(resource, where, order, page, most, (name, code, detail) =>
-    faults.push({ pointer: pointer(name), code, detail }),
+  return readList(resource, where, order, page, given.most, (name, code, detail) =>
+    given.faults.push({ pointer: pointer(...given.at, name), code, detail }),
   );
-  if (faults.length > 0) throw validationFailed(faults);
-  return list;
 }
 
-function whereOf(resource: Resource, args: Arguments, faults: Fault[]) {
+function whereOf(resource: Resource, args: Arguments, { at, faults }: Planning) {
   const where = args['where'];
   if (where == null) return everything;
   const reader = new WhereReader(
     spelt,
-    (path, code, detail) => faults.push({ pointer: pointer('where', ...path), code, detail }),
+    (path, code, detail) => faults.push({ pointer: pointer(...at, 'where', ...path), code, detail }),
     (target) => target.graphql,
   );
   return reader.read(resource, where);
@@ -155,7 +163,7 @@ function planConnection(
   resource: Resource,
   args: Arguments,
   fields: readonly FieldNode[],
-  given: Given,
+  given: Planning,
 ): Plan {
   const list = listOf(resource, args, given);
   const parts = fieldsOf(fields, given);
@@ -191,11 +199,9 @@ function planAggregate(
   resource: Resource,
   args: Arguments,
   fields: readonly FieldNode[],
-  given: Given,
+  given: Planning,
 ): Plan {
-  const faults: Fault[] = [];
-  const where = whereOf(resource, args, faults);
-  if (faults.length > 0) throw validationFailed(faults);
+  const where = whereOf(resource, args, given);
   const find = (name: string) => resource.columns.find((column) => column.name === name);
   const by = ((args['groupBy'] ?? []) as string[]).flatMap((name) => find(name) ?? []);
   const wanted: Wanted[] = [];
@@ -223,7 +229,7 @@ export function relationName(field: string, args: Arguments): string {
 }
 
 /** The columns and relations that a selection asks for. */
-export function selectionOf(resource: Resource, fields: readonly FieldNode[], given: Given): Selection {
+function selectionOf(resource: Resource, fields: readonly FieldNode[], given: Planning): Selection {
   const columns = new Set<Column>();
   const relations = new Map<string, { field: Reference | Inverse; args: Arguments; nodes: FieldNode[] }>();
   for (const [name, nodes] of fieldsOf(fields, given)) {
@@ -240,14 +246,15 @@ export function selectionOf(resource: Resource, fields: readonly FieldNode[], gi
   }
   return {
     columns: [...columns],
-    relations: [...relations].map(
-      ([as, { field, args, nodes }]): Relation => ({
+    relations: [...relations].map(([as, { field, args, nodes }]): Relation => {
+      const within = { ...given, at: [...given.at, field.name] };
+      return {
         as,
         field,
-        selection: selectionOf(field.target, nodes, given),
-        list: field.kind === 'inverse' ? listOf(field.target, args, given) : undefined,
-      }),
-    ),
+        selection: selectionOf(field.target, nodes, within),
+        list: field.kind === 'inverse' ? listOf(field.target, args, within) : undefined,
+      };
+    }),
   };
 }
 

@@ -1,5 +1,6 @@
 /** What can be computed of many records, and how the numbers of a statement become an answer. */
 
+import { type DuetError, validationFailed } from '../errors.ts';
 import type { Column } from '../schema/model.ts';
 
 /** What a database computes of the rows of a group. */
@@ -54,6 +55,13 @@ export function answerOf(
     }
   }
   return answer;
+}
+
+/** Finite numbers can have a sum that is not, and no database or door has a word for it. */
+export function sumTooLarge(): DuetError {
+  return validationFailed([
+    { code: 'OUT_OF_RANGE', detail: 'A sum is beyond what a Float can hold; ask for fewer records' },
+  ]);
 }
 
 function computed(row: Readonly<Record<string, unknown>>, of: AggregateFunction, column: Column): unknown {

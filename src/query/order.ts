@@ -15,8 +15,9 @@ export type Order = readonly OrderBy[];
 export function totalOrder(resource: Resource, wanted: Order): Order {
   const order: OrderBy[] = [];
   for (const each of wanted) {
+    // A column that has decided already decides nothing, nor does whatever comes after the key.
+    if (order.some(({ column }) => column === each.column)) continue;
     order.push(each);
-    // Whatever comes after the key decides nothing.
     if (each.column === resource.key) return order;
   }
   return [...order, { column: resource.key, descending: false }];

@@ -15,11 +15,20 @@ export type Spelling = (column: Column, value: unknown) => unknown;
 
 type Path = readonly (string | number)[];
 
+/**
+ * Less than what SQLite refuses: an expression whose tree is deeper than 1000, where the levels within a relation count
+ * again for each relation around it.
+ */
+const MOST_CONDITIONS = 1000;
+export const DEEPEST = 20;
+
 export class WhereReader {
   readonly #spelling: Spelling;
   readonly #report: WhereReport;
   /** A door that is closed to a resource does not lead there through filters either. */
   readonly #sees: (resource: Resource) => boolean;
+  #conditions = 0;
+  #depth = 0;
 
   constructor(spelling: Spelling, report: WhereReport, sees: (resource: Resource) => boolean) {
     this.#spelling = spelling;
@@ -32,15 +41,29 @@ export class WhereReader {
       this.#report(path, 'TYPE', 'where must be an object of fields, and, or, not');
       return all([]);
     }
-    return all(
-      Object.entries(where).flatMap(
-        ([name, value]) => this.#entry(resource, name, value, [...path, name]) ?? [],
-      ),
+    if (this.#exceeds(path)) return all([]);
+    if (this.#depth === DEEPEST) {
+      this.#report(path, 'OUT_OF_RANGE', `where must not nest deeper than ${DEEPEST}`);
+      return all([]);
+    }
+    this.#depth++;
+    const filters = Object.entries(where).map(([name, value]) =>
+      this.#entry(resource, name, value, [...path, name]),
     );
+    this.#depth--;
+    return all(filters);
+  }
+
+  /** Told once, however many there are. */
+  #exceeds(path: Path): boolean {
+    if (++this.#conditions === MOST_CONDITIONS + 1)
+      this.#report(path, 'OUT_OF_RANGE', `there must be at most ${MOST_CONDITIONS} conditions`);
+    return this.#conditions > MOST_CONDITIONS;
   }
 
   /** One operator on one column. */
   compare(column: Column, name: string, value: unknown, path: Path): Filter | undefined {
+    if (this.#exceeds(path)) return undefined;
     const allowed = operatorsOf(column);
     const operator = allowed.find((each) => each === name);
     if (!operator) {

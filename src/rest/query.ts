@@ -7,8 +7,10 @@ import { all, type Filter } from '../query/filter.ts';
 import { type ListQuery, readList, wholeList } from '../query/list.ts';
 import { isSortable } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
-import { WhereReader } from '../query/where.ts';
+import { DEEPEST, WhereReader } from '../query/where.ts';
+import { integerFrom } from '../schema/keys.ts';
 import type { Column, Field, Inverse, Reference, Resource } from '../schema/model.ts';
+import { Serial } from '../schema/scalars.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
 
@@ -203,13 +205,13 @@ class QueryReader {
   /** `pages=412`, `pages[gte]=100`, `author.name[eq]=Ann`. */
   filters(resource: Resource): Filter[] {
     const filters: Filter[] = [];
+    const reader = this.#reader(
+      ([name]) => String(name),
+      (column, value) => fromText(column, String(value)),
+    );
     for (const [name, text] of this.#parameters) {
       const [, path = '', operator] = /^([^[\]]+)(?:\[([^[\]]*)\])?$/.exec(name) ?? [];
       if (this.#used.has(name) || (operator === undefined && isListParameter(name))) continue;
-      const reader = this.#reader(
-        () => name,
-        (column, value) => fromText(column, String(value)),
-      );
       const found = follow(resource, path, reader);
       if (!found) continue;
       this.#used.add(name);
@@ -221,7 +223,7 @@ class QueryReader {
           : operator === 'isNull'
             ? flagFrom(text)
             : text;
-      const filter = reader.compare(found.column, operator ?? 'eq', operand, []);
+      const filter = reader.compare(found.column, operator ?? 'eq', operand, [name]);
       if (filter)
         filters.push(
           found.references.reduceRight<Filter>((where, field) => ({ is: 'related', field, where }), filter),
@@ -338,14 +340,17 @@ function follow(
 ): { references: Reference[]; column: Column } | undefined {
   const references: Reference[] = [];
   let at = resource;
-  for (const name of path.split('.')) {
+  const names = path.split('.');
+  if (names.length > DEEPEST) return undefined;
+  const last = names.pop() ?? '';
+  for (const name of names) {
     const field = reader.field(at, name);
-    if (field?.kind === 'column') return path.endsWith(name) ? { references, column: field } : undefined;
     if (field?.kind !== 'reference') return undefined;
     references.push(field);
     at = field.target;
   }
-  return undefined;
+  const column = reader.field(at, last);
+  return column?.kind === 'column' ? { references, column } : undefined;
 }
 
 /** What is behind a closed door is no relation here. */
@@ -370,8 +375,10 @@ function isNumeric({ type, list }: Column): boolean {
 function fromText({ type }: Column, text: string): unknown {
   if (!isScalar(type)) return text;
   if (type.stored === 'boolean') return flagFrom(text);
-  const isNumber = type.is === 'number' || type.stored === 'serial';
-  return isNumber && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : text;
+  if (type === Serial) return integerFrom(text);
+  return type.is === 'number' && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)
+    ? Number(text)
+    : text;
 }
 
 function flagFrom(text: string): unknown {

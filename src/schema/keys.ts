@@ -3,6 +3,11 @@
 import type { Column } from './model.ts';
 import { canonicalUuid, isStorableText, MAX_KEY, Serial, UUID } from './scalars.ts';
 
+/** An integer key as text, also in a filter; what is no canonical integer stays text, for the type's check to refuse. */
+export function integerFrom(text: string): number | string {
+  return /^(?:0|-?[1-9]\d*)$/.test(text) ? Number(text) : text;
+}
+
 /** Undefined when the text can name no record: `01` and `1.0` are not other spellings of 1. */
 export function readKey({ type }: Column, text: string): string | number | undefined {
   if (type === Serial) {

@@ -5,6 +5,7 @@ import { type Order, type Place, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import type { Aggregate, OnAnswers, OnResource, Row, Select, Statement } from './storage.ts';
+import { balanced, successor } from './text.ts';
 
 /** The few things that databases disagree on. */
 export interface Dialect {
@@ -23,9 +24,8 @@ export interface Dialect {
   /** Nulls are the lowest values. */
   order(quoted: string, column: Column, descending: boolean): string;
   count(quoted: string): string;
-  /** A sum that cannot overflow. */
   sum(quoted: string): string;
-  /** The least or greatest value of a column. */
+  /** The least or the greatest value, for every column that rows can be ordered by. */
   extreme(of: 'min' | 'max', quoted: string, column: Column): string;
   /** Limits the rows of each value of a list parameter. */
   perValue(parts: PerValue): string;
@@ -262,7 +262,8 @@ class Writer {
       case 'all':
       case 'any': {
         if (filter.of.length === 0) return filter.is === 'all' ? 'TRUE' : 'FALSE';
-        return `(${filter.of.map((each) => this.#condition(each, table)).join(filter.is === 'all' ? ' AND ' : ' OR ')})`;
+        const parts = filter.of.map((each) => this.#condition(each, table));
+        return `(${balanced(parts, filter.is === 'all' ? ' AND ' : ' OR ')})`;
       }
       case 'not':
         // Not NOT: the opposite of "unknown" is to be true.
@@ -287,7 +288,8 @@ class Writer {
   }
 
   #exists(target: Resource, where: Filter, join: (alias: string) => [string, string]): string {
-    const alias = `"t${++this.#aliases}"`;
+    // No stored name begins with `_`.
+    const alias = `"_${++this.#aliases}"`;
     const inner = this.#condition(where, alias);
     return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner})`;
   }
@@ -365,15 +367,3 @@ class Writer {
 }
 
 const signs = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
-
-/** The least text that is greater than every text with this prefix. */
-function successor(prefix: string): string | undefined {
-  const points = [...prefix];
-  for (let last = points.pop(); last !== undefined; last = points.pop()) {
-    const next = (last.codePointAt(0) ?? 0) + 1;
-    // There are no characters between U+D800 and U+DFFF, and none beyond U+10FFFF.
-    if (next <= 0x10ffff)
-      return points.join('') + String.fromCodePoint(next >= 0xd800 && next <= 0xdfff ? 0xe000 : next);
-  }
-  return undefined;
-}

@@ -1,6 +1,7 @@
 /** What the errors of PostgreSQL and of its driver mean for a request. */
 
 import { DuetError } from '../errors.ts';
+import { sumTooLarge } from '../query/aggregates.ts';
 import { ConnectionLost, unavailable } from './postgres-pool.ts';
 import { LockTimeout } from './storage.ts';
 
@@ -52,6 +53,8 @@ function translated(error: unknown): unknown {
   if (isConflictOfTransactions(error)) return unavailable('Others keep changing the same records.');
   // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections, memory or disk; 25006: a standby.
   if (/^(57014|55P03|53|25006)/.test(state)) return unavailable('The database is too busy.');
+  // 22003: nothing but a sum is computed here.
+  if (state === '22003') return sumTooLarge();
   if (state === '2200H') return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
   return error;
 }

@@ -71,8 +71,9 @@ const dialect: Dialect = {
     if (kept === 'boolean') return `${of === 'min' ? 'bool_and' : 'bool_or'}(${quoted})`;
     return kept === 'uuid' ? `${of}(${quoted}::text COLLATE "C")::uuid` : `${of}(${quoted})`;
   },
+  // No stored name begins with `_`.
   perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
-    `SELECT "one".* FROM unnest(${arrayOf(position, of)}) AS "listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "one" ORDER BY "#"${most}`,
+    `SELECT "_one".* FROM unnest(${arrayOf(position, of)}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
   lock: ' FOR UPDATE',
 };
 

@@ -35,9 +35,6 @@ export interface SqliteOptions {
   readonly trace?: ((sql: string) => void) | undefined;
 }
 
-/** Longer than any stored name. */
-const PER = `_duet_${'per'.repeat(20)}`;
-
 type Codec = 'boolean' | 'json' | undefined;
 
 function codecOf(column: Column): Codec {
@@ -61,9 +58,10 @@ const dialect: Dialect = {
   // As integers the sum could overflow, and then it fails.
   sum: (quoted) => `SUM(CAST(${quoted} AS REAL))`,
   extreme: (of, quoted) => `${of}(${quoted})`,
-  // The list has one column, under a name that no table has: json_each has many, and ordinary ones.
+  // The list has one column, under a name that no table has: json_each has many, and ordinary ones. No stored name
+  // begins with `_`.
   perValue: ({ columns, table, key, position, near, condition, order, limit, most }) =>
-    `SELECT ${columns} FROM (SELECT value AS "${PER}" FROM json_each(?${position})) JOIN ${table} ON ${table}.${key} IN (SELECT "i".${key} FROM ${table} AS "i" WHERE ${near('"i"')} = "${PER}"${condition('"i"')} ORDER BY ${order('"i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
+    `SELECT ${columns} FROM (SELECT value AS "_per" FROM json_each(?${position})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i" WHERE ${near('"_i"')} = "_per"${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
   // A writer has the whole database to itself.
   lock: '',
 };

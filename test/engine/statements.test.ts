@@ -28,6 +28,12 @@ const shapes: [string, string, number][] = [
     '{ users { a: posts(first: 1) { id } b: posts(first: 2) { title } } }',
     3,
   ],
+  ['lists with a limit', '{ users(first: 1000) { posts(first: 1) { comments(first: 1) { body } } } }', 3],
+  [
+    'lists with a filter, an order and a limit',
+    '{ users { posts(first: 1, orderBy: [{ title: DESC }], where: { comments: { some: {} } }) { author { name } } } }',
+    3,
+  ],
   ['two roots', '{ users { posts { id } } posts { author { id } } }', 4],
 ];
 
@@ -41,6 +47,19 @@ describe.each([...databases])('on %s', (database) => {
       const { body } = await app.graphql(query);
       expect(body.errors).toBeUndefined();
       expect(Object.values<unknown[]>(body.data)[0]?.length).toBeGreaterThanOrEqual(parents);
+      expect(app.statements.slice(before)).toHaveLength(statements);
+    });
+
+    test.each([
+      ['/users?include=posts', 2],
+      ['/users?include=posts.comments&posts[limit]=1&posts.comments[limit]=1', 3],
+      ['/users?include=posts.author&posts[limit]=1&posts[sort]=-title', 3],
+      ['/users?limit=1000&count=true&include=posts', 3],
+      ['/posts?include=author,comments&comments[limit]=1', 3],
+    ])('%s', async (path, statements) => {
+      const before = app.statements.length;
+      const { body } = await app.rest('GET', path);
+      expect(body.length).toBeGreaterThanOrEqual(parents);
       expect(app.statements.slice(before)).toHaveLength(statements);
     });
 

@@ -1,0 +1,173 @@
+/** What the contract says about reading, computed on plain rows, without SQL and without the server's own code. */
+
+import type { Column, Inverse, Reference, Resource } from '../../src/schema/model.ts';
+import type { Row, World } from './reading-schemas.ts';
+
+/** `where` exactly as REST takes it. */
+export type Where = Readonly<Record<string, any>>;
+
+export interface Sort {
+  readonly column: Column;
+  readonly descending: boolean;
+}
+
+export interface Shape {
+  /** Undefined are all. */
+  readonly columns: readonly Column[] | undefined;
+  readonly include: readonly Included[];
+}
+
+/** `where`, `sort`, `limit` and `after` are for inverses only. */
+export interface Included extends Part {
+  readonly field: Reference | Inverse;
+  readonly shape: Shape;
+  /** The children that come after this row of the whole list, and the cursor that says so. */
+  readonly after: { readonly row: Row; readonly cursor: string } | undefined;
+}
+
+export interface Part {
+  readonly where: Where | undefined;
+  readonly sort: readonly Sort[];
+  readonly limit: number | undefined;
+}
+
+export interface Aggregates {
+  readonly where: Where | undefined;
+  readonly by: readonly Column[];
+  readonly wanted: readonly { readonly of: string; readonly column: Column | undefined }[];
+}
+
+/** All rows that match, in order. */
+export function listed(world: World, resource: Resource, { where, sort }: Omit<Part, 'limit'>): Row[] {
+  const rows = world.rows.get(resource) ?? [];
+  return rows
+    .filter((row) => matches(world, resource, row, where ?? {}))
+    .toSorted((a, b) => inOrder(resource, sort, a, b));
+}
+
+export function shown(world: World, resource: Resource, row: Row, { columns, include }: Shape): Row {
+  const record: Record<string, unknown> = {};
+  for (const { name } of columns ?? resource.columns) record[name] = row[name];
+  for (const each of include) {
+    const { field, shape } = each;
+    if (field.kind === 'reference') {
+      const target = referenced(world, field, row);
+      record[field.name] = target ? shown(world, field.target, target, shape) : null;
+    } else record[field.name] = children(world, field, row, each);
+  }
+  return record;
+}
+
+function children(world: World, field: Inverse, row: Row, { shape, limit, after, ...part }: Included): Row[] {
+  const own = new Set(pointingAt(world, field, row));
+  return listed(world, field.target, part)
+    .filter((child) => own.has(child))
+    .filter((child) => !after || inOrder(field.target, part.sort, after.row, child) < 0)
+    .slice(0, limit)
+    .map((child) => shown(world, field.target, child, shape));
+}
+
+function referenced(world: World, { target, column }: Reference, row: Row): Row | undefined {
+  return world.rows.get(target)?.find((far) => far[target.key.name] === row[column.name]);
+}
+
+function pointingAt(world: World, { target, reference }: Inverse, row: Row): Row[] {
+  const key = row[reference.target.key.name];
+  return (world.rows.get(target) ?? []).filter((far) => far[reference.column.name] === key);
+}
+
+function matches(world: World, resource: Resource, row: Row, where: Where): boolean {
+  return Object.entries(where).every(([name, inner]) => {
+    if (name === 'and') return inner.every((each: Where) => matches(world, resource, row, each));
+    if (name === 'or') return inner.some((each: Where) => matches(world, resource, row, each));
+    if (name === 'not') return !matches(world, resource, row, inner);
+    const field = resource.fieldByName.get(name);
+    if (field?.kind === 'reference') {
+      const target = referenced(world, field, row);
+      return target !== undefined && matches(world, field.target, target, inner);
+    }
+    if (field?.kind === 'inverse') {
+      const far = pointingAt(world, field, row);
+      const some = (of: Where) => far.some((each) => matches(world, field.target, each, of));
+      return (!inner.some || some(inner.some)) && (!inner.none || !some(inner.none));
+    }
+    return Object.entries(inner).every(([operator, operand]) => holds(row[name], operator, operand));
+  });
+}
+
+/** Logic has two values: a null is equal to nothing, and neither greater nor less. */
+function holds(value: any, operator: string, operand: any): boolean {
+  if (operator === 'isNull') return (value === null) === operand;
+  if (operator === 'ne') return value !== operand;
+  if (value === null) return false;
+  switch (operator) {
+    case 'eq':
+      return value === operand;
+    case 'in':
+      return operand.includes(value);
+    case 'contains':
+      return value.includes(operand);
+    case 'startsWith':
+      return value.startsWith(operand);
+    case 'gt':
+      return compare(value, operand) > 0;
+    case 'gte':
+      return compare(value, operand) >= 0;
+    case 'lt':
+      return compare(value, operand) < 0;
+    case 'lte':
+      return compare(value, operand) <= 0;
+    default:
+      throw new Error(`what is ${operator}?`);
+  }
+}
+
+/** Null is the lowest; text goes by code points, which is how the bytes of UTF-8 go. */
+function compare(a: any, b: any): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return Number(a) - Number(b);
+}
+
+/** The key decides last. */
+function inOrder({ key }: Resource, sort: readonly Sort[], a: Row, b: Row): number {
+  for (const { column, descending } of [...sort, { column: key, descending: false }]) {
+    const sign = compare(a[column.name], b[column.name]);
+    if (sign !== 0) return descending ? -sign : sign;
+  }
+  return 0;
+}
+
+export function aggregated(world: World, resource: Resource, { where, by, wanted }: Aggregates): Row[] {
+  const groups = new Map<string, Row[]>();
+  const sort = by.map((column) => ({ column, descending: false }));
+  if (by.length === 0) groups.set('[]', []);
+  for (const row of listed(world, resource, { where, sort })) {
+    const name = JSON.stringify(by.map((column) => row[column.name]));
+    groups.set(name, [...(groups.get(name) ?? []), row]);
+  }
+  return [...groups.values()].map((rows) => {
+    const answer: Record<string, any> = {};
+    if (by.length > 0) answer['by'] = Object.fromEntries(by.map(({ name }) => [name, rows[0]?.[name]]));
+    for (const { of, column } of wanted)
+      if (!column) answer[of] = rows.length;
+      else
+        answer[of] = {
+          ...answer[of],
+          [column.name]: computed(
+            of,
+            rows.map((row) => row[column.name]),
+          ),
+        };
+    return answer;
+  });
+}
+
+function computed(of: string, all: readonly unknown[]): unknown {
+  const values = all.filter((value) => value !== null).toSorted(compare);
+  if (values.length === 0) return null;
+  if (of === 'min') return values[0];
+  if (of === 'max') return values.at(-1);
+  const sum = values.reduce<number>((total, value) => total + Number(value), 0);
+  return of === 'sum' ? sum : sum / values.length;
+}

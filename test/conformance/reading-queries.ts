@@ -1,0 +1,235 @@
+/** Random queries as choices that fit any schema: a field is the nth that there is, a value the nth of its column. */
+
+import fc from 'fast-check';
+import type { Column, Inverse, Resource } from '../../src/schema/model.ts';
+import { isScalar } from '../../src/schema/values.ts';
+import type { Aggregates, Included, Part, Shape, Sort, Where } from './reading-plain.ts';
+import { pick, type Row, sample, type World } from './reading-schemas.ts';
+
+type Condition =
+  | { readonly is: 'compare'; readonly field: number; readonly operator: number; readonly values: number[] }
+  | { readonly is: 'all' | 'and' | 'or'; readonly of: readonly Condition[] }
+  | { readonly is: 'not'; readonly of: Condition }
+  | { readonly is: 'related' | 'some' | 'none'; readonly field: number; readonly of: Condition };
+
+interface PartChoices {
+  readonly where: Condition | undefined;
+  readonly sort: readonly { readonly field: number; readonly descending: boolean }[];
+  readonly limit: number | undefined;
+}
+
+interface ShapeChoices {
+  readonly fields: readonly number[];
+  readonly include: readonly (PartChoices & {
+    readonly field: number;
+    readonly shape: ShapeChoices;
+    readonly after: number | undefined;
+  })[];
+}
+
+export interface QueryChoices extends PartChoices {
+  readonly kind: 'list' | 'one' | 'aggregate' | 'faulty';
+  readonly resource: number;
+  readonly shape: ShapeChoices;
+  readonly count: boolean;
+  /** Whether REST writes filters as parameters, as far as they can be. */
+  readonly brackets: boolean;
+  readonly groupBy: readonly number[];
+  readonly aggregates: readonly { readonly of: number; readonly field: number }[];
+  /** Which fault, which record, and the like. */
+  readonly choice: number;
+}
+
+const choice = fc.nat({ max: 1000 });
+const few = { maxLength: 3, size: 'max' } as const;
+
+const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
+  condition: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        is: fc.constant('compare' as const),
+        field: choice,
+        operator: choice,
+        values: fc.array(choice, { minLength: 1, ...few }),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        is: fc.constantFrom('all' as const, 'and' as const, 'or' as const),
+        of: fc.array(tie('condition'), few),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ is: fc.constant('not' as const), of: tie('condition') }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        is: fc.constantFrom('related' as const, 'some' as const, 'none' as const),
+        field: choice,
+        of: tie('condition'),
+      }),
+    },
+  ),
+}));
+
+const part = {
+  where: fc.option(condition, { nil: undefined, freq: 6 }),
+  sort: fc.array(fc.record({ field: choice, descending: fc.boolean() }), few),
+  limit: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined, freq: 3 }),
+};
+
+function shapes(depth: number): fc.Arbitrary<ShapeChoices> {
+  const include =
+    depth === 0
+      ? fc.constant([])
+      : fc.array(
+          fc.record({
+            ...part,
+            field: choice,
+            shape: shapes(depth - 1),
+            after: fc.option(choice, { nil: undefined, freq: 2 }),
+          }),
+          { maxLength: 2, size: 'max' },
+        );
+  return fc.record({ fields: fc.array(choice, few), include });
+}
+
+export const queryChoices: fc.Arbitrary<QueryChoices> = fc.record({
+  ...part,
+  kind: fc.constantFrom('list', 'list', 'list', 'list', 'one', 'aggregate', 'aggregate', 'faulty'),
+  resource: choice,
+  shape: shapes(2),
+  count: fc.boolean(),
+  brackets: fc.boolean(),
+  groupBy: fc.array(choice, { maxLength: 2, size: 'max' }),
+  aggregates: fc.array(fc.record({ of: choice, field: choice }), few),
+  choice,
+});
+
+/** Where the row at a position of a whole list stands. */
+export type CursorAt = (
+  resource: Resource,
+  part: Omit<Part, 'limit'>,
+  position: number,
+) => Promise<Included['after']>;
+
+export class Resolver {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  part(resource: Resource, { where, sort, limit }: PartChoices): Part {
+    const sortable = resource.columns.filter(isPlain);
+    return {
+      where: where && this.#where(resource, where),
+      sort: sort.map(({ field, descending }): Sort => ({ column: pick(sortable, field), descending })),
+      limit,
+    };
+  }
+
+  async shape(resource: Resource, choices: ShapeChoices, cursorAt: CursorAt): Promise<Shape> {
+    const columns = new Set(choices.fields.map((field) => pick(resource.columns, field)));
+    const relations = [...resource.references, ...resource.inverses];
+    const include = new Map<string, Included>();
+    for (const { field: nth, shape, after, ...part } of relations.length > 0 ? choices.include : []) {
+      const field = pick(relations, nth);
+      if (include.has(field.name)) continue;
+      const inner = await this.shape(field.target, shape, cursorAt);
+      const own = field.kind === 'inverse' ? this.part(field.target, part) : whole;
+      const from =
+        field.kind === 'inverse' && after !== undefined
+          ? await cursorAt(field.target, own, after)
+          : undefined;
+      include.set(field.name, { field, shape: inner, ...own, after: from });
+    }
+    return {
+      columns: columns.size > 0 ? resource.columns.filter((each) => columns.has(each)) : undefined,
+      include: [...include.values()],
+    };
+  }
+
+  aggregates(resource: Resource, { where, groupBy, aggregates }: QueryChoices): Aggregates {
+    const sortable = resource.columns.filter(isPlain);
+    const numeric = sortable.filter(isNumeric);
+    const wanted = aggregates.map(({ of: nth, field }) => {
+      const of = pick(
+        numeric.length > 0 ? ['count', 'min', 'max', 'sum', 'avg'] : ['count', 'min', 'max'],
+        nth,
+      );
+      const columns = of === 'sum' || of === 'avg' ? numeric : sortable;
+      return { of, column: of === 'count' ? undefined : pick(columns, field) };
+    });
+    return {
+      where: where && this.#where(resource, where),
+      by: [...new Set(groupBy.map((field) => pick(sortable, field)))],
+      wanted: wanted.length > 0 ? wanted : [{ of: 'count', column: undefined }],
+    };
+  }
+
+  /** A condition on what is not there is a condition on the resource itself. */
+  #where(resource: Resource, condition: Condition): Where {
+    switch (condition.is) {
+      case 'compare': {
+        const column = pick(resource.columns, condition.field);
+        const operator = pick(operatorsOf(column), condition.operator);
+        return { [column.name]: { [operator]: this.#operand(column, operator, condition.values) } };
+      }
+      case 'all':
+        return Object.assign({}, ...condition.of.map((each) => this.#where(resource, each)));
+      case 'and':
+      case 'or':
+        return { [condition.is]: condition.of.map((each) => this.#where(resource, each)) };
+      case 'not':
+        return { not: this.#where(resource, condition.of) };
+      default: {
+        const { references, inverses } = resource;
+        const fields = condition.is === 'related' ? references : inverses;
+        if (fields.length === 0) return this.#where(resource, condition.of);
+        const field = pick<Inverse | Resource['references'][number]>(fields, condition.field);
+        const inner = this.#where(field.target, condition.of);
+        return { [field.name]: condition.is === 'related' ? inner : { [condition.is]: inner } };
+      }
+    }
+  }
+
+  #operand(column: Column, operator: string, values: readonly number[]): unknown {
+    if (operator === 'isNull') return (values[0] ?? 0) % 2 === 0;
+    if (operator === 'in') return values.map((value) => this.#value(column, value));
+    const value = this.#value(column, values[0] ?? 0);
+    if (operator !== 'contains' && operator !== 'startsWith') return value;
+    // Now and then only a character of it, or that in another case.
+    const [first = ''] = values.length > 1 ? String(value) : [String(value)];
+    return values.length > 2 ? first.toUpperCase() : first;
+  }
+
+  /** Mostly one that some row has. */
+  #value(column: Column, nth: number): unknown {
+    const owner = this.#world.model.resources.find(({ columns }) => columns.includes(column));
+    const rows: readonly Row[] = (owner && this.#world.rows.get(owner)) ?? [];
+    const there = rows.map((row) => row[column.name]).filter((value) => value !== null);
+    return there.length > 0 && nth % 4 !== 3 ? pick(there, nth) : sample(column, nth);
+  }
+}
+
+const whole: Part = { where: undefined, sort: [], limit: undefined };
+
+export function isPlain({ list, type }: Column): boolean {
+  return !list && type.name !== 'JSON';
+}
+
+export function isNumeric({ list, type }: Column): boolean {
+  return !list && (type.name === 'Int' || type.name === 'Float');
+}
+
+/** What the contract lets one ask of a column. */
+function operatorsOf(column: Column): string[] {
+  if (!isPlain(column)) return ['isNull'];
+  const same = ['eq', 'ne', 'in', 'isNull'];
+  if (!isScalar(column.type) || column.type.stored === 'boolean') return same;
+  const ordered = [...same, 'gt', 'gte', 'lt', 'lte'];
+  return column.type.stored === 'text' ? [...ordered, 'contains', 'startsWith'] : ordered;
+}

@@ -1,0 +1,310 @@
+/** The grammar of reading as a table: what one writes through either door, and which records it means. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
+
+const sdl = `
+  enum Color { RED GREEN BLUE }
+  type Author @resource { id: ID!  name: String!  books: [Book!]! }
+  type Book @resource {
+    id: ID!
+    title: String!
+    pages: Int
+    price: Float
+    color: Color
+    lent: Boolean!
+    day: Date
+    at: DateTime
+    code: UUID
+    limit: Int
+    tags: [String!]
+    author: Author
+    chapters: [Chapter!]!
+  }
+  type Chapter @resource { id: ID!  title: String!  book: Book! }
+`;
+const day = '2024-05-01';
+const at = '2024-05-01T12:30:00.000Z';
+const code = '0190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11';
+const data = {
+  authors: [{ name: 'Ann' }, { name: 'Bob' }, { name: 'Ann' }],
+  books: [
+    { title: 'Unit', pages: 10, price: 0.5, color: 'RED', lent: true, day, at, code, limit: 5, authorId: 1 },
+    { title: 'unit', pages: 20, price: -1.5, color: 'GREEN', lent: false, tags: [], authorId: 2 },
+    { title: 'U_it%', pages: null, lent: false, authorId: 1 },
+    { title: '😀', pages: 20, lent: true, color: 'BLUE' },
+    { title: '\uffff', pages: -5, lent: true, limit: 9, authorId: 3 },
+  ],
+  chapters: [
+    { title: 'One', bookId: 1 },
+    { title: 'Two', bookId: 1 },
+    { title: 'Three', bookId: 1 },
+    { title: 'One', bookId: 2 },
+    { title: 'Two', bookId: 4 },
+  ],
+};
+const all = [1, 2, 3, 4, 5];
+
+/** A query string, the same in GraphQL, and the keys of the books that both mean. */
+const filters: [string, string, string, number[]][] = [
+  ['a field is what is said', 'pages=20', '{ pages: { eq: 20 } }', [2, 4]],
+  ['eq', 'pages[eq]=20', '{ pages: { eq: 20 } }', [2, 4]],
+  ['ne: null is not equal to anything', 'pages[ne]=20', '{ pages: { ne: 20 } }', [1, 3, 5]],
+  ['gt', 'pages[gt]=10', '{ pages: { gt: 10 } }', [2, 4]],
+  ['gte', 'pages[gte]=10', '{ pages: { gte: 10 } }', [1, 2, 4]],
+  ['lt: null is not less', 'pages[lt]=10', '{ pages: { lt: 10 } }', [5]],
+  ['lte', 'pages[lte]=10', '{ pages: { lte: 10 } }', [1, 5]],
+  ['in', 'pages[in]=10,-5', '{ pages: { in: [10, -5] } }', [1, 5]],
+  ['in nothing', 'pages[in]=', '{ pages: { in: [] } }', []],
+  ['two operators', 'pages[gt]=0&pages[lt]=20', '{ pages: { gt: 0, lt: 20 } }', [1]],
+  ['isNull', 'pages[isNull]=true', '{ pages: { isNull: true } }', [3]],
+  ['isNull=false', 'pages[isNull]=false', '{ pages: { isNull: false } }', [1, 2, 4, 5]],
+  ['isNull of a list, which can be empty', 'tags[isNull]=false', '{ tags: { isNull: false } }', [2]],
+  ['contains: letter case counts', 'title[contains]=nit', '{ title: { contains: "nit" } }', [1, 2]],
+  ['contains: % is a character', 'title[contains]=%25', '{ title: { contains: "%" } }', [3]],
+  ['contains: _ is a character', 'title[contains]=_it', '{ title: { contains: "_it" } }', [3]],
+  ['contains nothing', 'title[contains]=', '{ title: { contains: "" } }', all],
+  ['startsWith: letter case counts', 'title[startsWith]=U', '{ title: { startsWith: "U" } }', [1, 3]],
+  ['startsWith: _ is a character', 'title[startsWith]=U_', '{ title: { startsWith: "U_" } }', [3]],
+  ['text compares by code point', 'title[gt]=%EF%BF%BF', '{ title: { gt: "\uffff" } }', [4]],
+  ['a float', 'price[lte]=0.5', '{ price: { lte: 0.5 } }', [1, 2]],
+  ['an enum', 'color[in]=RED,BLUE', '{ color: { in: [RED, BLUE] } }', [1, 4]],
+  ['not an enum', 'color[ne]=RED', '{ color: { ne: RED } }', [2, 3, 4, 5]],
+  ['a boolean', 'lent=false', '{ lent: { eq: false } }', [2, 3]],
+  ['a day', `day[gte]=${day}`, `{ day: { gte: "${day}" } }`, [1]],
+  ['a moment', `at=${at}`, `{ at: { eq: "${at}" } }`, [1]],
+  [
+    'a moment as elsewhere',
+    'at=2024-05-01T14:30:00%2B02:00',
+    '{ at: { eq: "2024-05-01T14:30:00+02:00" } }',
+    [1],
+  ],
+  ['a UUID in capitals', `code=${code.toUpperCase()}`, `{ code: { eq: "${code.toUpperCase()}" } }`, [1]],
+  ['a key', 'id[in]=2,9', '{ id: { in: ["2", "9"] } }', [2]],
+  ['the key of a reference', 'authorId=1', '{ authorId: { eq: "1" } }', [1, 3]],
+  ['a field named like a parameter', 'limit[eq]=5', '{ limit: { eq: 5 } }', [1]],
+  ['through a reference', 'author.name=Ann', '{ author: { name: { eq: "Ann" } } }', [1, 3, 5]],
+  [
+    'a record that is not there has no name',
+    'author.name[ne]=Bob',
+    '{ author: { name: { ne: "Bob" } } }',
+    [1, 3, 5],
+  ],
+  [
+    'not: whatever does not match',
+    'where={"not":{"pages":{"gt":10}}}',
+    '{ not: { pages: { gt: 10 } } }',
+    [1, 3, 5],
+  ],
+  [
+    'not through a reference',
+    'where={"not":{"author":{"name":{"eq":"Ann"}}}}',
+    '{ not: { author: { name: { eq: "Ann" } } } }',
+    [2, 4],
+  ],
+  [
+    'or, and',
+    'where={"or":[{"pages":{"eq":10}},{"and":[{"pages":{"eq":20}},{"lent":{"eq":true}}]}]}',
+    '{ or: [{ pages: { eq: 10 } }, { and: [{ pages: { eq: 20 } }, { lent: { eq: true } }] }] }',
+    [1, 4],
+  ],
+  ['or of nothing', 'where={"or":[]}', '{ or: [] }', []],
+  ['and of nothing', 'where={"and":[]}', '{ and: [] }', all],
+  ['nothing', 'where={}', '{}', all],
+  [
+    'some',
+    'where={"chapters":{"some":{"title":{"eq":"One"}}}}',
+    '{ chapters: { some: { title: { eq: "One" } } } }',
+    [1, 2],
+  ],
+  [
+    'none',
+    'where={"chapters":{"none":{"title":{"eq":"One"}}}}',
+    '{ chapters: { none: { title: { eq: "One" } } } }',
+    [3, 4, 5],
+  ],
+  ['some at all', 'where={"chapters":{"some":{}}}', '{ chapters: { some: {} } }', [1, 2, 4]],
+  [
+    'parameters and where, joined',
+    'lent=true&where={"pages":{"gt":0}}',
+    '{ lent: { eq: true }, pages: { gt: 0 } }',
+    [1, 4],
+  ],
+];
+
+const orders: [string, string, string, number[]][] = [
+  ['null is the lowest', 'pages', '[{ pages: ASC }]', [3, 5, 1, 2, 4]],
+  ['and so the last of a descent', '-pages', '[{ pages: DESC }]', [2, 4, 1, 5, 3]],
+  [
+    'a second field decides between equals',
+    'pages,-title',
+    '[{ pages: ASC }, { title: DESC }]',
+    [3, 5, 1, 4, 2],
+  ],
+  ['in the end the key does, ascending', '-lent', '[{ lent: DESC }]', [1, 4, 5, 2, 3]],
+  ['unless it is named', '-lent,-id', '[{ lent: DESC }, { id: DESC }]', [5, 4, 1, 3, 2]],
+  ['text goes by code point', 'title', '[{ title: ASC }]', [3, 1, 2, 5, 4]],
+  [
+    'a field that is named twice decides once',
+    'lent,-lent',
+    '[{ lent: ASC }, { lent: DESC }]',
+    [2, 3, 1, 4, 5],
+  ],
+];
+
+/** What is wrong with it, and where both doors say that it is; undefined where GraphQL's own types refuse it. */
+const faults: [string, string, string | undefined, string, string][] = [
+  ['null', 'where={"pages":{"eq":null}}', 'where: { pages: { eq: null } }', 'REQUIRED', '#/where/pages/eq'],
+  ['no date', 'day=2024-02-30', 'where: { day: { eq: "2024-02-30" } }', 'FORMAT', '#/where/day/eq'],
+  ['no id', 'id=01', 'where: { id: { eq: "01" } }', 'TYPE', '#/where/id/eq'],
+  ['another spelling of an id', 'id=1.0', 'where: { id: { eq: "1.0" } }', 'TYPE', '#/where/id/eq'],
+  ['limit 0', 'limit=0', 'first: 0', 'OUT_OF_RANGE', '#/first'],
+  ['a limit that is too large', 'limit=50001', 'first: 50001', 'OUT_OF_RANGE', '#/first'],
+  ['a cursor that is none', 'after=x', 'after: "x"', 'CURSOR', '#/after'],
+  ['text for a number', 'pages=ten', undefined, 'TYPE', 'pages'],
+  ['a limit that is no number', 'limit=1e1', undefined, 'OUT_OF_RANGE', 'limit'],
+  ['an unknown operator', 'pages[like]=1', undefined, 'UNKNOWN', 'pages[like]'],
+  ['an operator that does not fit', 'pages[contains]=1', undefined, 'UNKNOWN', 'pages[contains]'],
+  ['an unknown field', 'paages=1', undefined, 'UNKNOWN', 'paages'],
+  ['a field of a field', 'title.x.title=Unit', undefined, 'UNKNOWN', 'title.x.title'],
+  ['a list in a path', 'chapters.title=One', undefined, 'UNKNOWN', 'chapters.title'],
+  ['an unknown order', 'sort=tags', undefined, 'UNKNOWN', 'sort'],
+  ['a parameter twice', 'limit=1&limit=2', undefined, 'UNKNOWN', 'limit'],
+  ['where that is no JSON', 'where={', undefined, 'FORMAT', 'where'],
+  ['an argument of what is not included', 'chapters[limit]=1', undefined, 'UNKNOWN', 'chapters[limit]'],
+  ['an argument of a reference', 'include=author&author[limit]=1', undefined, 'UNKNOWN', 'author[limit]'],
+  ['an unknown relation', 'include=title', undefined, 'UNKNOWN', 'include'],
+  ['an unknown column', 'fields=id,chapters.nothing', undefined, 'UNKNOWN', 'fields'],
+  ['pages of aggregates', 'aggregate=count&limit=1', undefined, 'UNKNOWN', 'limit'],
+  ['the sum of text', 'aggregate=sum(title)', undefined, 'UNKNOWN', 'aggregate'],
+];
+
+const ids = (records: { id: unknown }[]) => records.map(({ id }) => Number(id));
+
+describe.each([...databases])('on %s', (database) => {
+  let app: AppUnderTest;
+  beforeAll(async () => {
+    app = await openApp(database, { sdl, data });
+  });
+  afterAll(() => app.close());
+
+  test.each(filters)('%s: %s', async (_, query, where, wanted) => {
+    expect(ids((await app.rest('GET', `/books?${query}`)).body)).toEqual(wanted);
+    expect(ids((await app.graphql(`{ books(where: ${where}) { id } }`)).data.books)).toEqual(wanted);
+  });
+
+  test.each(orders)('%s: %s', async (_, sort, orderBy, wanted) => {
+    expect(ids((await app.rest('GET', `/books?sort=${sort}`)).body)).toEqual(wanted);
+    expect(ids((await app.graphql(`{ books(orderBy: ${orderBy}) { id } }`)).data.books)).toEqual(wanted);
+    const pages = [];
+    let url: string | undefined = `/books?sort=${sort}&limit=2`;
+    while (url !== undefined) {
+      const { body, headers } = await app.rest('GET', url);
+      pages.push(...ids(body));
+      url = /<([^>]*)>; rel="next"/.exec(headers.get('Link') ?? '')?.[1];
+    }
+    expect(pages).toEqual(wanted);
+  });
+
+  test.each(faults)('%s is refused: %s', async (_, query, args, code, place) => {
+    const { status, body } = await app.rest('GET', `/books?${query}`);
+    expect([status, body.code, body.errors[0].code]).toEqual([400, 'VALIDATION_FAILED', code]);
+    if (args === undefined) {
+      expect(body.errors).toMatchObject([{ parameter: place }]);
+      return;
+    }
+    const { errors } = await app.graphql(`{ books(${args}) { id } }`);
+    expect(errors).toMatchObject([
+      { extensions: { code: 'VALIDATION_FAILED', errors: [{ code, pointer: place }] } },
+    ]);
+  });
+
+  test('every fault is told at once', async () => {
+    const { body } = await app.rest('GET', '/books?limit=0&nothing=1&sort=x&day=1&where=5&include=x');
+    expect(body.errors.map((error: { parameter: string }) => error.parameter).sort()).toEqual(
+      ['day', 'include', 'limit', 'nothing', 'sort', 'where'].sort(),
+    );
+    const { errors } = await app.graphql(
+      '{ books(first: 0, after: "x", where: { day: { eq: "1" } }) { id } }',
+    );
+    expect(errors?.[0].extensions.errors).toHaveLength(3);
+  });
+
+  describe('pages', () => {
+    const connection = (args: string) =>
+      `{ it: booksConnection(${args}) { totalCount edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`;
+    const linked = (headers: Headers) =>
+      Object.fromEntries(
+        [...(headers.get('Link') ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, url, rel]) => [
+          rel,
+          url,
+        ]),
+      );
+
+    test('Link and pageInfo lead forwards and back with the same cursors', async () => {
+      const first = await app.rest('GET', '/books?sort=-pages&limit=2&count=true');
+      expect([ids(first.body), first.headers.get('X-Total-Count')]).toEqual([[2, 4], '5']);
+      expect(Object.keys(linked(first.headers))).toEqual(['next']);
+      const { data: relay } = await app.graphql(connection('orderBy: [{ pages: DESC }], first: 2'));
+      const { edges, pageInfo, totalCount } = relay.it;
+      expect([ids(edges.map((edge: any) => edge.node)), totalCount]).toEqual([[2, 4], 5]);
+      expect([pageInfo.hasNextPage, pageInfo.hasPreviousPage]).toEqual([true, false]);
+      expect([pageInfo.startCursor, pageInfo.endCursor]).toEqual(edges.map((edge: any) => edge.cursor));
+      const next: string = linked(first.headers)['next'] ?? '';
+      expect(next).toBe(`/books?sort=-pages&limit=2&count=true&after=${pageInfo.endCursor}`);
+
+      const second = await app.rest('GET', next);
+      expect([ids(second.body), second.headers.get('X-Total-Count')]).toEqual([[1, 5], '5']);
+      expect(Object.keys(linked(second.headers))).toEqual(['next', 'prev']);
+      const back = await app.rest('GET', linked(second.headers)['prev'] ?? '');
+      expect(ids(back.body)).toEqual([2, 4]);
+      expect(Object.keys(linked(back.headers))).toEqual(['next']);
+    });
+
+    test('last counts from the end, before ends a page', async () => {
+      const { data: end } = await app.graphql(connection('last: 2'));
+      expect(ids(end.it.edges.map((edge: any) => edge.node))).toEqual([4, 5]);
+      expect(end.it.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
+      const before = end.it.pageInfo.startCursor;
+      const { data: middle } = await app.graphql(connection(`last: 2, before: "${before}"`));
+      expect(ids(middle.it.edges.map((edge: any) => edge.node))).toEqual([2, 3]);
+      expect(ids((await app.rest('GET', `/books?limit=2&before=${before}`)).body)).toEqual([2, 3]);
+      expect(ids((await app.rest('GET', `/books?before=${before}`)).body)).toEqual([1, 2, 3]);
+    });
+
+    test('between two cursors', async () => {
+      const { data: whole } = await app.graphql(connection('first: 5'));
+      const [first, , , fourth] = whole.it.edges.map((edge: any) => edge.cursor);
+      expect(ids((await app.rest('GET', `/books?after=${first}&before=${fourth}`)).body)).toEqual([2, 3]);
+      const { data: between } = await app.graphql(connection(`after: "${first}", before: "${fourth}"`));
+      expect(ids(between.it.edges.map((edge: any) => edge.node))).toEqual([2, 3]);
+    });
+
+    test('a cursor belongs to its filter and order, however they are written', async () => {
+      const { headers } = await app.rest('GET', '/books?lent=true&pages[gt]=-9&limit=1');
+      const after = new URL(linked(headers)['next'] ?? '', 'http://x').searchParams.get('after');
+      const same = encodeURIComponent('{"pages":{"gt":-9},"lent":{"eq":true}}');
+      expect(ids((await app.rest('GET', `/books?where=${same}&after=${after}`)).body)).toEqual([4, 5]);
+      for (const other of ['lent=true', 'lent=true&pages[gt]=-8', 'lent=true&pages[gt]=-9&sort=-id'])
+        expect((await app.rest('GET', `/books?${other}&after=${after}`)).body.errors).toMatchObject([
+          { parameter: 'after', code: 'CURSOR' },
+        ]);
+    });
+
+    test('a whole list has no links, an empty page has no cursors', async () => {
+      expect((await app.rest('GET', '/books')).headers.get('Link')).toBeNull();
+      expect((await app.rest('GET', '/books?pages=7&limit=1')).headers.get('Link')).toBeNull();
+      const { data: none } = await app.graphql(connection('where: { pages: { eq: 7 } }'));
+      expect(none.it).toEqual({
+        totalCount: 0,
+        edges: [],
+        pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
+      });
+    });
+
+    test('first and last exclude each other', async () => {
+      const { errors } = await app.graphql(connection('first: 1, last: 1'));
+      expect(errors?.[0].extensions.errors).toMatchObject([{ pointer: '#/last', code: 'UNKNOWN' }]);
+    });
+  });
+});
