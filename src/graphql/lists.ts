@@ -11,9 +11,10 @@ import {
   type GraphQLOutputType,
   GraphQLString,
 } from 'graphql';
+import { isNumber } from '../query/aggregates.ts';
 import { isSortable } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
-import { creatable, isScalar } from '../schema/values.ts';
+import { creatable } from '../schema/values.ts';
 import type { TypesOf } from './schema.ts';
 
 type Field = GraphQLFieldConfig<unknown, unknown>;
@@ -56,10 +57,6 @@ export function connection(types: TypesOf, resource: Resource): Field {
       before: { type: GraphQLString, description: 'Only those before this cursor.' },
     },
   };
-}
-
-export function isNumber({ type, list }: Column): boolean {
-  return !list && isScalar(type) && type.is === 'number';
 }
 
 export function aggregate(types: TypesOf, resource: Resource): Field {

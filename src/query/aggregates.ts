@@ -2,6 +2,8 @@
 
 import { type DuetError, validationFailed } from '../errors.ts';
 import type { Column } from '../schema/model.ts';
+import { isScalar } from '../schema/values.ts';
+import { isSortable } from './operators.ts';
 
 /** What a database computes of the rows of a group. */
 export interface Measure {
@@ -13,6 +15,17 @@ export interface Measure {
 }
 
 export type AggregateFunction = 'count' | 'sum' | 'avg' | 'min' | 'max';
+
+export const aggregateFunctions: readonly AggregateFunction[] = ['count', 'sum', 'avg', 'min', 'max'];
+
+/** Sums and averages are of numbers; least and greatest are of whatever has an order. */
+export function aggregateFits(of: AggregateFunction, column: Column): boolean {
+  return of === 'sum' || of === 'avg' ? isNumber(column) : isSortable(column);
+}
+
+export function isNumber({ type, list }: Column): boolean {
+  return !list && isScalar(type) && type.is === 'number';
+}
 
 /** A number that is wanted: `count` has no column. */
 export interface Wanted {

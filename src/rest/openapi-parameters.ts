@@ -1,17 +1,11 @@
 /** The query parameters of reads, as the API description tells them. */
 
+import { aggregateFits, aggregateFunctions } from '../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
 import { documented, list, operandSchema, type Schemas, shownFields, typeSchema } from './openapi-schemas.ts';
-import {
-  aggregates,
-  functions,
-  includedParameters,
-  isListParameter,
-  listParameters,
-  oneParameters,
-} from './query.ts';
+import { includedParameters, isListParameter, listParameters, oneParameters } from './query.ts';
 
 type Parameter = JsonSchema;
 type Name = (typeof listParameters)[number];
@@ -100,9 +94,9 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
     description:
       'Numbers about the records in place of the records. Goes with filters and `groupBy`, and with nothing else.',
     ...words({
-      enum: functions.flatMap((name) => {
+      enum: aggregateFunctions.flatMap((name) => {
         if (name === 'count') return [name];
-        return namesOf(resource.columns.filter((column) => aggregates(name, column))).map(
+        return namesOf(resource.columns.filter((column) => aggregateFits(name, column))).map(
           (field) => `${name}(${field})`,
         );
       }),

@@ -1,5 +1,6 @@
 /** Records, bodies, filters and aggregates as JSON Schema: the components of the API description. */
 
+import { aggregateFits, aggregateFunctions } from '../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import type { Column, Described, Enum, Field, Model, Reference, Resource } from '../schema/model.ts';
 import { filterTypeName, ownFilters } from '../schema/names.ts';
@@ -13,7 +14,7 @@ import {
   unaddressable,
   updatable,
 } from '../schema/values.ts';
-import { aggregates, functions, visible } from './query.ts';
+import { visible } from './shape.ts';
 
 type Part = 'Partial' | 'Create' | 'Update' | 'Where' | 'Aggregate';
 
@@ -273,9 +274,9 @@ function updateSchema(resource: Resource): JsonSchema {
 }
 
 function aggregateSchema(resource: Resource): JsonSchema {
-  const of = functions.flatMap((name): [string, JsonSchema][] => {
+  const of = aggregateFunctions.flatMap((name): [string, JsonSchema][] => {
     if (name === 'count') return [[name, { type: 'integer', minimum: 0 }]];
-    const columns = resource.columns.filter((column) => aggregates(name, column));
+    const columns = resource.columns.filter((column) => aggregateFits(name, column));
     const value = (column: Column) =>
       name === 'min' || name === 'max' ? typeSchema(column) : { type: 'number' };
     const properties = columns.map((column): [string, JsonSchema] => [column.name, orNull(value(column))]);

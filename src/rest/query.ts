@@ -1,18 +1,19 @@
 /** The query string of a read → filters, order, page and shape, with every fault reported. */
 
-import type { Relation, Selection } from '../engine/operation.ts';
+import type { Selection } from '../engine/operation.ts';
 import { type Fault, validationFailed } from '../errors.ts';
-import type { AggregateFunction, Wanted } from '../query/aggregates.ts';
+import { aggregateFits, aggregateFunctions, type Wanted } from '../query/aggregates.ts';
 import { all, type Filter } from '../query/filter.ts';
 import { type ListQuery, readList, wholeList } from '../query/list.ts';
 import { isSortable } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
 import { DEEPEST, WhereReader } from '../query/where.ts';
 import { integerFrom } from '../schema/keys.ts';
-import type { Column, Field, Inverse, Reference, Resource } from '../schema/model.ts';
+import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import { Serial } from '../schema/scalars.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
+import { readShape } from './shape.ts';
 
 export interface ListRequest {
   readonly list: ListQuery;
@@ -38,7 +39,6 @@ export const oneParameters = ['fields', 'include'] as const;
 /** What can be said of an included list: `posts[limit]=3`. */
 export const includedParameters = ['limit', 'after', 'sort', 'where'] as const;
 
-export const functions: readonly AggregateFunction[] = ['count', 'sum', 'avg', 'min', 'max'];
 const MOST_FAULTS = 100;
 
 export function readListRequest(resource: Resource, query: string, most: number): ListRequest {
@@ -239,7 +239,7 @@ class QueryReader {
     );
     const wanted = this.#words('aggregate').flatMap((word): Wanted[] => {
       const [, name = '', , field] = /^([a-z]+)(\(([^()]*)\))?$/.exec(word) ?? [];
-      const of = functions.find((each) => each === name);
+      const of = aggregateFunctions.find((each) => each === name);
       if (!of || (of === 'count') !== (field === undefined)) {
         this.#report(
           'aggregate',
@@ -249,7 +249,7 @@ class QueryReader {
         return [];
       }
       if (field === undefined) return [{ of, column: undefined }];
-      const column = this.#column(resource, field, 'aggregate', (each) => aggregates(of, each));
+      const column = this.#column(resource, field, 'aggregate', (each) => aggregateFits(of, each));
       return column ? [{ of, column }] : [];
     });
     for (const name of ['limit', 'after', 'before', 'sort', 'fields', 'include', 'count'])
@@ -259,76 +259,16 @@ class QueryReader {
 
   /** `fields=title,posts.title&include=posts.comments`: what a GraphQL selection would say. */
   selection(resource: Resource): Selection {
-    const root = new Shape(resource);
-    for (const path of this.#words('include')) this.#include(root, path);
-    for (const path of this.#words('fields')) this.#field(root, path);
-    return this.#select(root, '');
-  }
-
-  #include(root: Shape, path: string): Shape | undefined {
-    let shape = root;
-    for (const name of path.split('.')) {
-      const field = visible(shape.resource.fieldByName.get(name));
-      if (!field || field.kind === 'column') {
-        const names = shape.resource.fields.flatMap((each) =>
-          each.kind !== 'column' && visible(each) ? [each.name] : [],
-        );
-        const cure = didYouMean(name, names) || ` There are: ${names.join(', ') || 'none'}.`;
-        this.#report(
-          'include',
-          'UNKNOWN',
-          `"${short(name)}" is no relation of ${shape.resource.name}.${cure}`,
-        );
-        return undefined;
-      }
-      shape = shape.include(field);
-    }
-    return shape;
-  }
-
-  #field(root: Shape, path: string): void {
-    const dot = path.lastIndexOf('.');
-    const shape = dot === -1 ? root : this.#include(root, path.slice(0, dot));
-    const column = shape && this.#column(shape.resource, path.slice(dot + 1), 'fields', () => true);
-    if (shape && column) shape.columns.add(column);
-  }
-
-  #select(shape: Shape, path: string): Selection {
-    const { resource, columns } = shape;
-    return {
-      columns: columns.size > 0 ? resource.columns.filter((column) => columns.has(column)) : resource.columns,
-      relations: [...shape.included].map(([field, inner]): Relation => {
-        const at = path === '' ? field.name : `${path}.${field.name}`;
-        return {
-          as: field.name,
-          field,
-          selection: this.#select(inner, at),
-          list: field.kind === 'inverse' ? this.#included(field, at) : undefined,
-        };
-      }),
-    };
+    return readShape(resource, this.#words('include'), this.#words('fields'), {
+      report: (parameter, detail) => this.#report(parameter, 'UNKNOWN', detail),
+      column: (of, name) => this.#column(of, name, 'fields', () => true),
+      list: (field, at) => this.#included(field, at),
+    });
   }
 
   #included(field: Inverse, at: string): ListQuery {
     if (!includedParameters.some((name) => this.has(`${at}[${name}]`))) return wholeList(field.target);
     return this.list(field.target, all([this.where(field.target, `${at}[where]`)]), at);
-  }
-}
-
-/** Which columns and relations of a resource are wanted; no columns are all of them. */
-class Shape {
-  readonly resource: Resource;
-  readonly columns = new Set<Column>();
-  readonly included = new Map<Reference | Inverse, Shape>();
-
-  constructor(resource: Resource) {
-    this.resource = resource;
-  }
-
-  include(field: Reference | Inverse): Shape {
-    const shape = this.included.get(field) ?? new Shape(field.target);
-    this.included.set(field, shape);
-    return shape;
   }
 }
 
@@ -353,22 +293,8 @@ function follow(
   return column?.kind === 'column' ? { references, column } : undefined;
 }
 
-/** What is behind a closed door is no relation here. */
-export function visible(field: Field | undefined): Field | undefined {
-  return field && (field.kind === 'column' || field.target.rest) ? field : undefined;
-}
-
 export function isListParameter(name: string): boolean {
   return listParameters.some((each) => each === name);
-}
-
-/** Sums and averages are of numbers; least and greatest are of whatever has an order. */
-export function aggregates(of: AggregateFunction, column: Column): boolean {
-  return of === 'sum' || of === 'avg' ? isNumeric(column) : isSortable(column);
-}
-
-function isNumeric({ type, list }: Column): boolean {
-  return !list && isScalar(type) && type.is === 'number';
 }
 
 /** A query string holds only text; what is no number or flag stays text, for the type's check to refuse. */

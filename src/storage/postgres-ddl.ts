@@ -2,7 +2,7 @@
 
 import { MAX_KEY, type Scalar } from '../schema/scalars.ts';
 import { keptAs } from '../schema/values.ts';
-import { quote } from './compile.ts';
+import { quote } from './dialect.ts';
 import type { Ddl } from './evolve/database.ts';
 import { references } from './evolve/tables.ts';
 import { indexName } from './index-names.ts';

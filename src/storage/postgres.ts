@@ -2,7 +2,8 @@
 
 import type { Column, Model, Reference, Resource } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
-import { Compiler, type Dialect, quote } from './compile.ts';
+import { Compiler } from './compile.ts';
+import { type Dialect, quote } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { LOCK, ownTables } from './evolve/tables.ts';
 import { indexName } from './index-names.ts';

@@ -4,7 +4,8 @@ import { Database, type Statement as Prepared, SQLiteError, type SQLQueryBinding
 import { DuetError } from '../errors.ts';
 import type { Column, Model, Resource } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
-import { Compiler, type Dialect } from './compile.ts';
+import { Compiler } from './compile.ts';
+import type { Dialect } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';

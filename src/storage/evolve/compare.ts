@@ -2,7 +2,7 @@
 
 import type { Column, Model, Reference, Resource } from '../../schema/model.ts';
 import { defaultOf, graphqlTypeName, isScalar, keptAs, storedColumns } from '../../schema/values.ts';
-import { quote } from '../compile.ts';
+import { quote } from '../dialect.ts';
 import type { Ddl, Shape, Shapes } from './database.ts';
 import type { Past } from './history.ts';
 import type { FutureValue, Rows } from './rows.ts';

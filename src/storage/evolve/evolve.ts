@@ -2,7 +2,7 @@
 
 import type { Column, Model } from '../../schema/model.ts';
 import { defaultOf } from '../../schema/values.ts';
-import { quote } from '../compile.ts';
+import { quote } from '../dialect.ts';
 import type { Program } from '../storage.ts';
 import { type Comparison, compare, notUnique, type Refusal, type Step } from './compare.ts';
 import type { Ddl, Evolvable, Session } from './database.ts';

@@ -3,7 +3,7 @@
 import type { Fault } from '../../errors.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { checkValue } from '../../schema/values.ts';
-import { quote } from '../compile.ts';
+import { quote } from '../dialect.ts';
 import { run, select } from '../storage.ts';
 import type { Session } from './database.ts';
 

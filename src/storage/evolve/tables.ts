@@ -2,7 +2,7 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
-import { ANSWERS, BURIED, quote } from '../compile.ts';
+import { ANSWERS, BURIED, quote } from '../dialect.ts';
 import { indexName } from '../index-names.ts';
 import type { Ddl } from './database.ts';
 

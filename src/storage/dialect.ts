@@ -1,0 +1,55 @@
+/** What SQL is made of on every database, and the few things that databases disagree on. */
+
+import type { Column } from '../schema/model.ts';
+
+/** Remembers the last version of natural keys that were deleted. */
+export const BURIED = '_duet_buried';
+/** The answers to requests that carry a key, so that they can be given again. */
+export const ANSWERS = '_duet_answers';
+
+export function quote(identifier: string): string {
+  return `"${identifier.replaceAll('"', '""')}"`;
+}
+
+/** The few things that databases disagree on. */
+export interface Dialect {
+  /** The text of the nth parameter, counted from 1, on its way into or beside a column. */
+  parameter(position: number, column: Column | 'text'): string;
+  /** A condition that holds when the column is one of the values of a list parameter. */
+  among(column: string, position: number, of: Column): string;
+  /** The list parameter itself. */
+  list(values: readonly unknown[], of: Column): unknown;
+  /** A value on its way into a column. */
+  encode(column: Column, value: unknown): unknown;
+  /** What to select for a column, given its quoted name. */
+  read(column: Column, quoted: string): string;
+  /** Where in a text another begins, or 0. */
+  readonly position: string;
+  /** Nulls are the lowest values. */
+  order(quoted: string, column: Column, descending: boolean): string;
+  count(quoted: string): string;
+  sum(quoted: string): string;
+  /** The least or the greatest value, for every column that rows can be ordered by. */
+  extreme(of: 'min' | 'max', quoted: string, column: Column): string;
+  /** Limits the rows of each value of a list parameter. */
+  perValue(parts: PerValue): string;
+  /** Ends a SELECT whose rows are to be kept from others. */
+  readonly lock: string;
+}
+
+/** A SELECT whose limit holds for each value of a list, in parts. */
+export interface PerValue {
+  readonly columns: string;
+  readonly table: string;
+  readonly key: string;
+  /** The list parameter, and the column that has its values. */
+  readonly position: number;
+  readonly of: Column;
+  /** That column, of the table under this name. */
+  readonly near: (alias: string) => string;
+  readonly condition: (alias: string) => string;
+  readonly order: (alias: string) => string;
+  readonly limit: number;
+  /** Ends the whole. */
+  readonly most: string;
+}
