@@ -1,0 +1,71 @@
+/** Senders that retry under the same key while the server is killed and started again: each key has exactly one effect. */
+
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { Folder, Server } from '../process.ts';
+
+/** How many keys; a long run sets more. */
+const KEYS = Number(process.env['KEYS'] ?? 50);
+const SENDERS = 10;
+/** A sender gives up after this many tries, which fails the test. */
+const TRIES = 400;
+
+const sdl = 'type Note @resource { id: ID!  title: String! }';
+const JSON_HEADERS = { 'Content-Type': 'application/json' };
+
+test(`${KEYS} keys with ${SENDERS} senders each have ${KEYS} effects, and equal answers`, async () => {
+  using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+  let url = '';
+  let done = false;
+
+  /** Sends until there is an answer, as a client would that cannot know what became of the last try. */
+  const sender = async (key: number): Promise<string> => {
+    const title = `t${key}`;
+    const graphql = key % 2 === 0;
+    const query = 'mutation($title: String!) { createNote(title: $title) { id title } }';
+    const body = JSON.stringify(graphql ? { query, variables: { title } } : { title });
+    const headers = { ...JSON_HEADERS, 'Idempotency-Key': `key-${key}` };
+    for (let tries = 0; tries < TRIES; tries++) {
+      try {
+        const response = await fetch(url + (graphql ? '/graphql' : '/notes'), {
+          method: 'POST',
+          headers,
+          body,
+        });
+        const text = await response.text();
+        if (response.status < 300 && !text.includes('"errors"')) return text;
+      } catch {
+        // Cut off, or nobody there: the next try will tell.
+      }
+      await Bun.sleep(20);
+    }
+    throw new Error(`key ${key} was never answered`);
+  };
+
+  const killing = (async () => {
+    while (!done) {
+      await using server = await Server.start(folder);
+      url = server.url;
+      for (let wait = 0; wait < 12 && !done; wait++) await Bun.sleep(5 + Math.random() * 10);
+      server.signal('SIGKILL');
+      await server.exited();
+    }
+  })();
+
+  const answers = await Promise.all(
+    Array.from({ length: KEYS }, (_, key) => key).map(async (key) => {
+      // Not all at once: some arrive while others are being killed.
+      await Bun.sleep(key * 60);
+      return Promise.all(Array.from({ length: SENDERS }, () => sender(key)));
+    }),
+  );
+  done = true;
+  await killing;
+  for (const same of answers) expect(new Set(same).size).toBe(1);
+  const db = new Database(folder.file('duet.db'));
+  const titles = (db.query('SELECT "title" FROM "Note"').all() as { title: string }[])
+    .map(({ title }) => title)
+    .sort();
+  expect(titles).toEqual(Array.from({ length: KEYS }, (_, key) => `t${key}`).sort());
+  db.close();
+}, 300_000);
