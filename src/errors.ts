@@ -90,7 +90,7 @@ export const catalogue = {
   OUTCOME_UNKNOWN: {
     status: 503,
     meaning:
-      'The connection to the database was lost while a write was being committed: it may or may not have happened. Read before writing again.',
+      'The connection to the database was lost, or its disk failed, while a write was being committed: it may or may not have happened. Send it again under the same `Idempotency-Key`, or read first.',
   },
   KEYS_EXHAUSTED: {
     status: 507,

@@ -48,8 +48,9 @@ export function createApp(options: AppOptions): App {
       return await dispatch(found.route, exchange);
     } catch (error) {
       const failed = found?.route.failed ?? problem;
+      // What has a cause beyond the request is the operator's to know.
+      if (!(error instanceof DuetError) || error.cause !== undefined) exchange.failed(error);
       if (error instanceof DuetError) return failed(error, exchange);
-      exchange.failed(error);
       return failed(new DuetError('INTERNAL', 'Internal server error'), exchange);
     }
   };

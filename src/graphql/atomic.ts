@@ -55,8 +55,8 @@ export async function performTogether(
   } catch (error) {
     if (error instanceof WriteFailed && error.reason instanceof DuetError)
       return failed(error.index, error.reason);
+    if (!(error instanceof DuetError) || error.cause !== undefined) context.failed(error);
     if (error instanceof DuetError) return failed(0, error);
-    context.failed(error);
     return failed(0, new DuetError('INTERNAL', 'Internal server error'));
   }
 }

@@ -63,8 +63,8 @@ async function resolveRoot(
         : await running.engine.write(running.caller, operation),
     );
   } catch (error) {
+    if (!(error instanceof DuetError) || error.cause !== undefined) running.failed(error);
     if (error instanceof DuetError) throw error;
-    running.failed(error);
     throw new DuetError('INTERNAL', 'Internal server error');
   }
 }

@@ -287,13 +287,30 @@ function explaining<T>(work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof SQLiteError)) throw error;
-    // The only CHECK that Duet declares is on serial keys.
-    if (error.code === 'SQLITE_CONSTRAINT_CHECK')
-      throw new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
-    if (error.code === 'SQLITE_BUSY')
-      throw new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
-    throw error;
+    const told = explained(error);
+    if (told !== error) told.cause = error;
+    throw told;
   }
+}
+
+function explained(error: SQLiteError): Error {
+  const later = { headers: { 'Retry-After': '1' } };
+  const { code = '' } = error;
+  // The only CHECK that Duet declares is on serial keys.
+  if (code === 'SQLITE_CONSTRAINT_CHECK')
+    return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
+  if (code === 'SQLITE_BUSY') return new DuetError('UNAVAILABLE', 'The database is busy.', later);
+  if (code === 'SQLITE_FULL') return new DuetError('UNAVAILABLE', 'The disk of the database is full.', later);
+  // Whether what a failed fsync was to make durable will be there after a crash, nobody can tell.
+  if (code === 'SQLITE_IOERR_FSYNC' || code === 'SQLITE_IOERR_DIR_FSYNC')
+    return new DuetError(
+      'OUTCOME_UNKNOWN',
+      'The disk failed during the commit. Read before writing again.',
+      later,
+    );
+  if (code.startsWith('SQLITE_IOERR'))
+    return new DuetError('UNAVAILABLE', 'The disk of the database fails.', later);
+  return error;
 }
 
 /** SQLite names what collided as `UNIQUE constraint failed: User.email, User.name`. */

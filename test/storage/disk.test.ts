@@ -1,0 +1,128 @@
+/** What the disk is asked for and what becomes of writes when it fails, seen through the system calls of a real server. */
+
+import { Database } from 'bun:sqlite';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { Folder, Server } from '../process.ts';
+
+const JSON_HEADERS = { 'Content-Type': 'application/json' };
+
+/** Attaches to a process until it is released; resolves when it is attached. */
+async function attach(
+  pid: number,
+  trace: string,
+  ...options: string[]
+): Promise<{ release: () => Promise<void> }> {
+  const child = Bun.spawn(['strace', '-f', '-s', '64', '-o', trace, '-p', String(pid), ...options], {
+    stderr: 'pipe',
+    stdout: 'ignore',
+  });
+  const reader = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
+  let told = '';
+  while (!told.includes('attached')) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`strace: ${told}`);
+    told += value;
+  }
+  reader.releaseLock();
+  return {
+    release: async () => {
+      child.kill('SIGINT');
+      await child.exited;
+    },
+  };
+}
+
+/** Only Linux has strace, not every Linux, and not everybody may attach; where everything is checked, it must work. */
+async function canTrace(): Promise<boolean> {
+  if (!Bun.which('strace')) return false;
+  const other = Bun.spawn(['sleep', '10']);
+  try {
+    const tracing = await attach(other.pid, '/dev/null');
+    await tracing.release();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    other.kill();
+  }
+}
+
+const traceable = await canTrace();
+if (!traceable && process.env['CI'] === 'true')
+  throw new Error('strace must be there and allowed: .ci/run installs it');
+if (!traceable) console.warn('without strace, the tests of disk.test.ts cannot run');
+
+describe.skipIf(!traceable)('on a real disk', async () => {
+  const folder = new Folder({ 'data.json': '{}' });
+  afterAll(() => folder[Symbol.dispose]());
+  const trace = folder.file('trace');
+  const add = (url: string, title: string) =>
+    fetch(`${url}/tasks`, { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify({ title }) });
+  const addByGraphql = (url: string, title: string) => {
+    const query = 'mutation($title: String!) { createTask(title: $title) { id } }';
+    return fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: JSON_HEADERS,
+      body: JSON.stringify({ query, variables: { title } }),
+    });
+  };
+  const titles = async (url: string) =>
+    ((await (await fetch(`${url}/tasks`)).json()) as any[]).map(({ title }) => title);
+
+  test('every acknowledgement follows its fsync', async () => {
+    await using server = await Server.start(folder);
+    const { pid } = await server.logged('started');
+    const tracing = await attach(pid, trace, '-e', 'trace=fsync,fdatasync,sendto,sendmsg,write,writev');
+    for (let round = 0; round < 10; round++) {
+      expect((await add(server.url, `rest ${round}`)).status).toBe(201);
+      expect(
+        ((await (await addByGraphql(server.url, `graphql ${round}`)).json()) as any).errors,
+      ).toBeUndefined();
+    }
+    await tracing.release();
+    let synced = false;
+    let acknowledged = 0;
+    for (const line of (await Bun.file(trace).text()).split('\n')) {
+      if (/\bf(data)?sync(\(| resumed).*= 0/.test(line)) synced = true;
+      if (!/(sendto|sendmsg|write|writev)\(.*HTTP\/1\.1 20[01]/.test(line)) continue;
+      expect(synced, line).toBe(true);
+      synced = false;
+      acknowledged++;
+    }
+    expect(acknowledged).toBe(20);
+  });
+
+  test.each([
+    [
+      'an fsync that fails',
+      ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO'],
+      'OUTCOME_UNKNOWN',
+    ],
+    ['a full disk', ['-e', 'trace=pwrite64', '-e', 'inject=pwrite64:error=ENOSPC'], 'UNAVAILABLE'],
+  ])(
+    'after %s nothing is acknowledged, reads go on, and writes resume by themselves',
+    async (name, options, code) => {
+      await using server = await Server.start(folder);
+      const { pid } = await server.logged('started');
+      const before = await titles(server.url);
+      const failing = await attach(pid, trace, ...options);
+      for (let tries = 0; tries < 3; tries++) {
+        const response = await add(server.url, `lost by ${name}`);
+        expect([response.status, ((await response.json()) as any).code]).toEqual([503, code]);
+        const graphql = (await (await addByGraphql(server.url, `lost by ${name}`)).json()) as any;
+        expect(graphql.errors[0].extensions.code).toBe(code);
+        expect(await titles(server.url)).toEqual(before);
+      }
+      await failing.release();
+      expect((await add(server.url, `after ${name}`)).status).toBe(201);
+      expect(await titles(server.url)).toEqual([...before, `after ${name}`]);
+      // The operator is told the cause.
+      expect((await server.logged('failure')).cause).toContain('SQLiteError');
+      server.signal('SIGKILL');
+      await server.exited();
+      const db = new Database(folder.file('duet.db'));
+      expect(db.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+      db.close();
+    },
+  );
+});
