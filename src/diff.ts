@@ -133,7 +133,8 @@ function recordChanges(was: Resource, now: Resource): Change[] {
       say('breaking', column, 'must now be given on create');
     if (creatable(was).includes(old) && !creatable(now).includes(column))
       say('breaking', column, 'can no longer be written');
-    if (bounds(old) !== bounds(column)) say('breaking', column, 'admits other values');
+    if (bounds(old) !== bounds(column))
+      say(admitsAll(old, column) ? 'safe' : 'breaking', column, 'admits other values');
     if (old.deprecated === undefined && column.deprecated !== undefined) say('safe', column, 'is deprecated');
   }
   return changes;
@@ -146,4 +147,27 @@ function typeOf(column: Column): string {
 function bounds({ constraint, type }: Column): string {
   const values = isScalar(type) ? [] : type.values.map(({ name }) => name);
   return JSON.stringify([values, constraint && { ...constraint, pattern: constraint.pattern?.source }]);
+}
+
+/** Whether whatever was admitted still is. */
+function admitsAll(old: Column, now: Column): boolean {
+  if (!isScalar(old.type) && !isScalar(now.type)) {
+    const names = new Set(now.type.values.map(({ name }) => name));
+    if (!old.type.values.every(({ name }) => names.has(name))) return false;
+  }
+  const [a, b] = [old.constraint, now.constraint];
+  if (!b) return true;
+  const least = (x: number | undefined, y: number | undefined) =>
+    y === undefined || (x !== undefined && x >= y);
+  const most = (x: number | undefined, y: number | undefined) =>
+    y === undefined || (x !== undefined && x <= y);
+  const same = (x: unknown, y: unknown) => y === undefined || x === y;
+  return (
+    least(a?.minLength, b.minLength) &&
+    most(a?.maxLength, b.maxLength) &&
+    least(a?.min, b.min) &&
+    most(a?.max, b.max) &&
+    same(a?.pattern?.source, b.pattern?.source) &&
+    same(a?.format, b.format)
+  );
 }

@@ -11,6 +11,8 @@ import { evolve, load } from './storage/evolve/evolve.ts';
 /** Long work says where it stands this often. */
 const PROGRESS_MS = 1000;
 const MOST_FAULTS = 20;
+/** A version is an Int of GraphQL. */
+const MAX_VERSION = 2 ** 31 - 1;
 
 export interface Streams {
   /** Takes lines of a file. */
@@ -76,7 +78,7 @@ function readLines(file: string): Entry[] {
     const where = `line ${index + 1}`;
     const entry = readLine(line, where);
     if (entry) return [entry];
-    faults.push(`${file}: ${where} is not {"resource": …, "record": {…}}`);
+    faults.push(`${file}: ${where} is not {"resource": …, "record": {…}}, with a whole number as version`);
     return [];
   });
   if (faults.length > 0) throw new StartFault(shortened(faults));
@@ -92,7 +94,10 @@ function readLine(line: string, where: string): Entry | undefined {
   }
   if (typeof parsed?.resource !== 'string' || typeof parsed.record !== 'object') return undefined;
   const { resource: plural, record, version } = parsed;
-  return { where, plural, record, ...(typeof version === 'number' && { version }) };
+  if (version === undefined) return { where, plural, record };
+  const sound =
+    typeof version === 'number' && Number.isInteger(version) && version >= 1 && version <= MAX_VERSION;
+  return sound ? { where, plural, record, version } : undefined;
 }
 
 function shortened(faults: readonly string[]): string {

@@ -120,7 +120,9 @@ describe.each([...databases])('on %s', (kind) => {
       expect(since).toMatch(/^@\d+$/);
       // It counts from the first time, not from every start.
       expect(one.headers.get('Deprecation')).toBe(since);
-      expect((await fetch(`${server.url}/notes`)).headers.get('Deprecation')).toBe(since);
+      for (const query of ['', '?fields=body', '?aggregate=max(body)'])
+        expect((await fetch(`${server.url}/notes${query}`)).headers.get('Deprecation')).toBe(since);
+      expect((await fetch(`${server.url}/notes?fields=title`)).headers.get('Deprecation')).toBeNull();
       const init = { method: 'PUT', headers: JSON_HEADERS, body: '{"body":"still"}' };
       const put = await fetch(`${server.url}/notes/1`, init);
       expect([put.status, put.headers.get('Deprecation')]).toEqual([200, since]);
@@ -186,7 +188,7 @@ describe.each([...databases])('on %s', (kind) => {
     const rows: [string[], string][] = [
       [
         [line('books', { title: 'ok', pages: 1 }), '{"resource":'],
-        'line 2 is not {"resource": …, "record": {…}}',
+        'line 2 is not {"resource": …, "record": {…}}, with a whole number as version',
       ],
       [
         [line('books', { title: 'ok', pages: 1 }), '', line('books', { title: '' })],

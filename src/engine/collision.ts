@@ -33,6 +33,8 @@ export class Collision extends Error {
 }
 
 export function* collided({ resource, row, columns, path }: Collision): Program<DuetError> {
+  // Only a stored row has a version.
+  const isNew = row[resource.version.name] === undefined;
   const { key } = resource;
   const natural = key.origin.by === 'client' ? [[key]] : [];
   const sets = [...natural, ...resource.uniques.map((unique) => unique.columns)].filter((set) =>
@@ -42,9 +44,9 @@ export function* collided({ resource, row, columns, path }: Collision): Program<
     const where = all(set.map((column) => equal(column, row[column.name])));
     return select(resource, [key], where, { limit: 1 });
   });
-  // An update collides with others; an insert has no key yet, or it is the key that collides.
-  const broken = sets.filter((set, index) =>
-    found[index]?.some((other) => set[0] === key || other[key.name] !== row[key.name]),
+  // An insert collides with whatever is there, an update with any record but its own.
+  const broken = sets.filter((_, index) =>
+    found[index]?.some((other) => isNew || other[key.name] !== row[key.name]),
   );
   return notUnique(broken.length > 0 ? broken : [columns], path);
 }

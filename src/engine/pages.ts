@@ -1,6 +1,7 @@
 /** A list of any length, page by page, on a snapshot that stays while its reader takes its time. */
 
-import type { Place } from '../query/order.ts';
+import type { ListQuery } from '../query/list.ts';
+import type { Order, Place } from '../query/order.ts';
 import type { Snapshot } from '../storage/storage.ts';
 import type { List } from './operation.ts';
 import { Budget, list, type Node } from './read.ts';
@@ -9,20 +10,40 @@ import { Budget, list, type Node } from './read.ts';
 const PAGE = 1000;
 
 export async function* pagesOf(operation: List, snapshot: Snapshot): AsyncGenerator<Node[]> {
-  const { order, limit } = operation.list;
-  let { after } = operation.list;
+  const { order, limit, backwards } = operation.list;
+  // What lies before a cursor is found from its end: where it begins must be known before it can be read forwards.
+  let { after } = backwards ? await beginning(operation, snapshot) : operation.list;
   let left = limit ?? Number.POSITIVE_INFINITY;
   while (left > 0) {
-    const page = { ...operation.list, after, limit: Math.min(PAGE, left) };
+    const page = { ...operation.list, after, limit: Math.min(PAGE, left), backwards: false };
     // The reader takes one page at a time, so an answer of any length is never in memory at once.
     const budget = new Budget(Number.MAX_SAFE_INTEGER);
     const { nodes, more } = await snapshot.run(() =>
       list({ ...operation, list: page, places: true }, budget),
     );
-    yield nodes;
+    if (nodes.length > 0) yield nodes;
     const last = nodes.at(-1);
     if (!more || !last) return;
-    after = order.map(({ column }) => last[column.name]) as Place;
+    after = placeIn(order, last);
     left -= nodes.length;
   }
+}
+
+function placeIn(order: Order, node: Node): Place {
+  return order.map(({ column }) => node[column.name]);
+}
+
+/** The last rows before a cursor, as a list that begins after the row in front of them. */
+async function beginning(operation: List, snapshot: Snapshot): Promise<Pick<ListQuery, 'after'>> {
+  const { limit = 0 } = operation.list;
+  const selection = { columns: [], relations: [] };
+  const budget = new Budget(Number.MAX_SAFE_INTEGER);
+  const wider = { ...operation.list, limit: limit + 1 };
+  const { nodes } = await snapshot.run(() =>
+    list({ ...operation, selection, list: wider, places: true }, budget),
+  );
+  const [first] = nodes;
+  return {
+    after: nodes.length > limit && first ? placeIn(operation.list.order, first) : operation.list.after,
+  };
 }

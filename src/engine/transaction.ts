@@ -73,16 +73,24 @@ export function* transact(caller: Caller, writes: readonly NamedWrite[], budget:
 }
 
 function withResults(operation: Write, results: ReadonlyMap<string, Node>): Write {
-  if (operation.do !== 'create' && operation.do !== 'update') return operation;
-  const entries = Object.entries(operation.input);
-  if (!entries.some(([, value]) => value instanceof ResultOf)) return operation;
-  const input: Input = Object.fromEntries(
-    entries.map(([name, value]) => [
-      name,
-      value instanceof ResultOf ? results.get(value.write)?.[value.field] : value,
-    ]),
-  );
-  return { ...operation, input };
+  switch (operation.do) {
+    case 'create':
+    case 'update':
+    case 'update many':
+      return { ...operation, input: resolved(operation.input, results) as Input };
+    case 'create many':
+      return { ...operation, inputs: operation.inputs.map((input) => resolved(input, results) as Input) };
+    default:
+      return operation;
+  }
+}
+
+/** Results can be wanted inside of nested records too. */
+function resolved(value: unknown, results: ReadonlyMap<string, Node>): unknown {
+  if (value instanceof ResultOf) return results.get(value.write)?.[value.field];
+  if (Array.isArray(value)) return value.map((each) => resolved(each, results));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolved(each, results)]));
 }
 
 /** The same error, told of the write at this index. */

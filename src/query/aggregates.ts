@@ -2,7 +2,7 @@
 
 import { type DuetError, validationFailed } from '../errors.ts';
 import type { Column } from '../schema/model.ts';
-import { isScalar } from '../schema/values.ts';
+import { isScalar, keptAs } from '../schema/values.ts';
 import { isSortable } from './operators.ts';
 
 /** What a database computes of the rows of a group. */
@@ -78,9 +78,16 @@ export function sumTooLarge(): DuetError {
 }
 
 function computed(row: Readonly<Record<string, unknown>>, of: AggregateFunction, column: Column): unknown {
-  if (of !== 'avg') return row[nameOf(of, column)];
+  if (of === 'min' || of === 'max') return row[nameOf(of, column)];
+  const sum = row[nameOf('sum', column)];
+  if (of !== 'avg') return rounded(column, sum);
   const count = Number(row[nameOf('count', column)]);
-  return count === 0 ? null : Number(row[nameOf('sum', column)]) / count;
+  return count === 0 ? null : rounded(column, Number(sum) / count);
+}
+
+/** Databases add fractions in their own ways, which show in the last digits: those are not given. */
+function rounded(column: Column, value: unknown): unknown {
+  return typeof value === 'number' && keptAs(column) === 'float' ? Number(value.toPrecision(14)) : value;
 }
 
 /** With a character that no field's name has. */

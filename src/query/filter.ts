@@ -19,10 +19,6 @@ export function equal(column: Column, value: unknown): Filter {
   return { is: 'eq', column, value };
 }
 
-export function above(column: Column, value: unknown): Filter {
-  return { is: 'gt', column, value };
-}
-
 export function among(column: Column, values: readonly unknown[]): Filter {
   return { is: 'in', column, values };
 }

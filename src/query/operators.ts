@@ -3,7 +3,7 @@
 import type { Column } from '../schema/model.ts';
 import { isScalar } from '../schema/values.ts';
 
-/** What kind of operand an operator takes: a value of the column, a list of them, text, or true and false. */
+/** What kind of operand an operator takes: a value of the column, a list of them, or true and false. */
 type Operand = 'value' | 'list' | 'flag';
 
 export interface Operator {

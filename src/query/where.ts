@@ -5,7 +5,7 @@ import type { Column, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
 import { all, type Filter } from './filter.ts';
-import { type OperatorName, operators, operatorsOf } from './operators.ts';
+import { type OperatorName, operatorsOf } from './operators.ts';
 
 /** Tells what is wrong and where: the path leads into the `where` object. */
 export type WhereReport = (path: readonly (string | number)[], code: FaultCode, detail: string) => void;
@@ -147,9 +147,7 @@ export class WhereReader {
         this.#report(path, 'TYPE', `${column.name} in must be a list`);
         return undefined;
       }
-      const values = value.map((each, index) =>
-        this.#value(column, operators.in.operand, each, [...path, index]),
-      );
+      const values = value.map((each, index) => this.#value(column, operator, each, [...path, index]));
       return { is: 'in', column, values };
     }
     return { is: operator, column, value: this.#value(column, operator, value, path) };

@@ -54,6 +54,7 @@ export async function exported(
         next ??= await pages.next();
         const text = head + (next.done ? '' : next.value.map(line).join(''));
         head = '';
+        // Every turn must give something or end: a stream that is given nothing is not asked again.
         if (text !== '') controller.enqueue(new TextEncoder().encode(text));
         if (next.done) controller.close();
         next = undefined;

@@ -56,6 +56,7 @@ export function transaction(resources: readonly Resource[], failures: Failures, 
         object([
           ['Location', text],
           ['ETag', text],
+          ['Deprecation', text],
         ]),
       ],
       ['body', { type: ['object', 'array'] }],
@@ -82,7 +83,7 @@ export function transaction(resources: readonly Resource[], failures: Failures, 
     responses: {
       200: {
         description: 'What each of them would have answered alone.',
-        headers: withHeaders([]),
+        headers: withHeaders([], ['Deprecation']),
         content: { [JSON_TYPE]: { schema: object([['results', list(result)]], { required: ['results'] }) } },
       },
       ...failures.of([

@@ -22,6 +22,7 @@ import {
 import { documented, list, reference, Schemas, shownFields, typeSchema } from './openapi-schemas.ts';
 import { SERVICE, servicePaths, serviceSchemas } from './openapi-service.ts';
 import { transaction } from './openapi-transaction.ts';
+import { visible } from './shape.ts';
 
 export interface Served {
   /** The longest page. */
@@ -142,7 +143,7 @@ function listing({ schemas, failures, most }: Context, resource: Resource): Oper
     responses: {
       200: {
         description: `The ${resource.plural}; with \`aggregate\` or \`groupBy\`, numbers about them.`,
-        headers: withHeaders(['Vary'], [...deprecation(resource), 'Link', 'X-Total-Count']),
+        headers: withHeaders(['Vary'], [...deprecationWithin(resource), 'Link', 'X-Total-Count']),
         content: {
           [JSON_TYPE]: { schema: { anyOf: arrays }, ...(record && { example: [record] }) },
           [CSV_TYPE]: file,
@@ -165,7 +166,7 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
     responses: {
       200: {
         description: `The ${resource.singular}. With \`fields\` or \`include\` there is no \`ETag\`.`,
-        headers: withHeaders([], [...deprecation(resource), 'ETag']),
+        headers: withHeaders([], [...deprecationWithin(resource), 'ETag']),
         content: { [JSON_TYPE]: { schema: { anyOf: schemas.shown(resource) }, ...recordExample(resource) } },
       },
       304: { description: 'Not Modified', headers: withHeaders(['ETag']) },
@@ -243,6 +244,16 @@ function deletion({ failures }: Context, resource: Resource): Operation {
 /** Whether what is stored can be in the way of a write. */
 function collides({ references, uniques }: Resource): boolean {
   return references.length > 0 || uniques.length > 0;
+}
+
+/** A read can include whatever can be reached along relations. */
+function deprecationWithin(resource: Resource): ['Deprecation'] | [] {
+  const reached = new Set([resource]);
+  for (const each of reached)
+    for (const field of each.fields)
+      if (field.deprecated !== undefined) return ['Deprecation'];
+      else if (field.kind !== 'column' && visible(field)) reached.add(field.target);
+  return [];
 }
 
 function deprecation({ columns }: Resource): ['Deprecation'] | [] {

@@ -10,6 +10,7 @@ import { measuresOf, type Wanted } from '../query/aggregates.ts';
 import { readKey } from '../schema/keys.ts';
 import type { Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
+import { type Deprecations, deprecationOfColumns } from './deprecation.ts';
 import { versionsOf } from './etag.ts';
 import { type ExportType, refuseInExports } from './export.ts';
 import { readListRequest, readOneRequest, refuseParameters } from './query.ts';
@@ -21,7 +22,8 @@ export interface Collection {
   readonly limits: BodyLimits;
   /** The longest page. */
   readonly most: number;
-  /** What every answer with records says besides: that some of their fields are deprecated, and since when. */
+  readonly deprecatedSince: Deprecations;
+  /** What an answer with whole records says besides: that some of their fields are deprecated, and since when. */
   readonly headers: Readonly<Record<string, string>>;
   /** The version is read for the ETag. */
   readonly one: Selection;
@@ -32,14 +34,12 @@ export function collection(
   fingerprint: string,
   limits: BodyLimits,
   most: number,
-  deprecatedSince: ReadonlyMap<string, Date>,
+  deprecatedSince: Deprecations,
 ): Collection {
-  const dates = resource.columns.flatMap(({ name }) => deprecatedSince.get(`${resource.name}.${name}`) ?? []);
-  const first = Math.min(...dates.map((date) => Math.floor(date.getTime() / 1000)));
   return {
     resource,
-    // RFC 9745; the earliest date, where several fields are deprecated.
-    headers: dates.length > 0 ? { Deprecation: `@${first}` } : {},
+    deprecatedSince,
+    headers: deprecationOfColumns(resource, resource.columns, deprecatedSince),
     fingerprint,
     limits,
     most,

@@ -6,6 +6,7 @@ import { DuetError } from '../errors.ts';
 import { JSON_TYPE } from '../http/exchange.ts';
 import { answerOf } from '../query/aggregates.ts';
 import { cursorOf, queryName } from '../query/order.ts';
+import { deprecationOf, deprecationOfColumns } from './deprecation.ts';
 import { etag, noneMatches } from './etag.ts';
 import type { Aggregation, Collection } from './parse.ts';
 
@@ -15,7 +16,8 @@ export const VARY = { Vary: 'Accept' };
 export function listed(from: Collection, operation: List, listing: Listing, query: string): Response {
   const { selection } = operation;
   const { nodes, total } = listing;
-  const headers: Record<string, string> = { ...from.headers, ...VARY };
+  const deprecation = deprecationOf(from.resource, selection, from.deprecatedSince);
+  const headers: Record<string, string> = { ...deprecation, ...VARY };
   const links = linksOf(from, operation, listing, query);
   if (links !== '') headers['Link'] = links;
   if (total !== undefined) headers['X-Total-Count'] = String(total);
@@ -24,8 +26,10 @@ export function listed(from: Collection, operation: List, listing: Listing, quer
   return json(200, JSON.stringify(plain ? nodes : nodes.map((node) => shown(selection, node))), headers);
 }
 
-export function aggregated({ by, wanted }: Aggregation, rows: readonly Node[]): Response {
-  return json(200, JSON.stringify(rows.map((row) => answerOf(row, by, wanted))), VARY);
+export function aggregated(from: Collection, { by, wanted }: Aggregation, rows: readonly Node[]): Response {
+  const columns = [...by, ...wanted.flatMap(({ column }) => column ?? [])];
+  const deprecation = deprecationOfColumns(from.resource, columns, from.deprecatedSince);
+  return json(200, JSON.stringify(rows.map((row) => answerOf(row, by, wanted))), { ...deprecation, ...VARY });
 }
 
 /** `next` is the sign of more; `prev` leads back from a page that has a cursor. */
@@ -46,7 +50,8 @@ function linksOf({ resource }: Collection, { list }: List, { nodes, more }: List
 }
 
 export function found(from: Collection, selection: Selection, node: Node | null): Response {
-  return json(200, JSON.stringify(shown(selection, existing(from, node))), from.headers);
+  const headers = deprecationOf(from.resource, selection, from.deprecatedSince);
+  return json(200, JSON.stringify(shown(selection, existing(from, node))), headers);
 }
 
 /** The plain record, which its version stands for. */

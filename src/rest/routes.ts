@@ -5,6 +5,7 @@ import type { BodyLimits } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
 import type { Model, OperationKind } from '../schema/model.ts';
+import { deprecationOf } from './deprecation.ts';
 import { contentType, type ExportType, exported, exportType } from './export.ts';
 import {
   type Collection,
@@ -74,7 +75,7 @@ function routesOf(from: Collection, engine: Engine): Routes {
           const operation = parseList(from, exchange);
           if (operation.do === 'aggregate') {
             const [rows] = await engine.read(exchange.caller, [operation]);
-            return aggregated(operation, rows);
+            return aggregated(from, operation, rows);
           }
           const [listing] = await engine.read(exchange.caller, [operation]);
           return listed(from, operation, listing, exchange.query);
@@ -124,7 +125,8 @@ async function exportList(
   exchange: Exchange,
 ): Promise<Response> {
   const operation = parseExport(from, type, exchange);
-  const headers = { ...from.headers, ...VARY };
+  const { resource, deprecatedSince } = from;
+  const headers = { ...deprecationOf(resource, operation.selection, deprecatedSince), ...VARY };
   // Of a file that is written while it is read, only the headers are known beforehand.
   if (exchange.request.method === 'HEAD')
     return new Response(null, { headers: { ...headers, 'Content-Type': contentType(type) } });

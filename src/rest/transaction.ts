@@ -12,7 +12,7 @@ import { everything } from '../query/filter.ts';
 import { readAtMost } from '../query/list.ts';
 import { WhereReader } from '../query/where.ts';
 import { readKey } from '../schema/keys.ts';
-import type { OperationKind } from '../schema/model.ts';
+import type { OperationKind, Resource } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { versionsOf } from './etag.ts';
 import type { Collection } from './parse.ts';
@@ -21,7 +21,15 @@ import { created, deleted, shown, updated } from './respond.ts';
 
 type Path = readonly (string | number)[];
 
-const members = ['method', 'path', 'body', 'as', 'ifMatch', 'where', 'atMost'];
+/** What an operation can have, by its method and by whether it is on one record or on many. */
+const members: Readonly<Record<string, readonly string[]>> = {
+  'CREATE one': ['body', 'as'],
+  'UPDATE one': ['body', 'as', 'ifMatch'],
+  'DELETE one': ['ifMatch'],
+  'CREATE many': ['body'],
+  'UPDATE many': ['where', 'atMost', 'body'],
+  'DELETE many': ['where', 'atMost'],
+};
 
 export const kinds: Readonly<Record<string, OperationKind>> = {
   POST: 'CREATE',
@@ -41,6 +49,14 @@ export function transactionRoute(
         const { request, caller } = exchange;
         const bytes = await readBody(request, limits);
         const body = parseJsonObject(request, bytes, limits);
+        if (exchange.query !== '')
+          throw validationFailed([
+            {
+              parameter: exchange.query.slice(0, 100),
+              code: 'UNKNOWN',
+              detail: 'this path takes no parameters',
+            },
+          ]);
         const steps = readSteps(body, collections);
         const nodes = await engine
           .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes))
@@ -50,7 +66,13 @@ export function transactionRoute(
             throw error;
           });
         const results = await Promise.all(nodes.map((node, index) => resultOf(steps[index], node)));
-        return new Response(JSON.stringify({ results }), { headers: { 'Content-Type': JSON_TYPE } });
+        const dates = results.flatMap(({ headers }) =>
+          'Deprecation' in headers ? [String(headers['Deprecation'])] : [],
+        );
+        const deprecation = dates.length > 0 ? { Deprecation: dates.toSorted()[0] ?? '' } : {};
+        return new Response(JSON.stringify({ results }), {
+          headers: { ...deprecation, 'Content-Type': JSON_TYPE },
+        });
       },
     },
   };
@@ -67,7 +89,7 @@ async function resultOf(step: Step | undefined, written: Written) {
   if (Array.isArray(written)) {
     const selection = { columns: from.resource.columns, relations: [] };
     const status = operation.do === 'create many' ? 201 : 200;
-    return { status, headers: {}, body: written.map((node) => shown(selection, node)) };
+    return { status, headers: from.headers, body: written.map((node) => shown(selection, node)) };
   }
   const response =
     operation.do === 'create'
@@ -75,7 +97,7 @@ async function resultOf(step: Step | undefined, written: Written) {
       : operation.do === 'update'
         ? updated(from, written)
         : deleted();
-  const names = ['Location', 'ETag'].filter((name) => response.headers.has(name));
+  const names = ['Location', 'ETag', 'Deprecation'].filter((name) => response.headers.has(name));
   const headers = Object.fromEntries(names.map((name) => [name, response.headers.get(name)]));
   const text = await response.text();
   return { status: response.status, headers, ...(text !== '' && { body: JSON.parse(text) }) };
@@ -130,13 +152,9 @@ class StepReader {
   read(step: unknown): Step | undefined {
     if (!isObject(step)) return this.#report([], 'TYPE', 'an operation must be an object');
     const { method, path, as } = step;
-    for (const name of Object.keys(step)
-      .filter((each) => !members.includes(each))
-      .slice(0, 100))
-      this.#report([name.slice(0, 100)], 'UNKNOWN', `an operation has ${members.join(', ')}`);
     const kind = typeof method === 'string' && Object.hasOwn(kinds, method) ? kinds[method] : undefined;
     if (!kind) return this.#report(['method'], 'ENUM', 'method must be POST, PUT or DELETE');
-    const found = typeof path === 'string' ? readPath(path) : undefined;
+    const found = typeof path === 'string' ? readPath(path.replace(/(?<=.)\/$/, '')) : undefined;
     const from = found && this.#collections.get(found.segment);
     if (!found || !from?.resource.operations.has(kind) || (kind === 'CREATE' && found.key !== undefined))
       return this.#report(['path'], 'UNKNOWN', `path must be one that answers ${method}`);
@@ -146,9 +164,12 @@ class StepReader {
     )
       return this.#report(['as'], 'FORMAT', 'as must be a name of its own, of letters, digits and _');
     const isMany = kind === 'CREATE' ? Array.isArray(step['body']) : found.key === undefined;
+    const allowed = ['method', 'path', ...(members[`${kind} ${isMany ? 'many' : 'one'}`] ?? [])];
+    for (const name of Object.keys(step)
+      .filter((each) => !allowed.includes(each))
+      .slice(0, 100))
+      this.#report([name.slice(0, 100)], 'UNKNOWN', `this operation has ${allowed.join(', ')}`);
     if (isMany) {
-      if (as !== undefined)
-        return this.#report(['as'], 'UNKNOWN', 'the results of many records cannot be named');
       const operation = this.#many(from, kind, step);
       return operation && { operation, as: undefined, from };
     }
@@ -162,7 +183,7 @@ class StepReader {
     const { resource, one: selection, fingerprint } = from;
     if (ifMatch !== undefined && typeof ifMatch !== 'string')
       return this.#report(['ifMatch'], 'TYPE', 'ifMatch must be a string');
-    const input = kind === 'DELETE' ? {} : this.#input(from, body, ['body']);
+    const input = kind === 'DELETE' ? {} : this.#input(from.resource, body, ['body']);
     if (!input) return undefined;
     if (kind === 'CREATE') return { do: 'create', resource, selection, input, through: 'rest' };
     const ifVersion = versionsOf(ifMatch ?? null, fingerprint);
@@ -174,7 +195,9 @@ class StepReader {
   #many(from: Collection, kind: OperationKind, { body, where, atMost }: Input): Write | undefined {
     const { resource, one: selection } = from;
     if (kind === 'CREATE') {
-      const inputs = (body as unknown[]).map((each, index) => this.#input(from, each, ['body', index]));
+      const inputs = (body as unknown[]).map((each, index) =>
+        this.#input(from.resource, each, ['body', index]),
+      );
       const sound = inputs.filter((input) => input !== undefined);
       return sound.length === inputs.length
         ? { do: 'create many', resource, selection, inputs: sound, through: 'rest' }
@@ -190,35 +213,45 @@ class StepReader {
       this.#report(['where'], 'REQUIRED', 'where must say which records; {} is all of them');
     const filter = where === undefined ? everything : reader.read(resource, where);
     const most = readAtMost(atMost, from.most, (code, detail) => this.#report(['atMost'], code, detail));
-    const input = kind === 'DELETE' ? {} : this.#input(from, body, ['body']);
+    const input = kind === 'DELETE' ? {} : this.#input(from.resource, body, ['body']);
     if (!input || this.#faults.length > before) return undefined;
     const on = { resource, selection, where: filter, atMost: most };
     return kind === 'DELETE' ? { do: 'delete many', ...on } : { do: 'update many', ...on, input };
   }
 
   /** `{"$ref": "u.id"}` is a value of an earlier result, except where any JSON may stand. */
-  #input({ resource }: Collection, body: unknown, at: Path): Input | undefined {
+  #input(resource: Resource, body: unknown, at: Path): Input | undefined {
     if (!isObject(body)) return this.#report(at, 'REQUIRED', 'body must be an object');
-    let fine = true;
-    const entries = Object.entries(body).map(([name, value]) => {
-      const column = resource.columns.find((each) => each.name === name);
-      const isReference =
-        isObject(value) && Object.hasOwn(value, '$ref') && column && keptAs(column) !== 'json';
-      if (!isReference) return [name, value];
-      const [write = '', field = ''] = String(value['$ref']).split('.');
-      const target = this.#names.get(write)?.resource;
-      if (!target?.columns.some((each) => each.name === field)) {
-        fine = false;
-        const known = [...this.#names.keys()].join(', ') || 'none';
-        this.#report(
-          [...at, name],
-          'UNKNOWN',
-          `$ref must be NAME.FIELD of an earlier operation; the names are ${known}`,
-        );
-      }
-      return [name, new ResultOf(write, field)];
-    });
-    return fine ? Object.fromEntries(entries) : undefined;
+    const before = this.#faults.length;
+    const entries = Object.entries(body).map(([name, value]) => [
+      name,
+      this.#value(resource, name, value, [...at, name]),
+    ]);
+    return this.#faults.length === before ? Object.fromEntries(entries) : undefined;
+  }
+
+  #value(resource: Resource, name: string, value: unknown, at: Path): unknown {
+    const field = resource.fieldByName.get(name);
+    if (field?.kind === 'inverse' && Array.isArray(value))
+      return value.map((each, index) =>
+        isObject(each) ? this.#input(field.target, each, [...at, index]) : each,
+      );
+    if (
+      field?.kind !== 'column' ||
+      keptAs(field) === 'json' ||
+      !isObject(value) ||
+      !Object.hasOwn(value, '$ref')
+    )
+      return value;
+    const [, write = '', of = ''] = /^(\w+)\.(\w+)$/.exec(String(value['$ref'])) ?? [];
+    const known = this.#names.get(write)?.resource.columns.some((each) => each.name === of);
+    if (known && Object.keys(value).length === 1) return new ResultOf(write, of);
+    const names = [...this.#names.keys()].join(', ') || 'none';
+    return this.#report(
+      at,
+      'UNKNOWN',
+      `$ref must be NAME.FIELD of an earlier operation; the names are ${names}`,
+    );
   }
 }
 

@@ -188,7 +188,7 @@ class Writer {
       ...measures.map(({ as, of, column }) => {
         const quoted = column ? `${table}.${quote(column.stored)}` : '*';
         if (!column || of === 'count') return `${this.#dialect.count(quoted)} AS ${quote(as)}`;
-        if (of === 'sum') return `${this.#dialect.sum(quoted)} AS ${quote(as)}`;
+        if (of === 'sum') return `${this.#dialect.sum(quoted, column)} AS ${quote(as)}`;
         return `${this.#dialect.read(column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
       }),
     ];

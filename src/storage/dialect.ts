@@ -28,7 +28,7 @@ export interface Dialect {
   /** Nulls are the lowest values. */
   order(quoted: string, column: Column, descending: boolean): string;
   count(quoted: string): string;
-  sum(quoted: string): string;
+  sum(quoted: string, column: Column): string;
   /** The least or the greatest value, for every column that rows can be ordered by. */
   extreme(of: 'min' | 'max', quoted: string, column: Column): string;
   /** Limits the rows of each value of a list parameter. */

@@ -65,7 +65,8 @@ const dialect: Dialect = {
     return descending ? `${quoted} DESC NULLS LAST` : `${quoted} NULLS FIRST`;
   },
   count: (quoted) => `COUNT(${quoted})::float8`,
-  sum: (quoted) => `SUM(${quoted}::float8)`,
+  // Fractions are added exactly: added as they come, the sum would depend on their order.
+  sum: (quoted, column) => `SUM(${quoted}::${keptAs(column) === 'float' ? 'numeric' : 'float8'})::float8`,
   // There is no min(boolean) and no min(uuid), although both have an order.
   extreme: (of, quoted, column) => {
     const kept = keptAs(column);

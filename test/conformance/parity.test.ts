@@ -273,6 +273,13 @@ describe.each([...databases])('on %s', (database) => {
       expect((await app.rest('POST', '/labels', { name })).body.errors[0].code).toBe('FORMAT');
   });
 
+  test('an update that collides names what collides, and not its own key', async () => {
+    await app.rest('POST', '/labels', { name: 'u1', a: 71, b: 1 });
+    await app.rest('POST', '/labels', { name: 'u2', a: 72, b: 1 });
+    const { status, body } = await app.rest('PUT', '/labels/u2', { a: 71 });
+    expect([status, body.errors.map((error: any) => error.pointer)]).toEqual([409, ['#/a', '#/b']]);
+  });
+
   test('a version never repeats for a key, not even after delete and re-create', async () => {
     const version = async () =>
       Number(/^"(\d+)/.exec((await app.rest('GET', '/labels/V')).headers.get('ETag') ?? '')?.[1]);

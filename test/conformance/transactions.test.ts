@@ -49,6 +49,49 @@ describe.each([...databases])('on %s', (database) => {
     expect((await app.rest('GET', '/tags/gone')).status).toBe(404);
   });
 
+  test('results can be used in lists, in nested records and in writes on many', async () => {
+    const { body } = await send([
+      { method: 'POST', path: '/users/', body: { name: 'Bob', posts: [] }, as: 'b' },
+      {
+        method: 'POST',
+        path: '/posts',
+        body: [
+          { title: 'x', authorId: { $ref: 'b.id' } },
+          { title: { $ref: 'b.name' }, authorId: { $ref: 'b.id' } },
+        ],
+      },
+      { method: 'POST', path: '/users', body: { name: 'Cy', posts: [{ title: { $ref: 'b.name' } }] } },
+      {
+        method: 'PUT',
+        path: '/posts',
+        where: { title: { eq: 'x' } },
+        atMost: 5,
+        body: { title: { $ref: 'b.name' } },
+      },
+    ]);
+    expect(body.results.map(({ status }: any) => status)).toEqual([201, 201, 201, 200]);
+    expect((await app.rest('GET', '/posts?title=Bob')).body.length).toBe(3);
+    await send([{ method: 'DELETE', path: '/posts', where: { title: { eq: 'Bob' } }, atMost: 3 }]);
+  });
+
+  test('a guard that an operation does not have is not ignored', async () => {
+    const { body } = await send([
+      { method: 'DELETE', path: '/tags/t', where: {} },
+      { method: 'PUT', path: '/tags', where: {}, atMost: 1, ifMatch: '"1-x"', body: { label: 'x' } },
+      { method: 'POST', path: '/tags', body: { code: 'z' }, ifMatch: '*' },
+      { method: 'POST', path: '/posts', body: { title: 't', authorId: { $ref: 'u.id.x' } } },
+    ]);
+    expect(body.errors.map((error: any) => `${error.pointer} ${error.code}`)).toEqual([
+      '#/operations/0/where UNKNOWN',
+      '#/operations/1/ifMatch UNKNOWN',
+      '#/operations/2/ifMatch UNKNOWN',
+      '#/operations/3/body/authorId UNKNOWN',
+    ]);
+    expect((await app.rest('POST', '/transaction?x=1', { operations: [] })).body.errors[0].code).toBe(
+      'UNKNOWN',
+    );
+  });
+
   const first = { method: 'POST', path: '/users', body: { name: 'New' } };
   const failing: [string, Record<string, unknown>, number, string, string[]][] = [
     [

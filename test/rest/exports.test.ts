@@ -118,6 +118,10 @@ describe.each([...databases])('on %s', (database) => {
           );
       }
       expect((await lines('?limit=7')).length).toBe(7);
+      const { data } = await app.graphql('{ rowsConnection(last: 1) { edges { cursor } } }');
+      const before = `before=${data.rowsConnection.edges[0].cursor}`;
+      const wide = (await lines(`?limit=9&${before}`)).map(({ id }) => id);
+      expect(wide).toEqual(Array.from({ length: 9 }, (_, index) => 2491 + index));
     });
   });
 
