@@ -39,7 +39,8 @@ function linksOf({ resource }: Collection, { list }: List, { nodes, more }: List
   const name = queryName(resource, list.where, list.order);
   const link = (rel: 'next' | 'prev', node: Node) => {
     const parameters = new URLSearchParams(query);
-    parameters.delete('after');
+    // A bound that was asked for stays on the way towards it.
+    if (rel === 'next' || !list.backwards) parameters.delete('after');
     parameters.delete('before');
     parameters.set(rel === 'next' ? 'after' : 'before', cursorOf(name, list.order, node));
     return `</${resource.path}?${parameters}>; rel="${rel}"`;

@@ -32,6 +32,18 @@ function withNumbers(value: any, name = ''): unknown {
   return /^id$|Id$/.test(name) && typeof value === 'string' ? Number(value) : value;
 }
 
+test('the commands of the page work', async () => {
+  const app = await openApp('sqlite');
+  const commands = [...text.matchAll(/^curl -g -H '([^:]+): ([^']+)' 'localhost:4000([^']+)'$/gm)];
+  expect(commands.length).toBe([...text.matchAll(/^curl/gm)].length);
+  for (const [, name = '', value = '', path = ''] of commands) {
+    const response = await app.fetch(path, { headers: { [name]: value } });
+    expect([response.status, response.headers.get('Content-Type')?.startsWith(value)]).toEqual([200, true]);
+    expect((await response.text()).split('\n').length).toBeGreaterThan(2);
+  }
+  await app.close();
+});
+
 test('there are examples, and every operator is explained', () => {
   expect(examples.length).toBeGreaterThan(25);
   for (const name of operatorNames) expect(text).toContain(`\`${name}\``);
