@@ -39,10 +39,10 @@ export function unknownOutcome(cause: unknown): DuetError {
   return error;
 }
 
-/** Keeps the cause, for the log. */
+/** What the client cannot mend, the operator must hear of: the cause is kept, for the log. */
 export function explained(error: unknown): unknown {
   const told = translated(error);
-  if (told !== error && told instanceof Error) told.cause = error;
+  if (told !== error && told instanceof DuetError && told.status === 503) told.cause = error;
   return told;
 }
 

@@ -288,7 +288,8 @@ function explaining<T>(work: () => T): T {
   } catch (error) {
     if (!(error instanceof SQLiteError)) throw error;
     const told = explained(error);
-    if (told !== error) told.cause = error;
+    // What the client cannot mend, the operator must hear of.
+    if (told instanceof DuetError && told.status === 503) told.cause = error;
     throw told;
   }
 }
