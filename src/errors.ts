@@ -173,7 +173,22 @@ export class DuetError extends Error {
   }
 }
 
-export function validationFailed(faults: readonly Fault[]): DuetError {
+/** A body of a megabyte can hold a hundred thousand faults; nobody reads more than this many. */
+const MOST_FAULTS = 100;
+const LONGEST_CITATION = 100;
+
+/** A client's own text inside of a message: a megabyte of it helps nobody. */
+export function cited(text: string): string {
+  return text.length > LONGEST_CITATION ? `${text.slice(0, LONGEST_CITATION)}…` : text;
+}
+
+/** The same fault, told of a value inside of another. */
+export function nested(fault: Fault, ...path: readonly (string | number)[]): Fault {
+  return { ...fault, pointer: `${pointer(...path)}${(fault.pointer ?? '#').slice(1)}` };
+}
+
+export function validationFailed(all: readonly Fault[]): DuetError {
+  const faults = all.slice(0, MOST_FAULTS);
   const [first] = faults;
   const alone = first && (/[.?]$/.test(first.detail) ? first.detail : `${first.detail}.`);
   const detail = faults.length === 1 && alone ? alone : `${faults.length} fields are invalid.`;

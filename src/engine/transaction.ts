@@ -1,6 +1,6 @@
 /** Several writes in one transaction: all of them, or none. */
 
-import { DuetError, type Fault, pointer } from '../errors.ts';
+import { DuetError, nested } from '../errors.ts';
 import type { Program } from '../storage/storage.ts';
 import { createMany, deleteMany, updateMany } from './bulk.ts';
 import type { Caller } from './caller.ts';
@@ -95,12 +95,7 @@ function resolved(value: unknown, results: ReadonlyMap<string, Node>): unknown {
 
 /** The same error, told of the write at this index. */
 export function failedAt(index: number, error: DuetError): DuetError {
-  const errors = error.errors?.map(
-    (fault): Fault => ({
-      ...fault,
-      pointer: `${pointer('operations', index, 'body')}${(fault.pointer ?? '#').slice(1)}`,
-    }),
-  );
+  const errors = error.errors?.map((fault) => nested(fault, 'operations', index, 'body'));
   const { headers } = error;
   return new DuetError(error.code, `Operation ${index}: ${error.message}`, {
     operation: index,

@@ -1,14 +1,11 @@
 /** Holds what a client wants to write against the schema and reports every fault at once. */
 
-import { type Fault, pointer, validationFailed } from '../errors.ts';
+import { cited, type Fault, nested, pointer, validationFailed } from '../errors.ts';
 import type { Column, Inverse, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../schema/values.ts';
 import type { Row } from '../storage/storage.ts';
 import type { Door, Input } from './operation.ts';
-
-/** A body of a megabyte can hold a hundred thousand faults; nobody reads more than this many. */
-const MOST_FAULTS = 100;
 
 /** The values of a new record as far as the client decides them, and records that are to point to it. */
 export interface NewRecord {
@@ -99,11 +96,6 @@ function newRecords(
   });
 }
 
-/** The same fault, told of a record inside of another. */
-export function nested(fault: Fault, ...path: readonly (string | number)[]): Fault {
-  return { ...fault, pointer: `${pointer(...path)}${(fault.pointer ?? '#').slice(1)}` };
-}
-
 /** The values that an update changes; what the server assigns may be repeated, but not changed. */
 export function validUpdate(resource: Resource, input: Input, stored: Row): Row {
   const faults: Fault[] = [];
@@ -148,7 +140,7 @@ function notWritable(resource: Resource, name: string, columns: readonly { reado
   const field = resource.fieldByName.get(name);
   if (field?.kind === 'column')
     return { pointer: pointer(name), code: 'READ_ONLY', detail: `${name} is set by the server` };
-  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+  const shown = cited(name);
   const names = columns.map((column) => column.name);
   const cure = field?.kind === 'reference' ? ` Write "${field.column.name}".` : didYouMean(name, names);
   const detail = `"${shown}" cannot be written; the fields are ${namesOf(columns)}.${cure}`;
@@ -164,5 +156,5 @@ function required({ name }: Column): Fault {
 }
 
 function refuse(faults: readonly Fault[]): void {
-  if (faults.length > 0) throw validationFailed(faults.slice(0, MOST_FAULTS));
+  if (faults.length > 0) throw validationFailed(faults);
 }

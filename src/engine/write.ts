@@ -1,6 +1,6 @@
 /** Creates, updates and deletes records, as programs that run inside one transaction. */
 
-import { DuetError, type Fault, pointer } from '../errors.ts';
+import { DuetError, type Fault, nested, pointer } from '../errors.ts';
 import { equal } from '../query/filter.ts';
 import type { Reference, Resource } from '../schema/model.ts';
 import { defaultOf, storedColumns } from '../schema/values.ts';
@@ -20,7 +20,7 @@ import { Collision } from './collision.ts';
 import type { Create, Delete, Update, Write, WriteOne } from './operation.ts';
 import { attach, type Budget, type Node } from './read.ts';
 import { deleteWithDependents } from './referential.ts';
-import { type NewRecord, nested, validCreate, validUpdate } from './validate.ts';
+import { type NewRecord, validCreate, validUpdate } from './validate.ts';
 
 export function write(caller: Caller, operation: WriteOne, budget: Budget): Program<Node> {
   switch (operation.do) {

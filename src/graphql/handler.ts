@@ -80,8 +80,8 @@ interface Envelope {
 function readEnvelope(body: Record<string, unknown>): Envelope {
   const { query, variables, operationName, extensions } = body;
   if (typeof query !== 'string') throw malformed('"query" must be a string with the operation');
-  if (!isObject(variables)) throw malformed('"variables" must be an object');
-  if (!isObject(extensions)) throw malformed('"extensions" must be an object');
+  if (!isObjectOrAbsent(variables)) throw malformed('"variables" must be an object');
+  if (!isObjectOrAbsent(extensions)) throw malformed('"extensions" must be an object');
   if (operationName != null && typeof operationName !== 'string')
     throw malformed('"operationName" must be a string');
   return {
@@ -91,7 +91,7 @@ function readEnvelope(body: Record<string, unknown>): Envelope {
   };
 }
 
-function isObject(value: unknown): value is Record<string, unknown> | null | undefined {
+function isObjectOrAbsent(value: unknown): value is Record<string, unknown> | null | undefined {
   return value == null || (typeof value === 'object' && !Array.isArray(value));
 }
 

@@ -1,6 +1,6 @@
 /** `where` as clients write it → Filter, typed against the Model, with every fault reported. */
 
-import type { FaultCode } from '../errors.ts';
+import { cited, type FaultCode } from '../errors.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
@@ -68,7 +68,7 @@ export class WhereReader {
     const operator = allowed.find((each) => each === name);
     if (!operator) {
       const cure = didYouMean(name, allowed) || ` There are: ${allowed.join(', ')}.`;
-      this.#report(path, 'UNKNOWN', `"${short(name)}" is no operator of ${column.name}.${cure}`);
+      this.#report(path, 'UNKNOWN', `"${cited(name)}" is no operator of ${column.name}.${cure}`);
       return undefined;
     }
     if (value === null || value === undefined) {
@@ -92,7 +92,7 @@ export class WhereReader {
     if (!field) {
       const names = this.#names(resource);
       const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
-      this.#report(path, 'UNKNOWN', `"${short(name)}" is no field of ${resource.name}.${cure}`);
+      this.#report(path, 'UNKNOWN', `"${cited(name)}" is no field of ${resource.name}.${cure}`);
       return undefined;
     }
     if (field.kind === 'reference')
@@ -116,7 +116,7 @@ export class WhereReader {
         this.#report(
           inside,
           'UNKNOWN',
-          `"${short(quantifier)}" is not known of a list. There are: some, none.`,
+          `"${cited(quantifier)}" is not known of a list. There are: some, none.`,
         );
         return undefined;
       }),
@@ -174,8 +174,4 @@ export class WhereReader {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function short(name: string): string {
-  return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }

@@ -1,7 +1,7 @@
 /** The query string of a read → filters, order, page and shape, with every fault reported. */
 
 import type { Selection } from '../engine/operation.ts';
-import { type Fault, validationFailed } from '../errors.ts';
+import { cited, type Fault, validationFailed } from '../errors.ts';
 import { aggregateFits, aggregateFunctions, type Wanted } from '../query/aggregates.ts';
 import { all, type Filter } from '../query/filter.ts';
 import { type ListQuery, readList, wholeList } from '../query/list.ts';
@@ -39,8 +39,6 @@ export const oneParameters = ['fields', 'include'] as const;
 /** What can be said of an included list: `posts[limit]=3`. */
 export const includedParameters = ['limit', 'after', 'sort', 'where'] as const;
 
-const MOST_FAULTS = 100;
-
 export function readListRequest(resource: Resource, query: string, most: number): ListRequest {
   const reader = new QueryReader(query, most);
   const selection = reader.selection(resource);
@@ -76,7 +74,7 @@ class QueryReader {
   constructor(query: string, most: number) {
     this.#most = most;
     for (const [name, value] of new URLSearchParams(query)) {
-      if (this.#parameters.has(name)) this.#report(name, 'UNKNOWN', `"${short(name)}" is given twice`);
+      if (this.#parameters.has(name)) this.#report(name, 'UNKNOWN', `"${cited(name)}" is given twice`);
       this.#parameters.set(name, value);
     }
   }
@@ -92,7 +90,7 @@ class QueryReader {
   }
 
   #report(parameter: string, code: Fault['code'], detail: string): void {
-    this.#faults.push({ parameter: short(parameter), code, detail });
+    this.#faults.push({ parameter: cited(parameter), code, detail });
   }
 
   /** Whatever nothing has read is refused by name: it would be believed to work. */
@@ -105,9 +103,9 @@ class QueryReader {
       const cure =
         didYouMean(name, options) ||
         (options.length > 0 ? ` There are: ${options.join(', ')}.` : ' There are none here.');
-      this.#report(name, 'UNKNOWN', `"${short(name)}" is no parameter of this path.${cure}`);
+      this.#report(name, 'UNKNOWN', `"${cited(name)}" is no parameter of this path.${cure}`);
     }
-    if (this.#faults.length > 0) throw validationFailed(this.#faults.slice(0, MOST_FAULTS));
+    if (this.#faults.length > 0) throw validationFailed(this.#faults);
   }
 
   flag(name: string): boolean {
@@ -170,7 +168,7 @@ class QueryReader {
     if (!column) {
       const names = fitting.map((each) => each.name);
       const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
-      this.#report(parameter, 'UNKNOWN', `"${short(name)}" cannot stand in ${parameter}.${cure}`);
+      this.#report(parameter, 'UNKNOWN', `"${cited(name)}" cannot stand in ${parameter}.${cure}`);
     }
     return column;
   }
@@ -244,7 +242,7 @@ class QueryReader {
         this.#report(
           'aggregate',
           'UNKNOWN',
-          `"${short(word)}" is no aggregate. There are: count, sum(field), avg(field), min(field), max(field).`,
+          `"${cited(word)}" is no aggregate. There are: count, sum(field), avg(field), min(field), max(field).`,
         );
         return [];
       }
@@ -309,8 +307,4 @@ function fromText({ type }: Column, text: string): unknown {
 
 function flagFrom(text: string): unknown {
   return text === 'true' ? true : text === 'false' ? false : text;
-}
-
-function short(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

@@ -122,7 +122,7 @@ function readSteps({ operations, ...others }: Input, collections: ReadonlyMap<st
     const reader = new StepReader(index, names, collections, faults);
     return reader.read(each) ?? [];
   });
-  if (faults.length > 0) throw validationFailed(faults.slice(0, 100));
+  if (faults.length > 0) throw validationFailed(faults);
   return steps;
 }
 
