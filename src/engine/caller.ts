@@ -1,7 +1,11 @@
-/** On whose behalf an operation runs; the engine cannot be called without one. */
+/** Who asks: every operation names its caller, so that no rule can be skipped for want of one. */
 
 export interface Caller {
+  /** Who it is: the `sub` of a token, or the name of an API key; undefined for the anonymous. */
+  readonly subject: string | undefined;
+  readonly roles: readonly string[];
+  /** What the caller's token says, proven. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-export const anonymous: Caller = { claims: {} };
+export const anonymous: Caller = { subject: undefined, roles: [], claims: {} };
