@@ -10,7 +10,7 @@ import { pagesOf } from './pages.ts';
 import { permitted } from './policy.ts';
 import { aggregate, Budget, get, type Listing, list, type Node, stepsOf as readSteps } from './read.ts';
 import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
-import { stepsOf as writeSteps } from './write.ts';
+import { addressed, stepsOf as writeSteps } from './write.ts';
 
 type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
 type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
@@ -54,7 +54,7 @@ export class Engine {
     const program = () => perform(caller, allowed, this.#budget()) as Program<WrittenBy<W>>;
     return this.#explained(() =>
       idempotency
-        ? this.#storage.write(() => once(idempotency, program), 'many')
+        ? this.#storage.write(() => once(idempotency, program, () => told(allowed)), 'many')
         : this.#storage.write(program, writeSteps(allowed)),
     );
   }
@@ -106,6 +106,11 @@ export class Engine {
   async ready(): Promise<void> {
     await this.#storage.ping();
   }
+}
+
+/** What comes before anything that is wrong with an Idempotency-Key. */
+function* told(operation: Write): Program<void> {
+  if (operation.do === 'update' || operation.do === 'delete') yield* addressed(operation);
 }
 
 function performRead(operation: Read, budget: Budget): Program<Answer<Read>> {

@@ -90,12 +90,9 @@ export function* lastVersion(resource: Resource, values: Row): Program<number> {
   return Number(claimed?.['version'] ?? 0);
 }
 
-function* update(
-  { resource, key, input, ifVersion, selection, refusal }: Update,
-  budget: Budget,
-): Program<Node> {
-  const stored = yield* existing(resource, key);
-  if (refusal) throw refusal;
+function* update(operation: Update, budget: Budget): Program<Node> {
+  const { resource, key, input, ifVersion, selection } = operation;
+  const stored = yield* addressed(operation);
   checkVersion(resource, stored, ifVersion);
   const set = validUpdate(resource, input, stored);
   yield* referencesExist(resource, set);
@@ -112,19 +109,21 @@ function* update(
 }
 
 /** Answers with the record as it was, and with what was related to it then. */
-function* remove({ resource, key, ifVersion, selection, refusal }: Delete, budget: Budget): Program<Node> {
-  const node = yield* existing(resource, key);
-  if (refusal) throw refusal;
+function* remove(operation: Delete, budget: Budget): Program<Node> {
+  const { resource, key, ifVersion, selection } = operation;
+  const node = yield* addressed(operation);
   checkVersion(resource, node, ifVersion);
   yield* attach(selection, [node], budget);
   yield* deleteWithDependents(resource, [key]);
   return node;
 }
 
-function* existing(resource: Resource, key: string | number | undefined): Program<Row> {
+/** The record that a write means; that there is none comes before whatever is wrong with the request. */
+export function* addressed({ resource, key, refusal }: Update | Delete): Program<Row> {
   if (key !== undefined) {
     const where = equal(resource.key, key);
     const [row] = yield* run(select(resource, storedColumns(resource), where, { lock: true }));
+    if (row && refusal) throw refusal;
     if (row) return row;
   }
   throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
