@@ -3,26 +3,49 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { loading } from './engine/load.ts';
+import { ThreadWriter } from './engine/thread-writer.ts';
+import { StorageWriter, type Writer } from './engine/writer.ts';
 import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
 import { readSchema } from './schema/read.ts';
 import { type Evolution, evolve } from './storage/evolve/evolve.ts';
 import { type Database, openDatabase } from './storage/open.ts';
-import type { Program } from './storage/storage.ts';
+import type { Program, Storage } from './storage/storage.ts';
 
 /** Something the operator must mend before a command can do its work; the message says what and where. */
 export class StartFault extends Error {}
 
 /** Reads the schema file and opens the database, but leaves its tables as they are. */
-export function openDeployment(config: Config, observe: Observe): { model: Model; database: Database } {
+export function openDeployment(
+  config: Config,
+  observe: Observe,
+): { model: Model; database: Database; trace: Trace | undefined } {
   const model = readModel(config.schema);
   const trace =
     config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
   try {
-    return { model, database: openDatabase(config, model, trace) };
+    return { model, database: openDatabase(config, model, trace), trace };
   } catch (error) {
     throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
   }
+}
+
+/** Told the text of every statement. */
+type Trace = (sql: string) => void;
+
+/** A file has its writes in a thread of their own; other databases wait for no disk of ours. */
+export function openWriter(
+  { database, limitObjects: most }: Pick<Config, 'database' | 'limitObjects'>,
+  model: Model,
+  storage: Storage,
+  lost: (cause: Error) => void,
+  trace?: Trace,
+): Writer {
+  const here = new StorageWriter(storage, most);
+  const isFile = database.kind === 'sqlite' && database.path !== ':memory:';
+  // Seen from here, it is at the same place in the single-file executable.
+  const code = new URL('./engine/writer-thread.ts', import.meta.url);
+  return isFile ? new ThreadWriter({ code, path: database.path, model, most, here, lost, trace }) : here;
 }
 
 /** Brings the tables to what the file asks for; a new database gets the records of the data file. */

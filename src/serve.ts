@@ -1,7 +1,7 @@
 /** Brings a deployment up and takes it down without cutting anybody off. */
 
 import type { Config } from './config.ts';
-import { evolveDeployment, openDeployment, StartFault } from './deployment.ts';
+import { evolveDeployment, openDeployment, openWriter, StartFault } from './deployment.ts';
 import type { Observe } from './observe.ts';
 import { createApp } from './server.ts';
 
@@ -16,7 +16,8 @@ export interface Running {
 
 /** `shared`: other processes listen on the same port. */
 export async function serve(config: Config, observe: Observe, shared: boolean): Promise<Running> {
-  const { model, database } = openDeployment(config, observe);
+  const { model, database, trace } = openDeployment(config, observe);
+  const writer = openWriter(config, model, database, (cause) => observe({ event: 'failure', cause }), trace);
   try {
     const { applied, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
     for (const step of applied) observe({ event: 'migrated', step });
@@ -25,7 +26,7 @@ export async function serve(config: Config, observe: Observe, shared: boolean): 
         event: 'notice',
         message: `the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`,
       });
-    const app = createApp({ model, storage: database, observe, config, deprecatedSince });
+    const app = createApp({ model, storage: database, writer, observe, config, deprecatedSince });
     const server = listen(config, app.fetch, observe, shared);
     const url = urlOf(config.host, server.port ?? config.port);
     const { kind } = config.database;
@@ -39,11 +40,13 @@ export async function serve(config: Config, observe: Observe, shared: boolean): 
       async stop() {
         app.drain();
         await server.stop();
+        await writer.close();
         await database.close();
         observe({ event: 'stopped' });
       },
     };
   } catch (error) {
+    await writer.close();
     await database.close();
     throw error;
   }

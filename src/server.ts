@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { page } from './console/page.ts';
 import { anonymous } from './engine/caller.ts';
 import { Engine } from './engine/execute.ts';
+import type { Writer } from './engine/writer.ts';
 import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
@@ -19,6 +20,7 @@ import type { Storage } from './storage/storage.ts';
 export interface AppOptions {
   readonly model: Model;
   readonly storage: Storage;
+  readonly writer: Writer;
   readonly observe: Observe;
   /** When the deprecation of a field was first applied, by `Type.field`. */
   readonly deprecatedSince: ReadonlyMap<string, Date>;
@@ -35,8 +37,9 @@ export interface App {
 }
 
 export function createApp(options: AppOptions): App {
-  const { storage, observe, config } = options;
-  const engine = new Engine(storage, { objects: config.limitObjects, operations: config.limitOperations });
+  const { storage, writer, observe, config } = options;
+  const limits = { objects: config.limitObjects, operations: config.limitOperations };
+  const engine = new Engine(storage, writer, limits);
   const state = { draining: false };
   const find = router(options, engine, state);
 

@@ -1,6 +1,11 @@
 /** Opens the real application on a real database for a test, and speaks to it as a client would. */
 
+import { Database } from 'bun:sqlite';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readConfig } from '../src/config.ts';
+import { openWriter } from '../src/deployment.ts';
 import { loading } from '../src/engine/load.ts';
 import type { Observation } from '../src/observe.ts';
 import { readSchema } from '../src/schema/read.ts';
@@ -82,17 +87,30 @@ export async function openApp(
 
   const statements: string[] = [];
   const observations: Observation[] = [];
-  const storage = openDatabase(config, model, (sql) => statements.push(sql));
+  const trace = (sql: string) => statements.push(sql);
+  const storage = openDatabase(config, model, trace);
   const { deprecatedSince } = await evolve(storage, model, load.program);
   statements.length = 0;
+  const writer = openWriter(
+    config,
+    model,
+    storage,
+    (cause) => observations.push({ event: 'failure', cause }),
+    trace,
+  );
   const app = createApp({
     model,
     storage,
+    writer,
     config,
     deprecatedSince,
     observe: (observation) => observations.push(observation),
   });
 
+  const close = async () => {
+    await writer.close();
+    await storage.close();
+  };
   const fetch = async (path: string, init?: RequestInit) =>
     app.fetch(new Request(`http://duet.test${path}`, init));
   const rest: AppUnderTest['rest'] = async (method, path, body, headers) => {
@@ -106,35 +124,61 @@ export async function openApp(
     const answer = await rest('POST', '/graphql', { query, variables });
     return { ...answer, data: answer.body.data, errors: answer.body.errors };
   };
-  return { fetch, rest, graphql, observations, statements, close: () => storage.close() };
+  return { fetch, rest, graphql, observations, statements, close };
 }
 
 /** Hands out the same deployment again and again, each time with nothing in it: much cheaper than a new database. */
 export async function openEmptied(database: DatabaseKind, deployment: Deployment) {
+  const { url, empty, close } = database === 'postgres' ? await emptyPostgres() : emptyFile();
   let app: AppUnderTest | undefined;
-  const url = database === 'postgres' ? await (await sharedPostgres()).database() : undefined;
-  const admin = url ? new Bun.SQL(url, { max: 1 }) : undefined;
   return {
     async next(): Promise<AppUnderTest> {
-      if (app && admin) {
-        const tables = await admin.unsafe(
-          "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
-        );
-        const emptied = tables
-          .map((row: { name: string }) => row.name)
-          .filter((name: string) => !/_duet_(lock|history)/.test(name));
-        await admin.unsafe(`TRUNCATE ${emptied.join(', ')} RESTART IDENTITY`);
-        return app;
-      }
-      await app?.close();
-      app = await openApp(database, { ...deployment, ...(url && { url }) });
+      if (app) await empty();
+      app ??= await openApp(database, { ...deployment, url });
       return app;
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await app?.close();
-      await admin?.close();
+      await close();
     },
   };
+}
+
+/** What Duet must find again after a database was emptied. */
+const KEPT = /_duet_(lock|history)/;
+
+async function emptyPostgres() {
+  const url = await (await sharedPostgres()).database();
+  const admin = new Bun.SQL(url, { max: 1 });
+  const empty = async () => {
+    const tables = await admin.unsafe(
+      "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
+    );
+    const emptied = tables
+      .map((row: { name: string }) => row.name)
+      .filter((name: string) => !KEPT.test(name));
+    await admin.unsafe(`TRUNCATE ${emptied.join(', ')} RESTART IDENTITY`);
+  };
+  return { url, empty, close: () => admin.close() };
+}
+
+/** A file, as deployments have it: its writes go another way than those of a database in memory. */
+function emptyFile() {
+  const folder = mkdtempSync(join(tmpdir(), 'duet-'));
+  const path = join(folder, 'duet.db');
+  const empty = async () => {
+    using admin = new Database(path);
+    const tables = admin.query("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as {
+      name: string;
+    }[];
+    const emptied = tables.filter(({ name }) => !KEPT.test(name));
+    admin.run('PRAGMA busy_timeout = 2000');
+    admin.run('PRAGMA foreign_keys = OFF');
+    admin.transaction(() => {
+      for (const { name } of emptied) admin.run(`DELETE FROM "${name}"`);
+    })();
+  };
+  return { url: `sqlite:${path}`, empty, close: async () => rmSync(folder, { recursive: true }) };
 }
 
 async function read(response: Response): Promise<Answer> {

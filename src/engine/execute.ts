@@ -3,14 +3,13 @@
 import { DuetError } from '../errors.ts';
 import type { Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
-import { Collision, collided } from './collision.ts';
-import { type Idempotency, once } from './idempotency.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { Aggregate, List, Read, Write, WriteMany } from './operation.ts';
 import { pagesOf } from './pages.ts';
 import { permitted } from './policy.ts';
-import { aggregate, Budget, get, type Listing, list, type Node, stepsOf as readSteps } from './read.ts';
-import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
-import { addressed, stepsOf as writeSteps } from './write.ts';
+import { aggregate, Budget, get, type Listing, list, type Node, stepsOf } from './read.ts';
+import type { NamedWrite, Written } from './transaction.ts';
+import type { Writer } from './writer.ts';
 
 type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
 type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
@@ -26,9 +25,11 @@ export interface EngineLimits {
 export class Engine {
   readonly limits: EngineLimits;
   readonly #storage: Storage;
+  readonly #writer: Writer;
 
-  constructor(storage: Storage, limits: EngineLimits) {
+  constructor(storage: Storage, writer: Writer, limits: EngineLimits) {
     this.#storage = storage;
+    this.#writer = writer;
     this.limits = limits;
   }
 
@@ -41,7 +42,7 @@ export class Engine {
       const answers: Answer<Read>[] = [];
       for (const operation of allowed) answers.push(yield* performRead(operation, budget));
       return answers as Answers<R>;
-    }, readSteps(allowed));
+    }, stepsOf(allowed));
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
@@ -50,13 +51,7 @@ export class Engine {
     operation: W,
     idempotency?: Idempotency,
   ): Promise<WrittenBy<W>> {
-    const allowed = permitted(caller, operation);
-    const program = () => perform(caller, allowed, this.#budget()) as Program<WrittenBy<W>>;
-    return this.#explained(() =>
-      idempotency
-        ? this.#storage.write(() => once(idempotency, program, () => told(allowed)), 'many')
-        : this.#storage.write(program, writeSteps(allowed)),
-    );
+    return this.#writer.write(caller, permitted(caller, operation), idempotency) as Promise<WrittenBy<W>>;
   }
 
   /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
@@ -69,26 +64,7 @@ export class Engine {
     if (writes.length > most)
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
     const allowed = writes.map(({ operation, as }) => ({ operation: permitted(caller, operation), as }));
-    const program = () => transact(caller, allowed, this.#budget());
-    return this.#explained(() =>
-      this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many'),
-    );
-  }
-
-  #budget(): Budget {
-    return new Budget(this.limits.objects);
-  }
-
-  /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */
-  async #explained<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      const reason = error instanceof WriteFailed ? error.reason : error;
-      if (!(reason instanceof Collision)) throw error;
-      const explained = await this.#storage.read(() => collided(reason), 'many');
-      throw error instanceof WriteFailed ? new WriteFailed(error.index, explained) : explained;
-    }
+    return this.#writer.transact(caller, allowed, idempotency);
   }
 
   /** A list of any length, page by page; all of them show one moment. */
@@ -106,11 +82,6 @@ export class Engine {
   async ready(): Promise<void> {
     await this.#storage.ping();
   }
-}
-
-/** What comes before anything that is wrong with an Idempotency-Key. */
-function* told(operation: Write): Program<void> {
-  if (operation.do === 'update' || operation.do === 'delete') yield* addressed(operation);
 }
 
 function performRead(operation: Read, budget: Budget): Program<Answer<Read>> {

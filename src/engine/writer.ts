@@ -1,0 +1,82 @@
+/** Carries out writes that the policy has passed; where that happens is the deployment's choice. */
+
+import type { Program, Storage } from '../storage/storage.ts';
+import type { Caller } from './caller.ts';
+import { Collision, collided } from './collision.ts';
+import { type Idempotency, once } from './idempotency.ts';
+import type { Write } from './operation.ts';
+import { Budget } from './read.ts';
+import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
+import { addressed, stepsOf } from './write.ts';
+
+export interface Writer {
+  /** When the promise fulfils, the effect is durable. */
+  write(caller: Caller, operation: Write, idempotency: Idempotency | undefined): Promise<Written>;
+  /** All of them, or none: then it throws WriteFailed, with the first that failed. */
+  transact(
+    caller: Caller,
+    writes: readonly NamedWrite[],
+    idempotency: Idempotency | undefined,
+  ): Promise<Written[]>;
+  close(): Promise<void>;
+}
+
+/** Writes where it stands, through a storage. */
+export class StorageWriter implements Writer {
+  readonly #storage: Storage;
+  /** Objects in one answer. */
+  readonly #most: number;
+
+  constructor(storage: Storage, most: number) {
+    this.#storage = storage;
+    this.#most = most;
+  }
+
+  write(caller: Caller, operation: Write, idempotency: Idempotency | undefined): Promise<Written> {
+    const program = () => perform(caller, operation, new Budget(this.#most));
+    return this.#explained(() =>
+      idempotency
+        ? this.#storage.write(() => once(idempotency, program, () => told(operation)), 'many')
+        : this.#storage.write(program, stepsOf(operation)),
+    );
+  }
+
+  transact(
+    caller: Caller,
+    writes: readonly NamedWrite[],
+    idempotency: Idempotency | undefined,
+  ): Promise<Written[]> {
+    const program = () => transact(caller, writes, new Budget(this.#most));
+    return this.#explained(() =>
+      this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many'),
+    );
+  }
+
+  /** The storage is not its own. */
+  async close(): Promise<void> {}
+
+  /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const reason = error instanceof WriteFailed ? error.reason : error;
+      if (!(reason instanceof Collision)) throw error;
+      const explained = await this.#storage.read(() => collided(reason), 'many');
+      throw error instanceof WriteFailed ? new WriteFailed(error.index, explained) : explained;
+    }
+  }
+}
+
+/** What comes before anything that is wrong with an Idempotency-Key. */
+function* told(operation: Write): Program<void> {
+  if (operation.do === 'update' || operation.do === 'delete') yield* addressed(operation);
+}
+
+/** What is asked of a writer in another thread. */
+export type Asked = { readonly caller: Caller; readonly idempotency: Idempotency | undefined } & (
+  | { readonly operation: Write }
+  | { readonly writes: readonly NamedWrite[] }
+);
+
+export type Call = Asked & { readonly id: number };
