@@ -14,7 +14,7 @@ export function quote(identifier: string): string {
 /** The few things that databases disagree on. */
 export interface Dialect {
   /** The text of the nth parameter, counted from 1, on its way into or beside a column. */
-  parameter(position: number, column: Column | 'text'): string;
+  parameter(position: number, of: Column | 'text'): string;
   /** A condition that holds when the column is one of the values of a list parameter. */
   among(column: string, position: number, of: Column): string;
   /** The list parameter itself. */

@@ -54,7 +54,7 @@ function arrayOf(position: number, of: Column): string {
 }
 
 const dialect: Dialect = {
-  parameter: (position, column) => `$${position}::${column === 'text' ? 'text' : casts[keptAs(column)]}`,
+  parameter: (position, of) => `$${position}::${typeof of === 'string' ? of : casts[keptAs(of)]}`,
   among: (column, position, of) => `${column} = ANY(${arrayOf(position, of)})`,
   list: (values) => `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`,
   encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),

@@ -8,7 +8,7 @@ import type { Column, Reference, Resource } from '../schema/model.ts';
 /** A record by field name, in the values that the scalars' checks return. */
 export type Row = Record<string, unknown>;
 
-export type Statement = OnResource | OnAnswers;
+export type Statement = OnResource | Filled | OnAnswers;
 
 /** What is done to the records of a resource. */
 export type OnResource = Select | Aggregate | Insert | Update | Delete | Claim | Bury;
@@ -33,6 +33,16 @@ export interface Select {
   readonly most: number | undefined;
   /** Keeps the rows from being changed by others until the transaction ends. */
   readonly lock: boolean;
+}
+
+/** Stands in a Select for a value, or for a list of them, that is known only when it runs. */
+export const LATER: readonly unknown[] = Object.freeze([]);
+
+/** A Select with what was left open, if anything; it is compiled once, however often it runs. */
+export interface Filled {
+  readonly do: 'filled';
+  readonly select: Select;
+  readonly value: unknown;
 }
 
 /** One row for each combination of values in `by`, in their order; without any, one row for all. */
