@@ -24,7 +24,7 @@ export interface GraphqlOptions {
 }
 
 export function graphqlRoute(options: GraphqlOptions): Route {
-  const documents = new Documents(options.door.schema, options.introspection);
+  const documents = new Documents(options.door, options.introspection, options.engine.limits.objects);
   return {
     methods: { POST: (exchange) => answer(options, documents, exchange) },
     failed: (error, exchange) => {
@@ -54,20 +54,23 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
   if (checked.errors) return refused(checked.errors, checked.code);
   const { document } = checked;
   const { operationName, variables: variableValues } = envelope;
+  const outcome = await document.query(operationName)?.run(engine, caller, variableValues);
+  if (outcome?.data) return respond(200, type, outcome);
   const valid = validateExecutionArgs({
     schema: door.schema,
-    document,
+    document: document.ast,
     operationName,
     variableValues,
     hideSuggestions: !introspection,
   });
   if (!('operation' in valid)) {
-    const known = getOperationAST(document, operationName);
+    const known = getOperationAST(document.ast, operationName);
     return refused(valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');
   }
   const idempotency = idempotencyOf(exchange, 'graphql', bytes);
   if (idempotency?.refusal) throw idempotency.refusal;
-  const result = await execute(valid, { engine, caller, bindings: door.bindings, failed, idempotency });
+  const context = { engine, caller, bindings: door.bindings, failed, idempotency };
+  const result = await execute(valid, context, outcome?.performed);
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   return respond(200, type, errors ? { errors, data: result.data } : { data: result.data });
 }
