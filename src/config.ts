@@ -38,6 +38,17 @@ const anyText: Pick<Setting<string>, 'allowed' | 'parse'> = {
   parse: (text) => (text === '' ? undefined : text),
 };
 
+/** What may be left out: `none`, and never an empty text, which is what a variable that somebody forgot looks like. */
+function optional<T>(
+  allowed: string,
+  parse: (text: string) => T | undefined,
+): Pick<Setting<T | null>, 'default' | 'allowed' | 'parse'> {
+  return { default: 'none', allowed, parse: (text) => (text === 'none' ? null : parse(text)) };
+}
+
+/** With fewer bytes than its hash has, the key of an HMAC can be guessed (RFC 7518, section 3.2). */
+const SHORTEST_SECRET = 32;
+
 type DatabaseUrl = DatabaseOptions['database'];
 
 export const settings = {
@@ -131,6 +142,41 @@ export const settings = {
     doc: 'Whether clients may ask for the schema: GraphQL introspection and suggestions, `/schema.graphql`, `/openapi.json` and the page at `/`.',
     ...oneOf('on', 'off'),
   }),
+  authJwksUrl: setting({
+    env: 'AUTH_JWKS_URL',
+    flag: true,
+    doc: 'Where the issuer of bearer tokens publishes its keys.',
+    ...optional('an https:// or http:// URL', (text) =>
+      /^https?:\/\//.test(text) && URL.canParse(text) ? text : undefined,
+    ),
+  }),
+  authSecret: setting({
+    env: 'AUTH_SECRET',
+    flag: false,
+    doc: 'The secret that bearer tokens are signed with (HS256), where no issuer publishes keys: 32 bytes or more.',
+    ...optional(`at least ${SHORTEST_SECRET} bytes long`, (text) =>
+      Buffer.byteLength(text) >= SHORTEST_SECRET ? text : undefined,
+    ),
+  }),
+  authIssuer: setting({
+    env: 'AUTH_ISSUER',
+    flag: true,
+    doc: 'The `iss` that tokens must have.',
+    ...optional('some text', anyText.parse),
+  }),
+  authAudience: setting({
+    env: 'AUTH_AUDIENCE',
+    flag: true,
+    doc: 'The `aud` that tokens must have.',
+    ...optional('some text', anyText.parse),
+  }),
+  authKeys: setting({
+    env: 'AUTH_KEYS',
+    flag: true,
+    default: 'off',
+    doc: 'Turns authentication on for API keys alone; with `AUTH_JWKS_URL` or `AUTH_SECRET` they are accepted too.',
+    ...oneOf('on', 'off'),
+  }),
   limitBody: setting({
     env: 'LIMIT_BODY',
     flag: true,
@@ -211,7 +257,29 @@ export function readConfig(
   const config: Config = { ...(values as Values), given };
   if (config.workers > 1 && config.database.kind === 'sqlite' && config.database.path === ':memory:')
     return { fault: 'WORKERS must be 1 with sqlite::memory:, which one process alone can see' };
-  return { config };
+  const fault = authenticationFault(config);
+  return fault === undefined ? { config } : { fault };
+}
+
+/** Whether callers can be known at all. */
+export function hasAuthentication({
+  authJwksUrl,
+  authSecret,
+  authKeys,
+}: Pick<Config, 'authJwksUrl' | 'authSecret' | 'authKeys'>): boolean {
+  return authJwksUrl !== null || authSecret !== null || authKeys === 'on';
+}
+
+/** What is set but would not be heeded is a mistake that leaves a door open. */
+function authenticationFault(config: Config): string | undefined {
+  const { authJwksUrl, authSecret, authIssuer, authAudience } = config;
+  if (authJwksUrl !== null && authSecret !== null)
+    return 'AUTH_JWKS_URL and AUTH_SECRET exclude each other: tokens have one issuer';
+  if (authJwksUrl !== null && (authIssuer === null || authAudience === null))
+    return 'AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE: the issuer makes tokens for others too';
+  if (authJwksUrl === null && authSecret === null && (authIssuer !== null || authAudience !== null))
+    return 'AUTH_ISSUER and AUTH_AUDIENCE need AUTH_JWKS_URL or AUTH_SECRET: without them there are no tokens';
+  return undefined;
 }
 
 /** The fault as a string, or the texts by name of the setting. */

@@ -33,7 +33,12 @@ export const catalogue = {
   },
   UNAUTHENTICATED: {
     status: 401,
-    meaning: 'The operation needs a caller with a certain claim, and the caller has none.',
+    meaning:
+      'The token or API key is not valid, or the operation needs one that says more; `WWW-Authenticate` tells why.',
+  },
+  FORBIDDEN: {
+    status: 403,
+    meaning: 'The caller is known, and may not do this.',
   },
   NOT_FOUND: {
     status: 404,

@@ -1,6 +1,6 @@
 /** Brings a deployment up and takes it down without cutting anybody off. */
 
-import type { Config } from './config.ts';
+import { type Config, hasAuthentication } from './config.ts';
 import { evolveDeployment, openDeployment, StartFault } from './deployment.ts';
 import type { Observe } from './observe.ts';
 import { createApp } from './server.ts';
@@ -30,10 +30,7 @@ export async function serve(config: Config, observe: Observe, shared: boolean): 
     const url = urlOf(config.host, server.port ?? config.port);
     const { kind } = config.database;
     observe({ event: 'started', url, pid: process.pid, database: kind, resources: model.resources.length });
-    observe({
-      event: 'notice',
-      message: 'there is no authentication: everybody who reaches the port may read and write',
-    });
+    for (const message of warnings(config)) observe({ event: 'notice', message });
     return {
       url,
       async stop() {
@@ -47,6 +44,19 @@ export async function serve(config: Config, observe: Observe, shared: boolean): 
     await database.close();
     throw error;
   }
+}
+
+/** What is allowed, and is hardly meant for production. */
+function warnings(config: Config): string[] {
+  const found: string[] = [];
+  if (!hasAuthentication(config))
+    found.push('there is no authentication: everybody who reaches the port may read and write');
+  const jwks = URL.parse(config.authJwksUrl ?? '');
+  if (jwks?.protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(jwks.hostname))
+    found.push(
+      'AUTH_JWKS_URL is plain http: whoever sits on the way to the issuer can say which keys are good',
+    );
+  return found;
 }
 
 export function urlOf(host: string, port: number): string {

@@ -1,15 +1,19 @@
 /** The composition root: everything that happens to a request, in order, and everything a server is made of. */
 
 import { printSchema } from 'graphql';
-import type { Config } from './config.ts';
+import { type Config, hasAuthentication } from './config.ts';
 import { page } from './console/page.ts';
-import { anonymous } from './engine/caller.ts';
+import { anonymous, type Caller } from './engine/caller.ts';
 import { Engine } from './engine/execute.ts';
+import { ApiKeys } from './engine/keys.ts';
 import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
-import { dispatch, type Exchange, type Found, JSON_TYPE, type Route, withoutBody } from './http/exchange.ts';
+import { type Authenticate, authenticator } from './http/authenticate.ts';
+import { challenge } from './http/challenge.ts';
+import { type Exchange, type Found, handlerOf, JSON_TYPE, type Route, withoutBody } from './http/exchange.ts';
 import { problem } from './http/problem.ts';
+import { tokenProver } from './http/tokens.ts';
 import type { Observe } from './observe.ts';
 import { openapi } from './rest/openapi.ts';
 import { restRoutes } from './rest/routes.ts';
@@ -24,7 +28,17 @@ export interface AppOptions {
   readonly deprecatedSince: ReadonlyMap<string, Date>;
   readonly config: Pick<
     Config,
-    'limitObjects' | 'limitOperations' | 'limitBody' | 'limitJsonDepth' | 'limitUrl' | 'introspection'
+    | 'limitObjects'
+    | 'limitOperations'
+    | 'limitBody'
+    | 'limitJsonDepth'
+    | 'limitUrl'
+    | 'introspection'
+    | 'authJwksUrl'
+    | 'authSecret'
+    | 'authIssuer'
+    | 'authAudience'
+    | 'authKeys'
   >;
 }
 
@@ -39,13 +53,22 @@ export function createApp(options: AppOptions): App {
   const engine = new Engine(storage, { objects: config.limitObjects, operations: config.limitOperations });
   const state = { draining: false };
   const find = router(options, engine, state);
+  const authenticate = authentication(options);
 
-  const answer = async (exchange: Exchange, found: Found | undefined): Promise<Response> => {
+  const answer = async (
+    exchange: Exchange & { caller: Caller },
+    found: Found | undefined,
+  ): Promise<Response> => {
     try {
       if (exchange.request.url.length > config.limitUrl)
         throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
       if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
-      return await dispatch(found.route, exchange);
+      const handle = handlerOf(found.route, exchange.request);
+      if (authenticate && !found.route.open) {
+        const caller = authenticate(exchange.request);
+        exchange.caller = caller instanceof Promise ? await caller : caller;
+      }
+      return await handle(exchange);
     } catch (error) {
       const failed = found?.route.failed ?? problem;
       // What has a cause beyond the request is the operator's to know.
@@ -65,6 +88,7 @@ export function createApp(options: AppOptions): App {
     let response = await answer(exchange, found);
     if (request.method === 'HEAD') response = await withoutBody(response);
     response.headers.set('X-Request-Id', requestId);
+    challenge(response);
     if (state.draining) response.headers.set('Connection', 'close');
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
     observe({ event: 'request', requestId, method: request.method, path, status: response.status, ms });
@@ -77,6 +101,14 @@ export function createApp(options: AppOptions): App {
       state.draining = true;
     },
   };
+}
+
+/** Undefined when there is none: then everybody is anonymous. */
+function authentication({ config, storage }: AppOptions): Authenticate | undefined {
+  const { authJwksUrl: jwksUrl, authSecret: secret, authIssuer: issuer, authAudience: audience } = config;
+  if (!hasAuthentication(config)) return undefined;
+  const trust = jwksUrl !== null ? { jwksUrl } : secret !== null && { secret };
+  return authenticator(new ApiKeys(storage), trust ? tokenProver({ trust, issuer, audience }) : undefined);
 }
 
 /** The path without one trailing slash, and the query; by hand, because URL would also repair what is wrong. */
@@ -126,7 +158,8 @@ function router(
       ),
     );
     const { objects: most, operations } = engine.limits;
-    const served = { most, operations, graphql: door !== undefined };
+    const authentication = hasAuthentication(config);
+    const served = { most, operations, graphql: door !== undefined, authentication };
     // Long, and seldom asked for: made when somebody does.
     let description: string | undefined;
     fixed.set(
@@ -139,11 +172,11 @@ function router(
   }
   fixed.set(
     '/healthz',
-    got(() => text('{"status":"ok"}', JSON_TYPE)),
+    open(() => text('{"status":"ok"}', JSON_TYPE)),
   );
   fixed.set(
     '/readyz',
-    got(async () => {
+    open(async () => {
       if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
       await engine.ready();
       return text('{"status":"ready"}', JSON_TYPE);
@@ -158,6 +191,11 @@ function router(
 
 function got(handler: (exchange: Exchange) => Response | Promise<Response>): Route {
   return { methods: { GET: handler }, failed: problem };
+}
+
+/** For those who watch over the service. */
+function open(handler: () => Response | Promise<Response>): Route {
+  return { ...got(handler), open: true };
 }
 
 function text(body: string, type: string): Response {

@@ -18,7 +18,7 @@ const floors = [
   ['self'],
   ['server'],
   ['deployment'],
-  ['serve', 'dev', 'diff', 'migrate', 'transfer'],
+  ['serve', 'dev', 'diff', 'migrate', 'transfer', 'keys'],
   ['workers'],
   ['cli'],
 ];
@@ -80,7 +80,7 @@ test('there are no barrels, and packages are those that the architecture names',
   const packages = new Set(
     imports.flatMap(({ targets }) => targets.filter((target) => !target.startsWith('.'))),
   );
-  for (const name of packages) expect(name).toMatch(/^(graphql|bun|bun:sqlite|node:[a-z]+)$/);
+  for (const name of packages) expect(name).toMatch(/^(graphql|jose|bun|bun:sqlite|node:[a-z]+)$/);
 });
 
 test('only the command reads arguments and environment', () => {

@@ -21,6 +21,8 @@ export interface Route {
   readonly methods: Readonly<Partial<Record<string, Handler>>>;
   /** How errors look here. */
   readonly failed: (error: DuetError, exchange: Exchange) => Response;
+  /** Nobody's credentials are looked at, good or bad: those who watch over a service have none. */
+  readonly open?: true;
 }
 
 /** A path that was recognised, with its parameter. */
@@ -31,14 +33,14 @@ export interface Found {
 
 export const JSON_TYPE = 'application/json';
 
-export async function dispatch(route: Route, exchange: Exchange): Promise<Response> {
-  const { method } = exchange.request;
+/** Who answers a method here, before anybody asks who is asking. */
+export function handlerOf(route: Route, { method }: Request): Handler {
   // A HEAD is answered as a GET; its body is taken away at the very end, from errors too.
   const registered = method === 'HEAD' ? 'GET' : method;
   const handler = Object.hasOwn(route.methods, registered) ? route.methods[registered] : undefined;
-  if (handler) return handler(exchange);
+  if (handler) return handler;
   const allow = allowed(route);
-  if (method === 'OPTIONS') return new Response(null, { status: 204, headers: { Allow: allow } });
+  if (method === 'OPTIONS') return () => new Response(null, { status: 204, headers: { Allow: allow } });
   throw new DuetError('METHOD_NOT_ALLOWED', `${method} is not answered here; ${allow} are.`, {
     headers: { Allow: allow },
   });

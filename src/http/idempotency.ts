@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts';
 
 /** Undefined when the client asks for no such care. */
 export function idempotencyOf(
-  { request, query }: Exchange,
+  { request, query, caller }: Exchange,
   path: string,
   body: Uint8Array,
 ): Idempotency | undefined {
@@ -24,5 +24,5 @@ export function idempotencyOf(
   for (const part of [request.method, path, query, request.headers.get('If-Match') ?? ''])
     hash.update(`${part}\n`);
   hash.update(body);
-  return { caller: '', key, request: hash.digest('base64url') };
+  return { caller: caller.subject ?? '', key, request: hash.digest('base64url') };
 }

@@ -23,7 +23,7 @@ export function servicePaths(
     summary: string,
     type: string,
     schema: JsonSchema,
-    codes: readonly Code[] = [],
+    unguarded?: readonly Code[],
   ): JsonSchema => ({
     get: {
       operationId,
@@ -31,7 +31,9 @@ export function servicePaths(
       tags: [SERVICE],
       responses: {
         200: { description: 'OK', headers: withHeaders([]), content: { [type]: { schema } } },
-        ...failures.of([...codes, 'URL_TOO_LONG', 'INTERNAL']),
+        ...(unguarded
+          ? failures.unguarded([...unguarded, 'URL_TOO_LONG', 'INTERNAL'])
+          : failures.of(['URL_TOO_LONG', 'INTERNAL'])),
       },
     },
   });
@@ -43,12 +45,12 @@ export function servicePaths(
   });
   return {
     ...(graphql && {
-      '/graphql': graphqlPath(schemas),
+      '/graphql': graphqlPath(schemas, failures.guard),
       '/schema.graphql': get('sdl', 'The GraphQL schema', 'text/plain', text),
     }),
     '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }),
     '/': get('console', 'A page that lists what is served', 'text/html', text),
-    '/healthz': get('health', 'Whether the process lives', JSON_TYPE, status('ok')),
+    '/healthz': get('health', 'Whether the process lives', JSON_TYPE, status('ok'), []),
     '/readyz': get('ready', 'Whether the service can take requests', JSON_TYPE, status('ready'), [
       'UNAVAILABLE',
     ]),
@@ -59,7 +61,7 @@ export const SERVICE = 'Service';
 
 const graphqlTypes = [JSON_TYPE, 'application/graphql-response+json'];
 
-function graphqlPath(schemas: Schemas): JsonSchema {
+function graphqlPath(schemas: Schemas, guard: readonly Code[]): JsonSchema {
   const content = (schema: JsonSchema) => Object.fromEntries(graphqlTypes.map((type) => [type, { schema }]));
   const codes: Code[] = [
     'VALIDATION_FAILED',
@@ -74,6 +76,7 @@ function graphqlPath(schemas: Schemas): JsonSchema {
     'BODY_TOO_LARGE',
     'URL_TOO_LONG',
     'INTERNAL',
+    ...guard,
   ];
   const failures = [...byStatus(codes)].map(([status, same]) => [
     status,

@@ -31,6 +31,8 @@ export interface Served {
   readonly operations: number;
   /** Whether there is a GraphQL door. */
   readonly graphql: boolean;
+  /** Whether callers can be known. */
+  readonly authentication: boolean;
 }
 
 type Operation = JsonSchema;
@@ -41,9 +43,11 @@ interface Context {
   readonly most: number;
 }
 
-export function openapi(model: Model, { most, operations, graphql }: Served): JsonSchema {
+export function openapi(model: Model, served: Served): JsonSchema {
+  const { most, operations, graphql, authentication } = served;
   const schemas = new Schemas(model);
-  const context: Context = { schemas, failures: new Failures(schemas), most };
+  const guard: Code[] = authentication ? ['UNAUTHENTICATED', 'FORBIDDEN', 'UNAVAILABLE'] : ['UNAVAILABLE'];
+  const context: Context = { schemas, failures: new Failures(schemas, guard), most };
   const resources = model.resources.filter(({ rest }) => rest);
   const paths = {
     ...Object.fromEntries(resources.flatMap((resource) => pathsOf(context, resource))),
@@ -54,11 +58,14 @@ export function openapi(model: Model, { most, operations, graphql }: Served): Js
     schemas: { ...schemas.all, ...errorSchemas(schemas), ...serviceSchemas(schemas) },
     responses: context.failures.all,
     headers,
+    ...(authentication && { securitySchemes: { bearer } }),
   };
   return {
     openapi: '3.1.1',
     info: { title: 'Duet', version: model.fingerprint, description: introduction },
     servers: [{ url: '/' }],
+    // Whether the anonymous may do something is told by the rules of the schema, one by one.
+    ...(authentication && { security: [{ bearer: [] }, {}] }),
     tags: [
       ...resources.map((resource) => ({ name: resource.name, ...described(resource) })),
       { name: SERVICE, description: 'What there is beside the resources.' },
@@ -70,6 +77,12 @@ export function openapi(model: Model, { most, operations, graphql }: Served): Js
     },
   };
 }
+
+const bearer = {
+  type: 'http',
+  scheme: 'bearer',
+  description: 'A token of the issuer that this service trusts, or an API key (`duet_…`).',
+};
 
 /** The schemas that something refers to, directly or through others. */
 function used(schemas: Readonly<Record<string, JsonSchema>>, by: unknown): Record<string, JsonSchema> {
