@@ -12,7 +12,7 @@ import { logger, type Observe } from './observe.ts';
 import { self } from './self.ts';
 import { type Running, serve } from './serve.ts';
 import { exportRecords, importRecords } from './transfer.ts';
-import { superviseWorkers } from './workers.ts';
+import { superviseWorkers, tellReady, workerPeers } from './workers.ts';
 
 const WRONG_USE = 2;
 
@@ -44,7 +44,7 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'serve the schema file over REST and GraphQL',
     run: ({ config, args, observe }) =>
       config.workers === 1
-        ? untilStopped(observe, () => serve(config, observe, false))
+        ? untilStopped(observe, () => serve(config, observe))
         : untilStopped(observe, () =>
             superviseWorkers(config, [...self(), 'worker', ...args, '--workers=1'], observe),
           ),
@@ -53,8 +53,8 @@ const commands: Readonly<Record<string, Command>> = {
     usage: 'worker',
     doc: undefined,
     run: async ({ config, observe }) => {
-      await untilStopped(observe, () => serve(config, observe, true));
-      process.send?.('ready');
+      await untilStopped(observe, () => serve(config, observe, workerPeers()));
+      tellReady();
     },
   },
   dev: {

@@ -3,7 +3,7 @@
 import { type Config, hasAuthentication } from './config.ts';
 import { evolveDeployment, openDeployment, StartFault } from './deployment.ts';
 import type { Observe } from './observe.ts';
-import { createApp } from './server.ts';
+import { createApp, type Peers } from './server.ts';
 
 /** Longer than any handler may take: a connection that idles out under a handler gets no answer. */
 const IDLE_TIMEOUT_SECONDS = 30;
@@ -14,8 +14,8 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** `shared`: other processes listen on the same port. */
-export async function serve(config: Config, observe: Observe, shared: boolean): Promise<Running> {
+/** `peers`: other processes that listen on the same port. */
+export async function serve(config: Config, observe: Observe, peers?: Peers): Promise<Running> {
   const { model, database } = openDeployment(config, observe);
   try {
     const { applied, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
@@ -25,8 +25,8 @@ export async function serve(config: Config, observe: Observe, shared: boolean): 
         event: 'notice',
         message: `the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`,
       });
-    const app = createApp({ model, storage: database, observe, config, deprecatedSince });
-    const server = listen(config, app.fetch, observe, shared);
+    const app = createApp({ model, storage: database, observe, config, deprecatedSince, peers });
+    const server = listen(config, app.fetch, observe, peers !== undefined);
     const url = urlOf(config.host, server.port ?? config.port);
     const { kind } = config.database;
     observe({ event: 'started', url, pid: process.pid, database: kind, resources: model.resources.length });

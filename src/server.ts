@@ -11,14 +11,26 @@ import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
 import { type Authenticate, authenticator } from './http/authenticate.ts';
 import { challenge } from './http/challenge.ts';
-import { type Exchange, type Found, handlerOf, JSON_TYPE, type Route, withoutBody } from './http/exchange.ts';
+import {
+  type Exchange,
+  type Found,
+  type Handler,
+  handlerOf,
+  JSON_TYPE,
+  type Route,
+  withoutBody,
+} from './http/exchange.ts';
 import { problem } from './http/problem.ts';
 import { tokenProver } from './http/tokens.ts';
-import type { Observe } from './observe.ts';
+import { type Family, METRICS_TYPE, Metrics, render } from './metrics.ts';
+import type { Observation, Observe } from './observe.ts';
 import { openapi } from './rest/openapi.ts';
 import { restRoutes } from './rest/routes.ts';
 import type { Model } from './schema/model.ts';
 import type { Storage } from './storage/storage.ts';
+
+/** Who may read the metrics, where callers are known at all. */
+const METRICS_ROLE = 'metrics';
 
 export interface AppOptions {
   readonly model: Model;
@@ -26,6 +38,8 @@ export interface AppOptions {
   readonly observe: Observe;
   /** When the deprecation of a field was first applied, by `Type.field`. */
   readonly deprecatedSince: ReadonlyMap<string, Date>;
+  /** The other processes behind the same port. */
+  readonly peers?: Peers | undefined;
   readonly config: Pick<
     Config,
     | 'limitObjects'
@@ -42,17 +56,32 @@ export interface AppOptions {
   >;
 }
 
+/** Several processes that answer for each other. */
+export interface Peers {
+  /** Lets the others ask this process for its numbers. */
+  offer(own: () => Family[]): void;
+  /** The numbers of all, by the name of their process. */
+  collect(): Promise<ReadonlyMap<string, readonly Family[]>>;
+}
+
 export interface App {
   readonly fetch: (request: Request) => Promise<Response>;
   /** From now on `/readyz` says no and connections are not kept. */
   readonly drain: () => void;
 }
 
-export function createApp(options: AppOptions): App {
-  const { storage, observe, config } = options;
+export function createApp(given: AppOptions): App {
+  const { storage, config, peers } = given;
+  const metrics = new Metrics();
+  const observe = (observation: Observation) => {
+    metrics.observe(observation);
+    given.observe(observation);
+  };
+  peers?.offer(() => metrics.snapshot());
+  const options = { ...given, observe };
   const engine = new Engine(storage, { objects: config.limitObjects, operations: config.limitOperations });
   const state = { draining: false };
-  const find = router(options, engine, state);
+  const find = router(options, engine, metrics, state);
   const authenticate = authentication(options);
 
   const answer = async (
@@ -91,7 +120,9 @@ export function createApp(options: AppOptions): App {
     challenge(response);
     if (state.draining) response.headers.set('Connection', 'close');
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
-    observe({ event: 'request', requestId, method: request.method, path, status: response.status, ms });
+    const route = found?.route.template ?? 'none';
+    const { status } = response;
+    observe({ event: 'request', requestId, method: request.method, path, route, status, ms });
     return response;
   };
 
@@ -134,54 +165,49 @@ function requestIdOf(request: Request): string {
 }
 
 function router(
-  { model, config, deprecatedSince }: AppOptions,
+  { model, config, observe, deprecatedSince, peers }: AppOptions,
   engine: Engine,
+  metrics: Metrics,
   state: { readonly draining: boolean },
 ): (path: string) => Found | undefined {
   const limits = { body: config.limitBody, jsonDepth: config.limitJsonDepth };
   const introspection = config.introspection === 'on';
   const fixed = new Map<string, Route>();
+  const add = (template: string, handler: Handler, more?: Pick<Route, 'open'>) =>
+    fixed.set(template, { template, methods: { GET: handler }, failed: problem, ...more });
   const door = graphqlDoor(model);
-  if (door) fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection }));
+  if (door) fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection, observe }));
   if (door && introspection) {
     const sdl = `${printSchema(door.schema)}\n`;
-    fixed.set(
-      '/schema.graphql',
-      got(() => text(sdl, 'text/plain; charset=utf-8')),
-    );
+    add('/schema.graphql', () => text(sdl, 'text/plain; charset=utf-8'));
   }
+  const authentication = hasAuthentication(config);
   if (introspection) {
-    fixed.set(
-      '/',
-      got(({ request }) =>
-        text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8'),
-      ),
+    add('/', ({ request }) =>
+      text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8'),
     );
     const { objects: most, operations } = engine.limits;
-    const authentication = hasAuthentication(config);
     const served = { most, operations, graphql: door !== undefined, authentication };
     // Long, and seldom asked for: made when somebody does.
     let description: string | undefined;
-    fixed.set(
-      '/openapi.json',
-      got(() => {
-        description ??= JSON.stringify(openapi(model, served));
-        return text(description, JSON_TYPE);
-      }),
-    );
+    add('/openapi.json', () => {
+      description ??= JSON.stringify(openapi(model, served));
+      return text(description, JSON_TYPE);
+    });
   }
-  fixed.set(
-    '/healthz',
-    open(() => text('{"status":"ok"}', JSON_TYPE)),
-  );
-  fixed.set(
-    '/readyz',
-    open(async () => {
-      if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
-      await engine.ready();
-      return text('{"status":"ready"}', JSON_TYPE);
-    }),
-  );
+  // Those who watch over the service have no credentials.
+  add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true });
+  const ready = async () => {
+    if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
+    await engine.ready();
+    return text('{"status":"ready"}', JSON_TYPE);
+  };
+  add('/readyz', ready, { open: true });
+  add('/metrics', async ({ caller }) => {
+    if (authentication) requireRole(caller, METRICS_ROLE);
+    const told = peers ? await peers.collect() : new Map([[undefined, metrics.snapshot()]]);
+    return text(render(told), METRICS_TYPE);
+  });
   const rest = restRoutes(model, engine, limits, deprecatedSince);
   return (path) => {
     const route = fixed.get(path);
@@ -189,13 +215,10 @@ function router(
   };
 }
 
-function got(handler: (exchange: Exchange) => Response | Promise<Response>): Route {
-  return { methods: { GET: handler }, failed: problem };
-}
-
-/** For those who watch over the service. */
-function open(handler: () => Response | Promise<Response>): Route {
-  return { ...got(handler), open: true };
+/** What is counted tells much of what is done here, and by how many. */
+function requireRole({ subject, roles }: Caller, role: string): void {
+  if (subject === undefined) throw new DuetError('UNAUTHENTICATED', `This needs the role "${role}".`);
+  if (!roles.includes(role)) throw new DuetError('FORBIDDEN', `This needs the role "${role}".`);
 }
 
 function text(body: string, type: string): Response {

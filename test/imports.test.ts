@@ -8,6 +8,7 @@ const source = join(import.meta.dir, '../src');
 const floors = [
   ['errors'],
   ['observe'],
+  ['metrics'],
   ['schema'],
   ['query'],
   ['storage'],

@@ -7,6 +7,7 @@ import { preferredType } from '../http/accept.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import { type Exchange, JSON_TYPE, type Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
+import type { Observe } from '../observe.ts';
 import { Documents } from './documents.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute } from './execute.ts';
@@ -21,11 +22,13 @@ export interface GraphqlOptions {
   readonly engine: Engine;
   readonly limits: BodyLimits;
   readonly introspection: boolean;
+  readonly observe: Observe;
 }
 
 export function graphqlRoute(options: GraphqlOptions): Route {
   const documents = new Documents(options.door.schema, options.introspection);
   return {
+    template: '/graphql',
     methods: { POST: (exchange) => answer(options, documents, exchange) },
     failed: (error, exchange) => {
       const type = preferredType(exchange.request.headers.get('Accept'), mediaTypes) ?? JSON_TYPE;
@@ -66,7 +69,16 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
     return refused(valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');
   }
   const idempotency = idempotencyOf(exchange, 'graphql', bytes);
+  const started = performance.now();
   const result = await execute(valid, { engine, caller, bindings: door.bindings, failed, idempotency });
+  options.observe({
+    event: 'operation',
+    requestId,
+    name: valid.operation.name?.value,
+    type: valid.operation.operation,
+    outcome: result.errors ? 'error' : 'ok',
+    ms: performance.now() - started,
+  });
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   return respond(200, type, errors ? { errors, data: result.data } : { data: result.data });
 }

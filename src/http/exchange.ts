@@ -18,6 +18,8 @@ export interface Exchange {
 export type Handler = (exchange: Exchange) => Response | Promise<Response>;
 
 export interface Route {
+  /** The path, with the names of parameters in braces. */
+  readonly template: string;
   readonly methods: Readonly<Partial<Record<string, Handler>>>;
   /** How errors look here. */
   readonly failed: (error: DuetError, exchange: Exchange) => Response;

@@ -54,8 +54,11 @@ export function servicePaths(
     '/readyz': get('ready', 'Whether the service can take requests', JSON_TYPE, status('ready'), [
       'UNAVAILABLE',
     ]),
+    '/metrics': get('metrics', 'Numbers about the service, for Prometheus', METRICS, text),
   };
 }
+
+const METRICS = 'text/plain; version=0.0.4';
 
 export const SERVICE = 'Service';
 

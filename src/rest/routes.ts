@@ -57,16 +57,17 @@ function answering(route: Route, key: string): Found | undefined {
 }
 
 function routesOf(from: Collection, engine: Engine): Routes {
-  const { operations } = from.resource;
-  const route = (table: Record<string, [OperationKind, Handler]>): Route => {
+  const { operations, path, key } = from.resource;
+  const route = (template: string, table: Record<string, [OperationKind, Handler]>): Route => {
     const offered = Object.entries(table).filter(([, [kind]]) => operations.has(kind));
     return {
+      template,
       failed: problem,
       methods: Object.fromEntries(offered.map(([method, [, handler]]) => [method, handler])),
     };
   };
   return {
-    list: route({
+    list: route(`/${path}`, {
       GET: [
         'LIST',
         async (exchange) => {
@@ -89,7 +90,7 @@ function routesOf(from: Collection, engine: Engine): Routes {
         },
       ],
     }),
-    one: route({
+    one: route(`/${path}/{${key.name}}`, {
       GET: [
         'GET',
         async (exchange) => {

@@ -43,6 +43,7 @@ export function transactionRoute(
   limits: BodyLimits,
 ): Route {
   return {
+    template: '/transaction',
     failed: problem,
     methods: {
       POST: async (exchange) => {
