@@ -49,6 +49,13 @@ function optional<T>(
 /** With fewer bytes than its hash has, the key of an HMAC can be guessed (RFC 7518, section 3.2). */
 const SHORTEST_SECRET = 32;
 
+/** `*` alone, or origins as browsers write them. */
+function readOrigins(text: string): readonly string[] | undefined {
+  const origins = text.split(',').map((origin) => origin.trim());
+  const sound = text === '*' || origins.every((origin) => URL.parse(origin)?.origin === origin);
+  return sound ? origins : undefined;
+}
+
 type DatabaseUrl = DatabaseOptions['database'];
 
 export const settings = {
@@ -177,12 +184,52 @@ export const settings = {
     doc: 'Turns authentication on for API keys alone; with `AUTH_JWKS_URL` or `AUTH_SECRET` they are accepted too.',
     ...oneOf('on', 'off'),
   }),
+  corsOrigins: setting({
+    env: 'CORS_ORIGINS',
+    flag: true,
+    doc: 'The origins whose pages may call this service, with commas between them, such as `https://app.example.com`; `*` for all.',
+    ...optional('origins like https://app.example.com with commas between them, or *', readOrigins),
+  }),
+  trustedDocuments: setting({
+    env: 'TRUSTED_DOCUMENTS',
+    flag: true,
+    doc: 'A JSON file of GraphQL documents that clients can name by `documentId`.',
+    ...optional('the name of a file', anyText.parse),
+  }),
+  trustedDocumentsOnly: setting({
+    env: 'TRUSTED_DOCUMENTS_ONLY',
+    flag: true,
+    default: 'off',
+    doc: 'Whether `/graphql` refuses everything but trusted documents.',
+    ...oneOf('on', 'off'),
+  }),
   limitBody: setting({
     env: 'LIMIT_BODY',
     flag: true,
     default: '1048576',
     doc: 'The largest request body, in bytes.',
     ...whole(1, 1_073_741_824),
+  }),
+  limitBodyTime: setting({
+    env: 'LIMIT_BODY_TIME',
+    flag: true,
+    default: '10000',
+    doc: 'How many milliseconds a request body may take to arrive before the answer is 408.',
+    ...whole(1, 600_000),
+  }),
+  limitInFlight: setting({
+    env: 'LIMIT_IN_FLIGHT',
+    flag: true,
+    default: '1000',
+    doc: 'How many requests a process works on at once; more are answered 503 at once.',
+    ...whole(1, 1_000_000),
+  }),
+  limitLag: setting({
+    env: 'LIMIT_LAG',
+    flag: true,
+    default: '1000',
+    doc: 'How many milliseconds the event loop of a process may run late, twice in a row, before requests are answered 503 at once.',
+    ...whole(1, 600_000),
   }),
   limitJsonDepth: setting({
     env: 'LIMIT_JSON_DEPTH',
@@ -257,6 +304,8 @@ export function readConfig(
   const config: Config = { ...(values as Values), given };
   if (config.workers > 1 && config.database.kind === 'sqlite' && config.database.path === ':memory:')
     return { fault: 'WORKERS must be 1 with sqlite::memory:, which one process alone can see' };
+  if (config.trustedDocumentsOnly === 'on' && config.trustedDocuments === null)
+    return { fault: 'TRUSTED_DOCUMENTS_ONLY needs TRUSTED_DOCUMENTS' };
   const fault = authenticationFault(config);
   return fault === undefined ? { config } : { fault };
 }

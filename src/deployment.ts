@@ -3,6 +3,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { loading } from './engine/load.ts';
+import { Documents } from './graphql/documents.ts';
+import { graphqlDoor } from './graphql/schema.ts';
+import { readManifest, refuseUnsound, type Trusted } from './graphql/trusted.ts';
 import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
 import { readSchema } from './schema/read.ts';
@@ -23,6 +26,18 @@ export function openDeployment(config: Config, observe: Observe): { model: Model
   } catch (error) {
     throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
   }
+}
+
+/** The documents that clients may name, all of them sound; undefined when there is no such file. */
+export async function readTrusted(config: Config, model: Model): Promise<Trusted | undefined> {
+  const { trustedDocuments: file, trustedDocumentsOnly, introspection } = config;
+  const door = graphqlDoor(model);
+  if (file === null || !door) return undefined;
+  return faulting(async () => {
+    const documents = readManifest(file, readText(file, 'TRUSTED_DOCUMENTS'));
+    refuseUnsound(file, documents, new Documents(door.schema, introspection === 'on'));
+    return { documents, only: trustedDocumentsOnly === 'on' };
+  });
 }
 
 /** Brings the tables to what the file asks for; a new database gets the records of the data file. */

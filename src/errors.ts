@@ -52,6 +52,10 @@ export const catalogue = {
     status: 406,
     meaning: 'The `Accept` header admits none of the media types that the endpoint can produce.',
   },
+  BODY_TOO_SLOW: {
+    status: 408,
+    meaning: 'The request body did not arrive within `LIMIT_BODY_TIME` milliseconds.',
+  },
   CONFLICT: {
     status: 409,
     meaning:
@@ -117,6 +121,14 @@ export const catalogue = {
     status: 400,
     meaning:
       'GraphQL: `operationName` names no operation of the document, or is missing where there are several.',
+  },
+  DOCUMENT_NOT_FOUND: {
+    status: 400,
+    meaning: 'GraphQL: `documentId` names no trusted document.',
+  },
+  DOCUMENT_NOT_TRUSTED: {
+    status: 400,
+    meaning: 'GraphQL: only trusted documents are carried out here; name one by `documentId`.',
   },
 } as const satisfies Record<string, Entry>;
 

@@ -1,7 +1,7 @@
 /** Brings a deployment up and takes it down without cutting anybody off. */
 
 import { type Config, hasAuthentication } from './config.ts';
-import { evolveDeployment, openDeployment, StartFault } from './deployment.ts';
+import { evolveDeployment, openDeployment, readTrusted, StartFault } from './deployment.ts';
 import type { Observe } from './observe.ts';
 import { createApp, type Peers } from './server.ts';
 
@@ -18,6 +18,7 @@ export interface Running {
 export async function serve(config: Config, observe: Observe, peers?: Peers): Promise<Running> {
   const { model, database } = openDeployment(config, observe);
   try {
+    const trusted = await readTrusted(config, model);
     const { applied, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
     for (const step of applied) observe({ event: 'migrated', step });
     if (surplus.length > 0)
@@ -25,7 +26,7 @@ export async function serve(config: Config, observe: Observe, peers?: Peers): Pr
         event: 'notice',
         message: `the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`,
       });
-    const app = createApp({ model, storage: database, observe, config, deprecatedSince, peers });
+    const app = createApp({ model, storage: database, observe, config, deprecatedSince, peers, trusted });
     const server = listen(config, app.fetch, observe, peers !== undefined);
     const url = urlOf(config.host, server.port ?? config.port);
     const { kind } = config.database;

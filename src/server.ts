@@ -9,8 +9,10 @@ import { ApiKeys } from './engine/keys.ts';
 import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
+import type { Trusted } from './graphql/trusted.ts';
 import { type Authenticate, authenticator } from './http/authenticate.ts';
 import { challenge } from './http/challenge.ts';
+import { cors } from './http/cors.ts';
 import {
   type Exchange,
   type Found,
@@ -20,6 +22,7 @@ import {
   type Route,
   withoutBody,
 } from './http/exchange.ts';
+import { Load } from './http/load.ts';
 import { problem } from './http/problem.ts';
 import { tokenProver } from './http/tokens.ts';
 import { type Family, METRICS_TYPE, Metrics, render } from './metrics.ts';
@@ -32,6 +35,13 @@ import type { Storage } from './storage/storage.ts';
 /** Who may read the metrics, where callers are known at all. */
 const METRICS_ROLE = 'metrics';
 
+/** The page has styles of its own and needs nothing else, from nowhere. */
+const PAGE_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+};
+
 export interface AppOptions {
   readonly model: Model;
   readonly storage: Storage;
@@ -40,11 +50,16 @@ export interface AppOptions {
   readonly deprecatedSince: ReadonlyMap<string, Date>;
   /** The other processes behind the same port. */
   readonly peers?: Peers | undefined;
+  /** GraphQL documents that clients can name. */
+  readonly trusted?: Trusted | undefined;
   readonly config: Pick<
     Config,
     | 'limitObjects'
     | 'limitOperations'
     | 'limitBody'
+    | 'limitBodyTime'
+    | 'limitInFlight'
+    | 'limitLag'
     | 'limitJsonDepth'
     | 'limitUrl'
     | 'introspection'
@@ -53,6 +68,7 @@ export interface AppOptions {
     | 'authIssuer'
     | 'authAudience'
     | 'authKeys'
+    | 'corsOrigins'
   >;
 }
 
@@ -81,7 +97,10 @@ export function createApp(given: AppOptions): App {
   const options = { ...given, observe };
   const engine = new Engine(storage, { objects: config.limitObjects, operations: config.limitOperations });
   const state = { draining: false };
-  const find = router(options, engine, metrics, state);
+  const load = new Load(config.limitInFlight, config.limitLag);
+  load.tell(metrics);
+  const find = router(options, engine, metrics, load, state);
+  const share = config.corsOrigins && cors(config.corsOrigins);
   const authenticate = authentication(options);
 
   const answer = async (
@@ -89,6 +108,7 @@ export function createApp(given: AppOptions): App {
     found: Found | undefined,
   ): Promise<Response> => {
     try {
+      if (!found?.route.spared) load.admit();
       if (exchange.request.url.length > config.limitUrl)
         throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
       if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
@@ -114,10 +134,14 @@ export function createApp(given: AppOptions): App {
     const found = find(path);
     const failed = (cause: unknown) => observe({ event: 'failure', requestId, cause });
     const exchange = { request, requestId, query, caller: anonymous, failed, key: found?.key ?? '' };
+    load.inFlight++;
     let response = await answer(exchange, found);
+    load.inFlight--;
     if (request.method === 'HEAD') response = await withoutBody(response);
     response.headers.set('X-Request-Id', requestId);
+    protect(response);
     challenge(response);
+    share?.(request, response);
     if (state.draining) response.headers.set('Connection', 'close');
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
     const route = found?.route.template ?? 'none';
@@ -165,18 +189,20 @@ function requestIdOf(request: Request): string {
 }
 
 function router(
-  { model, config, observe, deprecatedSince, peers }: AppOptions,
+  { model, config, observe, deprecatedSince, peers, trusted }: AppOptions,
   engine: Engine,
   metrics: Metrics,
+  load: Load,
   state: { readonly draining: boolean },
 ): (path: string) => Found | undefined {
-  const limits = { body: config.limitBody, jsonDepth: config.limitJsonDepth };
+  const { limitBody: body, limitBodyTime: bodyTime, limitJsonDepth: jsonDepth } = config;
+  const limits = { body, bodyTime, jsonDepth, load };
   const introspection = config.introspection === 'on';
   const fixed = new Map<string, Route>();
-  const add = (template: string, handler: Handler, more?: Pick<Route, 'open'>) =>
+  const add = (template: string, handler: Handler, more?: Pick<Route, 'open' | 'spared'>) =>
     fixed.set(template, { template, methods: { GET: handler }, failed: problem, ...more });
   const door = graphqlDoor(model);
-  if (door) fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection, observe }));
+  if (door) fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection, trusted, observe }));
   if (door && introspection) {
     const sdl = `${printSchema(door.schema)}\n`;
     add('/schema.graphql', () => text(sdl, 'text/plain; charset=utf-8'));
@@ -184,10 +210,17 @@ function router(
   const authentication = hasAuthentication(config);
   if (introspection) {
     add('/', ({ request }) =>
-      text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8'),
+      text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8', PAGE_HEADERS),
     );
     const { objects: most, operations } = engine.limits;
-    const served = { most, operations, graphql: door !== undefined, authentication };
+    const trusting = trusted ? (trusted.only ? 'only' : 'too') : 'no';
+    const served = {
+      most,
+      operations,
+      graphql: door !== undefined,
+      trusted: trusting,
+      authentication,
+    } as const;
     // Long, and seldom asked for: made when somebody does.
     let description: string | undefined;
     add('/openapi.json', () => {
@@ -196,7 +229,7 @@ function router(
     });
   }
   // Those who watch over the service have no credentials.
-  add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true });
+  add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true, spared: true });
   const ready = async () => {
     if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
     await engine.ready();
@@ -215,12 +248,20 @@ function router(
   };
 }
 
+/**
+ * No answer is to be guessed at, nor kept for others; a client's own copy is good once its version has been compared.
+ */
+function protect({ headers }: Response): void {
+  headers.set('X-Content-Type-Options', 'nosniff');
+  headers.set('Cache-Control', 'private, no-cache');
+}
+
 /** What is counted tells much of what is done here, and by how many. */
 function requireRole({ subject, roles }: Caller, role: string): void {
   if (subject === undefined) throw new DuetError('UNAUTHENTICATED', `This needs the role "${role}".`);
   if (!roles.includes(role)) throw new DuetError('FORBIDDEN', `This needs the role "${role}".`);
 }
 
-function text(body: string, type: string): Response {
-  return new Response(body, { headers: { 'Content-Type': type } });
+function text(body: string, type: string, more?: Readonly<Record<string, string>>): Response {
+  return new Response(body, { headers: { ...more, 'Content-Type': type } });
 }

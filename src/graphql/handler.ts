@@ -1,6 +1,6 @@
 /** The GraphQL door: GraphQL over HTTP, from the envelope to the status of the answer. */
 
-import { type GraphQLError, getOperationAST, validateExecutionArgs } from 'graphql';
+import { GraphQLError, getOperationAST, validateExecutionArgs } from 'graphql';
 import type { Engine } from '../engine/execute.ts';
 import { DuetError } from '../errors.ts';
 import { preferredType } from '../http/accept.ts';
@@ -12,6 +12,7 @@ import { Documents } from './documents.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute } from './execute.ts';
 import type { Door } from './schema.ts';
+import { type Trusted, textOf } from './trusted.ts';
 
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 const mediaTypes = [JSON_TYPE, GRAPHQL_TYPE] as const;
@@ -22,6 +23,8 @@ export interface GraphqlOptions {
   readonly engine: Engine;
   readonly limits: BodyLimits;
   readonly introspection: boolean;
+  /** Documents that clients can name instead of sending them. */
+  readonly trusted: Trusted | undefined;
   readonly observe: Observe;
 }
 
@@ -46,14 +49,16 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
   if (!type)
     throw new DuetError('NOT_ACCEPTABLE', `This endpoint answers with ${GRAPHQL_TYPE} or ${JSON_TYPE}.`);
   const bytes = await readBody(request, options.limits);
-  const envelope = readEnvelope(parseJsonObject(request, bytes, options.limits));
+  const envelope = readEnvelope(parseJsonObject(request, bytes, options.limits), options.trusted);
   const refused = (errors: readonly GraphQLError[], code: Parameters<typeof formatted>[1]) =>
     // A request error has no data; only the newer media type lets the status say so.
     respond(type === GRAPHQL_TYPE ? 400 : 200, type, {
       errors: errors.map((error) => formatted(error, code, requestId)),
     });
 
-  const checked = documents.check(envelope.query);
+  const text = textOf(envelope, options.trusted);
+  if (typeof text !== 'string') return refused([new GraphQLError(text.message)], text.code);
+  const checked = documents.check(text);
   if (checked.errors) return refused(checked.errors, checked.code);
   const { document } = checked;
   const { operationName, variables: variableValues } = envelope;
@@ -84,20 +89,30 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
 }
 
 interface Envelope {
-  readonly query: string;
+  /** One of the two is there. */
+  readonly query: string | undefined;
+  readonly documentId: string | undefined;
   readonly variables: Record<string, unknown> | undefined;
   readonly operationName: string | undefined;
 }
 
-function readEnvelope(body: Record<string, unknown>): Envelope {
+function readEnvelope(body: Record<string, unknown>, trusted: Trusted | undefined): Envelope {
   const { query, variables, operationName, extensions } = body;
-  if (typeof query !== 'string') throw malformed('"query" must be a string with the operation');
+  // Where there are no trusted documents, it is one of the keys that are ignored.
+  const documentId = trusted ? (body['documentId'] ?? undefined) : undefined;
+  if (documentId !== undefined && typeof documentId !== 'string')
+    throw malformed('"documentId" must be a string');
+  if (documentId !== undefined && query != null)
+    throw malformed('"query" and "documentId" exclude each other');
+  if (documentId === undefined && typeof query !== 'string')
+    throw malformed('"query" must be a string with the operation');
   if (!isObjectOrAbsent(variables)) throw malformed('"variables" must be an object');
   if (!isObjectOrAbsent(extensions)) throw malformed('"extensions" must be an object');
   if (operationName != null && typeof operationName !== 'string')
     throw malformed('"operationName" must be a string');
   return {
-    query,
+    query: typeof query === 'string' ? query : undefined,
+    documentId,
     variables: variables ? bare(variables) : undefined,
     operationName: operationName ?? undefined,
   };

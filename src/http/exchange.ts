@@ -25,6 +25,8 @@ export interface Route {
   readonly failed: (error: DuetError, exchange: Exchange) => Response;
   /** Nobody's credentials are looked at, good or bad: those who watch over a service have none. */
   readonly open?: true;
+  /** Answered however much there is to do. */
+  readonly spared?: true;
 }
 
 /** A path that was recognised, with its parameter. */

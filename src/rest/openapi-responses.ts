@@ -110,6 +110,7 @@ const unreadable: readonly Code[] = [
   'UNSUPPORTED_CONTENT_TYPE',
   'JSON_TOO_DEEP',
   'BODY_TOO_LARGE',
+  'BODY_TOO_SLOW',
 ];
 export const bodied: readonly Code[] = ['VALIDATION_FAILED', ...unreadable];
 

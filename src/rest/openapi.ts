@@ -31,6 +31,8 @@ export interface Served {
   readonly operations: number;
   /** Whether there is a GraphQL door. */
   readonly graphql: boolean;
+  /** Whether GraphQL documents can be named, and whether they must be. */
+  readonly trusted: 'no' | 'too' | 'only';
   /** Whether callers can be known. */
   readonly authentication: boolean;
 }
@@ -44,7 +46,7 @@ interface Context {
 }
 
 export function openapi(model: Model, served: Served): JsonSchema {
-  const { most, operations, graphql, authentication } = served;
+  const { most, operations, graphql, trusted, authentication } = served;
   const schemas = new Schemas(model);
   const guard: Code[] = authentication ? ['UNAUTHENTICATED', 'FORBIDDEN', 'UNAVAILABLE'] : ['UNAVAILABLE'];
   const context: Context = { schemas, failures: new Failures(schemas, guard), most };
@@ -52,10 +54,10 @@ export function openapi(model: Model, served: Served): JsonSchema {
   const paths = {
     ...Object.fromEntries(resources.flatMap((resource) => pathsOf(context, resource))),
     '/transaction': { post: transaction(resources, context.failures, operations) },
-    ...servicePaths(schemas, context.failures, graphql),
+    ...servicePaths(schemas, context.failures, graphql, trusted),
   };
   const components = {
-    schemas: { ...schemas.all, ...errorSchemas(schemas), ...serviceSchemas(schemas) },
+    schemas: { ...schemas.all, ...errorSchemas(schemas), ...serviceSchemas(schemas, trusted) },
     responses: context.failures.all,
     headers,
     ...(authentication && { securitySchemes: { bearer } }),
@@ -244,6 +246,7 @@ function deletion({ failures }: Context, resource: Resource): Operation {
     'VERSION_CONFLICT',
     'VALIDATION_FAILED',
     'BODY_TOO_LARGE',
+    'BODY_TOO_SLOW',
     ...always,
     ...written,
   ];
