@@ -45,9 +45,7 @@ const commands: Readonly<Record<string, Command>> = {
     run: ({ config, args, observe }) =>
       config.workers === 1
         ? untilStopped(observe, () => serve(config, observe))
-        : untilStopped(observe, () =>
-            superviseWorkers(config, [...self(), 'worker', ...args, '--workers=1'], observe),
-          ),
+        : untilStopped(observe, () => superviseWorkers(config, [...self(), 'worker', ...args], observe)),
   },
   worker: {
     usage: 'worker',

@@ -1,60 +1,21 @@
 /** One table of settings, from which parsing, `--help` and the documentation follow. */
 
+import { readNetworks } from './http/address.ts';
 import type { Level } from './observe.ts';
+import {
+  anyText,
+  oneOf,
+  optional,
+  readOrigins,
+  readRate,
+  readSecret,
+  readUrl,
+  type Setting,
+  SHORTEST_SECRET,
+  setting,
+  whole,
+} from './setting.ts';
 import type { DatabaseOptions } from './storage/open.ts';
-
-interface Setting<T> {
-  readonly env: string;
-  /** Whatever may hold a secret is read from the environment only: everybody can list a process's arguments. */
-  readonly flag: boolean;
-  readonly default: string;
-  readonly doc: string;
-  /** What values there are; continues "must be". */
-  readonly allowed: string;
-  /** Undefined when the text is none of them. */
-  readonly parse: (text: string) => T | undefined;
-}
-
-function setting<T>(row: Setting<T>): Setting<T> {
-  return row;
-}
-
-function whole(least: number, most: number): Pick<Setting<number>, 'allowed' | 'parse'> {
-  return {
-    allowed: `a whole number from ${least} to ${most}`,
-    parse(text) {
-      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-      return value >= least && value <= most ? value : undefined;
-    },
-  };
-}
-
-function oneOf<const T extends string>(...values: T[]): Pick<Setting<T>, 'allowed' | 'parse'> {
-  return { allowed: `one of ${values.join(', ')}`, parse: (text) => values.find((value) => value === text) };
-}
-
-const anyText: Pick<Setting<string>, 'allowed' | 'parse'> = {
-  allowed: 'some text',
-  parse: (text) => (text === '' ? undefined : text),
-};
-
-/** What may be left out: `none`, and never an empty text, which is what a variable that somebody forgot looks like. */
-function optional<T>(
-  allowed: string,
-  parse: (text: string) => T | undefined,
-): Pick<Setting<T | null>, 'default' | 'allowed' | 'parse'> {
-  return { default: 'none', allowed, parse: (text) => (text === 'none' ? null : parse(text)) };
-}
-
-/** With fewer bytes than its hash has, the key of an HMAC can be guessed (RFC 7518, section 3.2). */
-const SHORTEST_SECRET = 32;
-
-/** `*` alone, or origins as browsers write them. */
-function readOrigins(text: string): readonly string[] | undefined {
-  const origins = text.split(',').map((origin) => origin.trim());
-  const sound = text === '*' || origins.every((origin) => URL.parse(origin)?.origin === origin);
-  return sound ? origins : undefined;
-}
 
 type DatabaseUrl = DatabaseOptions['database'];
 
@@ -153,17 +114,13 @@ export const settings = {
     env: 'AUTH_JWKS_URL',
     flag: true,
     doc: 'Where the issuer of bearer tokens publishes its keys.',
-    ...optional('an https:// or http:// URL', (text) =>
-      /^https?:\/\//.test(text) && URL.canParse(text) ? text : undefined,
-    ),
+    ...optional('an https:// or http:// URL', readUrl('https', 'http')),
   }),
   authSecret: setting({
     env: 'AUTH_SECRET',
     flag: false,
     doc: 'The secret that bearer tokens are signed with (HS256), where no issuer publishes keys: 32 bytes or more.',
-    ...optional(`at least ${SHORTEST_SECRET} bytes long`, (text) =>
-      Buffer.byteLength(text) >= SHORTEST_SECRET ? text : undefined,
-    ),
+    ...optional(`at least ${SHORTEST_SECRET} bytes long`, readSecret),
   }),
   authIssuer: setting({
     env: 'AUTH_ISSUER',
@@ -189,6 +146,30 @@ export const settings = {
     flag: true,
     doc: 'The origins whose pages may call this service, with commas between them, such as `https://app.example.com`; `*` for all.',
     ...optional('origins like https://app.example.com with commas between them, or *', readOrigins),
+  }),
+  rateLimitAddress: setting({
+    env: 'RATE_LIMIT_ADDRESS',
+    flag: true,
+    doc: 'How much one address may ask for: units per seconds, such as `600/60`. What an operation costs is in docs/security.md.',
+    ...optional('UNITS/SECONDS, such as 600/60', readRate),
+  }),
+  rateLimitCaller: setting({
+    env: 'RATE_LIMIT_CALLER',
+    flag: true,
+    doc: 'The same for one caller, wherever it asks from.',
+    ...optional('UNITS/SECONDS, such as 600/60', readRate),
+  }),
+  trustedProxies: setting({
+    env: 'TRUSTED_PROXIES',
+    flag: true,
+    doc: 'The addresses and networks of proxies whose `X-Forwarded-For` is believed, with commas between them, such as `10.0.0.0/8`.',
+    ...optional('addresses or networks like 10.0.0.0/8 with commas between them', readNetworks),
+  }),
+  redisUrl: setting({
+    env: 'REDIS_URL',
+    flag: false,
+    doc: 'A Redis through which all processes and nodes share their rate limits: `redis://` or `rediss://`.',
+    ...optional('redis://USER:PASSWORD@HOST:PORT or rediss://…', readUrl('redis', 'rediss')),
   }),
   trustedDocuments: setting({
     env: 'TRUSTED_DOCUMENTS',

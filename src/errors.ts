@@ -86,6 +86,10 @@ export const catalogue = {
     status: 422,
     meaning: 'The `Idempotency-Key` was used within the last 24 hours for another request.',
   },
+  RATE_LIMITED: {
+    status: 429,
+    meaning: 'The address or the caller asks for more than its share; try again after `Retry-After` seconds.',
+  },
   INTERNAL: {
     status: 500,
     meaning:

@@ -3,7 +3,7 @@
 import { type Config, hasAuthentication } from './config.ts';
 import { evolveDeployment, openDeployment, readTrusted, StartFault } from './deployment.ts';
 import type { Observe } from './observe.ts';
-import { createApp, type Peers } from './server.ts';
+import { type App, createApp, type Peers } from './server.ts';
 
 /** Longer than any handler may take: a connection that idles out under a handler gets no answer. */
 const IDLE_TIMEOUT_SECONDS = 30;
@@ -64,12 +64,7 @@ export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-function listen(
-  { host, port }: Config,
-  fetch: (request: Request) => Promise<Response>,
-  observe: Observe,
-  reusePort: boolean,
-) {
+function listen({ host, port }: Config, fetch: App['fetch'], observe: Observe, reusePort: boolean) {
   try {
     return Bun.serve({
       hostname: host,

@@ -10,6 +10,7 @@ import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
 import type { Trusted } from './graphql/trusted.ts';
+import { addressReader, type Connections } from './http/address.ts';
 import { type Authenticate, authenticator } from './http/authenticate.ts';
 import { challenge } from './http/challenge.ts';
 import { cors } from './http/cors.ts';
@@ -24,6 +25,8 @@ import {
 } from './http/exchange.ts';
 import { Load } from './http/load.ts';
 import { problem } from './http/problem.ts';
+import { type Bill, RateLimits, WRITE_COST } from './http/rate-limits.ts';
+import { SharedLimits } from './http/shared-limits.ts';
 import { tokenProver } from './http/tokens.ts';
 import { type Family, METRICS_TYPE, Metrics, render } from './metrics.ts';
 import type { Observation, Observe } from './observe.ts';
@@ -69,6 +72,11 @@ export interface AppOptions {
     | 'authAudience'
     | 'authKeys'
     | 'corsOrigins'
+    | 'rateLimitAddress'
+    | 'rateLimitCaller'
+    | 'trustedProxies'
+    | 'redisUrl'
+    | 'workers'
   >;
 }
 
@@ -81,7 +89,8 @@ export interface Peers {
 }
 
 export interface App {
-  readonly fetch: (request: Request) => Promise<Response>;
+  /** `connections` tells where a request comes from; without it, all come from one place. */
+  readonly fetch: (request: Request, connections?: Connections) => Promise<Response>;
   /** From now on `/readyz` says no and connections are not kept. */
   readonly drain: () => void;
 }
@@ -102,23 +111,36 @@ export function createApp(given: AppOptions): App {
   const find = router(options, engine, metrics, load, state);
   const share = config.corsOrigins && cors(config.corsOrigins);
   const authenticate = authentication(options);
+  const limits = rateLimits(options);
+  const addressOf = addressReader(config.trustedProxies ?? []);
 
   const answer = async (
-    exchange: Exchange & { caller: Caller },
+    exchange: Arriving,
     found: Found | undefined,
+    connections: Connections | undefined,
   ): Promise<Response> => {
     try {
       if (!found?.route.spared) load.admit();
-      if (exchange.request.url.length > config.limitUrl)
+      const { request } = exchange;
+      if (limits && !found?.route.open) {
+        exchange.bill = limits.bill(costOf(request, found));
+        limits.arrive(exchange.bill, addressOf(request, connections));
+      }
+      if (request.url.length > config.limitUrl)
         throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
       if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
-      const handle = handlerOf(found.route, exchange.request);
+      const handle = handlerOf(found.route, request);
       if (authenticate && !found.route.open) {
-        const caller = authenticate(exchange.request);
+        const caller = authenticate(request);
         exchange.caller = caller instanceof Promise ? await caller : caller;
+      }
+      if (exchange.bill) {
+        await limits?.admit(exchange.bill, exchange.caller.subject);
+        exchange.spend = exchange.bill.spend;
       }
       return await handle(exchange);
     } catch (error) {
+      exchange.bill?.settle();
       const failed = found?.route.failed ?? problem;
       // What has a cause beyond the request is the operator's to know.
       if (!(error instanceof DuetError) || error.cause !== undefined) exchange.failed(error);
@@ -127,20 +149,30 @@ export function createApp(given: AppOptions): App {
     }
   };
 
-  const fetch = async (request: Request): Promise<Response> => {
+  const fetch = async (request: Request, connections?: Connections): Promise<Response> => {
     const started = performance.now();
     const { path, query } = split(request.url);
     const requestId = requestIdOf(request);
     const found = find(path);
     const failed = (cause: unknown) => observe({ event: 'failure', requestId, cause });
-    const exchange = { request, requestId, query, caller: anonymous, failed, key: found?.key ?? '' };
+    const exchange: Arriving = {
+      request,
+      requestId,
+      query,
+      caller: anonymous,
+      failed,
+      key: found?.key ?? '',
+      spend: undefined,
+      bill: undefined,
+    };
     load.inFlight++;
-    let response = await answer(exchange, found);
+    let response = await answer(exchange, found, connections);
     load.inFlight--;
     if (request.method === 'HEAD') response = await withoutBody(response);
     response.headers.set('X-Request-Id', requestId);
     protect(response);
     challenge(response);
+    exchange.bill?.tell(response.headers);
     share?.(request, response);
     if (state.draining) response.headers.set('Connection', 'close');
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
@@ -156,6 +188,24 @@ export function createApp(given: AppOptions): App {
       state.draining = true;
     },
   };
+}
+
+/** Who asks, and what it costs, are found out on the way. */
+type Arriving = Exchange & { caller: Caller; spend: Exchange['spend']; bill: Bill | undefined };
+
+/** Undefined when nothing is limited. */
+function rateLimits({ config, observe }: AppOptions): RateLimits | undefined {
+  const { rateLimitAddress: address, rateLimitCaller: caller, redisUrl, workers: processes } = config;
+  if (!address && !caller) return undefined;
+  const tell = (message: string) => observe({ event: 'notice', message });
+  const shared = redisUrl === null ? undefined : new SharedLimits(redisUrl, tell);
+  return new RateLimits({ address, caller, processes, shared });
+}
+
+/** What is known of the cost before anything is read; a GraphQL operation tells what it is later. */
+function costOf({ method }: Request, found: Found | undefined): number {
+  const writes = method === 'POST' || method === 'PUT' || method === 'DELETE';
+  return writes && found && found.route.template !== '/graphql' ? WRITE_COST : 1;
 }
 
 /** Undefined when there is none: then everybody is anonymous. */
@@ -213,6 +263,7 @@ function router(
       text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8', PAGE_HEADERS),
     );
     const { objects: most, operations } = engine.limits;
+    const limited = config.rateLimitAddress !== null || config.rateLimitCaller !== null;
     const trusting = trusted ? (trusted.only ? 'only' : 'too') : 'no';
     const served = {
       most,
@@ -220,6 +271,7 @@ function router(
       graphql: door !== undefined,
       trusted: trusting,
       authentication,
+      limited,
     } as const;
     // Long, and seldom asked for: made when somebody does.
     let description: string | undefined;

@@ -15,6 +15,7 @@ const floors = [
   ['engine'],
   ['http'],
   ['rest', 'graphql', 'console'],
+  ['setting'],
   ['config'],
   ['self'],
   ['server'],

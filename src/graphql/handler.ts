@@ -7,6 +7,7 @@ import { preferredType } from '../http/accept.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import { type Exchange, JSON_TYPE, type Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
+import { costOfAnswer, WRITE_COST } from '../http/rate-limits.ts';
 import type { Observe } from '../observe.ts';
 import { Documents } from './documents.ts';
 import { formatted, formattedAlone } from './errors.ts';
@@ -84,8 +85,15 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
     outcome: result.errors ? 'error' : 'ok',
     ms: performance.now() - started,
   });
+  exchange.spend?.(costOf(valid.operation.operation, result.data));
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   return respond(200, type, errors ? { errors, data: result.data } : { data: result.data });
+}
+
+/** As much as the same work costs through REST; the first unit is paid for. */
+function costOf(type: string, data: unknown): number {
+  const fields = Math.max(1, Object.keys(data ?? {}).length);
+  return fields * (type === 'mutation' ? WRITE_COST : 1) - 1 + costOfAnswer(data);
 }
 
 interface Envelope {

@@ -13,6 +13,8 @@ export interface Exchange {
   readonly failed: (cause: unknown) => void;
   /** Everything after the `?`, or an empty string. */
   readonly query: string;
+  /** Told what the request costs beyond its first unit, where somebody counts. */
+  readonly spend?: ((units: number) => void) | undefined;
 }
 
 export type Handler = (exchange: Exchange) => Response | Promise<Response>;

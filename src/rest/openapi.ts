@@ -35,6 +35,8 @@ export interface Served {
   readonly trusted: 'no' | 'too' | 'only';
   /** Whether callers can be known. */
   readonly authentication: boolean;
+  /** Whether there are rate limits. */
+  readonly limited: boolean;
 }
 
 type Operation = JsonSchema;
@@ -46,9 +48,11 @@ interface Context {
 }
 
 export function openapi(model: Model, served: Served): JsonSchema {
-  const { most, operations, graphql, trusted, authentication } = served;
+  const { most, operations, graphql, trusted, authentication, limited } = served;
   const schemas = new Schemas(model);
-  const guard: Code[] = authentication ? ['UNAUTHENTICATED', 'FORBIDDEN', 'UNAVAILABLE'] : ['UNAVAILABLE'];
+  const guard: Code[] = ['UNAVAILABLE'];
+  if (authentication) guard.push('UNAUTHENTICATED', 'FORBIDDEN');
+  if (limited) guard.push('RATE_LIMITED');
   const context: Context = { schemas, failures: new Failures(schemas, guard), most };
   const resources = model.resources.filter(({ rest }) => rest);
   const paths = {

@@ -1,9 +1,11 @@
 /** The REST door: which paths there are, and what their methods do. */
 
 import type { Engine } from '../engine/execute.ts';
+import type { Node } from '../engine/read.ts';
 import type { BodyLimits } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
+import { costOfAnswer } from '../http/rate-limits.ts';
 import type { Model, OperationKind } from '../schema/model.ts';
 import { deprecationOf } from './deprecation.ts';
 import { contentType, type ExportType, exported, exportType } from './export.ts';
@@ -79,6 +81,7 @@ function routesOf(from: Collection, engine: Engine): Routes {
             return aggregated(from, operation, rows);
           }
           const [listing] = await engine.read(exchange.caller, [operation]);
+          exchange.spend?.(costOfAnswer(listing.nodes));
           return listed(from, operation, listing, exchange.query);
         },
       ],
@@ -96,6 +99,7 @@ function routesOf(from: Collection, engine: Engine): Routes {
         async (exchange) => {
           const operation = parseGet(from, exchange);
           const [node] = await engine.read(exchange.caller, [operation]);
+          if (operation.shaped) exchange.spend?.(costOfAnswer(node));
           if (operation.shaped) return found(from, operation.selection, node);
           return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
         },
@@ -132,5 +136,22 @@ async function exportList(
   if (exchange.request.method === 'HEAD')
     return new Response(null, { headers: { ...headers, 'Content-Type': contentType(type) } });
   const pages = engine.pages(exchange.caller, operation);
-  return exported(pages, operation.selection, type, headers, exchange.failed);
+  return exported(
+    exchange.spend ? charged(pages, exchange.spend) : pages,
+    operation.selection,
+    type,
+    headers,
+    exchange.failed,
+  );
+}
+
+/** A file has any length: it is paid for while it is written. */
+async function* charged(
+  pages: AsyncGenerator<Node[]>,
+  spend: (units: number) => void,
+): AsyncGenerator<Node[]> {
+  for await (const page of pages) {
+    spend(costOfAnswer(page));
+    yield page;
+  }
 }
