@@ -2,6 +2,7 @@
 
 import { type Config, hasAuthentication } from './config.ts';
 import { evolveDeployment, openDeployment, readTrusted, StartFault } from './deployment.ts';
+import { watchLag } from './http/load.ts';
 import type { Observe } from './observe.ts';
 import { type App, createApp, type Peers } from './server.ts';
 
@@ -27,6 +28,7 @@ export async function serve(config: Config, observe: Observe, peers?: Peers): Pr
         message: `the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`,
       });
     const app = createApp({ model, storage: database, observe, config, deprecatedSince, peers, trusted });
+    watchLag();
     const server = listen(config, app.fetch, observe, peers !== undefined);
     const url = urlOf(config.host, server.port ?? config.port);
     const { kind } = config.database;

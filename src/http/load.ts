@@ -16,7 +16,6 @@ export class Load {
   constructor(most: number, mostLag: number) {
     this.#most = most;
     this.#mostLag = mostLag;
-    clock.start();
   }
 
   /** Fails before anything is done for a request that would only make the others wait. */
@@ -50,23 +49,21 @@ export class Load {
   }
 }
 
-/** One for the process, as there is one event loop. */
+/** One for the process, as there is one event loop; milliseconds. */
 const clock = {
-  /** Milliseconds. */
   last: 0,
   /** The lesser of the last two: one long step is no overload, and is over when it is noticed. */
   sustained: 0,
-  started: false,
-  start(): void {
-    if (this.started) return;
-    this.started = true;
-    let due = performance.now() + TICK_MS;
-    setInterval(() => {
-      const now = performance.now();
-      const late = Math.max(0, now - due);
-      this.sustained = Math.min(this.last, late);
-      this.last = late;
-      due = now + TICK_MS;
-    }, TICK_MS).unref();
-  },
 };
+
+/** From now on the lag of this process is known. Only a server's is worth knowing: it turns between requests. */
+export function watchLag(): void {
+  let due = performance.now() + TICK_MS;
+  setInterval(() => {
+    const now = performance.now();
+    const late = Math.max(0, now - due);
+    clock.sustained = Math.min(clock.last, late);
+    clock.last = late;
+    due = now + TICK_MS;
+  }, TICK_MS).unref();
+}

@@ -255,6 +255,12 @@ describe.if(hasRedis)('shared through Redis', () => {
       ];
     };
     expect(await undisturbed(both)).toEqual([100, 60]);
+    // Whoever is refused again and again waits no longer for it: one unit comes back in 360 seconds.
+    const wait = async (address: string) => {
+      await both(address);
+      return Number((await one.from({ address }).fetch('/notes/1')).headers.get('Retry-After'));
+    };
+    expect(await undisturbed(wait)).toBeLessThanOrEqual(360);
     /** What the other sees gone after this was sent to the one, and it has itself asked for one. */
     const spent = (path: string) => async (address: string) => {
       await one.from({ address }).fetch(path);
@@ -265,6 +271,13 @@ describe.if(hasRedis)('shared through Redis', () => {
     expect(await undisturbed(spent('/notes/1'))).toBe(2);
     expect(await undisturbed(spent('/notes?include=tags'))).toBe(7);
     expect(await undisturbed(spent('/nowhere'))).toBe(2);
+    // More than there is can be spent before it is known: then it is waited for everywhere.
+    const overspent = async (address: string) => {
+      for (let count = 0; count < 17; count++) await one.from({ address }).fetch('/notes?include=tags');
+      await Bun.sleep(100);
+      return statuses(other, 1, { address });
+    };
+    expect(await undisturbed(overspent)).toEqual([429]);
     for (const app of [one, other]) await app.close();
   });
 
@@ -283,6 +296,8 @@ describe.if(hasRedis)('shared through Redis', () => {
       const told = one.observations.filter(({ event }) => event === 'notice');
       expect(JSON.stringify(told.at(-1))).toContain('Redis does not answer in time');
       expect(JSON.stringify(told)).not.toContain('hush');
+      // Longer than a few attempts to find it again.
+      await Bun.sleep(3500);
       if (harm === 'freeze') redis.thaw();
       else await redis.start();
       // Nobody waited for an answer that did not come, but for the first who found out.
