@@ -278,6 +278,14 @@ describe.if(hasRedis)('shared through Redis', () => {
       return statuses(other, 1, { address });
     };
     expect(await undisturbed(overspent)).toEqual([429]);
+    // What was refused for the sake of others is not held against anybody when Redis is gone.
+    const address = '198.19.0.1';
+    await statuses(other, 100, { address });
+    const tried = await statuses(one, 50, { address });
+    await redis.stop();
+    const then = await statuses(one, 110, { address });
+    expect([...tried, ...then].filter((status) => status === 200).length).toBe(100);
+    expect(then.at(-1)).toBe(429);
     for (const app of [one, other]) await app.close();
   });
 
