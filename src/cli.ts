@@ -6,12 +6,13 @@ import { type Config, flagOf, readConfig, settings } from './config.ts';
 import { StartFault } from './deployment.ts';
 import { dev } from './dev.ts';
 import { diff } from './diff.ts';
+import { keyCommand, splitKeyArguments } from './keys.ts';
 import { migrate, migrateAndPrune, type Terminal } from './migrate.ts';
 import { logger, type Observe } from './observe.ts';
 import { self } from './self.ts';
 import { type Running, serve } from './serve.ts';
 import { exportRecords, importRecords } from './transfer.ts';
-import { superviseWorkers } from './workers.ts';
+import { superviseWorkers, tellReady, workerPeers } from './workers.ts';
 
 const WRONG_USE = 2;
 
@@ -22,6 +23,8 @@ interface Command {
   /** Words that only this command takes. */
   readonly words?: readonly string[];
   readonly operand?: string;
+  /** Takes its own words out of the arguments; what it leaves are settings. */
+  readonly split?: (args: readonly string[]) => { readonly own: string[]; readonly rest: string[] };
   readonly run: (given: Given) => Promise<void>;
 }
 
@@ -30,6 +33,8 @@ interface Given {
   readonly args: readonly string[];
   readonly words: ReadonlySet<string>;
   readonly operand: string;
+  /** What `split` took. */
+  readonly own: readonly string[];
   readonly observe: Observe;
 }
 
@@ -39,17 +44,15 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'serve the schema file over REST and GraphQL',
     run: ({ config, args, observe }) =>
       config.workers === 1
-        ? untilStopped(observe, () => serve(config, observe, false))
-        : untilStopped(observe, () =>
-            superviseWorkers(config, [...self(), 'worker', ...args, '--workers=1'], observe),
-          ),
+        ? untilStopped(observe, () => serve(config, observe))
+        : untilStopped(observe, () => superviseWorkers(config, [...self(), 'worker', ...args], observe)),
   },
   worker: {
     usage: 'worker',
     doc: undefined,
     run: async ({ config, observe }) => {
-      await untilStopped(observe, () => serve(config, observe, true));
-      process.send?.('ready');
+      await untilStopped(observe, () => serve(config, observe, workerPeers()));
+      tellReady();
     },
   },
   dev: {
@@ -81,6 +84,12 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'store the records of such a file (- is standard input), all of them or none',
     operand: 'FILE',
     run: ({ config, operand, observe }) => importRecords(config, operand, observe, { write: print, tell }),
+  },
+  key: {
+    usage: 'key create|list|revoke',
+    doc: 'API keys: create --name NAME [--role ROLE …] shows a new one, once; list; revoke NAME',
+    split: splitKeyArguments,
+    run: ({ config, own, observe }) => keyCommand(own, config, observe, { write: print, tell }),
   },
 };
 
@@ -126,18 +135,19 @@ async function main([name, ...all]: readonly string[]): Promise<void> {
   if (name === '--version') return print(packageFile.version);
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) refuse(`unknown command "${name}". \`duet --help\` lists them`);
-  const words = new Set(all.filter((word) => command.words?.includes(word)));
-  const operands = command.operand ? all.filter((word) => word === '-' || !word.startsWith('-')) : [];
+  const { own, rest } = command.split?.(all) ?? { own: [], rest: all };
+  const words = new Set(rest.filter((word) => command.words?.includes(word)));
+  const operands = command.operand ? rest.filter((word) => word === '-' || !word.startsWith('-')) : [];
   const operand = operands.at(-1) ?? '';
   if (command.operand && operand === '') refuse(`${name} needs a ${command.operand}`);
-  const args = all.filter((word) => !words.has(word) && (!command.operand || word !== operand));
+  const args = rest.filter((word) => !words.has(word) && (!command.operand || word !== operand));
   const { config, fault } = readConfig(args, process.env);
   if (!config) refuse(fault);
   // Only a server logs to standard output: the others have something else to write there.
   const serves = name === 'serve' || name === 'worker';
   const observe = logger(config.logLevel, writer(serves ? process.stdout : process.stderr));
   try {
-    await command.run({ config, args, words, operand, observe });
+    await command.run({ config, args, words, operand, own, observe });
   } catch (error) {
     if (error instanceof StartFault) refuse(error.message);
     throw error;

@@ -5,6 +5,9 @@ import type { Config } from './config.ts';
 import { loading } from './engine/load.ts';
 import { ThreadWriter } from './engine/thread-writer.ts';
 import { StorageWriter, type Writer } from './engine/writer.ts';
+import { Documents } from './graphql/documents.ts';
+import { graphqlDoor } from './graphql/schema.ts';
+import { readManifest, refuseUnsound, type Trusted } from './graphql/trusted.ts';
 import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
 import { readSchema } from './schema/read.ts';
@@ -46,6 +49,18 @@ export function openWriter(
   // Seen from here, it is at the same place in the single-file executable.
   const code = new URL('./engine/writer-thread.ts', import.meta.url);
   return isFile ? new ThreadWriter({ code, path: database.path, model, most, here, lost, trace }) : here;
+}
+
+/** The documents that clients may name, all of them sound; undefined when there is no such file. */
+export async function readTrusted(config: Config, model: Model): Promise<Trusted | undefined> {
+  const { trustedDocuments: file, trustedDocumentsOnly, introspection } = config;
+  const door = graphqlDoor(model);
+  if (file === null || !door) return undefined;
+  return faulting(async () => {
+    const documents = readManifest(file, readText(file, 'TRUSTED_DOCUMENTS'));
+    refuseUnsound(file, documents, new Documents(door, introspection === 'on', config.limitObjects));
+    return { documents, only: trustedDocumentsOnly === 'on' };
+  });
 }
 
 /** Brings the tables to what the file asks for; a new database gets the records of the data file. */

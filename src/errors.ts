@@ -33,7 +33,12 @@ export const catalogue = {
   },
   UNAUTHENTICATED: {
     status: 401,
-    meaning: 'The operation needs a caller with a certain claim, and the caller has none.',
+    meaning:
+      'The token or API key is not valid, or the operation needs one that says more; `WWW-Authenticate` tells why.',
+  },
+  FORBIDDEN: {
+    status: 403,
+    meaning: 'The caller is known, and may not do this.',
   },
   NOT_FOUND: {
     status: 404,
@@ -46,6 +51,10 @@ export const catalogue = {
   NOT_ACCEPTABLE: {
     status: 406,
     meaning: 'The `Accept` header admits none of the media types that the endpoint can produce.',
+  },
+  BODY_TOO_SLOW: {
+    status: 408,
+    meaning: 'The request body did not arrive within `LIMIT_BODY_TIME` milliseconds.',
   },
   CONFLICT: {
     status: 409,
@@ -76,6 +85,10 @@ export const catalogue = {
   IDEMPOTENCY_MISMATCH: {
     status: 422,
     meaning: 'The `Idempotency-Key` was used within the last 24 hours for another request.',
+  },
+  RATE_LIMITED: {
+    status: 429,
+    meaning: 'The address or the caller asks for more than its share; try again after `Retry-After` seconds.',
   },
   INTERNAL: {
     status: 500,
@@ -112,6 +125,14 @@ export const catalogue = {
     status: 400,
     meaning:
       'GraphQL: `operationName` names no operation of the document, or is missing where there are several.',
+  },
+  DOCUMENT_NOT_FOUND: {
+    status: 400,
+    meaning: 'GraphQL: `documentId` names no trusted document.',
+  },
+  DOCUMENT_NOT_TRUSTED: {
+    status: 400,
+    meaning: 'GraphQL: only trusted documents are carried out here; name one by `documentId`.',
   },
 } as const satisfies Record<string, Entry>;
 

@@ -1,9 +1,10 @@
 /** Brings a deployment up and takes it down without cutting anybody off. */
 
-import type { Config } from './config.ts';
-import { evolveDeployment, openDeployment, openWriter, StartFault } from './deployment.ts';
+import { type Config, hasAuthentication } from './config.ts';
+import { evolveDeployment, openDeployment, openWriter, readTrusted, StartFault } from './deployment.ts';
+import { watchLag } from './http/load.ts';
 import type { Observe } from './observe.ts';
-import { createApp } from './server.ts';
+import { type App, createApp, type Peers } from './server.ts';
 
 /** Longer than any handler may take: a connection that idles out under a handler gets no answer. */
 const IDLE_TIMEOUT_SECONDS = 30;
@@ -14,11 +15,12 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** `shared`: other processes listen on the same port. */
-export async function serve(config: Config, observe: Observe, shared: boolean): Promise<Running> {
+/** `peers`: other processes that listen on the same port. */
+export async function serve(config: Config, observe: Observe, peers?: Peers): Promise<Running> {
   const { model, database, trace } = openDeployment(config, observe);
   const writer = openWriter(config, model, database, (cause) => observe({ event: 'failure', cause }), trace);
   try {
+    const trusted = await readTrusted(config, model);
     const { applied, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
     for (const step of applied) observe({ event: 'migrated', step });
     if (surplus.length > 0)
@@ -26,15 +28,22 @@ export async function serve(config: Config, observe: Observe, shared: boolean): 
         event: 'notice',
         message: `the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`,
       });
-    const app = createApp({ model, storage: database, writer, observe, config, deprecatedSince });
-    const server = listen(config, app.fetch, observe, shared);
+    const app = createApp({
+      model,
+      storage: database,
+      writer,
+      observe,
+      config,
+      deprecatedSince,
+      peers,
+      trusted,
+    });
+    watchLag();
+    const server = listen(config, app.fetch, observe, peers !== undefined);
     const url = urlOf(config.host, server.port ?? config.port);
     const { kind } = config.database;
     observe({ event: 'started', url, pid: process.pid, database: kind, resources: model.resources.length });
-    observe({
-      event: 'notice',
-      message: 'there is no authentication: everybody who reaches the port may read and write',
-    });
+    for (const message of warnings(config)) observe({ event: 'notice', message });
     return {
       url,
       async stop() {
@@ -52,16 +61,24 @@ export async function serve(config: Config, observe: Observe, shared: boolean): 
   }
 }
 
+/** What is allowed, and is hardly meant for production. */
+function warnings(config: Config): string[] {
+  const found: string[] = [];
+  if (!hasAuthentication(config))
+    found.push('there is no authentication: everybody who reaches the port may read and write');
+  const jwks = URL.parse(config.authJwksUrl ?? '');
+  if (jwks?.protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(jwks.hostname))
+    found.push(
+      'AUTH_JWKS_URL is plain http: whoever sits on the way to the issuer can say which keys are good',
+    );
+  return found;
+}
+
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-function listen(
-  { host, port }: Config,
-  fetch: (request: Request) => Promise<Response>,
-  observe: Observe,
-  reusePort: boolean,
-) {
+function listen({ host, port }: Config, fetch: App['fetch'], observe: Observe, reusePort: boolean) {
   try {
     return Bun.serve({
       hostname: host,

@@ -24,11 +24,18 @@ export interface AppUnderTest {
     body?: unknown,
     headers?: Record<string, string>,
   ) => Promise<Answer>;
+  /** The same as a client at this address, which may be a proxy that forwards for another. */
+  readonly from: (client: Client) => Pick<AppUnderTest, 'fetch'>;
   readonly graphql: (query: string, variables?: Record<string, unknown>) => Promise<GraphqlAnswer>;
   readonly observations: Observation[];
   /** The SQL of every statement so far. */
   readonly statements: string[];
   readonly close: () => Promise<void>;
+}
+
+export interface Client {
+  readonly address: string | undefined;
+  readonly forwarded?: string | undefined;
 }
 
 export interface Answer {
@@ -113,6 +120,13 @@ export async function openApp(
   };
   const fetch = async (path: string, init?: RequestInit) =>
     app.fetch(new Request(`http://duet.test${path}`, init));
+  const from: AppUnderTest['from'] = ({ address, forwarded }) => ({
+    fetch: async (path, init) => {
+      const request = new Request(`http://duet.test${path}`, init);
+      if (forwarded !== undefined) request.headers.set('X-Forwarded-For', forwarded);
+      return app.fetch(request, { requestIP: () => (address === undefined ? null : { address }) });
+    },
+  });
   const rest: AppUnderTest['rest'] = async (method, path, body, headers) => {
     const init =
       body === undefined
@@ -124,7 +138,7 @@ export async function openApp(
     const answer = await rest('POST', '/graphql', { query, variables });
     return { ...answer, data: answer.body.data, errors: answer.body.errors };
   };
-  return { fetch, rest, graphql, observations, statements, close };
+  return { fetch, from, rest, graphql, observations, statements, close };
 }
 
 /** Hands out the same deployment again and again, each time with nothing in it: much cheaper than a new database. */

@@ -8,17 +8,19 @@ const source = join(import.meta.dir, '../src');
 const floors = [
   ['errors'],
   ['observe'],
+  ['metrics'],
   ['schema'],
   ['query'],
   ['storage'],
   ['engine'],
   ['http'],
   ['rest', 'graphql', 'console'],
+  ['setting'],
   ['config'],
   ['self'],
   ['server'],
   ['deployment'],
-  ['serve', 'dev', 'diff', 'migrate', 'transfer'],
+  ['serve', 'dev', 'diff', 'migrate', 'transfer', 'keys'],
   ['workers'],
   ['cli'],
 ];
@@ -80,7 +82,7 @@ test('there are no barrels, and packages are those that the architecture names',
   const packages = new Set(
     imports.flatMap(({ targets }) => targets.filter((target) => !target.startsWith('.'))),
   );
-  for (const name of packages) expect(name).toMatch(/^(graphql|bun|bun:sqlite|node:[a-z]+)$/);
+  for (const name of packages) expect(name).toMatch(/^(graphql|jose|bun|bun:sqlite|node:[a-z]+)$/);
 });
 
 test('only the command reads arguments and environment', () => {

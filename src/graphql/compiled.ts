@@ -46,7 +46,7 @@ export type Outcome =
 /** Runs a query without the executor, as long as its answer has no error: those are the executor's to word and place. */
 export class CompiledQuery {
   readonly #door: Door;
-  readonly #definitions: NonNullable<OperationDefinitionNode['variableDefinitions']>;
+  readonly operation: OperationDefinitionNode;
   readonly #fields: readonly RootField[];
 
   /** Throws NotPlain for what is not a query of records alone. */
@@ -60,7 +60,7 @@ export class CompiledQuery {
     // Which fields there are is to be known beforehand.
     if (hasConditions(selections, fragments)) throw new NotPlain();
     this.#door = door;
-    this.#definitions = operation.variableDefinitions ?? [];
+    this.operation = operation;
     const given = { schema: door.schema, fragments, most };
     this.#fields = [...answeredFields(selections, { ...given, variableValues: undefined })].map(
       ([as, nodes]) => ({ as, reading: this.#reading(as, nodes, given) }),
@@ -94,7 +94,8 @@ export class CompiledQuery {
   }
 
   #readings(variables: Arguments | undefined): Reading[] | undefined {
-    const { variableValues } = getVariableValues(this.#door.schema, this.#definitions, variables ?? {});
+    const { variableDefinitions = [] } = this.operation;
+    const { variableValues } = getVariableValues(this.#door.schema, variableDefinitions, variables ?? {});
     if (!variableValues) return undefined;
     try {
       return this.#fields.map(({ reading }) => reading(variableValues));

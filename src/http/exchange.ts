@@ -13,14 +13,22 @@ export interface Exchange {
   readonly failed: (cause: unknown) => void;
   /** Everything after the `?`, or an empty string. */
   readonly query: string;
+  /** Told what the request costs beyond its first unit, where somebody counts. */
+  readonly spend?: ((units: number) => void) | undefined;
 }
 
 export type Handler = (exchange: Exchange) => Response | Promise<Response>;
 
 export interface Route {
+  /** The path, with the names of parameters in braces. */
+  readonly template: string;
   readonly methods: Readonly<Partial<Record<string, Handler>>>;
   /** How errors look here. */
   readonly failed: (error: DuetError, exchange: Exchange) => Response;
+  /** Nobody's credentials are looked at, good or bad: those who watch over a service have none. */
+  readonly open?: true;
+  /** Answered however much there is to do. */
+  readonly spared?: true;
 }
 
 /** A path that was recognised, with its parameter. */
@@ -31,14 +39,14 @@ export interface Found {
 
 export const JSON_TYPE = 'application/json';
 
-export async function dispatch(route: Route, exchange: Exchange): Promise<Response> {
-  const { method } = exchange.request;
+/** Who answers a method here, before anybody asks who is asking. */
+export function handlerOf(route: Route, { method }: Request): Handler {
   // A HEAD is answered as a GET; its body is taken away at the very end, from errors too.
   const registered = method === 'HEAD' ? 'GET' : method;
   const handler = Object.hasOwn(route.methods, registered) ? route.methods[registered] : undefined;
-  if (handler) return handler(exchange);
+  if (handler) return handler;
   const allow = allowed(route);
-  if (method === 'OPTIONS') return new Response(null, { status: 204, headers: { Allow: allow } });
+  if (method === 'OPTIONS') return () => new Response(null, { status: 204, headers: { Allow: allow } });
   throw new DuetError('METHOD_NOT_ALLOWED', `${method} is not answered here; ${allow} are.`, {
     headers: { Allow: allow },
   });

@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts';
 
 /** Undefined when the client asks for no such care. */
 export function idempotencyOf(
-  { request, query }: Exchange,
+  { request, query, caller }: Exchange,
   path: string,
   body: Uint8Array,
 ): Idempotency | undefined {
@@ -17,7 +17,7 @@ export function idempotencyOf(
   for (const part of [request.method, path, query, request.headers.get('If-Match') ?? ''])
     hash.update(`${part}\n`);
   hash.update(body);
-  return { caller: '', key, request: hash.digest('base64url'), refusal };
+  return { caller: caller.subject ?? '', key, request: hash.digest('base64url'), refusal };
 }
 
 const UNUSABLE: Fault = {

@@ -36,6 +36,21 @@ export const headers = {
     description: 'Since when fields of these records are deprecated (RFC 9745).',
     schema: { type: 'string', pattern: '^@-?[0-9]+$' },
   },
+  RateLimit: {
+    description: 'What is left, and in how many seconds all of it is.',
+    schema: text,
+    example: '"caller";r=0;t=60',
+  },
+  'RateLimit-Policy': {
+    description: 'How much there is, and for how many seconds.',
+    schema: text,
+    example: '"caller";q=600;w=60',
+  },
+  'WWW-Authenticate': {
+    description: 'What credentials would do, and what is wrong with those that were sent (RFC 6750).',
+    schema: text,
+    example: 'Bearer error="invalid_token", error_description="The token has expired"',
+  },
   'Retry-After': {
     description: 'After how many seconds to try again.',
     schema: { type: 'integer', minimum: 0 },
@@ -105,6 +120,7 @@ const unreadable: readonly Code[] = [
   'UNSUPPORTED_CONTENT_TYPE',
   'JSON_TOO_DEEP',
   'BODY_TOO_LARGE',
+  'BODY_TOO_SLOW',
 ];
 export const bodied: readonly Code[] = ['VALIDATION_FAILED', ...unreadable];
 
@@ -124,13 +140,20 @@ export function needsClaim({ columns }: Resource): boolean {
 /** A response component for each set of codes that an operation can answer with under one status. */
 export class Failures {
   readonly all: Record<string, JsonSchema> = {};
+  /** What the guard at the door can answer, whatever is asked for. */
+  readonly guard: readonly Code[];
   readonly #problem: JsonSchema;
 
-  constructor(schemas: Schemas) {
+  constructor(schemas: Schemas, guard: readonly Code[]) {
     this.#problem = schemas.ref('Problem');
+    this.guard = guard;
   }
 
   of(codes: readonly Code[]): Record<string, JsonSchema> {
+    return this.unguarded([...codes, ...this.guard]);
+  }
+
+  unguarded(codes: readonly Code[]): Record<string, JsonSchema> {
     return Object.fromEntries(
       [...byStatus(codes)].map(([status, same]) => {
         const name = same.join('.');
@@ -158,7 +181,7 @@ export class Failures {
 }
 
 export function byStatus(codes: readonly Code[]): Map<number, Code[]> {
-  return Map.groupBy(codes.toSorted(), (code) => catalogue[code].status);
+  return Map.groupBy([...new Set(codes)].sort(), (code) => catalogue[code].status);
 }
 
 export function descriptionOf(status: number, codes: readonly Code[]): string {
@@ -167,6 +190,9 @@ export function descriptionOf(status: number, codes: readonly Code[]): string {
 }
 
 export function headersOf(status: number): JsonSchema {
+  if (status === catalogue.UNAUTHENTICATED.status) return withHeaders(['WWW-Authenticate']);
+  if (status === catalogue.RATE_LIMITED.status)
+    return withHeaders(['Retry-After', 'RateLimit', 'RateLimit-Policy']);
   return withHeaders([], status === catalogue.UNAVAILABLE.status ? ['Retry-After'] : []);
 }
 

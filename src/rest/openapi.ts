@@ -31,6 +31,12 @@ export interface Served {
   readonly operations: number;
   /** Whether there is a GraphQL door. */
   readonly graphql: boolean;
+  /** Whether GraphQL documents can be named, and whether they must be. */
+  readonly trusted: 'no' | 'too' | 'only';
+  /** Whether callers can be known. */
+  readonly authentication: boolean;
+  /** Whether there are rate limits. */
+  readonly limited: boolean;
 }
 
 type Operation = JsonSchema;
@@ -41,24 +47,31 @@ interface Context {
   readonly most: number;
 }
 
-export function openapi(model: Model, { most, operations, graphql }: Served): JsonSchema {
+export function openapi(model: Model, served: Served): JsonSchema {
+  const { most, operations, graphql, trusted, authentication, limited } = served;
   const schemas = new Schemas(model);
-  const context: Context = { schemas, failures: new Failures(schemas), most };
+  const guard: Code[] = ['UNAVAILABLE'];
+  if (authentication) guard.push('UNAUTHENTICATED', 'FORBIDDEN');
+  if (limited) guard.push('RATE_LIMITED');
+  const context: Context = { schemas, failures: new Failures(schemas, guard), most };
   const resources = model.resources.filter(({ rest }) => rest);
   const paths = {
     ...Object.fromEntries(resources.flatMap((resource) => pathsOf(context, resource))),
     '/transaction': { post: transaction(resources, context.failures, operations) },
-    ...servicePaths(schemas, context.failures, graphql),
+    ...servicePaths(schemas, context.failures, graphql, trusted),
   };
   const components = {
-    schemas: { ...schemas.all, ...errorSchemas(schemas), ...serviceSchemas(schemas) },
+    schemas: { ...schemas.all, ...errorSchemas(schemas), ...serviceSchemas(schemas, trusted) },
     responses: context.failures.all,
     headers,
+    ...(authentication && { securitySchemes: { bearer } }),
   };
   return {
     openapi: '3.1.1',
     info: { title: 'Duet', version: model.fingerprint, description: introduction },
     servers: [{ url: '/' }],
+    // Whether the anonymous may do something is told by the rules of the schema, one by one.
+    ...(authentication && { security: [{ bearer: [] }, {}] }),
     tags: [
       ...resources.map((resource) => ({ name: resource.name, ...described(resource) })),
       { name: SERVICE, description: 'What there is beside the resources.' },
@@ -70,6 +83,12 @@ export function openapi(model: Model, { most, operations, graphql }: Served): Js
     },
   };
 }
+
+const bearer = {
+  type: 'http',
+  scheme: 'bearer',
+  description: 'A token of the issuer that this service trusts, or an API key (`duet_…`).',
+};
 
 /** The schemas that something refers to, directly or through others. */
 function used(schemas: Readonly<Record<string, JsonSchema>>, by: unknown): Record<string, JsonSchema> {
@@ -231,6 +250,7 @@ function deletion({ failures }: Context, resource: Resource): Operation {
     'VERSION_CONFLICT',
     'VALIDATION_FAILED',
     'BODY_TOO_LARGE',
+    'BODY_TOO_SLOW',
     ...always,
     ...written,
   ];

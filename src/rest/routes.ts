@@ -1,9 +1,11 @@
 /** The REST door: which paths there are, and what their methods do. */
 
 import type { Engine } from '../engine/execute.ts';
+import type { Node } from '../engine/read.ts';
 import type { BodyLimits } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
+import { costOfAnswer } from '../http/rate-limits.ts';
 import type { Model, OperationKind } from '../schema/model.ts';
 import { deprecationOf } from './deprecation.ts';
 import { contentType, type ExportType, exported, exportType } from './export.ts';
@@ -57,16 +59,17 @@ function answering(route: Route, key: string): Found | undefined {
 }
 
 function routesOf(from: Collection, engine: Engine): Routes {
-  const { operations } = from.resource;
-  const route = (table: Record<string, [OperationKind, Handler]>): Route => {
+  const { operations, path, key } = from.resource;
+  const route = (template: string, table: Record<string, [OperationKind, Handler]>): Route => {
     const offered = Object.entries(table).filter(([, [kind]]) => operations.has(kind));
     return {
+      template,
       failed: problem,
       methods: Object.fromEntries(offered.map(([method, [, handler]]) => [method, handler])),
     };
   };
   return {
-    list: route({
+    list: route(`/${path}`, {
       GET: [
         'LIST',
         async (exchange) => {
@@ -78,6 +81,7 @@ function routesOf(from: Collection, engine: Engine): Routes {
             return aggregated(from, operation, rows);
           }
           const [listing] = await engine.read(exchange.caller, [operation]);
+          exchange.spend?.(costOfAnswer(listing.nodes));
           return listed(from, operation, listing, exchange.query);
         },
       ],
@@ -89,12 +93,13 @@ function routesOf(from: Collection, engine: Engine): Routes {
         },
       ],
     }),
-    one: route({
+    one: route(`/${path}/{${key.name}}`, {
       GET: [
         'GET',
         async (exchange) => {
           const operation = parseGet(from, exchange);
           const [node] = await engine.read(exchange.caller, [operation]);
+          if (operation.shaped) exchange.spend?.(costOfAnswer(node));
           if (operation.shaped) return found(from, operation.selection, node);
           return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
         },
@@ -131,5 +136,22 @@ async function exportList(
   if (exchange.request.method === 'HEAD')
     return new Response(null, { headers: { ...headers, 'Content-Type': contentType(type) } });
   const pages = engine.pages(exchange.caller, operation);
-  return exported(pages, operation.selection, type, headers, exchange.failed);
+  return exported(
+    exchange.spend ? charged(pages, exchange.spend) : pages,
+    operation.selection,
+    type,
+    headers,
+    exchange.failed,
+  );
+}
+
+/** A file has any length: it is paid for while it is written. */
+async function* charged(
+  pages: AsyncGenerator<Node[]>,
+  spend: (units: number) => void,
+): AsyncGenerator<Node[]> {
+  for await (const page of pages) {
+    spend(costOfAnswer(page));
+    yield page;
+  }
 }

@@ -4,8 +4,8 @@ import { reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { Conditions } from './conditions.ts';
-import { ANSWERS, BURIED, type Dialect, quote } from './dialect.ts';
-import type { Aggregate, Filled, OnAnswers, OnResource, Row, Select, Statement } from './storage.ts';
+import { ANSWERS, BURIED, type Dialect, KEYS, quote } from './dialect.ts';
+import type { Aggregate, Filled, OnAnswers, OnKeys, OnResource, Row, Select, Statement } from './storage.ts';
 
 export interface Compiled {
   readonly sql: string;
@@ -99,8 +99,36 @@ class Writer {
     this.#list = list;
   }
 
-  write(statement: OnResource | OnAnswers): string {
-    return 'resource' in statement ? this.#onResource(statement) : this.#onAnswers(statement);
+  write(statement: OnResource | OnAnswers | OnKeys): string {
+    if ('resource' in statement) return this.#onResource(statement);
+    switch (statement.do) {
+      case 'keep key':
+      case 'find key':
+      case 'list keys':
+      case 'revoke key':
+        return this.#onKeys(statement);
+      default:
+        return this.#onAnswers(statement);
+    }
+  }
+
+  #onKeys(statement: OnKeys): string {
+    const table = quote(KEYS);
+    switch (statement.do) {
+      case 'keep key': {
+        const { name, hash, roles, at } = statement;
+        const values = [name, hash, roles, at].map((value) => this.conditions.text(value)).join(', ');
+        const renewed =
+          '"hash" = excluded."hash", "roles" = excluded."roles", "at" = excluded."at", "revoked" = NULL';
+        return `INSERT INTO ${table} ("name", "hash", "roles", "at") VALUES (${values}) ON CONFLICT ("name") DO UPDATE SET ${renewed} WHERE ${table}."revoked" IS NOT NULL RETURNING 1 AS "kept"`;
+      }
+      case 'find key':
+        return `SELECT "name", "roles" FROM ${table} WHERE "hash" = ${this.conditions.text(statement.hash)} AND "revoked" IS NULL`;
+      case 'list keys':
+        return `SELECT "name", "roles", "at", "revoked" FROM ${table} ORDER BY "name"`;
+      case 'revoke key':
+        return `UPDATE ${table} SET "revoked" = ${this.conditions.text(statement.at)} WHERE "name" = ${this.conditions.text(statement.name)} AND "revoked" IS NULL RETURNING 1 AS "done"`;
+    }
   }
 
   #onAnswers(statement: OnAnswers): string {

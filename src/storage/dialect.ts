@@ -6,6 +6,8 @@ import type { Column } from '../schema/model.ts';
 export const BURIED = '_duet_buried';
 /** The answers to requests that carry a key, so that they can be given again. */
 export const ANSWERS = '_duet_answers';
+/** API keys, as hashes. */
+export const KEYS = '_duet_keys';
 
 export function quote(identifier: string): string {
   return `"${identifier.replaceAll('"', '""')}"`;

@@ -8,13 +8,16 @@ import type { Column, Reference, Resource } from '../schema/model.ts';
 /** A record by field name, in the values that the scalars' checks return. */
 export type Row = Record<string, unknown>;
 
-export type Statement = OnResource | Filled | OnAnswers;
+export type Statement = OnResource | Filled | OnAnswers | OnKeys;
 
 /** What is done to the records of a resource. */
 export type OnResource = Select | Aggregate | Insert | Update | Delete | Claim | Bury;
 
 /** What is done to the answers that are kept for requests that come twice. */
 export type OnAnswers = ClaimAnswer | RecallAnswer | KeepAnswer | ForgetAnswers;
+
+/** What is done to API keys. */
+export type OnKeys = KeepKey | FindKey | ListKeys | RevokeKey;
 
 export interface Select {
   readonly do: 'select';
@@ -120,6 +123,34 @@ export interface ForgetAnswers {
 export interface KeepAnswer extends OfKey {
   readonly do: 'keep answer';
   readonly answer: string;
+}
+
+/** Answers with a row unless a key of this name is in use; one that was revoked makes way. */
+export interface KeepKey {
+  readonly do: 'keep key';
+  readonly name: string;
+  readonly hash: string;
+  /** A JSON array. */
+  readonly roles: string;
+  readonly at: string;
+}
+
+/** Answers with `name` and `roles` of the key that has this hash, unless it was revoked. */
+export interface FindKey {
+  readonly do: 'find key';
+  readonly hash: string;
+}
+
+/** Answers with `name`, `roles`, `at` and `revoked`, in the order of names. */
+export interface ListKeys {
+  readonly do: 'list keys';
+}
+
+/** Answers with a row when there was such a key. */
+export interface RevokeKey {
+  readonly do: 'revoke key';
+  readonly name: string;
+  readonly at: string;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
-import { ANSWERS, BURIED, quote } from '../dialect.ts';
+import { ANSWERS, BURIED, KEYS, quote } from '../dialect.ts';
 import { indexName } from '../index-names.ts';
 import type { Ddl } from './database.ts';
 
@@ -22,6 +22,7 @@ export function ownTables(): string[] {
     `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(BURIED)} ("table" TEXT NOT NULL, "key" TEXT NOT NULL, "version" INTEGER NOT NULL, PRIMARY KEY ("table", "key"))`,
     `CREATE TABLE IF NOT EXISTS ${quote(ANSWERS)} ("caller" TEXT NOT NULL, "key" TEXT NOT NULL, "request" TEXT NOT NULL, "answer" TEXT, "at" TEXT NOT NULL, PRIMARY KEY ("caller", "key"))`,
+    `CREATE TABLE IF NOT EXISTS ${quote(KEYS)} ("name" TEXT NOT NULL PRIMARY KEY, "hash" TEXT NOT NULL UNIQUE, "roles" TEXT NOT NULL, "at" TEXT NOT NULL, "revoked" TEXT)`,
   ];
 }
 

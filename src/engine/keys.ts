@@ -1,0 +1,77 @@
+/** API keys: made, listed, revoked, and recognised by their hashes, which is all that is kept of them. */
+
+import { type Row, run, type Storage } from '../storage/storage.ts';
+import type { Caller } from './caller.ts';
+
+/** Tells a key from a token at a glance, for servers and for scanners that look for leaked secrets. */
+export const KEY_PREFIX = 'duet_';
+/** Begins the subject of every key, and of nobody else. */
+export const KEY_SUBJECT = 'key:';
+const SECRET_BYTES = 32;
+
+export interface KeyEntry {
+  readonly name: string;
+  readonly roles: readonly string[];
+  readonly at: string;
+  /** When it was revoked. */
+  readonly revoked: string | undefined;
+}
+
+export class ApiKeys {
+  readonly #storage: Storage;
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  /** The key itself, which cannot be had again; undefined when the name is in use. */
+  async create(name: string, roles: readonly string[]): Promise<string | undefined> {
+    const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
+    const key = `${KEY_PREFIX}${Buffer.from(secret).toString('base64url')}`;
+    const at = new Date().toISOString();
+    const statement = {
+      do: 'keep key',
+      name,
+      hash: hashOf(key),
+      roles: JSON.stringify(roles),
+      at,
+    } as const;
+    const kept = await this.#storage.write(() => run(statement), 'one');
+    return kept.length > 0 ? key : undefined;
+  }
+
+  async list(): Promise<KeyEntry[]> {
+    const rows = await this.#storage.read(() => run({ do: 'list keys' }), 'one');
+    return rows.map((row) => ({
+      name: String(row['name']),
+      roles: rolesOf(row),
+      at: String(row['at']),
+      revoked: row['revoked'] === null ? undefined : String(row['revoked']),
+    }));
+  }
+
+  /** Whether there was such a key. */
+  async revoke(name: string): Promise<boolean> {
+    const at = new Date().toISOString();
+    const done = await this.#storage.write(() => run({ do: 'revoke key', name, at }), 'one');
+    return done.length > 0;
+  }
+
+  /** Who holds this key; undefined when nobody does, or not any more. */
+  async holder(key: string): Promise<Caller | undefined> {
+    const [row] = await this.#storage.read(() => run({ do: 'find key', hash: hashOf(key) }), 'one');
+    if (!row) return undefined;
+    const subject = `${KEY_SUBJECT}${row['name']}`;
+    const roles = rolesOf(row);
+    return { subject, roles, claims: { sub: subject, roles } };
+  }
+}
+
+/** A slow hash is for what people make up: 256 random bits cannot be guessed, however fast one may try. */
+function hashOf(key: string): string {
+  return new Bun.CryptoHasher('sha256').update(key).digest('base64url');
+}
+
+function rolesOf(row: Row): string[] {
+  return JSON.parse(String(row['roles']));
+}
