@@ -26,8 +26,13 @@ export function openDeployment(config: Config, observe: Observe): { model: Model
 }
 
 /** Brings the tables to what the file asks for; a new database gets the records of the data file. */
-export async function evolveDeployment(config: Config, model: Model, database: Database): Promise<Evolution> {
-  return faulting(() => evolve(database, model, () => readData(config, model)));
+export async function evolveDeployment(
+  config: Config,
+  model: Model,
+  database: Database,
+  insists = false,
+): Promise<Evolution> {
+  return faulting(() => evolve(database, model, () => readData(config, model), insists));
 }
 
 /** Whatever goes wrong before the work begins is the operator's to mend, and is told without a stack. */

@@ -8,7 +8,8 @@ import type { Observe } from './observe.ts';
 import type { Column, Model, OperationKind, Resource } from './schema/model.ts';
 import { creatable, graphqlTypeName, isScalar, neededOnCreate } from './schema/values.ts';
 import type { Comparison } from './storage/evolve/compare.ts';
-import { describe, preview } from './storage/evolve/evolve.ts';
+import { preview } from './storage/evolve/evolve.ts';
+import { describe } from './storage/evolve/steps.ts';
 
 /** Destructive: data is lost. Breaking: something that worked does so no more. */
 export type Mark = 'safe' | 'breaking' | 'destructive';
@@ -47,9 +48,15 @@ export function reportOf(before: Model | undefined, model: Model, comparison: Co
   };
 }
 
-function tableChanges({ steps, refusals, prunable }: Comparison): Change[] {
+function tableChanges({ steps, held, refusals, prunable }: Comparison): Change[] {
   return [
     ...steps.map((step): Change => ({ mark: 'safe', text: describe(step) })),
+    ...held.map(
+      (step): Change => ({
+        mark: 'safe',
+        text: `only with \`duet migrate\`: ${describe(step)}, which another schema gave up`,
+      }),
+    ),
     ...refusals.map(
       ({ what, why, how }): Change => ({ mark: 'breaking', text: `refused: ${what}, but ${why}. ${how}.` }),
     ),

@@ -18,8 +18,13 @@ export interface Running {
 export async function serve(config: Config, observe: Observe, shared: boolean): Promise<Running> {
   const { model, database } = openDeployment(config, observe);
   try {
-    const { applied, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
+    const { applied, held, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
     for (const step of applied) observe({ event: 'migrated', step });
+    if (held.length > 0)
+      observe({
+        event: 'notice',
+        message: `another schema gave this up, and its nodes may still be running; only \`duet migrate\` does it again: ${held.join(', ')}`,
+      });
     if (surplus.length > 0)
       observe({
         event: 'notice',

@@ -35,16 +35,21 @@ export class Deployment implements AsyncDisposable {
     return new Deployment(kind, url, folder);
   }
 
-  async evolve(sdl: string, data: unknown = {}): Promise<Evolution> {
+  async evolve(sdl: string, data: unknown = {}, insists = false): Promise<Evolution> {
     const model = modelOf(sdl);
     const { program, faults } = loading(model, data);
     if (!program) throw new Error(faults.join('\n'));
-    return this.#with(model, (database) => evolve(database, model, program));
+    return this.#with(model, (database) => evolve(database, model, program, insists));
+  }
+
+  /** As `duet migrate` does. */
+  migrate(sdl: string): Promise<Evolution> {
+    return this.evolve(sdl, {}, true);
   }
 
   /** The lines of the refusal, or none when everything was applied. */
-  async refusals(sdl: string): Promise<string[]> {
-    return this.evolve(sdl).then(
+  async refusals(sdl: string, insists = false): Promise<string[]> {
+    return this.evolve(sdl, {}, insists).then(
       () => [],
       (error) => error.message.split('\n'),
     );
