@@ -6,6 +6,9 @@ import { command, Folder, Server } from './process.ts';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
+const forms =
+  '{"resource": …, "version": …, "record": {…}}, {"resource": …, "lastId": …}, {"resource": …, "buried": {"key": …, "version": …}}';
+
 async function newDatabase(kind: (typeof databases)[number], name = 'duet.db'): Promise<string> {
   return kind === 'sqlite' ? `sqlite:${name}` : (await sharedPostgres()).database();
 }
@@ -186,10 +189,7 @@ describe.each([...databases])('on %s', (kind) => {
     const env = { DATABASE_URL: await newDatabase(kind) };
     const line = (resource: string, record: unknown) => JSON.stringify({ resource, record });
     const rows: [string[], string][] = [
-      [
-        [line('books', { title: 'ok', pages: 1 }), '{"resource":'],
-        'line 2 is not {"resource": …, "record": {…}}, with a whole number as version',
-      ],
+      [[line('books', { title: 'ok', pages: 1 }), '{"resource":'], `line 2 is none of ${forms}`],
       [
         [line('books', { title: 'ok', pages: 1 }), '', line('books', { title: '' })],
         'line 3: title must have at least 1 character',
@@ -199,6 +199,45 @@ describe.each([...databases])('on %s', (kind) => {
         [line('books', { title: 'ok', pages: 1 }), line('posts', { title: 'p', body: 'b', authorId: 9 })],
         'line 2: it refers to a record that does not exist',
       ],
+      ...[
+        '{"resource":"books","lastId":0}',
+        '{"resource":"books","lastId":"3"}',
+        '{"resource":"books","lastId":9007199254740992}',
+        '{"resource":"books","lastId":3,"record":{"title":"t","pages":1}}',
+        '{"resource":"books"}',
+        '{"lastId":3}',
+        '{"resource":"greetings","buried":null}',
+        '{"resource":"greetings","buried":{"key":"x","version":0}}',
+        '{"resource":"greetings","buried":{"key":"x","version":2147483648}}',
+        '{"resource":"greetings","buried":{"key":1,"version":1}}',
+      ].map((bad): [string[], string] => [
+        [line('books', { title: 'ok', pages: 1 }), bad],
+        `line 2 is none of ${forms}`,
+      ]),
+      [
+        [line('books', { title: 'ok', pages: 1 }), '{"resource":"greetings","lastId":3}'],
+        'line 2: greetings have no ids that are counted, so there is no last one',
+      ],
+      [
+        ['{"resource":"books","lastId":30}', '{"resource":"books","buried":{"key":"x","version":1}}'],
+        'line 2: books have no key that clients give, so none of them is buried',
+      ],
+      [
+        [
+          '{"resource":"books","lastId":30}',
+          '{"resource":"greetings","buried":{"key":"\\u0000","version":1}}',
+        ],
+        'line 2: the buried key is no text that can be stored',
+      ],
+      // What was sound before the bad line is not applied either.
+      [
+        [
+          '{"resource":"books","lastId":30}',
+          '{"resource":"greetings","buried":{"key":"x","version":7}}',
+          line('posts', { title: 'p', body: 'b', authorId: 9 }),
+        ],
+        'line 3: it refers to a record that does not exist',
+      ],
     ];
     for (const [lines, fault] of rows) {
       await Bun.write(folder.file('bad.ndjson'), lines.join('\n'));
@@ -207,6 +246,7 @@ describe.each([...databases])('on %s', (kind) => {
     }
     await using server = await Server.start(folder, env);
     expect(await (await fetch(`${server.url}/books`)).json()).toEqual([]);
+    expect((await command(folder, ['export'], env)).stdout).toBe('');
   });
 
   test("several workers serve one port, see each other's writes, are replaced and stop together", async () => {

@@ -7,7 +7,7 @@ import { type Dialect, quote } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { LOCK, ownTables } from './evolve/tables.ts';
 import { indexName } from './index-names.ts';
-import { postgresDdl } from './postgres-ddl.ts';
+import { postgresDdl, sequenceOf } from './postgres-ddl.ts';
 import { explained, isConflictOfTransactions, isLost, stateOf, unknownOutcome } from './postgres-errors.ts';
 import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
 import {
@@ -76,6 +76,10 @@ const dialect: Dialect = {
   // No stored name begins with `_`.
   perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
     `SELECT "_one".* FROM unnest(${arrayOf(position, of)}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
+  byCodePoint: ' COLLATE "C"',
+  lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,
+  raiseLastId: (resource, parameter) =>
+    `SELECT setval(${sequenceOf(resource)}, ${parameter}) WHERE ${parameter} > COALESCE(pg_sequence_last_value(${sequenceOf(resource)}), 0)`,
   lock: ' FOR UPDATE',
 };
 

@@ -5,7 +5,7 @@ import { DuetError } from '../errors.ts';
 import type { Column, Model, Resource } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { Compiler } from './compile.ts';
-import type { Dialect } from './dialect.ts';
+import { type Dialect, literal } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
@@ -63,6 +63,11 @@ const dialect: Dialect = {
   // begins with `_`.
   perValue: ({ columns, table, key, position, near, condition, order, limit, most }) =>
     `SELECT ${columns} FROM (SELECT value AS "_per" FROM json_each(?${position})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i" WHERE ${near('"_i"')} = "_per"${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
+  byCodePoint: '',
+  lastId: ({ table }) => `SELECT "seq" AS "last" FROM "sqlite_sequence" WHERE "name" = ${literal(table)}`,
+  // A table has no row there before its first insert, and nothing keeps it from having two.
+  raiseLastId: ({ table }, parameter) =>
+    `INSERT OR REPLACE INTO "sqlite_sequence" (rowid, "name", "seq") SELECT MAX(rowid), ${literal(table)}, ${parameter} FROM "sqlite_sequence" WHERE "name" = ${literal(table)} HAVING ${parameter} > COALESCE(MAX("seq"), 0)`,
   // A writer has the whole database to itself.
   lock: '',
 };

@@ -39,8 +39,6 @@ export interface Ddl {
   /** The statements that drop tables, whichever of them refer to each other. */
   dropTables(tables: readonly string[]): string[];
   shapes(session: Session): Promise<Shapes>;
-  /** Makes the next serial key come after those that were loaded. */
-  afterLoad(resource: Resource): string | undefined;
   /** Whether an index of a table in use is built outside of the transaction, without keeping writers out. */
   readonly buildsIndexesConcurrently: boolean;
 }

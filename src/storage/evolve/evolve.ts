@@ -62,7 +62,7 @@ export async function evolve(
       for (const step of steps)
         if (!late.some((each) => each === step))
           for (const sql of statements(step, ddl)) await session.query(sql);
-      if (!past.last) await loadInto(session, ddl, model, seed);
+      if (!past.last) await session.load(seed);
       const { fingerprint, source: schema } = model;
       const isOlder = past.has(model) && past.last?.fingerprint !== fingerprint && !insists;
       const newest = isOlder && past.last ? past.last : { fingerprint, schema };
@@ -77,23 +77,8 @@ export async function evolve(
 }
 
 /** Stores records in one transaction, with the keys that they have. */
-export async function load(database: Evolvable, model: Model, program: () => Program<void>): Promise<void> {
-  await database.exclusively((session) =>
-    session.transaction(() => loadInto(session, database.ddl, model, program)),
-  );
-}
-
-async function loadInto(
-  session: Session,
-  ddl: Ddl,
-  model: Model,
-  program: () => Program<void>,
-): Promise<void> {
-  await session.load(program);
-  for (const resource of model.resources) {
-    const sql = ddl.afterLoad(resource);
-    if (sql) await session.query(sql);
-  }
+export async function load(database: Evolvable, program: () => Program<void>): Promise<void> {
+  await database.exclusively((session) => session.transaction(() => session.load(program)));
 }
 
 /** What would be done, without doing it. */
