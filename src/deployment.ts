@@ -13,13 +13,17 @@ import type { Program } from './storage/storage.ts';
 /** Something the operator must mend before a command can do its work; the message says what and where. */
 export class StartFault extends Error {}
 
-/** Reads the schema file and opens the database, but leaves its tables as they are. */
-export function openDeployment(config: Config, observe: Observe): { model: Model; database: Database } {
+/** Reads the schema file and opens the database, but leaves its tables as they are; `asItIs`: everything. */
+export function openDeployment(
+  config: Config,
+  observe: Observe,
+  asItIs = false,
+): { model: Model; database: Database } {
   const model = readModel(config.schema);
   const trace =
     config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
   try {
-    return { model, database: openDatabase(config, model, trace) };
+    return { model, database: openDatabase(config, model, trace, asItIs) };
   } catch (error) {
     throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
   }

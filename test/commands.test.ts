@@ -1,6 +1,8 @@
 /** The commands around serving: comparing, migrating, moving records, and several processes. */
 
+import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
 import { databases, sharedPostgres, shipped } from './app.ts';
 import { command, Folder, Server } from './process.ts';
 
@@ -100,6 +102,58 @@ describe.each([...databases])('on %s', (kind) => {
     const pruned = await command(folder, ['migrate', '--prune', '--yes'], env);
     expect([pruned.exit, pruned.stdout.split('\n').at(-2)]).toEqual([0, 'dropped 2']);
     expect((await command(folder, ['migrate', '--prune', '--yes'], env)).stdout).toContain('nothing to drop');
+  });
+
+  test('diff only reads: it makes neither a database nor a table, and waits for nobody', async () => {
+    using folder = new Folder();
+    const url = await newDatabase(kind);
+    const diff = async () => {
+      const { stdout, stderr, exit } = await command(folder, ['diff'], { DATABASE_URL: url });
+      expect([stderr, exit]).toEqual(['', 0]);
+      return stdout;
+    };
+    const everything = async () => {
+      if (kind === 'sqlite') {
+        const names = readdirSync(folder.path).sort();
+        return names.map((name) => [name, Bun.hash(readFileSync(folder.file(name)))]);
+      }
+      const sql = new Bun.SQL(url, { max: 1 });
+      const rows = [...(await sql.unsafe('SELECT oid, relname, relfilenode FROM pg_class ORDER BY oid'))];
+      await sql.close();
+      return rows;
+    };
+    const untouched = await everything();
+    expect(await diff()).toContain('  safe        create table Book\n');
+    expect(await everything()).toEqual(untouched);
+    // A file that another program has made, in a mode of its own.
+    if (kind === 'sqlite') {
+      const theirs = new Database(folder.file('duet.db'), { create: true });
+      theirs.run('CREATE TABLE "Theirs" ("x" INTEGER)');
+      theirs.close();
+      const own = await everything();
+      await diff();
+      expect(await everything()).toEqual(own);
+    }
+
+    await command(folder, ['migrate'], { DATABASE_URL: url });
+    const made = await everything();
+    expect(made.length).toBeGreaterThan(untouched.length);
+    await Bun.write(
+      folder.file('schema.graphql'),
+      shipped.sdl.replace('title: String!', 'title: String! lang: String'),
+    );
+    const before = await everything();
+    expect(await diff()).toContain('  safe        add column ');
+    expect(await everything()).toEqual(before);
+
+    const other = new Bun.SQL(kind === 'sqlite' ? `sqlite:${folder.file('duet.db')}` : url, { max: 1 });
+    const session = kind === 'sqlite' ? other : await other.reserve();
+    // What a node that changes tables holds.
+    await session.unsafe(kind === 'sqlite' ? 'BEGIN IMMEDIATE' : 'BEGIN');
+    await session.unsafe('UPDATE "_duet_lock" SET "id" = "id"');
+    expect(await diff()).toContain('  safe        add column ');
+    await session.unsafe('ROLLBACK');
+    await other.close({ timeout: 0 });
   });
 
   test('a deprecated field keeps working on both doors, and REST says since when', async () => {

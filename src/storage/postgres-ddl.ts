@@ -66,6 +66,11 @@ export const postgresDdl: Ddl = {
   dropTables: (tables) => [`DROP TABLE ${tables.map(quote).join(', ')}`],
   buildsIndexesConcurrently: true,
 
+  async has(session, table) {
+    const sql = `SELECT 1 FROM pg_class WHERE relname = $1 AND relnamespace = ${currentSchema}`;
+    return (await session.query(sql, [table])).length > 0;
+  },
+
   async shapes(session) {
     const columns = await session.query(`
       SELECT c.relname AS "table", a.attname AS "column", format_type(a.atttypid, a.atttypmod) AS "type",

@@ -45,6 +45,11 @@ export const sqliteDdl: Ddl = {
   ],
   buildsIndexesConcurrently: false,
 
+  async has(session, table) {
+    const sql = `SELECT 1 FROM "sqlite_schema" WHERE "type" = 'table' AND "name" = $1`;
+    return (await session.query(sql, [table])).length > 0;
+  },
+
   async shapes(session) {
     const tables = await session.query(
       `SELECT "name" FROM "sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "name" NOT LIKE '\\_duet\\_%' ESCAPE '\\' ORDER BY "name"`,

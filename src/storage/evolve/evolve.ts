@@ -6,18 +6,11 @@ import { quote } from '../dialect.ts';
 import type { Program } from '../storage.ts';
 import { type Comparison, compare, notUnique, type Refusal } from './compare.ts';
 import type { Ddl, Evolvable, Session } from './database.ts';
-import {
-  deprecations,
-  forgetDeprecations,
-  type Past,
-  pastOf,
-  remember,
-  rememberDeprecations,
-} from './history.ts';
+import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDeprecations } from './history.ts';
 import { rowsOf } from './rows.ts';
 import { describe, type Step } from './steps.ts';
 import { surplusOf } from './surplus.ts';
-import { createIndex, createTable, required } from './tables.ts';
+import { createIndex, createTable, HISTORY, required } from './tables.ts';
 
 export class EvolutionRefused extends Error {
   readonly refusals: readonly Refusal[];
@@ -86,8 +79,8 @@ export async function preview(
   database: Evolvable,
   model: Model,
 ): Promise<Comparison & { readonly before: Model | undefined }> {
-  return database.exclusively(async (session) => {
-    const past = await pastOf(session);
+  return database.looking(async (session) => {
+    const past = (await database.ddl.has(session, HISTORY)) ? await pastOf(session) : new Past([]);
     return { ...(await look(session, database.ddl, model, past, false)), before: past.model };
   });
 }
