@@ -21,6 +21,8 @@ export class Deployment implements AsyncDisposable {
   readonly kind: DatabaseKind;
   readonly url: string;
   readonly #folder: string;
+  /** The SQL of every statement that a program has run. */
+  readonly statements: string[] = [];
 
   private constructor(kind: DatabaseKind, url: string, folder: string) {
     this.kind = kind;
@@ -107,7 +109,7 @@ export class Deployment implements AsyncDisposable {
   async #with<T>(model: Model, work: (database: Database) => Promise<T>): Promise<T> {
     const { config, fault } = readConfig([], { DATABASE_URL: this.url });
     if (!config) throw new Error(fault);
-    const database = openDatabase(config, model);
+    const database = openDatabase(config, model, (sql) => this.statements.push(sql));
     try {
       return await work(database);
     } finally {

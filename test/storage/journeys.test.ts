@@ -93,6 +93,23 @@ describe.each([...databases])('on %s', (kind) => {
     });
   });
 
+  test('rows are read only where the new rule could exclude them, and page by page', async () => {
+    await using deployment = await Deployment.create(kind);
+    await deployment.evolve(`enum E { a b } ${A('s: String @constraint(maxLength: 2) e: E z: Int')}`);
+    const rows = Array.from({ length: 2500 }, (_, n) => `('${n === 2400 ? 'xx' : 'x'}', 'a', 1)`);
+    await deployment.sql(`INSERT INTO "A" ("s", "e", "_version") VALUES ${rows.join(', ')}`);
+    deployment.statements.length = 0;
+    await deployment.evolve(`enum E { c b a } ${A('s: String @constraint(maxLength: 3) e: E z: Int')}`);
+    await deployment.evolve(A('s: String e: String z: Int @constraint(max: 5)'));
+    expect(deployment.statements.filter((sql) => /"s"|"e"/.test(sql))).toEqual([]);
+    deployment.statements.length = 0;
+    expect(await deployment.refusals(A('s: String @constraint(maxLength: 1) e: String z: Int'))).toEqual([
+      'A.s: it admits less than before, but s must have at most 1 character, but a 2401 has another value. Change such records first, or widen the constraint.',
+    ]);
+    expect(deployment.statements).toHaveLength(3);
+    for (const sql of deployment.statements) expect(sql).toEndWith(' LIMIT 1000');
+  });
+
   test('what is filled counts as a change of the record', async () => {
     await using deployment = await Deployment.create(kind);
     await deployment.evolve(A('s: String'), { as: [{ s: 'x' }, {}] });

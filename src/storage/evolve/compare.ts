@@ -1,7 +1,8 @@
 /** Compares the file with the database: the steps that lead from one to the other, and what stands in the way. */
 
+import { admitsAll } from '../../schema/admits.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
-import { defaultOf, graphqlTypeName, isScalar, keptAs, storedColumns } from '../../schema/values.ts';
+import { defaultOf, graphqlTypeName, keptAs, storedColumns } from '../../schema/values.ts';
 import { quote } from '../dialect.ts';
 import type { Ddl, Shape, Shapes } from './database.ts';
 import type { Past } from './history.ts';
@@ -203,7 +204,7 @@ class Comparing {
       return false;
     const before = this.#past.model?.resources.find((each) => each.table === table);
     const old = before && storedColumns(before).find(({ stored }) => stored === column.stored);
-    return !old || admits(old) !== admits(column);
+    return !old || !admitsAll(old, column);
   }
 
   async #indexes(resource: Resource, shape: Shape): Promise<void> {
@@ -278,10 +279,4 @@ function howToFill(column: Column): string {
 function typeName(column: Column): string {
   const name = column.reference ? column.reference.target.name : graphqlTypeName(column);
   return column.list ? `[${name}!]` : name;
-}
-
-/** Everything that decides which values a column admits, as text that can be compared. */
-function admits({ type, list, constraint }: Column): string {
-  const values = isScalar(type) ? type.name : type.values.map(({ name }) => name);
-  return JSON.stringify([values, list, constraint && { ...constraint, pattern: constraint.pattern?.source }]);
 }
