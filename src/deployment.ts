@@ -18,16 +18,17 @@ import type { Program, Storage } from './storage/storage.ts';
 /** Something the operator must mend before a command can do its work; the message says what and where. */
 export class StartFault extends Error {}
 
-/** Reads the schema file and opens the database, but leaves its tables as they are. */
+/** Reads the schema file and opens the database, but leaves its tables as they are; `asItIs`: everything. */
 export function openDeployment(
   config: Config,
   observe: Observe,
+  asItIs = false,
 ): { model: Model; database: Database; trace: Trace | undefined } {
   const model = readModel(config.schema);
   const trace =
     config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
   try {
-    return { model, database: openDatabase(config, model, trace), trace };
+    return { model, database: openDatabase(config, model, trace, asItIs), trace };
   } catch (error) {
     throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
   }
@@ -64,8 +65,13 @@ export async function readTrusted(config: Config, model: Model): Promise<Trusted
 }
 
 /** Brings the tables to what the file asks for; a new database gets the records of the data file. */
-export async function evolveDeployment(config: Config, model: Model, database: Database): Promise<Evolution> {
-  return faulting(() => evolve(database, model, () => readData(config, model)));
+export async function evolveDeployment(
+  config: Config,
+  model: Model,
+  database: Database,
+  insists = false,
+): Promise<Evolution> {
+  return faulting(() => evolve(database, model, () => readData(config, model), insists));
 }
 
 /** Whatever goes wrong before the work begins is the operator's to mend, and is told without a stack. */

@@ -21,8 +21,13 @@ export async function serve(config: Config, observe: Observe, peers?: Peers): Pr
   const writer = openWriter(config, model, database, (cause) => observe({ event: 'failure', cause }), trace);
   try {
     const trusted = await readTrusted(config, model);
-    const { applied, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
+    const { applied, held, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
     for (const step of applied) observe({ event: 'migrated', step });
+    if (held.length > 0)
+      observe({
+        event: 'notice',
+        message: `another schema gave this up, and its nodes may still be running; only \`duet migrate\` does it again: ${held.join(', ')}`,
+      });
     if (surplus.length > 0)
       observe({
         event: 'notice',

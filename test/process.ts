@@ -42,7 +42,20 @@ function spawn(
 
 /** Runs a command to its end. */
 export async function command(folder: Folder, args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(folder, args, env);
+  return ended(spawn(folder, args, env));
+}
+
+/** Starts a line of the shell, in which `"$@"` is the command. */
+export function inShell(folder: Folder, line: string, args: readonly string[]) {
+  return Bun.spawn(['bash', '-c', line, 'bash', ...source, ...args], {
+    cwd: folder.path,
+    env: { PORT: '0', PATH: process.env['PATH'] ?? '' },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+}
+
+export async function ended(child: ReturnType<typeof spawn>) {
   const [stdout, stderr, exit] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   return { stdout, stderr, exit };
 }

@@ -5,7 +5,17 @@ import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { Conditions } from './conditions.ts';
 import { ANSWERS, BURIED, type Dialect, KEYS, quote } from './dialect.ts';
-import type { Aggregate, Filled, OnAnswers, OnKeys, OnResource, Row, Select, Statement } from './storage.ts';
+import type {
+  Aggregate,
+  Filled,
+  OnAnswers,
+  OnKeys,
+  OnRemains,
+  OnResource,
+  Row,
+  Select,
+  Statement,
+} from './storage.ts';
 
 export interface Compiled {
   readonly sql: string;
@@ -88,6 +98,8 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
   return statement.do === 'insert' || statement.do === 'update' ? storedColumns(statement.resource) : [];
 }
 
+const higherVersionStays = `ON CONFLICT ("table", "key") DO UPDATE SET "version" = excluded."version" WHERE excluded."version" > ${quote(BURIED)}."version"`;
+
 class Writer {
   readonly conditions: Conditions;
   readonly #dialect: Dialect;
@@ -99,16 +111,20 @@ class Writer {
     this.#list = list;
   }
 
-  write(statement: OnResource | OnAnswers | OnKeys): string {
-    if ('resource' in statement) return this.#onResource(statement);
+  write(statement: Exclude<Statement, Filled>): string {
     switch (statement.do) {
+      case 'last id':
+      case 'raise last id':
+      case 'buried':
+      case 'bury key':
+        return this.#onRemains(statement);
       case 'keep key':
       case 'find key':
       case 'list keys':
       case 'revoke key':
         return this.#onKeys(statement);
       default:
-        return this.#onAnswers(statement);
+        return 'resource' in statement ? this.#onResource(statement) : this.#onAnswers(statement);
     }
   }
 
@@ -128,6 +144,35 @@ class Writer {
         return `SELECT "name", "roles", "at", "revoked" FROM ${table} ORDER BY "name"`;
       case 'revoke key':
         return `UPDATE ${table} SET "revoked" = ${this.conditions.text(statement.at)} WHERE "name" = ${this.conditions.text(statement.name)} AND "revoked" IS NULL RETURNING 1 AS "done"`;
+    }
+  }
+
+  #onRemains(statement: OnRemains): string {
+    const { resource } = statement;
+    const buried = quote(BURIED);
+    switch (statement.do) {
+      case 'last id':
+        return this.#dialect.lastId(resource);
+      case 'raise last id':
+        return this.#dialect.raiseLastId(resource, this.conditions.parameter(resource.key, statement.to));
+      case 'buried': {
+        const key = `${buried}."key"${this.#dialect.byCodePoint}`;
+        const own = `${buried}."table" = ${this.conditions.text(resource.table)} AND ${buried}."version" > 0`;
+        const table = quote(resource.table);
+        const gone = `NOT EXISTS (SELECT 1 FROM ${table} WHERE ${table}.${quote(resource.key.stored)} = ${key})`;
+        const { after } = statement;
+        const beyond = after === undefined ? '' : ` AND ${key} > ${this.conditions.text(after)}`;
+        return `SELECT "key", "version" FROM ${buried} WHERE ${own} AND ${gone}${beyond} ORDER BY ${key} LIMIT ${statement.limit}`;
+      }
+      case 'bury key': {
+        const { key, version } = statement;
+        const values = [
+          this.conditions.text(resource.table),
+          this.conditions.text(key),
+          this.conditions.parameter(resource.version, version),
+        ];
+        return `INSERT INTO ${buried} ("table", "key", "version") VALUES (${values.join(', ')}) ${higherVersionStays}`;
+      }
     }
   }
 
@@ -183,7 +228,7 @@ class Writer {
       case 'bury': {
         const key = `${table}.${quote(resource.key.stored)}`;
         const version = `${table}.${quote(resource.version.stored)}`;
-        return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") SELECT ${this.conditions.text(resource.table)}, ${key}, ${version} FROM ${table} WHERE ${this.conditions.condition(statement.where, table)} ON CONFLICT ("table", "key") DO UPDATE SET "version" = excluded."version"`;
+        return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") SELECT ${this.conditions.text(resource.table)}, ${key}, ${version} FROM ${table} WHERE ${this.conditions.condition(statement.where, table)} ${higherVersionStays}`;
       }
     }
   }
