@@ -174,15 +174,17 @@ async function untilStopped(observe: Observe, start: () => Promise<Running>): Pr
   process.on('uncaughtException', (cause) => observe({ event: 'failure', cause }));
   process.on('unhandledRejection', (cause) => observe({ event: 'failure', cause }));
   let stopping = false;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.on(signal, async () => {
-      // A terminal, npm and a service manager may each pass on the same wish: only the first one counts.
-      if (stopping) return;
-      stopping = true;
-      observe({ event: 'stopping', signal });
-      await running.stop();
-      process.exit(0);
-    });
+  const stop = async (signal: string) => {
+    // A terminal, npm and a service manager may each pass on the same wish: only the first one counts.
+    if (stopping) return;
+    stopping = true;
+    observe({ event: 'stopping', signal });
+    await running.stop();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  // A worker whose parent was killed would keep the port for ever.
+  process.on('disconnect', () => stop('disconnect'));
 }
 
 /** Lines that are written in one turn of the event loop go out with one system call. */
