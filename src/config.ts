@@ -166,6 +166,48 @@ export const settings = {
     doc: 'The longest URL, in bytes.',
     ...whole(1, 65536),
   }),
+  limitTokens: setting({
+    env: 'LIMIT_TOKENS',
+    flag: true,
+    default: '2000',
+    doc: 'GraphQL: how many tokens a document may have.',
+    ...whole(1, 10_000),
+  }),
+  limitDepth: setting({
+    env: 'LIMIT_DEPTH',
+    flag: true,
+    default: '10',
+    doc: 'GraphQL: how deep an operation may nest fields, the innermost included.',
+    ...whole(1, 1000),
+  }),
+  limitIntrospectionDepth: setting({
+    env: 'LIMIT_INTROSPECTION_DEPTH',
+    flag: true,
+    default: '15',
+    doc: 'GraphQL: the same for `__schema` and `__type`, which count for themselves.',
+    ...whole(1, 1000),
+  }),
+  limitAliases: setting({
+    env: 'LIMIT_ALIASES',
+    flag: true,
+    default: '30',
+    doc: 'GraphQL: how many aliases an operation may have.',
+    ...whole(0, 100_000),
+  }),
+  limitRootFields: setting({
+    env: 'LIMIT_ROOT_FIELDS',
+    flag: true,
+    default: '30',
+    doc: 'GraphQL: how many root fields an operation may have.',
+    ...whole(1, 100_000),
+  }),
+  limitDirectives: setting({
+    env: 'LIMIT_DIRECTIVES',
+    flag: true,
+    default: '50',
+    doc: 'GraphQL: how many directives an operation may have.',
+    ...whole(0, 100_000),
+  }),
 } as const;
 
 type Name = keyof typeof settings;

@@ -24,7 +24,18 @@ export interface AppOptions {
   readonly deprecatedSince: ReadonlyMap<string, Date>;
   readonly config: Pick<
     Config,
-    'limitObjects' | 'limitOperations' | 'limitBody' | 'limitJsonDepth' | 'limitUrl' | 'introspection'
+    | 'limitObjects'
+    | 'limitOperations'
+    | 'limitBody'
+    | 'limitJsonDepth'
+    | 'limitUrl'
+    | 'limitTokens'
+    | 'limitDepth'
+    | 'limitIntrospectionDepth'
+    | 'limitAliases'
+    | 'limitRootFields'
+    | 'limitDirectives'
+    | 'introspection'
   >;
 }
 
@@ -110,7 +121,16 @@ function router(
   const introspection = config.introspection === 'on';
   const fixed = new Map<string, Route>();
   const door = graphqlDoor(model);
-  if (door) fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection }));
+  const document = {
+    tokens: config.limitTokens,
+    depth: config.limitDepth,
+    introspectionDepth: config.limitIntrospectionDepth,
+    aliases: config.limitAliases,
+    rootFields: config.limitRootFields,
+    directives: config.limitDirectives,
+  };
+  if (door)
+    fixed.set('/graphql', graphqlRoute({ door, engine, limits: { ...limits, document }, introspection }));
   if (door && introspection) {
     const sdl = `${printSchema(door.schema)}\n`;
     fixed.set(

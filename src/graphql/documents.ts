@@ -10,6 +10,7 @@ import {
   validate,
 } from 'graphql';
 import type { Code } from '../errors.ts';
+import { asTokenLimit, beyondLimits, type DocumentLimits } from './limits.ts';
 
 /** Both bounds keep hostile clients from filling the memory with documents that nobody sends twice. */
 const KEPT_DOCUMENTS = 1000;
@@ -22,11 +23,13 @@ export type Checked =
 export class Documents {
   readonly #schema: GraphQLSchema;
   readonly #introspection: boolean;
+  readonly #limits: DocumentLimits;
   readonly #kept = new Map<string, DocumentNode>();
 
-  constructor(schema: GraphQLSchema, introspection: boolean) {
+  constructor(schema: GraphQLSchema, introspection: boolean, limits: DocumentLimits) {
     this.#schema = schema;
     this.#introspection = introspection;
+    this.#limits = limits;
   }
 
   check(text: string): Checked {
@@ -40,11 +43,14 @@ export class Documents {
   #checkAnew(text: string): Checked {
     let document: DocumentNode;
     try {
-      document = parse(text);
+      document = parse(text, { maxTokens: this.#limits.tokens });
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
-      return { errors: [error], code: 'GRAPHQL_PARSE_FAILED' };
+      return { errors: [asTokenLimit(error, this.#limits) ?? error], code: 'GRAPHQL_PARSE_FAILED' };
     }
+    // Before validation, some of whose rules cost far more than the walk that counts.
+    const excesses = beyondLimits(document, this.#limits);
+    if (excesses.length > 0) return { errors: excesses, code: 'GRAPHQL_VALIDATION_FAILED' };
     const rules = this.#introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
     // Suggestions would tell the schema to those who may not ask for it.
     const errors = validate(this.#schema, document, rules, { hideSuggestions: !this.#introspection });

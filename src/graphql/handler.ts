@@ -10,6 +10,7 @@ import { idempotencyOf } from '../http/idempotency.ts';
 import { Documents } from './documents.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute } from './execute.ts';
+import type { DocumentLimits } from './limits.ts';
 import type { Door } from './schema.ts';
 
 const GRAPHQL_TYPE = 'application/graphql-response+json';
@@ -19,12 +20,12 @@ type MediaType = (typeof mediaTypes)[number];
 export interface GraphqlOptions {
   readonly door: Door;
   readonly engine: Engine;
-  readonly limits: BodyLimits;
+  readonly limits: BodyLimits & { readonly document: DocumentLimits };
   readonly introspection: boolean;
 }
 
 export function graphqlRoute(options: GraphqlOptions): Route {
-  const documents = new Documents(options.door.schema, options.introspection);
+  const documents = new Documents(options.door.schema, options.introspection, options.limits.document);
   return {
     methods: { POST: (exchange) => answer(options, documents, exchange) },
     failed: (error, exchange) => {
