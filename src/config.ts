@@ -208,6 +208,13 @@ export const settings = {
     doc: 'GraphQL: how many directives an operation may have.',
     ...whole(0, 100_000),
   }),
+  limitDeadline: setting({
+    env: 'LIMIT_DEADLINE',
+    flag: true,
+    default: '10000',
+    doc: 'How many milliseconds a request may work before it is ended and answered 503.',
+    ...whole(1, 120_000),
+  }),
 } as const;
 
 type Name = keyof typeof settings;

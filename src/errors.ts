@@ -111,6 +111,11 @@ export const catalogue = {
     meaning:
       'The service cannot take the request now, and nothing was changed; try again after `Retry-After` seconds.',
   },
+  DEADLINE_EXCEEDED: {
+    status: 503,
+    meaning:
+      'The work took longer than `LIMIT_DEADLINE` and was ended, and nothing was changed. Ask for less, or by an indexed field.',
+  },
   OUTCOME_UNKNOWN: {
     status: 503,
     meaning:

@@ -5,8 +5,8 @@ import { evolveDeployment, openDeployment, StartFault } from './deployment.ts';
 import type { Observe } from './observe.ts';
 import { createApp } from './server.ts';
 
-/** Longer than any handler may take: a connection that idles out under a handler gets no answer. */
-const IDLE_TIMEOUT_SECONDS = 30;
+/** Beyond what a handler may take: a connection that idles out under a handler gets no answer. */
+const IDLE_SECONDS = 20;
 
 export interface Running {
   readonly url: string;
@@ -54,7 +54,7 @@ export function urlOf(host: string, port: number): string {
 }
 
 function listen(
-  { host, port }: Config,
+  { host, port, limitDeadline }: Config,
   fetch: (request: Request) => Promise<Response>,
   observe: Observe,
   reusePort: boolean,
@@ -65,7 +65,7 @@ function listen(
       port,
       reusePort,
       fetch,
-      idleTimeout: IDLE_TIMEOUT_SECONDS,
+      idleTimeout: Math.ceil(limitDeadline / 1000) + IDLE_SECONDS,
       // The limit is ours to enforce: the runtime's own answer has no body and no request id.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       error(cause) {

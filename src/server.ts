@@ -35,6 +35,7 @@ export interface AppOptions {
     | 'limitAliases'
     | 'limitRootFields'
     | 'limitDirectives'
+    | 'limitDeadline'
     | 'introspection'
   >;
 }
@@ -47,7 +48,11 @@ export interface App {
 
 export function createApp(options: AppOptions): App {
   const { storage, observe, config } = options;
-  const engine = new Engine(storage, { objects: config.limitObjects, operations: config.limitOperations });
+  const engine = new Engine(storage, {
+    objects: config.limitObjects,
+    operations: config.limitOperations,
+    deadline: config.limitDeadline,
+  });
   const state = { draining: false };
   const find = router(options, engine, state);
 

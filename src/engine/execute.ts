@@ -1,7 +1,7 @@
 /** The corridor: every operation of every door comes through here, and nothing else talks to the storage. */
 
 import { DuetError } from '../errors.ts';
-import type { Program, Storage } from '../storage/storage.ts';
+import type { Deadline, Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
 import { type Idempotency, once } from './idempotency.ts';
@@ -21,6 +21,8 @@ export interface EngineLimits {
   readonly objects: number;
   /** Operations in one transaction. */
   readonly operations: number;
+  /** How many milliseconds a request may take. */
+  readonly deadline: number;
 }
 
 export class Engine {
@@ -32,16 +34,26 @@ export class Engine {
     this.limits = limits;
   }
 
+  /** When work that begins now must be done; whoever asks for several things shares it among them. */
+  deadline(): Deadline {
+    return performance.now() + this.limits.deadline;
+  }
+
   /** Carries out all reads on one snapshot: one answer shows one moment. */
-  async read<const R extends readonly Read[]>(caller: Caller, operations: R): Promise<Answers<R>> {
+  async read<const R extends readonly Read[]>(
+    caller: Caller,
+    operations: R,
+    deadline = this.deadline(),
+  ): Promise<Answers<R>> {
     const allowed = operations.map((operation) => permitted(caller, operation));
     const { objects } = this.limits;
-    return this.#storage.read(function* () {
+    const program = function* () {
       const budget = new Budget(objects);
       const answers: Answer<Read>[] = [];
       for (const operation of allowed) answers.push(yield* performRead(operation, budget));
       return answers as Answers<R>;
-    }, readSteps(allowed));
+    };
+    return this.#storage.read(program, readSteps(allowed), deadline);
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
@@ -49,13 +61,14 @@ export class Engine {
     caller: Caller,
     operation: W,
     idempotency?: Idempotency,
+    deadline = this.deadline(),
   ): Promise<WrittenBy<W>> {
     const allowed = permitted(caller, operation);
     const program = () => perform(caller, allowed, this.#budget()) as Program<WrittenBy<W>>;
-    return this.#explained(() =>
+    return this.#explained(deadline, () =>
       idempotency
-        ? this.#storage.write(() => once(idempotency, program), 'many')
-        : this.#storage.write(program, writeSteps(allowed)),
+        ? this.#storage.write(() => once(idempotency, program), 'many', deadline)
+        : this.#storage.write(program, writeSteps(allowed), deadline),
     );
   }
 
@@ -64,14 +77,15 @@ export class Engine {
     caller: Caller,
     writes: readonly NamedWrite[],
     idempotency?: Idempotency,
+    deadline = this.deadline(),
   ): Promise<Written[]> {
     const { operations: most } = this.limits;
     if (writes.length > most)
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
     const allowed = writes.map(({ operation, as }) => ({ operation: permitted(caller, operation), as }));
     const program = () => transact(caller, allowed, this.#budget());
-    return this.#explained(() =>
-      this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many'),
+    return this.#explained(deadline, () =>
+      this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many', deadline),
     );
   }
 
@@ -80,13 +94,13 @@ export class Engine {
   }
 
   /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */
-  async #explained<T>(work: () => Promise<T>): Promise<T> {
+  async #explained<T>(deadline: Deadline, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       const reason = error instanceof WriteFailed ? error.reason : error;
       if (!(reason instanceof Collision)) throw error;
-      const explained = await this.#storage.read(() => collided(reason), 'many');
+      const explained = await this.#storage.read(() => collided(reason), 'many', deadline);
       throw error instanceof WriteFailed ? new WriteFailed(error.index, explained) : explained;
     }
   }
@@ -104,7 +118,7 @@ export class Engine {
 
   /** Fails when the storage cannot serve. */
   async ready(): Promise<void> {
-    await this.#storage.ping();
+    await this.#storage.ping(this.deadline());
   }
 }
 

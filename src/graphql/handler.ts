@@ -67,7 +67,9 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
     return refused(valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');
   }
   const idempotency = idempotencyOf(exchange, 'graphql', bytes);
-  const result = await execute(valid, { engine, caller, bindings: door.bindings, failed, idempotency });
+  const { bindings } = door;
+  const deadline = engine.deadline();
+  const result = await execute(valid, { engine, caller, deadline, bindings, failed, idempotency });
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   return respond(200, type, errors ? { errors, data: result.data } : { data: result.data });
 }

@@ -16,6 +16,7 @@ import {
   headers,
   idempotencyKey,
   needsClaim,
+  stored,
   withHeaders,
   written,
 } from './openapi-responses.ts';
@@ -150,7 +151,7 @@ function listing({ schemas, failures, most }: Context, resource: Resource): Oper
           [NDJSON_TYPE]: file,
         },
       },
-      ...failures.of(['VALIDATION_FAILED', 'TOO_MANY_OBJECTS', ...always, 'UNAVAILABLE']),
+      ...failures.of(['VALIDATION_FAILED', 'TOO_MANY_OBJECTS', ...always, ...stored]),
     },
   });
 }
@@ -175,7 +176,7 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
         ...(related ? (['TOO_MANY_OBJECTS'] as const) : []),
         'NOT_FOUND',
         ...always,
-        'UNAVAILABLE',
+        ...stored,
       ]),
     },
   });

@@ -1,5 +1,6 @@
 /** PostgreSQL through `Bun.SQL`: a pool of sessions, pipelined statements, whole transactions tried again. */
 
+import { DuetError } from '../errors.ts';
 import type { Column, Model, Reference, Resource } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { Compiler } from './compile.ts';
@@ -9,9 +10,18 @@ import { LOCK, ownTables } from './evolve/tables.ts';
 import { indexName } from './index-names.ts';
 import { postgresDdl } from './postgres-ddl.ts';
 import { explained, isConflictOfTransactions, isLost, stateOf, unknownOutcome } from './postgres-errors.ts';
-import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
+import {
+  Connection,
+  ConnectionLost,
+  HURRY_MS,
+  Pool,
+  type PoolOptions,
+  unavailable,
+} from './postgres-pool.ts';
 import {
   Dangling,
+  type Deadline,
+  deadlineExceeded,
   LockTimeout,
   NotUnique,
   type Program,
@@ -28,12 +38,6 @@ const TRIES = 4;
 const LOCK_POLL_MS = 50;
 /** How long a change of a table waits for others to leave it: everybody who comes later waits behind it. */
 const TABLE_LOCK_MS = 500;
-
-/**
- * How long a unit of work may take with all that is done again, so that a request is answered within ten seconds;
- * longer only where a single statement is allowed to.
- */
-const DEADLINE_MS = 9_000;
 
 const casts: Record<ReturnType<typeof keptAs>, string> = {
   serial: 'int8',
@@ -111,15 +115,15 @@ export class PostgresStorage implements Storage, Evolvable {
     this.#constraints = constraintsOf(options.model);
   }
 
-  async read<T>(program: () => Program<T>, steps: Steps): Promise<T> {
-    return this.#tried((connection) => {
+  async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
+    return this.#tried(deadline, (connection) => {
       if (steps === 'one') return this.#drive(connection, program());
       return this.#transaction(connection, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', program);
     });
   }
 
-  async write<T>(program: () => Program<T>, steps: Steps): Promise<T> {
-    return this.#tried(async (connection) => {
+  async write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
+    return this.#tried(deadline, async (connection) => {
       if (steps === 'many') return this.#transaction(connection, 'BEGIN', program);
       // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
       return this.#drive(connection, program()).catch((error) => {
@@ -155,8 +159,8 @@ export class PostgresStorage implements Storage, Evolvable {
     };
   }
 
-  async ping(): Promise<void> {
-    await this.#tried((connection) => connection.patiently(connection.send('SELECT 1')));
+  async ping(deadline: Deadline): Promise<void> {
+    await this.#tried(deadline, (connection) => connection.patiently(connection.send('SELECT 1')));
   }
 
   async close(): Promise<void> {
@@ -218,20 +222,19 @@ export class PostgresStorage implements Storage, Evolvable {
    * Runs work again that had no effect: when another transaction won, or when the connection was lost, which is
    * often found out only by using it. Work that may have had an effect throws OUTCOME_UNKNOWN instead.
    */
-  async #tried<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const deadline = performance.now() + Math.max(DEADLINE_MS, this.#options.statementMs);
+  async #tried<T>(deadline: Deadline, work: (connection: Connection) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       const connection = await this.#pool.acquire(deadline).catch((error) => {
-        throw explained(error);
+        throw told(error, deadline);
       });
       connection.deadline = deadline;
       try {
         return await work(connection);
       } catch (error) {
-        if (performance.now() > deadline) throw explained(error);
         const beaten = isConflictOfTransactions(error) && tries < TRIES;
         const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
-        if (!beaten && !dropped) throw explained(error);
+        const late = performance.now() > deadline;
+        if (late || (!beaten && !dropped)) throw told(error, deadline);
       } finally {
         this.#pool.release(connection);
       }
@@ -264,6 +267,7 @@ export class PostgresStorage implements Storage, Evolvable {
     while (!step.done) {
       let rows: Row[][];
       try {
+        connection.hurry();
         const sent = step.value.map((statement) => this.#send(connection, statement));
         // All are settled before one is judged: an answer that nobody waits for would be an unhandled rejection.
         const settled = await connection.patiently(Promise.allSettled(sent));
@@ -299,6 +303,16 @@ export class PostgresStorage implements Storage, Evolvable {
     }
     return rows;
   }
+}
+
+/** What the database could not do in time is told as such, unless it may have happened. */
+function told(error: unknown, deadline: Deadline): unknown {
+  const told = explained(error);
+  const late = performance.now() > deadline - 2 * HURRY_MS;
+  if (!late || !(told instanceof DuetError) || told.code !== 'UNAVAILABLE') return told;
+  const exceeded = deadlineExceeded();
+  exceeded.cause = error;
+  return exceeded;
 }
 
 /** Two nodes may make the same table at the same moment; the second is told so by an error that means no harm. */

@@ -11,6 +11,7 @@ import { ownTables } from './evolve/tables.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
 import {
   Dangling,
+  type Deadline,
   NotUnique,
   type Program,
   type Row,
@@ -94,8 +95,8 @@ export class SqliteStorage implements Storage, Evolvable {
       : this.#transaction('BEGIN', () => this.#runner.drive(program()));
   }
 
-  write<T>(program: () => Program<T>, steps: Steps): Promise<T> {
-    return this.#queue.add(program, steps);
+  write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
+    return this.#queue.add(program, steps, deadline);
   }
 
   /** A connection of its own; of a database in memory, which no other connection can see, a copy. */
