@@ -3,13 +3,14 @@
 
 import packageFile from '../package.json' with { type: 'json' };
 import { type Config, flagOf, readConfig, settings } from './config.ts';
-import { StartFault } from './deployment.ts';
+import { READER, StartFault } from './deployment.ts';
 import { dev } from './dev.ts';
 import { diff } from './diff.ts';
 import { migrate, migrateAndPrune, type Terminal } from './migrate.ts';
 import { logger, type Observe } from './observe.ts';
 import { self } from './self.ts';
 import { type Running, serve } from './serve.ts';
+import { serveReads } from './storage/reader-process.ts';
 import { exportRecords, importRecords } from './transfer.ts';
 import { superviseWorkers } from './workers.ts';
 
@@ -51,6 +52,12 @@ const commands: Readonly<Record<string, Command>> = {
       await untilStopped(observe, () => serve(config, observe, true));
       process.send?.('ready');
     },
+  },
+  [READER]: {
+    usage: 'reader FILE',
+    doc: undefined,
+    operand: 'FILE',
+    run: async ({ operand }) => serveReads(operand),
   },
   dev: {
     usage: 'dev',

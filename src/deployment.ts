@@ -6,9 +6,13 @@ import { loading } from './engine/load.ts';
 import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
 import { readSchema } from './schema/read.ts';
+import { self } from './self.ts';
 import { type Evolution, evolve } from './storage/evolve/evolve.ts';
 import { type Database, openDatabase } from './storage/open.ts';
 import type { Program } from './storage/storage.ts';
+
+/** The command that reads for a server: see serveReads. */
+export const READER = 'reader';
 
 /** Something the operator must mend before a command can do its work; the message says what and where. */
 export class StartFault extends Error {}
@@ -19,7 +23,7 @@ export function openDeployment(config: Config, observe: Observe): { model: Model
   const trace =
     config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
   try {
-    return { model, database: openDatabase(config, model, trace) };
+    return { model, database: openDatabase(config, model, trace, [...self(), READER]) };
   } catch (error) {
     throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
   }

@@ -1,5 +1,6 @@
 /** Opens the real application on a real database for a test, and speaks to it as a client would. */
 
+import { join } from 'node:path';
 import { readConfig } from '../src/config.ts';
 import { loading } from '../src/engine/load.ts';
 import type { Observation } from '../src/observe.ts';
@@ -44,6 +45,8 @@ export interface Deployment {
   readonly env?: Record<string, string>;
   /** A database that outlives the app; one of its own otherwise. */
   readonly url?: string;
+  /** What is started to read for it; the real command otherwise. */
+  readonly reader?: readonly string[];
 }
 
 /** What `npm start` serves. */
@@ -58,6 +61,9 @@ export const JSON_HEADERS = { 'Content-Type': 'application/json' };
 export const databases = ['sqlite', 'postgres'] as const;
 
 export type DatabaseKind = (typeof databases)[number];
+
+/** What a server starts to read for it. */
+const READER = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli.ts'), 'reader'];
 
 let shared: Promise<Postgres> | undefined;
 
@@ -82,7 +88,7 @@ export async function openApp(
 
   const statements: string[] = [];
   const observations: Observation[] = [];
-  const storage = openDatabase(config, model, (sql) => statements.push(sql));
+  const storage = openDatabase(config, model, (sql) => statements.push(sql), deployment.reader ?? READER);
   const { deprecatedSince } = await evolve(storage, model, load.program);
   statements.length = 0;
   const app = createApp({

@@ -22,9 +22,10 @@ export function openDatabase(
   options: DatabaseOptions,
   model: Model,
   trace?: (sql: string) => void,
+  reader?: readonly string[],
 ): Database {
   const { database } = options;
-  if (database.kind === 'sqlite') return new SqliteStorage({ path: database.path, model, trace });
+  if (database.kind === 'sqlite') return new SqliteStorage({ path: database.path, model, trace, reader });
   return new PostgresStorage({
     url: database.url,
     connections: options.databaseConnections,

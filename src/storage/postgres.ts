@@ -1,6 +1,5 @@
 /** PostgreSQL through `Bun.SQL`: a pool of sessions, pipelined statements, whole transactions tried again. */
 
-import { DuetError } from '../errors.ts';
 import type { Column, Model, Reference, Resource } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { Compiler } from './compile.ts';
@@ -9,19 +8,18 @@ import type { Evolvable, Session } from './evolve/database.ts';
 import { LOCK, ownTables } from './evolve/tables.ts';
 import { indexName } from './index-names.ts';
 import { postgresDdl } from './postgres-ddl.ts';
-import { explained, isConflictOfTransactions, isLost, stateOf, unknownOutcome } from './postgres-errors.ts';
 import {
-  Connection,
-  ConnectionLost,
-  HURRY_MS,
-  Pool,
-  type PoolOptions,
-  unavailable,
-} from './postgres-pool.ts';
+  explained,
+  isConflictOfTransactions,
+  isLost,
+  late,
+  stateOf,
+  unknownOutcome,
+} from './postgres-errors.ts';
+import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
 import {
   Dangling,
   type Deadline,
-  deadlineExceeded,
   LockTimeout,
   NotUnique,
   type Program,
@@ -225,7 +223,7 @@ export class PostgresStorage implements Storage, Evolvable {
   async #tried<T>(deadline: Deadline, work: (connection: Connection) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       const connection = await this.#pool.acquire(deadline).catch((error) => {
-        throw told(error, deadline);
+        throw late(error, deadline);
       });
       connection.deadline = deadline;
       try {
@@ -233,8 +231,7 @@ export class PostgresStorage implements Storage, Evolvable {
       } catch (error) {
         const beaten = isConflictOfTransactions(error) && tries < TRIES;
         const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
-        const late = performance.now() > deadline;
-        if (late || (!beaten && !dropped)) throw told(error, deadline);
+        if ((!beaten && !dropped) || performance.now() > deadline) throw late(error, deadline);
       } finally {
         this.#pool.release(connection);
       }
@@ -303,16 +300,6 @@ export class PostgresStorage implements Storage, Evolvable {
     }
     return rows;
   }
-}
-
-/** What the database could not do in time is told as such, unless it may have happened. */
-function told(error: unknown, deadline: Deadline): unknown {
-  const told = explained(error);
-  const late = performance.now() > deadline - 2 * HURRY_MS;
-  if (!late || !(told instanceof DuetError) || told.code !== 'UNAVAILABLE') return told;
-  const exceeded = deadlineExceeded();
-  exceeded.cause = error;
-  return exceeded;
 }
 
 /** Two nodes may make the same table at the same moment; the second is told so by an error that means no harm. */

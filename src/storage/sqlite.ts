@@ -1,18 +1,20 @@
 /** SQLite through `bun:sqlite`: one connection, synchronous, durable. */
 
 import { Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
-import { DuetError } from '../errors.ts';
-import type { Column, Model, Resource } from '../schema/model.ts';
+import { resolve } from 'node:path';
+import type { Column, Model } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { Compiler } from './compile.ts';
 import type { Dialect } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
+import { Bounds } from './sqlite-bounds.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
+import { Elsewhere } from './sqlite-elsewhere.ts';
+import { explaining, notUnique } from './sqlite-errors.ts';
 import {
   Dangling,
   type Deadline,
-  NotUnique,
   type Program,
   type Row,
   type Snapshot,
@@ -35,6 +37,8 @@ export interface SqliteOptions {
   readonly model: Model;
   /** Told the text of every statement that a program runs. */
   readonly trace?: ((sql: string) => void) | undefined;
+  /** Runs a process that reads the file that is named behind it; without one, every read runs in this process. */
+  readonly reader?: readonly string[] | undefined;
 }
 
 type Codec = 'boolean' | 'json' | undefined;
@@ -76,9 +80,11 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
   readonly #runner: Runner;
+  readonly #bounds: Bounds;
+  readonly #elsewhere: Elsewhere | undefined;
   readonly #queue = new WriteQueue((batch) => this.#commit(batch));
 
-  constructor({ path, model, trace }: SqliteOptions) {
+  constructor({ path, model, trace, reader }: SqliteOptions) {
     this.#model = model;
     this.#trace = trace;
     this.#database = new Database(path, { create: true, strict: true });
@@ -87,12 +93,27 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#database.run('PRAGMA synchronous = FULL');
     this.#database.run('PRAGMA foreign_keys = ON');
     this.#runner = new Runner(this.#database, model, trace);
+    this.#bounds = new Bounds(this.#database);
+    // What is in memory no other process can see.
+    if (reader && path !== ':memory:')
+      this.#elsewhere = new Elsewhere([...reader, resolve(path)], (statement) => {
+        const { sql, parameters, columns } = compiler.compile(statement);
+        trace?.(sql);
+        return { sql, parameters, decode: (rows) => decoded(rows, columns) };
+      });
   }
 
-  read<T>(program: () => Program<T>, steps: Steps): T {
-    return steps === 'one'
-      ? explaining(() => this.#runner.drive(program()))
-      : this.#transaction('BEGIN', () => this.#runner.drive(program()));
+  read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {
+    const bounds = this.#elsewhere && this.#bounds;
+    try {
+      return steps === 'one'
+        ? explaining(() => this.#runner.drive(program(), bounds))
+        : this.#transaction('BEGIN', () => this.#runner.drive(program(), bounds));
+    } catch (error) {
+      if (error !== UNBOUNDED || !this.#elsewhere) throw error;
+      // Begun anew, so that all of it shows one moment.
+      return this.#elsewhere.read(program, steps, deadline);
+    }
   }
 
   write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
@@ -108,9 +129,26 @@ export class SqliteStorage implements Storage, Evolvable {
     copy.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     copy.run('BEGIN');
     const runner = new Runner(copy, this.#model, this.#trace);
+    let begun = !this.#elsewhere;
+    let apart: Snapshot | undefined;
     return {
-      run: async (program) => explaining(() => runner.drive(program())),
-      close: async () => runner.close(),
+      run: async (program) => {
+        if (apart) return apart.run(program);
+        try {
+          // Only what comes first can still be read at another moment.
+          return explaining(() => runner.drive(program(), begun ? undefined : this.#bounds));
+        } catch (error) {
+          if (error !== UNBOUNDED || !this.#elsewhere) throw error;
+          apart = await this.#elsewhere.snapshot();
+          return apart.run(program);
+        } finally {
+          begun = true;
+        }
+      },
+      close: async () => {
+        await apart?.close();
+        runner.close();
+      },
     };
   }
 
@@ -119,6 +157,7 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   async close(): Promise<void> {
+    this.#elsewhere?.close();
     this.#runner.close();
   }
 
@@ -207,6 +246,9 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 }
 
+/** Thrown out of a read at the statement that may visit too many rows to let everybody else wait. */
+const UNBOUNDED = new Error('the statement is not bounded');
+
 /** Runs programs on one connection, whose statements it keeps prepared. */
 class Runner {
   readonly #database: Database;
@@ -226,12 +268,13 @@ class Runner {
     this.#database.close();
   }
 
-  drive<T>(running: Program<T>): T {
+  /** With bounds, throws UNBOUNDED before a statement that they do not hold. */
+  drive<T>(running: Program<T>, bounds?: Bounds): T {
     let step = running.next();
     while (!step.done) {
       let rows: Row[][];
       try {
-        rows = step.value.map((statement) => this.#execute(statement));
+        rows = step.value.map((statement) => this.#execute(statement, bounds));
       } catch (error) {
         step = running.throw(error instanceof SQLiteError ? this.#toldToPrograms(error) : error);
         continue;
@@ -241,20 +284,13 @@ class Runner {
     return step.value;
   }
 
-  #execute(statement: Statement): Row[] {
+  #execute(statement: Statement, bounds: Bounds | undefined): Row[] {
     const { sql, parameters, columns } = compiler.compile(statement);
+    const isReading = statement.do === 'select' || statement.do === 'aggregate';
+    if (bounds && isReading && !bounds.holds(statement, sql, parameters)) throw UNBOUNDED;
     this.#trace?.(sql);
     const rows = this.prepare(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
-    for (const column of columns) {
-      const codec = codecOf(column);
-      if (codec === undefined) continue;
-      for (const row of rows) {
-        const value = row[column.name];
-        if (value === null) continue;
-        row[column.name] = codec === 'boolean' ? value !== 0 : JSON.parse(String(value));
-      }
-    }
-    return rows;
+    return decoded(rows, columns);
   }
 
   prepare(sql: string): Prepared {
@@ -283,46 +319,15 @@ class Runner {
   }
 }
 
-function explaining<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof SQLiteError)) throw error;
-    const told = explained(error);
-    // What the client cannot mend, the operator must hear of.
-    if (told instanceof DuetError && told.status === 503) told.cause = error;
-    throw told;
+function decoded(rows: Row[], columns: readonly Column[]): Row[] {
+  for (const column of columns) {
+    const codec = codecOf(column);
+    if (codec === undefined) continue;
+    for (const row of rows) {
+      const value = row[column.name];
+      if (value === null) continue;
+      row[column.name] = codec === 'boolean' ? value !== 0 : JSON.parse(String(value));
+    }
   }
-}
-
-function explained(error: SQLiteError): Error {
-  const later = { headers: { 'Retry-After': '1' } };
-  const { code = '' } = error;
-  // The only CHECK that Duet declares is on serial keys.
-  if (code === 'SQLITE_CONSTRAINT_CHECK')
-    return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
-  if (code === 'SQLITE_BUSY') return new DuetError('UNAVAILABLE', 'The database is busy.', later);
-  if (code === 'SQLITE_FULL') return new DuetError('UNAVAILABLE', 'The disk of the database is full.', later);
-  // Whether what a failed fsync was to make durable will be there after a crash, nobody can tell.
-  if (code === 'SQLITE_IOERR_FSYNC' || code === 'SQLITE_IOERR_DIR_FSYNC')
-    return new DuetError(
-      'OUTCOME_UNKNOWN',
-      'The disk failed during the commit. Read before writing again.',
-      later,
-    );
-  if (code.startsWith('SQLITE_IOERR'))
-    return new DuetError('UNAVAILABLE', 'The disk of the database fails.', later);
-  return error;
-}
-
-/** SQLite names what collided as `UNIQUE constraint failed: User.email, User.name`. */
-function notUnique(model: Model, { message }: SQLiteError): NotUnique | undefined {
-  const stored = message.replace(/^.*failed: /, '').split(', ');
-  const find = (resource: Resource) =>
-    resource.columns.filter((column) => stored.includes(`${resource.table}.${column.stored}`));
-  for (const resource of model.resources) {
-    const columns = find(resource);
-    if (columns.length > 0) return new NotUnique(resource, columns);
-  }
-  return undefined;
+  return rows;
 }
