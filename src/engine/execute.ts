@@ -1,7 +1,8 @@
 /** The corridor: every operation of every door comes through here, and nothing else talks to the storage. */
 
 import { DuetError } from '../errors.ts';
-import type { Deadline, Program, Storage } from '../storage/storage.ts';
+import { all, among } from '../query/filter.ts';
+import { type Deadline, type Program, run, type Storage, select } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
 import { type Idempotency, once } from './idempotency.ts';
@@ -63,7 +64,7 @@ export class Engine {
     idempotency?: Idempotency,
     deadline = this.deadline(),
   ): Promise<WrittenBy<W>> {
-    const allowed = permitted(caller, operation);
+    const allowed = await this.#located(permitted(caller, operation), deadline);
     const program = () => perform(caller, allowed, this.#budget()) as Program<WrittenBy<W>>;
     return this.#explained(deadline, () =>
       idempotency
@@ -83,10 +84,28 @@ export class Engine {
     if (writes.length > most)
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
     const allowed = writes.map(({ operation, as }) => ({ operation: permitted(caller, operation), as }));
+    // Whatever comes later may look for what comes before it has written.
+    const [first] = allowed;
+    if (first) allowed[0] = { ...first, operation: await this.#located(first.operation, deadline) };
     const program = () => transact(caller, allowed, this.#budget());
     return this.#explained(deadline, () =>
       this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many', deadline),
     );
+  }
+
+  /**
+   * Finds the records of a write on many by a read, which stops nobody however long it takes. The write then holds them
+   * against the filter once more, since they may have changed.
+   */
+  async #located<W extends Write>(operation: W, deadline: Deadline): Promise<W> {
+    if (!this.#storage.writesAlone) return operation;
+    if (operation.do !== 'update many' && operation.do !== 'delete many') return operation;
+    const { resource, where, atMost } = operation;
+    const { key } = resource;
+    const looking = select(resource, [key], where, { limit: atMost + 1 });
+    const rows = await this.#storage.read(() => run(looking), 'one', deadline);
+    const keys = rows.map((row) => row[key.name]);
+    return { ...operation, where: all([among(key, keys), where]) };
   }
 
   #budget(): Budget {

@@ -101,6 +101,7 @@ export interface PostgresOptions extends PoolOptions {
 
 export class PostgresStorage implements Storage, Evolvable {
   readonly ddl = postgresDdl;
+  readonly writesAlone = false;
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
   readonly #compiler = new Compiler(dialect);

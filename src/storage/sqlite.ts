@@ -76,6 +76,7 @@ const compiler = new Compiler(dialect);
 
 export class SqliteStorage implements Storage, Evolvable {
   readonly ddl = sqliteDdl;
+  readonly writesAlone = true;
   readonly #database: Database;
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;

@@ -135,6 +135,8 @@ export interface Snapshot {
 export type Deadline = number;
 
 export interface Storage {
+  /** Whether nobody else is served while a write looks for its records: then they are better found beforehand. */
+  readonly writesAlone: boolean;
   /** Runs all statements of the program on one snapshot. */
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T>;
   /** Runs the program in one transaction; when the promise fulfils, its effects are durable. */

@@ -117,6 +117,16 @@ describe('which reads leave the process', () => {
     await app.close();
   });
 
+  test('writes on many look for their records there, and only there', async () => {
+    const app = await open();
+    const update = (filter: string) =>
+      app.graphql(`mutation { updateItems(where: ${filter}, atMost: 5, set: { good: true }) { id } }`);
+    expect((await update('{ id: { in: ["7", "8"] } }')).data.updateItems).toEqual([{ id: '7' }, { id: '8' }]);
+    const { errors } = await update('{ name: { contains: "123456" } }');
+    expect(errors?.[0].extensions.code).toBe('UNAVAILABLE');
+    await app.close();
+  });
+
   test('exports too', async () => {
     const app = await open();
     const taken = (path: string) => app.rest('GET', path, undefined, { Accept: 'text/csv' });
@@ -165,6 +175,20 @@ test('what another process has read is what this one would have read', async () 
   expect(csv.body.trim().split('\r\n')).toHaveLength(20);
   expect((await app.rest('GET', '/items?name[contains]=9')).body.code).toBe('TOO_MANY_OBJECTS');
   expect((await app.rest('GET', scan)).body).toEqual([]);
+  await app.close();
+});
+
+test('writes on many touch what was found elsewhere', async () => {
+  const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}` });
+  const update = (most: number) =>
+    app.graphql(
+      `mutation { updateItems(where: { name: { contains: "23456" } }, atMost: ${most}, set: { price: 1 }) { id } }`,
+    );
+  const all = (await app.rest('GET', '/items?name[contains]=23456&fields=id')).body.map(({ id }: any) => id);
+  expect(all).toHaveLength(20);
+  expect((await update(all.length - 1)).errors?.[0].extensions.code).toBe('TOO_MANY_MATCHES');
+  expect((await update(all.length)).data.updateItems.map(({ id }: any) => Number(id))).toEqual(all);
+  expect((await app.rest('GET', '/items/23456')).body.price).toBe(1);
   await app.close();
 });
 
