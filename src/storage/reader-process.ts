@@ -15,24 +15,36 @@ export type Answered =
 
 const BUSY_TIMEOUT_MS = 2000;
 
-/**
- * Ends this process when the one that started it is gone: a thread of its own sees to it, because a long statement
- * lets this one see nothing.
- */
-const WATCH = `
-  const parent = process.ppid;
-  setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 250);
-`;
+/** What the process is told: first who started it, then lists of statements. */
+export type Told = { readonly parent: number } | readonly Asked[];
 
-/** Answers lists of statements, in their order, for as long as somebody asks. */
+/** Answers lists of statements, in their order, for as long as whoever started it lives. */
 export function serveReads(path: string): void {
-  new Worker(URL.createObjectURL(new Blob([WATCH], { type: 'application/javascript' })));
   // A terminal sends its signals to all: whoever asks decides when there is nothing left to do.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
   const database = new Database(path, { readonly: true, strict: true });
   database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  process.on('message', (asked: readonly Asked[]) => {
-    process.send?.(written(answer(database, asked)));
+  let turn = Promise.resolve();
+  process.on('message', (told: Told) => {
+    turn =
+      'parent' in told
+        ? endingWith(told.parent)
+        : turn.then(() => void process.send?.(written(answer(database, told))));
+  });
+}
+
+/**
+ * Ends this process with another: a thread of its own sees to it, because a long statement lets this one see nothing.
+ * The other is named, since it may have ended before anybody could look.
+ */
+function endingWith(parent: number): Promise<void> {
+  const code = `
+    setInterval(() => process.ppid === ${parent} || process.kill(process.pid, 'SIGKILL'), 250);
+    postMessage('watching');
+  `;
+  const watch = new Worker(URL.createObjectURL(new Blob([code], { type: 'application/javascript' })));
+  return new Promise((resolve) => {
+    watch.onmessage = () => resolve();
   });
 }
 

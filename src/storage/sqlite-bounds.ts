@@ -5,10 +5,14 @@ import type { Filter } from '../query/filter.ts';
 import { quote } from './dialect.ts';
 import type { Aggregate, Select } from './storage.ts';
 
-/** Rows that may be visited at a time: some ten milliseconds. */
+/** What one read may cost here, in conditions that are tested: some ten milliseconds. */
+const MOST_TESTS = 100_000;
+/** What it costs to come to a row, beside testing it. */
+const VISIT = 4;
+/** Of rows that could all meet each other, at most one in so many does. */
+const SELDOM = 12;
+/** A table with more rows is large. */
 const MOST_ROWS = 20_000;
-/** The same where every row of one table can meet every row of another: nearly always it meets a few. */
-const MOST_MEETINGS = 250_000;
 /** In a larger file the rows may be large themselves. */
 const SMALL_FILE = 64 * 1024 * 1024;
 const MOST_LARGE_ROWS = 1_000;
@@ -29,8 +33,15 @@ interface Shape {
   /** How many loops that nothing bounds stand inside of each other. */
   readonly loops: number;
   readonly tables: readonly string[];
+  /** How many conditions are tested in the innermost of them. */
+  readonly conditions: number;
   /** Counts the rows that belong to the values of the first parameter, where these are all that is visited. */
   readonly count: string | undefined;
+}
+
+export interface Allowance {
+  /** Whether the statement, after those before it, lets nobody wait for long. */
+  readonly admits: (statement: Reading, sql: string, parameters: readonly unknown[]) => boolean;
 }
 
 export class Bounds {
@@ -44,15 +55,35 @@ export class Bounds {
     this.#database = database;
   }
 
-  holds(statement: Reading, sql: string, parameters: readonly unknown[]): boolean {
-    const isOfOne = statement.where?.is === 'eq' && statement.where.column === statement.resource.key;
-    if (isOfOne) return true;
-    const { loops, tables, count } = this.#shapes.get(sql) ?? this.#keep(sql, this.#shapeOf(statement, sql));
-    if (loops === 0) return true;
+  /** For one read: what its statements cost together is what others wait for. */
+  allowance(): Allowance {
+    let left = MOST_TESTS;
+    return {
+      admits: (statement, sql, parameters) => {
+        const isOfOne = statement.where?.is === 'eq' && statement.where.column === statement.resource.key;
+        if (!isOfOne) left -= this.#cost(statement, sql, parameters);
+        return left >= 0;
+      },
+    };
+  }
+
+  #cost(statement: Reading, sql: string, parameters: readonly unknown[]): number {
+    const shape = this.#shapes.get(sql) ?? this.#keep(sql, this.#shapeOf(statement, sql));
+    const { loops, conditions } = shape;
+    if (loops === 0) return 0;
     this.#recountNowAndThen();
+    const visits = this.#visits(shape, parameters);
+    const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
+    // Of a whole list of related records all that is visited is answered, and so counted as objects.
+    if (isWhole && conditions === 0 && visits <= MOST_ROWS) return 0;
+    return visits * (VISIT + conditions);
+  }
+
+  #visits({ loops, tables, count }: Shape, parameters: readonly unknown[]): number {
     const rows = Math.max(...tables.map((table) => this.#rowsOf(table)));
-    if (loops === 1 ? rows <= this.#most : rows <= this.#most && rows ** loops <= MOST_MEETINGS) return true;
-    return count !== undefined && this.#count(count, [parameters[0]]) <= MOST_ROWS;
+    if (rows <= this.#most) return loops === 1 ? rows : rows ** loops / SELDOM;
+    const counted = count === undefined ? Number.POSITIVE_INFINITY : this.#count(count, [parameters[0]]);
+    return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
   }
 
   #keep(sql: string, shape: Shape): Shape {
@@ -100,6 +131,7 @@ export class Bounds {
     return {
       loops,
       tables: [...tables],
+      conditions: where ? conditionsOf(where) : 0,
       count:
         loops === 1 && isByValue
           ? counting(
@@ -175,6 +207,21 @@ function terms(filter: Filter): number {
       return 2;
     default:
       return Number.NaN;
+  }
+}
+
+function conditionsOf(filter: Filter): number {
+  switch (filter.is) {
+    case 'all':
+    case 'any':
+      return filter.of.reduce((sum, each) => sum + conditionsOf(each), 0);
+    case 'not':
+      return conditionsOf(filter.of);
+    case 'related':
+    case 'some':
+      return conditionsOf(filter.where);
+    default:
+      return 1;
   }
 }
 

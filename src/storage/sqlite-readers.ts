@@ -2,7 +2,7 @@
 
 import type { Subprocess } from 'bun';
 import { DuetError } from '../errors.ts';
-import type { Answered, Asked } from './reader-process.ts';
+import type { Answered, Asked, Told } from './reader-process.ts';
 import { type Deadline, deadlineExceeded, type Row } from './storage.ts';
 
 /** More would only take turns on the same disk and the same processors. */
@@ -38,6 +38,7 @@ export class Reader {
       ipc: (text: string) => this.#answered(JSON.parse(text)),
       onExit: () => this.end(unavailable('The process that reads the database has ended.')),
     });
+    this.#tell({ parent: process.pid });
   }
 
   get ended(): boolean {
@@ -48,8 +49,12 @@ export class Reader {
     if (this.#ended) return Promise.reject(this.#ended);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.#process.send(asked);
+      this.#tell(asked);
     });
+  }
+
+  #tell(told: Told): void {
+    this.#process.send(told);
   }
 
   /** It only reads, so it can be killed at any point. */

@@ -8,7 +8,7 @@ import { Compiler } from './compile.ts';
 import type { Dialect } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
-import { Bounds } from './sqlite-bounds.ts';
+import { type Allowance, Bounds } from './sqlite-bounds.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
 import { Elsewhere } from './sqlite-elsewhere.ts';
 import { explaining, notUnique } from './sqlite-errors.ts';
@@ -105,11 +105,11 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {
-    const bounds = this.#elsewhere && this.#bounds;
+    const allowance = this.#elsewhere && this.#bounds.allowance();
     try {
       return steps === 'one'
-        ? explaining(() => this.#runner.drive(program(), bounds))
-        : this.#transaction('BEGIN', () => this.#runner.drive(program(), bounds));
+        ? explaining(() => this.#runner.drive(program(), allowance))
+        : this.#transaction('BEGIN', () => this.#runner.drive(program(), allowance));
     } catch (error) {
       if (error !== UNBOUNDED || !this.#elsewhere) throw error;
       // Begun anew, so that all of it shows one moment.
@@ -137,7 +137,7 @@ export class SqliteStorage implements Storage, Evolvable {
         if (apart) return apart.run(program);
         try {
           // Only what comes first can still be read at another moment.
-          return explaining(() => runner.drive(program(), begun ? undefined : this.#bounds));
+          return explaining(() => runner.drive(program(), begun ? undefined : this.#bounds.allowance()));
         } catch (error) {
           if (error !== UNBOUNDED || !this.#elsewhere) throw error;
           apart = await this.#elsewhere.snapshot();
@@ -269,13 +269,13 @@ class Runner {
     this.#database.close();
   }
 
-  /** With bounds, throws UNBOUNDED before a statement that they do not hold. */
-  drive<T>(running: Program<T>, bounds?: Bounds): T {
+  /** With an allowance, throws UNBOUNDED before a statement that it does not admit. */
+  drive<T>(running: Program<T>, allowance?: Allowance): T {
     let step = running.next();
     while (!step.done) {
       let rows: Row[][];
       try {
-        rows = step.value.map((statement) => this.#execute(statement, bounds));
+        rows = step.value.map((statement) => this.#execute(statement, allowance));
       } catch (error) {
         step = running.throw(error instanceof SQLiteError ? this.#toldToPrograms(error) : error);
         continue;
@@ -285,10 +285,10 @@ class Runner {
     return step.value;
   }
 
-  #execute(statement: Statement, bounds: Bounds | undefined): Row[] {
+  #execute(statement: Statement, allowance: Allowance | undefined): Row[] {
     const { sql, parameters, columns } = compiler.compile(statement);
     const isReading = statement.do === 'select' || statement.do === 'aggregate';
-    if (bounds && isReading && !bounds.holds(statement, sql, parameters)) throw UNBOUNDED;
+    if (allowance && isReading && !allowance.admits(statement, sql, parameters)) throw UNBOUNDED;
     this.#trace?.(sql);
     const rows = this.prepare(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
     return decoded(rows, columns);

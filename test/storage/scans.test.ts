@@ -43,6 +43,8 @@ beforeAll(async () => {
 
 afterAll(() => folder[Symbol.dispose]());
 
+const times = <T>(count: number, each: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => each(index));
 const where = (filter: unknown) => `where=${encodeURIComponent(JSON.stringify(filter))}`;
 
 /** Visits every row, and finds none. */
@@ -52,7 +54,14 @@ const endless = `/items?limit=10&${where({ group: { items: { some: { group: { it
 
 describe('which reads leave the process', () => {
   /** A reader that cannot be: whatever needs one fails, and nothing else. */
-  const open = () => openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}`, reader: ['false'] });
+  const open = () =>
+    openApp('sqlite', {
+      sdl,
+      data: {},
+      url: `sqlite:${file}`,
+      env: { LIMIT_URL: '65536' },
+      reader: ['false'],
+    });
 
   const here = [
     '/items/7',
@@ -71,6 +80,7 @@ describe('which reads leave the process', () => {
     '/groups?limit=3&include=items&items[limit]=2&items[sort]=name',
     '/groups?sort=label&limit=5&count=true',
     '/groups?aggregate=count',
+    `/groups?${where({ or: times(50, (index) => ({ label: { contains: `z${index}` } })) })}`,
     '/tags?label[contains]=x',
     '/tags/x',
   ];
@@ -88,6 +98,7 @@ describe('which reads leave the process', () => {
     '/items?aggregate=max(n)',
     '/items?groupBy=good&aggregate=count',
     '/groups?include=items&fields=id',
+    `/groups?${where({ or: times(150, (index) => ({ label: { contains: `z${index}` } })) })}`,
     `/items?limit=5&${where({ or: [{ n: { eq: 5 } }, { name: { eq: 'x' } }] })}`,
     `/items?limit=5&${where({ not: { n: { eq: 5 } } })}`,
     `/items?limit=5&${where({ group: { label: { eq: 'x' } } })}`,
@@ -114,6 +125,12 @@ describe('which reads leave the process', () => {
       '{ item(id: 7) { name } items(first: 3, where: { name: { contains: "zzz" } }) { id } }',
     );
     expect(errors?.[0].extensions.code).toBe('UNAVAILABLE');
+    // Each of them is quick; all of them together are not.
+    const scans = (count: number) =>
+      times(count, (index) => `a${index}: groups(where: { label: { contains: "z" } }) { id }`);
+    expect((await app.graphql(`{ ${scans(10).join(' ')} }`)).errors).toBeUndefined();
+    const many = await app.graphql(`{ ${scans(30).join(' ')} }`);
+    expect(many.errors?.[0].extensions.code).toBe('UNAVAILABLE');
     await app.close();
   });
 
@@ -248,7 +265,7 @@ describe('a server', () => {
   });
 
   test('ends a scan at its deadline, and goes on', async () => {
-    await using server = await start({ LIMIT_DEADLINE: '1500' });
+    await using server = await start({ LIMIT_DEADLINE: '6000' });
     expect((await get(server, scan)).status).toBe(200);
     const [first = 0] = readers(server.pid);
     expect(first).toBeGreaterThan(0);
@@ -262,7 +279,7 @@ describe('a server', () => {
   });
 
   test('lets only so many wait, each until its deadline', async () => {
-    await using server = await start({ LIMIT_DEADLINE: '2000' });
+    await using server = await start({ LIMIT_DEADLINE: '4000' });
     const answers = await within(30_000, Promise.all(Array.from({ length: 76 }, () => get(server, endless))));
     const codes = Map.groupBy(answers, ({ body }) => body.code);
     expect(codes.get('UNAVAILABLE')).toHaveLength(10);
@@ -272,12 +289,17 @@ describe('a server', () => {
   });
 
   test('is outlived by no reader, however it ends', async () => {
-    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    const ends = [
+      ['SIGKILL', 0],
+      ['SIGKILL', 1000],
+      ['SIGTERM', 0],
+    ] as const;
+    for (const [signal, after] of ends) {
       await using server = await start({ LIMIT_DEADLINE: '5000' });
       const asked = get(server, endless).catch(() => undefined);
       await until('a reader is started', () => readers(server.pid).length > 0);
       const [pid = 0] = readers(server.pid);
-      await Bun.sleep(500);
+      await Bun.sleep(after);
       server.signal(signal);
       await within(20_000, server.exited());
       await until('the reader is gone', () => !lives(pid));
