@@ -3,7 +3,7 @@
 
 import packageFile from '../package.json' with { type: 'json' };
 import { type Config, flagOf, readConfig, settings } from './config.ts';
-import { StartFault } from './deployment.ts';
+import { READER, StartFault } from './deployment.ts';
 import { dev } from './dev.ts';
 import { diff } from './diff.ts';
 import { keyCommand, splitKeyArguments } from './keys.ts';
@@ -11,6 +11,7 @@ import { migrate, migrateAndPrune, type Terminal } from './migrate.ts';
 import { logger, type Observe } from './observe.ts';
 import { self } from './self.ts';
 import { type Running, serve } from './serve.ts';
+import { serveReads } from './storage/reader-process.ts';
 import { exportRecords, importRecords } from './transfer.ts';
 import { superviseWorkers, tellReady, workerPeers } from './workers.ts';
 
@@ -56,6 +57,12 @@ const commands: Readonly<Record<string, Command>> = {
       await untilStopped(observe, () => serve(config, observe, workerPeers()));
       tellReady();
     },
+  },
+  [READER]: {
+    usage: 'reader FILE',
+    doc: undefined,
+    operand: 'FILE',
+    run: async ({ operand }) => serveReads(operand),
   },
   dev: {
     usage: 'dev',

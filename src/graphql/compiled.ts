@@ -16,6 +16,7 @@ import type { Caller } from '../engine/caller.ts';
 import type { Engine } from '../engine/execute.ts';
 import type { Read } from '../engine/operation.ts';
 import { DuetError } from '../errors.ts';
+import type { Deadline } from '../storage/storage.ts';
 import { Failed, type Performed } from './execute.ts';
 import { type Arguments, answeredFields, type Given } from './fields.ts';
 import { planner } from './plan.ts';
@@ -68,7 +69,12 @@ export class CompiledQuery {
   }
 
   /** Undefined when the variables or arguments are wrong, and nothing was read. */
-  async run(engine: Engine, caller: Caller, variables: Arguments | undefined): Promise<Outcome | undefined> {
+  async run(
+    engine: Engine,
+    caller: Caller,
+    deadline: Deadline,
+    variables: Arguments | undefined,
+  ): Promise<Outcome | undefined> {
     const readings = this.#readings(variables);
     if (!readings) return undefined;
     let answers: readonly unknown[];
@@ -76,6 +82,7 @@ export class CompiledQuery {
       answers = await engine.read(
         caller,
         readings.map(({ operation }) => operation),
+        deadline,
       );
     } catch (error) {
       return { performed: new Map(this.#fields.map(({ as }) => [as, new Failed(error)])) };

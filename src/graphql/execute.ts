@@ -21,6 +21,8 @@ import type { Door } from './schema.ts';
 export interface Context {
   readonly engine: Engine;
   readonly caller: Caller;
+  /** All fields of a mutation share it. */
+  readonly deadline: number;
   readonly bindings: Door['bindings'];
   /** Makes a mutation atomic, and keeps it from happening twice. */
   readonly idempotency: Idempotency | undefined;
@@ -75,7 +77,7 @@ async function resolveRoot(
     return complete(
       isRead(operation)
         ? await running.reads.add(operation)
-        : await running.engine.write(running.caller, operation),
+        : await running.engine.write(running.caller, operation, undefined, running.deadline),
     );
   } catch (error) {
     if (!(error instanceof DuetError) || error.cause !== undefined) running.failed(error);
@@ -106,7 +108,7 @@ class Snapshot {
   async add(operation: Read): Promise<unknown> {
     const index = this.#operations.push(operation) - 1;
     this.#answers ??= Promise.resolve().then(() =>
-      this.#context.engine.read(this.#context.caller, this.#operations),
+      this.#context.engine.read(this.#context.caller, this.#operations, this.#context.deadline),
     );
     return (await this.#answers)[index];
   }
