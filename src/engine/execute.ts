@@ -87,15 +87,15 @@ export class Engine {
   }
 
   /**
-   * Finds the records of a write on many by a read, which stops nobody however long it takes. The write then holds them
-   * against the filter once more, since they may have changed.
+   * Finds the records of a write on many by a read where a search for them would keep others waiting. The write then
+   * holds them against the filter once more, since they may have changed.
    */
   async #located<W extends Write>(operation: W, deadline: Deadline): Promise<W> {
-    if (!this.#storage.writesAlone) return operation;
     if (operation.do !== 'update many' && operation.do !== 'delete many') return operation;
     const { resource, where, atMost } = operation;
     const { key } = resource;
     const looking = select(resource, [key], where, { limit: atMost + 1 });
+    if (!this.#storage.delays(looking)) return operation;
     const rows = await this.#storage.read(() => run(looking), 'one', deadline);
     const keys = rows.map((row) => row[key.name]);
     return { ...operation, where: all([among(key, keys), where]) };

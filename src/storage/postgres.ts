@@ -106,7 +106,6 @@ export interface PostgresOptions extends PoolOptions {
 
 export class PostgresStorage implements Storage, Evolvable {
   readonly ddl = postgresDdl;
-  readonly writesAlone = false;
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
   readonly #compiler = new Compiler(dialect);
@@ -134,6 +133,10 @@ export class PostgresStorage implements Storage, Evolvable {
         throw isLost(error) ? unknownOutcome(error) : error;
       });
     });
+  }
+
+  delays(): boolean {
+    return false;
   }
 
   /** On a connection of its own: a slow reader must not keep one of the pool's. */

@@ -18,6 +18,7 @@ import {
   type Deadline,
   type Program,
   type Row,
+  type Select,
   type Snapshot,
   type Statement,
   type Steps,
@@ -84,7 +85,6 @@ const compiler = new Compiler(dialect);
 
 export class SqliteStorage implements Storage, Evolvable {
   readonly ddl = sqliteDdl;
-  readonly writesAlone = true;
   readonly #database: Database;
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
@@ -130,6 +130,11 @@ export class SqliteStorage implements Storage, Evolvable {
 
   write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
     return this.#queue.add(program, steps, deadline);
+  }
+
+  delays(looking: Select): boolean {
+    const { sql, parameters } = compiler.compile(looking);
+    return this.#elsewhere !== undefined && !this.#bounds.allowance().admits(looking, sql, parameters);
   }
 
   /** A connection of its own; of a database in memory, which no other connection can see, a copy. */

@@ -195,6 +195,27 @@ test('what another process has read is what this one would have read', async () 
   await app.close();
 });
 
+test('one answer shows one moment there too, while others write', async () => {
+  const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}` });
+  const query = `{
+    before: item(id: 1) { n }
+    none: items(where: { name: { contains: "zzz" } }) { id }
+    after: item(id: 1) { n }
+  }`;
+  for (let round = 0; round < 3; round++) {
+    const read = { done: false };
+    const asked = app.graphql(query).finally(() => {
+      read.done = true;
+    });
+    let written = 0;
+    while (!read.done) expect((await app.rest('PUT', '/items/1', { n: 1_000 + ++written })).status).toBe(200);
+    const { data } = await asked;
+    expect(written).toBeGreaterThan(1);
+    expect(data.before).toEqual(data.after);
+  }
+  await app.close();
+});
+
 test('writes on many touch what was found elsewhere', async () => {
   const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}` });
   const update = (most: number) =>
