@@ -1,6 +1,7 @@
 /** A deployment's files and database, as every command needs them. */
 
 import { existsSync, readFileSync } from 'node:fs';
+import { accessRules } from './access/faults.ts';
 import type { Config } from './config.ts';
 import { loading } from './engine/load.ts';
 import type { Observe } from './observe.ts';
@@ -43,8 +44,9 @@ function why(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function readModel(file: string): Model {
-  const { model, faults } = readSchema(readText(file, 'DUET_SCHEMA'));
+/** The schema file, whose every rule holds. */
+export function readModel(file: string): Model {
+  const { model, faults } = readSchema(readText(file, 'DUET_SCHEMA'), accessRules);
   if (model) return model;
   throw new StartFault(
     faults.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`).join('\n'),

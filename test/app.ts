@@ -1,5 +1,6 @@
 /** Opens the real application on a real database for a test, and speaks to it as a client would. */
 
+import { accessRules } from '../src/access/faults.ts';
 import { readConfig } from '../src/config.ts';
 import { loading } from '../src/engine/load.ts';
 import type { Observation } from '../src/observe.ts';
@@ -73,7 +74,7 @@ export async function openApp(
 ): Promise<AppUnderTest> {
   const url =
     deployment.url ?? (database === 'sqlite' ? 'sqlite::memory:' : await (await sharedPostgres()).database());
-  const { model, faults } = readSchema(deployment.sdl ?? shipped.sdl);
+  const { model, faults } = readSchema(deployment.sdl ?? shipped.sdl, accessRules);
   if (!model) throw new Error(faults.map(({ line, message }) => `${line}: ${message}`).join('\n'));
   const { config, fault } = readConfig([], { ...deployment.env, DATABASE_URL: url });
   if (!config) throw new Error(fault);

@@ -10,6 +10,7 @@ const floors = [
   ['observe'],
   ['schema'],
   ['query'],
+  ['access'],
   ['storage'],
   ['engine'],
   ['http'],
@@ -18,7 +19,7 @@ const floors = [
   ['self'],
   ['server'],
   ['deployment'],
-  ['serve', 'dev', 'diff', 'migrate', 'transfer', 'keys'],
+  ['serve', 'dev', 'diff', 'migrate', 'transfer', 'explain-access', 'keys'],
   ['workers'],
   ['cli'],
 ];
