@@ -6,6 +6,7 @@ import { page } from './console/page.ts';
 import { anonymous, type Caller } from './engine/caller.ts';
 import { Engine } from './engine/execute.ts';
 import { ApiKeys } from './engine/keys.ts';
+import { Policy } from './engine/policy/policy.ts';
 import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
@@ -49,8 +50,10 @@ export interface App {
 }
 
 export function createApp(options: AppOptions): App {
-  const { storage, observe, config } = options;
-  const engine = new Engine(storage, { objects: config.limitObjects, operations: config.limitOperations });
+  const { model, storage, observe, config } = options;
+  const policy = new Policy(model, hasAuthentication(config));
+  const limits = { objects: config.limitObjects, operations: config.limitOperations };
+  const engine = new Engine(storage, policy, limits);
   const state = { draining: false };
   const find = router(options, engine, state);
   const authenticate = authentication(options);

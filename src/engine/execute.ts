@@ -1,13 +1,15 @@
 /** The corridor: every operation of every door comes through here, and nothing else talks to the storage. */
 
 import { DuetError } from '../errors.ts';
+import type { Action, Resource } from '../schema/model.ts';
 import type { Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
 import { type Idempotency, once } from './idempotency.ts';
-import type { Aggregate, List, Read, Write, WriteMany } from './operation.ts';
+import type { Aggregate, List, Operation, Read, Write, WriteMany } from './operation.ts';
 import { pagesOf } from './pages.ts';
-import { permitted } from './policy.ts';
+import type { Permitted } from './policy/permitted.ts';
+import type { Policy } from './policy/policy.ts';
 import { aggregate, Budget, get, type Listing, list, type Node, stepsOf as readSteps } from './read.ts';
 import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
 import { stepsOf as writeSteps } from './write.ts';
@@ -26,22 +28,38 @@ export interface EngineLimits {
 export class Engine {
   readonly limits: EngineLimits;
   readonly #storage: Storage;
+  readonly #policy: Policy;
 
-  constructor(storage: Storage, limits: EngineLimits) {
+  constructor(storage: Storage, policy: Policy, limits: EngineLimits) {
     this.#storage = storage;
+    this.#policy = policy;
     this.limits = limits;
   }
 
-  /** Carries out all reads on one snapshot: one answer shows one moment. */
+  /** Refuses what the rules allow to nobody with the caller's roles: it is known before a request is even read. */
+  admit(caller: Caller, resource: Resource, action: Action): void {
+    this.#policy.access(caller).admit(resource, action);
+  }
+
+  /** What the caller may have of an operation; throws when that is nothing. */
+  permit<O extends Operation>(caller: Caller, operation: O): Permitted<O> {
+    return this.#policy.permit(caller, operation);
+  }
+
   async read<const R extends readonly Read[]>(caller: Caller, operations: R): Promise<Answers<R>> {
-    const allowed = operations.map((operation) => permitted(caller, operation));
+    const permitted = operations.map((operation) => this.permit(caller, operation));
+    return (await this.readPermitted(permitted)) as Answers<R>;
+  }
+
+  /** Carries out all reads on one snapshot: one answer shows one moment. */
+  async readPermitted(operations: readonly Permitted<Read>[]): Promise<Answer<Read>[]> {
     const { objects } = this.limits;
     return this.#storage.read(function* () {
       const budget = new Budget(objects);
       const answers: Answer<Read>[] = [];
-      for (const operation of allowed) answers.push(yield* performRead(operation, budget));
-      return answers as Answers<R>;
-    }, readSteps(allowed));
+      for (const operation of operations) answers.push(yield* performRead(operation, budget));
+      return answers;
+    }, readSteps(operations));
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
@@ -50,12 +68,13 @@ export class Engine {
     operation: W,
     idempotency?: Idempotency,
   ): Promise<WrittenBy<W>> {
-    const allowed = permitted(caller, operation);
-    const program = () => perform(caller, allowed, this.#budget()) as Program<WrittenBy<W>>;
+    const access = this.#policy.access(caller);
+    const permitted = this.permit<Write>(caller, operation);
+    const program = () => perform(access, permitted, this.#budget()) as Program<WrittenBy<W>>;
     return this.#explained(() =>
       idempotency
         ? this.#storage.write(() => once(idempotency, program), 'many')
-        : this.#storage.write(program, writeSteps(allowed)),
+        : this.#storage.write(program, writeSteps(access, permitted)),
     );
   }
 
@@ -68,8 +87,15 @@ export class Engine {
     const { operations: most } = this.limits;
     if (writes.length > most)
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
-    const allowed = writes.map(({ operation, as }) => ({ operation: permitted(caller, operation), as }));
-    const program = () => transact(caller, allowed, this.#budget());
+    const permitted = writes.map(({ operation, as }, index) => {
+      try {
+        return { operation: this.permit(caller, operation), as };
+      } catch (error) {
+        throw error instanceof DuetError ? new WriteFailed(index, error) : error;
+      }
+    });
+    const access = this.#policy.access(caller);
+    const program = () => transact(access, permitted, this.#budget());
     return this.#explained(() =>
       this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many'),
     );
@@ -92,11 +118,10 @@ export class Engine {
   }
 
   /** A list of any length, page by page; all of them show one moment. */
-  async *pages(caller: Caller, operation: List): AsyncGenerator<Node[]> {
-    const allowed = permitted(caller, operation);
+  async *pages(operation: Permitted<List>): AsyncGenerator<Node[]> {
     const snapshot = await this.#storage.snapshot();
     try {
-      yield* pagesOf(allowed, snapshot);
+      yield* pagesOf(operation, snapshot);
     } finally {
       await snapshot.close();
     }
@@ -108,7 +133,7 @@ export class Engine {
   }
 }
 
-function performRead(operation: Read, budget: Budget): Program<Answer<Read>> {
+function performRead(operation: Permitted<Read>, budget: Budget): Program<Answer<Read>> {
   switch (operation.do) {
     case 'list':
       return list(operation, budget);

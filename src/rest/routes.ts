@@ -4,7 +4,7 @@ import type { Engine } from '../engine/execute.ts';
 import type { BodyLimits } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
-import type { Model, OperationKind } from '../schema/model.ts';
+import type { Action, Model, OperationKind } from '../schema/model.ts';
 import { deprecationOf } from './deprecation.ts';
 import { contentType, type ExportType, exported, exportType } from './export.ts';
 import {
@@ -20,6 +20,14 @@ import {
 import { readPath } from './paths.ts';
 import { aggregated, created, deleted, found, foundWhole, listed, updated, VARY } from './respond.ts';
 import { transactionRoute } from './transaction.ts';
+
+const actions: Readonly<Record<OperationKind, Action>> = {
+  LIST: 'READ',
+  GET: 'READ',
+  CREATE: 'CREATE',
+  UPDATE: 'UPDATE',
+  DELETE: 'DELETE',
+};
 
 interface Routes {
   readonly list: Route;
@@ -60,10 +68,15 @@ function routesOf(from: Collection, engine: Engine): Routes {
   const { operations } = from.resource;
   const route = (table: Record<string, [OperationKind, Handler]>): Route => {
     const offered = Object.entries(table).filter(([, [kind]]) => operations.has(kind));
-    return {
-      failed: problem,
-      methods: Object.fromEntries(offered.map(([method, [, handler]]) => [method, handler])),
-    };
+    const methods = offered.map(([method, [kind, handler]]): [string, Handler] => [
+      method,
+      (exchange) => {
+        // Who may never do this is told before the body is read.
+        engine.admit(exchange.caller, from.resource, actions[kind]);
+        return handler(exchange);
+      },
+    ]);
+    return { failed: problem, methods: Object.fromEntries(methods) };
   };
   return {
     list: route({
@@ -124,12 +137,11 @@ async function exportList(
   type: ExportType,
   exchange: Exchange,
 ): Promise<Response> {
-  const operation = parseExport(from, type, exchange);
+  const operation = engine.permit(exchange.caller, parseExport(from, type, exchange));
   const { resource, deprecatedSince } = from;
   const headers = { ...deprecationOf(resource, operation.selection, deprecatedSince), ...VARY };
   // Of a file that is written while it is read, only the headers are known beforehand.
   if (exchange.request.method === 'HEAD')
     return new Response(null, { headers: { ...headers, 'Content-Type': contentType(type) } });
-  const pages = engine.pages(exchange.caller, operation);
-  return exported(pages, operation.selection, type, headers, exchange.failed);
+  return exported(engine.pages(operation), operation.selection, type, headers, exchange.failed);
 }

@@ -1,0 +1,87 @@
+/** What one caller may do: the rules for its roles, with its claims put in. */
+
+import { filled, hasClaims } from '../../access/claims.ts';
+import type { Rights } from '../../access/rights.ts';
+import { DuetError, type Fault } from '../../errors.ts';
+import { everything, type Filter, isNothing } from '../../query/filter.ts';
+import type { Action, Field, Resource } from '../../schema/model.ts';
+import type { Caller } from '../caller.ts';
+import type { Selection } from '../operation.ts';
+
+/** What is the same for everybody who has the same roles. */
+export interface RoleRights {
+  readonly rights: Rights;
+  readonly selections: WeakMap<Selection, Selection>;
+}
+
+export class Access {
+  readonly caller: Caller;
+  readonly #rights: Rights | undefined;
+  readonly #selections: RoleRights['selections'] | undefined;
+  readonly #filled = new Map<Filter, Filter>();
+  /** Whether what was asked last depended on this very caller, and not on its roles alone. */
+  #personal = false;
+
+  /** Without rights, everything is allowed. */
+  constructor(caller: Caller, of: RoleRights | undefined) {
+    this.caller = caller;
+    this.#rights = of?.rights;
+    this.#selections = of?.selections;
+  }
+
+  /** The records of a resource on which the caller may act so. */
+  rows(resource: Resource, action: Action): Filter {
+    return this.#rights ? this.#own(this.#rights.rows(resource, action)) : everything;
+  }
+
+  /** The records on which the caller may use a field so. */
+  field(field: Field, action: Action): Filter {
+    return this.#rights ? this.#own(this.#rights.field(field, action)) : everything;
+  }
+
+  /** What `make` makes of a selection, made once where it is the same for all with the same roles. */
+  kept(selection: Selection, make: () => Selection): Selection {
+    const kept = this.#selections?.get(selection);
+    if (kept) return kept;
+    this.#personal = false;
+    const made = make();
+    if (!this.#personal) this.#selections?.set(selection, made);
+    return made;
+  }
+
+  /** Refuses what no rule allows to these roles, on whichever records: it is known before anything is read. */
+  admit(resource: Resource, action: Action): void {
+    const rights = this.#rights;
+    if (!rights) return;
+    // What one writes, one is shown.
+    for (const needed of new Set<Action>([action, 'READ']))
+      if (isNothing(rights.rows(resource, needed)))
+        throw this.denied(`You may not ${verbs[needed]} ${resource.plural}.`);
+  }
+
+  /** A caller that nobody knows may have more to show than it did. */
+  denied(detail: string, errors?: readonly Fault[]): DuetError {
+    const known = this.caller.subject !== undefined;
+    const extras = errors ? { errors } : {};
+    return known
+      ? new DuetError('FORBIDDEN', detail, extras)
+      : new DuetError('UNAUTHENTICATED', `${detail} Send a token of somebody who may.`, extras);
+  }
+
+  #own(filter: Filter): Filter {
+    let own = this.#filled.get(filter);
+    if (!own) {
+      own = hasClaims(filter) ? filled(filter, this.caller.claims) : filter;
+      this.#filled.set(filter, own);
+    }
+    if (own !== filter) this.#personal = true;
+    return own;
+  }
+}
+
+export const verbs: Readonly<Record<Action, string>> = {
+  READ: 'read',
+  CREATE: 'create',
+  UPDATE: 'update',
+  DELETE: 'delete',
+};
