@@ -5,12 +5,12 @@ import { readConfig } from '../src/config.ts';
 import { loading } from '../src/engine/load.ts';
 import type { Observation } from '../src/observe.ts';
 import { readSchema } from '../src/schema/read.ts';
-import { createApp } from '../src/server.ts';
+import { type App, createApp } from '../src/server.ts';
 import { evolve } from '../src/storage/evolve/evolve.ts';
 import { openDatabase } from '../src/storage/open.ts';
 import { Postgres } from './postgres.ts';
 
-export interface AppUnderTest {
+export interface Client {
   /** Sends a request as it is. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
   /** Sends JSON and reads JSON. */
@@ -20,7 +20,16 @@ export interface AppUnderTest {
     body?: unknown,
     headers?: Record<string, string>,
   ) => Promise<Answer>;
-  readonly graphql: (query: string, variables?: Record<string, unknown>) => Promise<GraphqlAnswer>;
+  readonly graphql: (
+    query: string,
+    variables?: Record<string, unknown>,
+    headers?: Record<string, string>,
+  ) => Promise<GraphqlAnswer>;
+}
+
+export interface AppUnderTest extends Client {
+  /** The same database through an application that knows nobody and lets everybody do everything. */
+  readonly unguarded: () => Client;
   readonly observations: Observation[];
   /** The SQL of every statement so far. */
   readonly statements: string[];
@@ -86,28 +95,30 @@ export async function openApp(
   const storage = openDatabase(config, model, (sql) => statements.push(sql));
   const { deprecatedSince } = await evolve(storage, model, load.program);
   statements.length = 0;
-  const app = createApp({
-    model,
-    storage,
-    config,
-    deprecatedSince,
-    observe: (observation) => observations.push(observation),
-  });
+  const observe = (observation: Observation) => observations.push(observation);
+  const unguarded = () => {
+    const open = { ...config, authSecret: null, authJwksUrl: null, authKeys: 'off' } as const;
+    return clientOf(createApp({ model, storage, config: open, deprecatedSince, observe }));
+  };
+  const client = clientOf(createApp({ model, storage, config, deprecatedSince, observe }));
+  return { ...client, unguarded, observations, statements, close: () => storage.close() };
+}
 
+function clientOf(app: App): Client {
   const fetch = async (path: string, init?: RequestInit) =>
     app.fetch(new Request(`http://duet.test${path}`, init));
-  const rest: AppUnderTest['rest'] = async (method, path, body, headers) => {
+  const rest: Client['rest'] = async (method, path, body, headers) => {
     const init =
       body === undefined
         ? { method, headers: headers ?? {} }
         : { method, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(body) };
     return read(await fetch(path, init));
   };
-  const graphql: AppUnderTest['graphql'] = async (query, variables) => {
-    const answer = await rest('POST', '/graphql', { query, variables });
+  const graphql: Client['graphql'] = async (query, variables, headers) => {
+    const answer = await rest('POST', '/graphql', { query, variables }, headers);
     return { ...answer, data: answer.body.data, errors: answer.body.errors };
   };
-  return { fetch, rest, graphql, observations, statements, close: () => storage.close() };
+  return { fetch, rest, graphql };
 }
 
 /** Hands out the same deployment again and again, each time with nothing in it: much cheaper than a new database. */
