@@ -27,7 +27,8 @@ function forbidden(access: Access, resource: Resource, input: Input, path: Path)
     access.admit(field.target, 'CREATE');
     // To be nested here is to be given the reference.
     const { reference, target } = field;
-    if (isNothing(access.field(reference, 'CREATE'))) return [notYours(target, reference.column.name, path)];
+    if (isNothing(access.field(reference, 'CREATE')))
+      return [{ ...notYours(target, reference.column.name, path), pointer: pointer(...path, name) }];
     return value.flatMap((each, index) =>
       typeof each === 'object' && each !== null
         ? forbidden(access, field.target, each, [...path, name, index])
