@@ -1,8 +1,8 @@
-/** `duet explain-access`, as people run it. */
+/** What operators are told of the rules: `duet explain-access`, and a warning when the server starts. */
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { command, Folder } from '../process.ts';
+import { command, Folder, Server } from '../process.ts';
 
 const sdl = `
 type User @resource
@@ -94,4 +94,12 @@ test('docs/rules.md shows what the command prints', async () => {
   const { stdout } = await command(folder, ['explain-access', '--role', 'editor']);
   const without = stdout.split('\n').filter((line) => !line.startsWith('User'));
   expect(without.join('\n')).toBe(shown);
+});
+
+test('with authentication, start-up names what no rule opens', async () => {
+  using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+  await using server = await Server.start(folder, { AUTH_SECRET: 'a secret of at least thirty-two bytes' });
+  await fetch(`${server.url}/users`);
+  const notices = server.log.filter(({ event }) => event === 'notice').map(({ message }) => message);
+  expect(notices).toEqual(['no rule allows anything on Vault: nobody can use them. Add @allow']);
 });

@@ -33,6 +33,8 @@ export function headersOf({ claims, name }: Who): Promise<Record<string, string>
   return made;
 }
 
+const denied: Expected = { outcome: 'denied', after: undefined };
+
 export class Matrix {
   readonly #app: AppUnderTest;
   readonly #operator: Operator;
@@ -134,26 +136,30 @@ export class Matrix {
 
   /** Everything that can be seen, and each record by itself. */
   async *#bulk(name: Name): AsyncGenerator<string> {
-    const { key, text } = shapes[name];
+    const { key, text, references } = shapes[name];
     const wheres = [{}, ...this.#world[name].map((row) => ({ [key]: { eq: row[key] } }))];
+    const pointed = Object.entries(references).map(([column, [, target]]) => ({
+      [column]: this.#world[target][0]?.[shapes[target].key],
+    }));
     for (const where of wheres)
       for (const door of doors) {
         const [wanted] = Object.values(where) as { eq: unknown }[];
-        const rows = this.#eyes.visible(name).filter((row) => !wanted || row[key] === wanted.eq);
+        const rows = () => this.#eyes.visible(name).filter((row) => !wanted || row[key] === wanted.eq);
         const what = `${door}: many ${name} where ${JSON.stringify(where)}`;
-        const changed = { [text]: 'changed' };
-        const update = this.#eyes.couldEver(name, 'UPDATE')
-          ? expectedUpdate(this.#eyes, name, rows, changed)
-          : { outcome: 'denied', after: undefined };
-        const updated = await this.#client.updateMany(door, name, where, changed);
-        yield* this.#compared(`${what}: update`, update.outcome, updated);
-        yield* this.#restored(`${what}: update`, name, update, updated);
-        const remove = this.#eyes.couldEver(name, 'DELETE')
-          ? expectedDelete(this.#eyes, name, rows)
-          : { outcome: 'denied', after: undefined };
-        const removed = await this.#client.removeMany(door, name, where);
-        yield* this.#compared(`${what}: delete`, remove.outcome, removed);
-        yield* this.#restored(`${what}: delete`, name, remove, removed);
+        for (const changed of [{ [text]: 'changed' }, ...pointed]) {
+          const expected = this.#eyes.couldEver(name, 'UPDATE')
+            ? expectedUpdate(this.#eyes, name, rows(), changed)
+            : denied;
+          const outcome = await this.#client.updateMany(door, name, where, changed);
+          yield* this.#compared(`${what}: update ${JSON.stringify(changed)}`, expected.outcome, outcome);
+          yield* this.#restored(`${what}: update`, name, expected, outcome);
+        }
+        const expected = this.#eyes.couldEver(name, 'DELETE')
+          ? expectedDelete(this.#eyes, name, rows())
+          : denied;
+        const outcome = await this.#client.removeMany(door, name, where);
+        yield* this.#compared(`${what}: delete`, expected.outcome, outcome);
+        yield* this.#restored(`${what}: delete`, name, expected, outcome);
       }
   }
 

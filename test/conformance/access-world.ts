@@ -61,6 +61,8 @@ type Badge @resource
   label: String!
   person: Person
   project: Project
+    @allow(to: [READ], role: "editor")
+    @allow(to: [READ], where: { person: { handle: { eq: { claim: "sub" } } } })
 }
 type Vault @resource { id: ID!  secret: String!  keeper: Person }
 `;
@@ -281,6 +283,15 @@ const ofFields: Readonly<Record<string, readonly Meaning[]>> = {
   'people.rank': [{ to: ['CREATE', 'UPDATE'], role: 'admin' }],
   'people.reviews': [{ to: ['READ'], role: 'editor' }],
   'posts.note': [{ to: ['READ', 'UPDATE'], role: 'editor' }],
+  // Nobody reads it off the project's own list of badges either.
+  'badges.projectId': [
+    { to: ['READ'], role: 'editor' },
+    {
+      to: ['READ'],
+      on: (row, who, world) =>
+        who.claims !== undefined && byKey(world, 'people', row['personId'])?.['handle'] === who.claims.sub,
+    },
+  ],
   'posts.reviewerId': [{ to: ['READ', 'CREATE', 'UPDATE'], role: 'editor' }],
 };
 

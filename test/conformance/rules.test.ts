@@ -17,7 +17,9 @@ type User @resource
   secret: String @readonly @default(value: "hush") @allow(to: [READ], role: "admin")
   level: Int! @default(value: 1) @allow(to: [UPDATE], role: "admin")
   notes: [Note!]! @inverse(of: "owner")
+  seals: [Seal!]!
 }
+type Seal @resource @allow(to: [READ]) { id: ID! text: String! user: User }
 type Note @resource
   @allow(to: [READ])
   @allow(to: [CREATE, UPDATE], role: "authenticated")
@@ -34,6 +36,7 @@ type Entry @resource @allow(to: [READ, CREATE], role: "authenticated") {
   tags: [String!] @set(claim: "tags")
 }
 type Page @resource @allow(to: [READ], where: { number: { in: { claim: "pages" } } }) { id: ID! number: Int! }
+type Drop @resource @allow(to: [CREATE, UPDATE, DELETE]) { id: ID! text: String }
 type Vault @resource { id: ID! text: String }
 `;
 const data = {
@@ -92,6 +95,16 @@ for (const database of databases)
       });
     });
 
+    test('what one writes, one is shown: who may read nothing can write nothing', async () => {
+      const tried = [
+        await app.rest('POST', '/drops', { text: 'x' }, ann),
+        await app.rest('PUT', '/drops/1', { text: 'x' }, ann),
+        await app.rest('DELETE', '/drops/1', undefined, ann),
+      ];
+      for (const { status, body } of tried)
+        expect([status, body.detail]).toEqual([403, 'You may not read drops.']);
+    });
+
     test('what is not seen is 404, what is seen and not allowed is 403, whatever the body', async () => {
       const put = async (path: string, headers: object) =>
         (await app.fetch(path, { method: 'PUT', body: '{', headers: { ...JSON_HEADERS, ...headers } }))
@@ -137,6 +150,27 @@ for (const database of databases)
       expect((await app.rest('PUT', '/users/1', { ...self.body, level: 2 }, ann)).body).toMatchObject({
         code: 'FORBIDDEN',
         errors: [{ pointer: '#/level', code: 'FORBIDDEN', detail: 'You may not set level of this user' }],
+      });
+    });
+
+    test('the rule of a field holds for the record before the change and after it', async () => {
+      const status = async (path: string, input: object) =>
+        (await app.rest('PUT', path, input, admin)).status;
+      expect(await status('/users/3', { handle: 'root' })).toBe(200);
+      expect(await status('/users/3', { handle: 'cid', email: 'after' })).toBe(403);
+      expect(await status('/users/3', { email: 'own' })).toBe(200);
+      expect(await status('/users/3', { handle: 'cid' })).toBe(200);
+      expect(await status('/users/3', { handle: 'root', email: 'before' })).toBe(403);
+      const document =
+        'mutation ($is: String!, $to: String!) { updateUsers(where: { handle: { eq: $is } }, set: { handle: $to, email: "x" }, atMost: 1) { id } }';
+      const many = async (is: string, to: string) =>
+        (await app.graphql(document, { is, to }, admin)).errors?.[0].extensions.code;
+      expect(await many('cid', 'root')).toBe('FORBIDDEN');
+      await status('/users/3', { handle: 'root' });
+      expect(await many('root', 'cid')).toBe('FORBIDDEN');
+      expect((await app.unguarded().rest('GET', '/users/3')).body).toMatchObject({
+        handle: 'root',
+        email: 'own',
       });
     });
 
@@ -245,6 +279,8 @@ for (const database of databases)
       const why = 'You may not set ownerId of this note.';
       expect(await refused('/users', { ...nested, handle: 'newer' })).toEqual(['FORBIDDEN', why, '#/notes']);
       expect(await refused('/notes', { text: 'x', ownerId: 1 })).toEqual(['FORBIDDEN', why, '#/ownerId']);
+      const never = await app.rest('POST', '/users', { handle: 'newest', seals: [{}] }, admin);
+      expect(never.body).toMatchObject({ code: 'FORBIDDEN', detail: 'You may not create seals.' });
       expect((await app.unguarded().rest('GET', '/users')).body).toHaveLength(4);
     });
 

@@ -54,9 +54,8 @@ export class Access {
     const rights = this.#rights;
     if (!rights) return;
     // What one writes, one is shown.
-    for (const needed of new Set<Action>([action, 'READ']))
-      if (isNothing(rights.rows(resource, needed)))
-        throw this.denied(`You may not ${verbs[needed]} ${resource.plural}.`);
+    const refused = [action, 'READ' as const].find((needed) => isNothing(rights.rows(resource, needed)));
+    if (refused) throw this.denied(`You may not ${verbs[refused]} ${resource.plural}.`);
   }
 
   /** A caller that nobody knows may have more to show than it did. */

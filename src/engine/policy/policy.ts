@@ -2,6 +2,7 @@
 
 import { Rights } from '../../access/rights.ts';
 import { AUTHENTICATED, Rules } from '../../access/rules.ts';
+import { isEverything } from '../../query/filter.ts';
 import type { Action, Model } from '../../schema/model.ts';
 import type { Caller } from '../caller.ts';
 import type { Operation } from '../operation.ts';
@@ -84,7 +85,11 @@ function allowed(access: Access, operation: Operation): Operation {
     case 'update many':
     case 'delete many':
       return { ...operation, selection, where: readableWhere(access, resource, operation.where) };
-    default:
-      return { ...operation, selection, seen: access.rows(resource, 'READ') };
+    default: {
+      const seen = access.rows(resource, 'READ');
+      return isEverything(seen) && selection === operation.selection
+        ? operation
+        : { ...operation, selection, seen };
+    }
   }
 }
