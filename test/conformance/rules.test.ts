@@ -342,6 +342,11 @@ for (const database of databases)
       expect(body).toMatchObject([{ handle: 'cid' }]);
     });
 
+    test('what is read for the sake of the rules alone is not shown', async () => {
+      const { body } = await app.rest('GET', '/users?fields=email', undefined, ann);
+      expect(body).toEqual([{ email: 'ann@x' }, {}]);
+    });
+
     test('a forbidden field is an empty cell of a file', async () => {
       const response = await app.fetch('/users?fields=handle,email', {
         headers: { ...ann, Accept: 'text/csv' },
