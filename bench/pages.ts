@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/config.ts';
+import { openWriter } from '../src/deployment.ts';
 import { everything } from '../src/query/filter.ts';
 import { cursorOf, type OrderBy, queryName, totalOrder } from '../src/query/order.ts';
 import { readSchema } from '../src/schema/read.ts';
@@ -54,7 +55,8 @@ for (const [name, url] of Object.entries(urls)) {
   const database = openDatabase(config, model);
   const { deprecatedSince } = await evolve(database, model, function* () {});
   await fill(url);
-  const app = createApp({ model, storage: database, config, deprecatedSince, observe: () => {} });
+  const writer = openWriter(config, model, database, console.error);
+  const app = createApp({ model, storage: database, writer, config, deprecatedSince, observe: () => {} });
   for (const sort of ['id', 'n']) {
     const column = resource.columns.find((each) => each.name === sort);
     const wanted: OrderBy[] = column ? [{ column, descending: false }] : [];

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/config.ts';
+import { openWriter } from '../src/deployment.ts';
 import { loading } from '../src/engine/load.ts';
 import { readSchema } from '../src/schema/read.ts';
 import { createApp } from '../src/server.ts';
@@ -41,13 +42,20 @@ function rows() {
 
 const sdl = await Bun.file(join(import.meta.dir, '../schema.graphql')).text();
 const { model } = readSchema(sdl);
-const { config } = readConfig([], {});
+const { config } = readConfig([], { DATABASE_URL: `sqlite:${path}` });
 if (!model || !config) throw new Error('the shipped schema is not sound');
 const load = loading(model, rows());
 if (!load.program) throw new Error(load.faults.join('\n'));
 const storage = new SqliteStorage({ path, model });
 const { deprecatedSince } = await evolve(storage, model, load.program);
-const app = createApp({ model, storage, config, deprecatedSince, observe: () => {} });
+const app = createApp({
+  model,
+  storage,
+  writer: openWriter(config, model, storage, console.error),
+  config,
+  deprecatedSince,
+  observe: () => {},
+});
 
 const db = new Database(path, { strict: true });
 db.run('PRAGMA synchronous = FULL');

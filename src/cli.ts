@@ -13,9 +13,11 @@ import { logger, type Observe } from './observe.ts';
 import { self } from './self.ts';
 import { type Running, serve } from './serve.ts';
 import { exportRecords, importRecords } from './transfer.ts';
-import { superviseWorkers } from './workers.ts';
+import { superviseWorkers, tellReady, workerPeers } from './workers.ts';
 
 const WRONG_USE = 2;
+/** As the shell reports a program that SIGPIPE has ended. */
+const READER_LEFT = 141;
 
 interface Command {
   readonly usage: string;
@@ -45,17 +47,15 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'serve the schema file over REST and GraphQL',
     run: ({ config, args, observe }) =>
       config.workers === 1
-        ? untilStopped(observe, () => serve(config, observe, false))
-        : untilStopped(observe, () =>
-            superviseWorkers(config, [...self(), 'worker', ...args, '--workers=1'], observe),
-          ),
+        ? untilStopped(observe, () => serve(config, observe))
+        : untilStopped(observe, () => superviseWorkers(config, [...self(), 'worker', ...args], observe)),
   },
   worker: {
     usage: 'worker',
     doc: undefined,
     run: async ({ config, observe }) => {
-      await untilStopped(observe, () => serve(config, observe, true));
-      process.send?.('ready');
+      await untilStopped(observe, () => serve(config, observe, workerPeers()));
+      tellReady();
     },
   },
   dev: {
@@ -138,7 +138,21 @@ function refuse(message: string): never {
   process.exit(WRONG_USE);
 }
 
+/** A reader that leaves, such as `head`, ends a command without a word. A server goes on, though its log is unheard. */
+function followReaders(serves: boolean): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (serves) return;
+      if (error.code === 'EPIPE') process.exit(READER_LEFT);
+      tell(`duet: cannot write (${error.message})`);
+      process.exit(1);
+    });
+}
+
 async function main([name, ...all]: readonly string[]): Promise<void> {
+  // Only a server logs to standard output: the others have something else to write there.
+  const serves = name === 'serve' || name === 'worker' || name === 'dev';
+  followReaders(serves);
   if (name === undefined || name === 'help' || [name, ...all].includes('--help'))
     return void process.stdout.write(help());
   if (name === '--version') return print(packageFile.version);
@@ -152,8 +166,6 @@ async function main([name, ...all]: readonly string[]): Promise<void> {
   const args = rest.filter((word) => !words.has(word) && (!command.operand || word !== operand));
   const { config, fault } = readConfig(args, process.env);
   if (!config) refuse(fault);
-  // Only a server logs to standard output: the others have something else to write there.
-  const serves = name === 'serve' || name === 'worker';
   const observe = logger(config.logLevel, writer(serves ? process.stdout : process.stderr));
   try {
     await command.run({ config, args, words, operand, own, observe });

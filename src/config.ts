@@ -1,53 +1,21 @@
 /** One table of settings, from which parsing, `--help` and the documentation follow. */
 
+import { readNetworks } from './http/address.ts';
 import type { Level } from './observe.ts';
+import {
+  anyText,
+  oneOf,
+  optional,
+  readOrigins,
+  readRate,
+  readSecret,
+  readUrl,
+  type Setting,
+  SHORTEST_SECRET,
+  setting,
+  whole,
+} from './setting.ts';
 import type { DatabaseOptions } from './storage/open.ts';
-
-interface Setting<T> {
-  readonly env: string;
-  /** Whatever may hold a secret is read from the environment only: everybody can list a process's arguments. */
-  readonly flag: boolean;
-  readonly default: string;
-  readonly doc: string;
-  /** What values there are; continues "must be". */
-  readonly allowed: string;
-  /** Undefined when the text is none of them. */
-  readonly parse: (text: string) => T | undefined;
-}
-
-function setting<T>(row: Setting<T>): Setting<T> {
-  return row;
-}
-
-function whole(least: number, most: number): Pick<Setting<number>, 'allowed' | 'parse'> {
-  return {
-    allowed: `a whole number from ${least} to ${most}`,
-    parse(text) {
-      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-      return value >= least && value <= most ? value : undefined;
-    },
-  };
-}
-
-function oneOf<const T extends string>(...values: T[]): Pick<Setting<T>, 'allowed' | 'parse'> {
-  return { allowed: `one of ${values.join(', ')}`, parse: (text) => values.find((value) => value === text) };
-}
-
-const anyText: Pick<Setting<string>, 'allowed' | 'parse'> = {
-  allowed: 'some text',
-  parse: (text) => (text === '' ? undefined : text),
-};
-
-/** What may be left out: `none`, and never an empty text, which is what a variable that somebody forgot looks like. */
-function optional<T>(
-  allowed: string,
-  parse: (text: string) => T | undefined,
-): Pick<Setting<T | null>, 'default' | 'allowed' | 'parse'> {
-  return { default: 'none', allowed, parse: (text) => (text === 'none' ? null : parse(text)) };
-}
-
-/** With fewer bytes than its hash has, the key of an HMAC can be guessed (RFC 7518, section 3.2). */
-const SHORTEST_SECRET = 32;
 
 type DatabaseUrl = DatabaseOptions['database'];
 
@@ -146,17 +114,13 @@ export const settings = {
     env: 'AUTH_JWKS_URL',
     flag: true,
     doc: 'Where the issuer of bearer tokens publishes its keys.',
-    ...optional('an https:// or http:// URL', (text) =>
-      /^https?:\/\//.test(text) && URL.canParse(text) ? text : undefined,
-    ),
+    ...optional('an https:// or http:// URL', readUrl('https', 'http')),
   }),
   authSecret: setting({
     env: 'AUTH_SECRET',
     flag: false,
     doc: 'The secret that bearer tokens are signed with (HS256), where no issuer publishes keys: 32 bytes or more.',
-    ...optional(`at least ${SHORTEST_SECRET} bytes long`, (text) =>
-      Buffer.byteLength(text) >= SHORTEST_SECRET ? text : undefined,
-    ),
+    ...optional(`at least ${SHORTEST_SECRET} bytes long`, readSecret),
   }),
   authIssuer: setting({
     env: 'AUTH_ISSUER',
@@ -177,12 +141,76 @@ export const settings = {
     doc: 'Turns authentication on for API keys alone; with `AUTH_JWKS_URL` or `AUTH_SECRET` they are accepted too.',
     ...oneOf('on', 'off'),
   }),
+  corsOrigins: setting({
+    env: 'CORS_ORIGINS',
+    flag: true,
+    doc: 'The origins whose pages may call this service, with commas between them, such as `https://app.example.com`; `*` for all.',
+    ...optional('origins like https://app.example.com with commas between them, or *', readOrigins),
+  }),
+  rateLimitAddress: setting({
+    env: 'RATE_LIMIT_ADDRESS',
+    flag: true,
+    doc: 'How much one address may ask for: units per seconds, such as `600/60`. What an operation costs is in docs/security.md.',
+    ...optional('UNITS/SECONDS, such as 600/60', readRate),
+  }),
+  rateLimitCaller: setting({
+    env: 'RATE_LIMIT_CALLER',
+    flag: true,
+    doc: 'The same for one caller, wherever it asks from.',
+    ...optional('UNITS/SECONDS, such as 600/60', readRate),
+  }),
+  trustedProxies: setting({
+    env: 'TRUSTED_PROXIES',
+    flag: true,
+    doc: 'The addresses and networks of proxies whose `X-Forwarded-For` is believed, with commas between them, such as `10.0.0.0/8`.',
+    ...optional('addresses or networks like 10.0.0.0/8 with commas between them', readNetworks),
+  }),
+  redisUrl: setting({
+    env: 'REDIS_URL',
+    flag: false,
+    doc: 'A Redis through which all processes and nodes share their rate limits: `redis://` or `rediss://`.',
+    ...optional('redis://USER:PASSWORD@HOST:PORT or rediss://…', readUrl('redis', 'rediss')),
+  }),
+  trustedDocuments: setting({
+    env: 'TRUSTED_DOCUMENTS',
+    flag: true,
+    doc: 'A JSON file of GraphQL documents that clients can name by `documentId`.',
+    ...optional('the name of a file', anyText.parse),
+  }),
+  trustedDocumentsOnly: setting({
+    env: 'TRUSTED_DOCUMENTS_ONLY',
+    flag: true,
+    default: 'off',
+    doc: 'Whether `/graphql` refuses everything but trusted documents.',
+    ...oneOf('on', 'off'),
+  }),
   limitBody: setting({
     env: 'LIMIT_BODY',
     flag: true,
     default: '1048576',
     doc: 'The largest request body, in bytes.',
     ...whole(1, 1_073_741_824),
+  }),
+  limitBodyTime: setting({
+    env: 'LIMIT_BODY_TIME',
+    flag: true,
+    default: '10000',
+    doc: 'How many milliseconds a request body may take to arrive before the answer is 408.',
+    ...whole(1, 600_000),
+  }),
+  limitInFlight: setting({
+    env: 'LIMIT_IN_FLIGHT',
+    flag: true,
+    default: '1000',
+    doc: 'How many requests a process works on at once; more are answered 503 at once.',
+    ...whole(1, 1_000_000),
+  }),
+  limitLag: setting({
+    env: 'LIMIT_LAG',
+    flag: true,
+    default: '1000',
+    doc: 'How many milliseconds the event loop of a process may run late, twice in a row, before requests are answered 503 at once.',
+    ...whole(1, 600_000),
   }),
   limitJsonDepth: setting({
     env: 'LIMIT_JSON_DEPTH',
@@ -257,6 +285,8 @@ export function readConfig(
   const config: Config = { ...(values as Values), given };
   if (config.workers > 1 && config.database.kind === 'sqlite' && config.database.path === ':memory:')
     return { fault: 'WORKERS must be 1 with sqlite::memory:, which one process alone can see' };
+  if (config.trustedDocumentsOnly === 'on' && config.trustedDocuments === null)
+    return { fault: 'TRUSTED_DOCUMENTS_ONLY needs TRUSTED_DOCUMENTS' };
   const fault = authenticationFault(config);
   return fault === undefined ? { config } : { fault };
 }

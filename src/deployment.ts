@@ -2,33 +2,81 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { accessRules } from './access/faults.ts';
-import type { Config } from './config.ts';
+import { type Config, hasAuthentication } from './config.ts';
 import { loading } from './engine/load.ts';
+import { Policy } from './engine/policy/policy.ts';
+import { ThreadWriter } from './engine/thread-writer.ts';
+import { StorageWriter, type Writer } from './engine/writer.ts';
+import { Documents } from './graphql/documents.ts';
+import { graphqlDoor } from './graphql/schema.ts';
+import { readManifest, refuseUnsound, type Trusted } from './graphql/trusted.ts';
 import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
 import { readSchema } from './schema/read.ts';
 import { type Evolution, evolve } from './storage/evolve/evolve.ts';
 import { type Database, openDatabase } from './storage/open.ts';
-import type { Program } from './storage/storage.ts';
+import type { Program, Storage } from './storage/storage.ts';
 
 /** Something the operator must mend before a command can do its work; the message says what and where. */
 export class StartFault extends Error {}
 
-/** Reads the schema file and opens the database, but leaves its tables as they are. */
-export function openDeployment(config: Config, observe: Observe): { model: Model; database: Database } {
+/** Reads the schema file and opens the database, but leaves its tables as they are; `asItIs`: everything. */
+export function openDeployment(
+  config: Config,
+  observe: Observe,
+  asItIs = false,
+): { model: Model; database: Database; trace: Trace | undefined } {
   const model = readModel(config.schema);
   const trace =
     config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
   try {
-    return { model, database: openDatabase(config, model, trace) };
+    return { model, database: openDatabase(config, model, trace, asItIs), trace };
   } catch (error) {
     throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
   }
 }
 
+/** Told the text of every statement. */
+type Trace = (sql: string) => void;
+
+/** A file has its writes in a thread of their own; other databases wait for no disk of ours. */
+export function openWriter(
+  config: Pick<Config, 'database' | 'limitObjects' | 'authJwksUrl' | 'authSecret' | 'authKeys'>,
+  model: Model,
+  storage: Storage,
+  lost: (cause: Error) => void,
+  trace?: Trace,
+): Writer {
+  const { database, limitObjects: most } = config;
+  const authentication = hasAuthentication(config);
+  const here = new StorageWriter(storage, new Policy(model, authentication), most);
+  const isFile = database.kind === 'sqlite' && database.path !== ':memory:';
+  // Seen from here, it is at the same place in the single-file executable.
+  const code = new URL('./engine/writer-thread.ts', import.meta.url);
+  if (!isFile) return here;
+  return new ThreadWriter({ code, path: database.path, model, authentication, most, here, lost, trace });
+}
+
+/** The documents that clients may name, all of them sound; undefined when there is no such file. */
+export async function readTrusted(config: Config, model: Model): Promise<Trusted | undefined> {
+  const { trustedDocuments: file, trustedDocumentsOnly, introspection } = config;
+  const door = graphqlDoor(model);
+  if (file === null || !door) return undefined;
+  return faulting(async () => {
+    const documents = readManifest(file, readText(file, 'TRUSTED_DOCUMENTS'));
+    refuseUnsound(file, documents, new Documents(door, introspection === 'on', config.limitObjects));
+    return { documents, only: trustedDocumentsOnly === 'on' };
+  });
+}
+
 /** Brings the tables to what the file asks for; a new database gets the records of the data file. */
-export async function evolveDeployment(config: Config, model: Model, database: Database): Promise<Evolution> {
-  return faulting(() => evolve(database, model, () => readData(config, model)));
+export async function evolveDeployment(
+  config: Config,
+  model: Model,
+  database: Database,
+  insists = false,
+): Promise<Evolution> {
+  return faulting(() => evolve(database, model, () => readData(config, model), insists));
 }
 
 /** Whatever goes wrong before the work begins is the operator's to mend, and is told without a stack. */

@@ -5,10 +5,12 @@ import type { Config } from './config.ts';
 import { faulting, openDeployment } from './deployment.ts';
 import { graphqlDoor } from './graphql/schema.ts';
 import type { Observe } from './observe.ts';
+import { admitSame, admitsAll } from './schema/admits.ts';
 import type { Column, Model, OperationKind, Resource } from './schema/model.ts';
-import { creatable, graphqlTypeName, isScalar, neededOnCreate } from './schema/values.ts';
+import { creatable, graphqlTypeName, neededOnCreate } from './schema/values.ts';
 import type { Comparison } from './storage/evolve/compare.ts';
-import { describe, preview } from './storage/evolve/evolve.ts';
+import { preview } from './storage/evolve/evolve.ts';
+import { describe } from './storage/evolve/steps.ts';
 
 /** Destructive: data is lost. Breaking: something that worked does so no more. */
 export type Mark = 'safe' | 'breaking' | 'destructive';
@@ -25,7 +27,7 @@ export interface Report {
 }
 
 export async function diff(config: Config, observe: Observe, print: (line: string) => void): Promise<void> {
-  const { model, database } = openDeployment(config, observe);
+  const { model, database } = openDeployment(config, observe, true);
   try {
     const { before, ...comparison } = await faulting(() => preview(database, model));
     const report = reportOf(before, model, comparison);
@@ -47,9 +49,15 @@ export function reportOf(before: Model | undefined, model: Model, comparison: Co
   };
 }
 
-function tableChanges({ steps, refusals, prunable }: Comparison): Change[] {
+function tableChanges({ steps, held, refusals, prunable }: Comparison): Change[] {
   return [
     ...steps.map((step): Change => ({ mark: 'safe', text: describe(step) })),
+    ...held.map(
+      (step): Change => ({
+        mark: 'safe',
+        text: `only with \`duet migrate\`: ${describe(step)}, which another schema gave up`,
+      }),
+    ),
     ...refusals.map(
       ({ what, why, how }): Change => ({ mark: 'breaking', text: `refused: ${what}, but ${why}. ${how}.` }),
     ),
@@ -133,7 +141,7 @@ function recordChanges(was: Resource, now: Resource): Change[] {
       say('breaking', column, 'must now be given on create');
     if (creatable(was).includes(old) && !creatable(now).includes(column))
       say('breaking', column, 'can no longer be written');
-    if (bounds(old) !== bounds(column))
+    if (!admitSame(old, column))
       say(admitsAll(old, column) ? 'safe' : 'breaking', column, 'admits other values');
     if (old.deprecated === undefined && column.deprecated !== undefined) say('safe', column, 'is deprecated');
   }
@@ -142,32 +150,4 @@ function recordChanges(was: Resource, now: Resource): Change[] {
 
 function typeOf(column: Column): string {
   return column.list ? `[${graphqlTypeName(column)}]` : graphqlTypeName(column);
-}
-
-function bounds({ constraint, type }: Column): string {
-  const values = isScalar(type) ? [] : type.values.map(({ name }) => name);
-  return JSON.stringify([values, constraint && { ...constraint, pattern: constraint.pattern?.source }]);
-}
-
-/** Whether whatever was admitted still is. */
-function admitsAll(old: Column, now: Column): boolean {
-  if (!isScalar(old.type) && !isScalar(now.type)) {
-    const names = new Set(now.type.values.map(({ name }) => name));
-    if (!old.type.values.every(({ name }) => names.has(name))) return false;
-  }
-  const [a, b] = [old.constraint, now.constraint];
-  if (!b) return true;
-  const least = (x: number | undefined, y: number | undefined) =>
-    y === undefined || (x !== undefined && x >= y);
-  const most = (x: number | undefined, y: number | undefined) =>
-    y === undefined || (x !== undefined && x <= y);
-  const same = (x: unknown, y: unknown) => y === undefined || x === y;
-  return (
-    least(a?.minLength, b.minLength) &&
-    most(a?.maxLength, b.maxLength) &&
-    least(a?.min, b.min) &&
-    most(a?.max, b.max) &&
-    same(a?.pattern?.source, b.pattern?.source) &&
-    same(a?.format, b.format)
-  );
 }

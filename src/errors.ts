@@ -52,6 +52,10 @@ export const catalogue = {
     status: 406,
     meaning: 'The `Accept` header admits none of the media types that the endpoint can produce.',
   },
+  BODY_TOO_SLOW: {
+    status: 408,
+    meaning: 'The request body did not arrive within `LIMIT_BODY_TIME` milliseconds.',
+  },
   CONFLICT: {
     status: 409,
     meaning:
@@ -81,6 +85,10 @@ export const catalogue = {
   IDEMPOTENCY_MISMATCH: {
     status: 422,
     meaning: 'The `Idempotency-Key` was used within the last 24 hours for another request.',
+  },
+  RATE_LIMITED: {
+    status: 429,
+    meaning: 'The address or the caller asks for more than its share; try again after `Retry-After` seconds.',
   },
   INTERNAL: {
     status: 500,
@@ -117,6 +125,14 @@ export const catalogue = {
     status: 400,
     meaning:
       'GraphQL: `operationName` names no operation of the document, or is missing where there are several.',
+  },
+  DOCUMENT_NOT_FOUND: {
+    status: 400,
+    meaning: 'GraphQL: `documentId` names no trusted document.',
+  },
+  DOCUMENT_NOT_TRUSTED: {
+    status: 400,
+    meaning: 'GraphQL: only trusted documents are carried out here; name one by `documentId`.',
   },
 } as const satisfies Record<string, Entry>;
 

@@ -1,4 +1,4 @@
-/** One union of everything worth telling about a running server; the log is one listener to it. */
+/** One union of everything worth telling about a running server; the log and the metrics are two listeners to it. */
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
 
@@ -20,7 +20,17 @@ export type Observation =
       readonly requestId: string;
       readonly method: string;
       readonly path: string;
+      /** The path with the names of its parameters in place of their values; `none` where nothing answers. */
+      readonly route: string;
       readonly status: number;
+      readonly ms: number;
+    }
+  | {
+      readonly event: 'operation';
+      readonly requestId: string;
+      readonly name: string | undefined;
+      readonly type: string;
+      readonly outcome: 'ok' | 'error';
       readonly ms: number;
     }
   | { readonly event: 'statement'; readonly sql: string }
@@ -36,6 +46,7 @@ const levels: Record<Observation['event'], Level> = {
   notice: 'warn',
   migrated: 'info',
   request: 'info',
+  operation: 'debug',
   statement: 'debug',
   failure: 'error',
 };

@@ -1,10 +1,11 @@
 /** Brings a deployment up and takes it down without cutting anybody off. */
 
 import { type Config, hasAuthentication } from './config.ts';
-import { evolveDeployment, openDeployment, StartFault } from './deployment.ts';
+import { evolveDeployment, openDeployment, openWriter, readTrusted, StartFault } from './deployment.ts';
+import { watchLag } from './http/load.ts';
 import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
-import { createApp } from './server.ts';
+import { type App, createApp, type Peers } from './server.ts';
 
 /** Longer than any handler may take: a connection that idles out under a handler gets no answer. */
 const IDLE_TIMEOUT_SECONDS = 30;
@@ -15,19 +16,36 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** `shared`: other processes listen on the same port. */
-export async function serve(config: Config, observe: Observe, shared: boolean): Promise<Running> {
-  const { model, database } = openDeployment(config, observe);
+/** `peers`: other processes that listen on the same port. */
+export async function serve(config: Config, observe: Observe, peers?: Peers): Promise<Running> {
+  const { model, database, trace } = openDeployment(config, observe);
+  const writer = openWriter(config, model, database, (cause) => observe({ event: 'failure', cause }), trace);
   try {
-    const { applied, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
+    const trusted = await readTrusted(config, model);
+    const { applied, held, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
     for (const step of applied) observe({ event: 'migrated', step });
+    if (held.length > 0)
+      observe({
+        event: 'notice',
+        message: `another schema gave this up, and its nodes may still be running; only \`duet migrate\` does it again: ${held.join(', ')}`,
+      });
     if (surplus.length > 0)
       observe({
         event: 'notice',
         message: `the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`,
       });
-    const app = createApp({ model, storage: database, observe, config, deprecatedSince });
-    const server = listen(config, app.fetch, observe, shared);
+    const app = createApp({
+      model,
+      storage: database,
+      writer,
+      observe,
+      config,
+      deprecatedSince,
+      peers,
+      trusted,
+    });
+    watchLag();
+    const server = listen(config, app.fetch, observe, peers !== undefined);
     const url = urlOf(config.host, server.port ?? config.port);
     const { kind } = config.database;
     observe({ event: 'started', url, pid: process.pid, database: kind, resources: model.resources.length });
@@ -37,11 +55,13 @@ export async function serve(config: Config, observe: Observe, shared: boolean): 
       async stop() {
         app.drain();
         await server.stop();
+        await writer.close();
         await database.close();
         observe({ event: 'stopped' });
       },
     };
   } catch (error) {
+    await writer.close();
     await database.close();
     throw error;
   }
@@ -67,12 +87,7 @@ export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-function listen(
-  { host, port }: Config,
-  fetch: (request: Request) => Promise<Response>,
-  observe: Observe,
-  reusePort: boolean,
-) {
+function listen({ host, port }: Config, fetch: App['fetch'], observe: Observe, reusePort: boolean) {
   try {
     return Bun.serve({
       hostname: host,

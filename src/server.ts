@@ -7,31 +7,65 @@ import { anonymous, type Caller } from './engine/caller.ts';
 import { Engine } from './engine/execute.ts';
 import { ApiKeys } from './engine/keys.ts';
 import { Policy } from './engine/policy/policy.ts';
+import type { Writer } from './engine/writer.ts';
 import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
+import type { Trusted } from './graphql/trusted.ts';
+import { addressReader, type Connections } from './http/address.ts';
 import { type Authenticate, authenticator } from './http/authenticate.ts';
 import { challenge } from './http/challenge.ts';
-import { type Exchange, type Found, handlerOf, JSON_TYPE, type Route, withoutBody } from './http/exchange.ts';
+import { cors } from './http/cors.ts';
+import {
+  type Exchange,
+  type Found,
+  type Handler,
+  handlerOf,
+  JSON_TYPE,
+  type Route,
+  withoutBody,
+} from './http/exchange.ts';
+import { Load } from './http/load.ts';
 import { problem } from './http/problem.ts';
+import { type Bill, RateLimits, WRITE_COST } from './http/rate-limits.ts';
+import { SharedLimits } from './http/shared-limits.ts';
 import { tokenProver } from './http/tokens.ts';
-import type { Observe } from './observe.ts';
+import { type Family, METRICS_TYPE, Metrics, render } from './metrics.ts';
+import type { Observation, Observe } from './observe.ts';
 import { openapi } from './rest/openapi.ts';
 import { restRoutes } from './rest/routes.ts';
 import type { Model } from './schema/model.ts';
 import type { Storage } from './storage/storage.ts';
 
+/** Who may read the metrics, where callers are known at all. */
+const METRICS_ROLE = 'metrics';
+
+/** The page has styles of its own and needs nothing else, from nowhere. */
+const PAGE_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+};
+
 export interface AppOptions {
   readonly model: Model;
   readonly storage: Storage;
+  readonly writer: Writer;
   readonly observe: Observe;
   /** When the deprecation of a field was first applied, by `Type.field`. */
   readonly deprecatedSince: ReadonlyMap<string, Date>;
+  /** The other processes behind the same port. */
+  readonly peers?: Peers | undefined;
+  /** GraphQL documents that clients can name. */
+  readonly trusted?: Trusted | undefined;
   readonly config: Pick<
     Config,
     | 'limitObjects'
     | 'limitOperations'
     | 'limitBody'
+    | 'limitBodyTime'
+    | 'limitInFlight'
+    | 'limitLag'
     | 'limitJsonDepth'
     | 'limitUrl'
     | 'introspection'
@@ -40,39 +74,79 @@ export interface AppOptions {
     | 'authIssuer'
     | 'authAudience'
     | 'authKeys'
+    | 'corsOrigins'
+    | 'rateLimitAddress'
+    | 'rateLimitCaller'
+    | 'trustedProxies'
+    | 'redisUrl'
+    | 'workers'
   >;
 }
 
+/** Several processes that answer for each other. */
+export interface Peers {
+  /** Lets the others ask this process for its numbers. */
+  offer(own: () => Family[]): void;
+  /** The numbers of all, by the name of their process. */
+  collect(): Promise<ReadonlyMap<string, readonly Family[]>>;
+}
+
 export interface App {
-  readonly fetch: (request: Request) => Promise<Response>;
+  /** `connections` tells where a request comes from; without it, all come from one place. */
+  readonly fetch: (request: Request, connections?: Connections) => Promise<Response>;
   /** From now on `/readyz` says no and connections are not kept. */
   readonly drain: () => void;
 }
 
-export function createApp(options: AppOptions): App {
-  const { model, storage, observe, config } = options;
-  const policy = new Policy(model, hasAuthentication(config));
-  const limits = { objects: config.limitObjects, operations: config.limitOperations };
-  const engine = new Engine(storage, policy, limits);
+export function createApp(given: AppOptions): App {
+  const { model, storage, writer, config, peers } = given;
+  const metrics = new Metrics();
+  const observe = (observation: Observation) => {
+    metrics.observe(observation);
+    given.observe(observation);
+  };
+  peers?.offer(() => metrics.snapshot());
+  const options = { ...given, observe };
+  const engine = new Engine(storage, writer, new Policy(model, hasAuthentication(config)), {
+    objects: config.limitObjects,
+    operations: config.limitOperations,
+  });
   const state = { draining: false };
-  const find = router(options, engine, state);
+  const load = new Load(config.limitInFlight, config.limitLag);
+  load.tell(metrics);
+  const find = router(options, engine, metrics, load, state);
+  const share = config.corsOrigins && cors(config.corsOrigins);
   const authenticate = authentication(options);
+  const limits = rateLimits(options);
+  const addressOf = addressReader(config.trustedProxies ?? []);
 
   const answer = async (
-    exchange: Exchange & { caller: Caller },
+    exchange: Arriving,
     found: Found | undefined,
+    connections: Connections | undefined,
   ): Promise<Response> => {
     try {
-      if (exchange.request.url.length > config.limitUrl)
+      if (!found?.route.spared) load.admit();
+      const { request } = exchange;
+      if (limits && !found?.route.open) {
+        exchange.bill = limits.bill(costOf(request, found));
+        limits.arrive(exchange.bill, addressOf(request, connections));
+      }
+      if (request.url.length > config.limitUrl)
         throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
       if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
-      const handle = handlerOf(found.route, exchange.request);
+      const handle = handlerOf(found.route, request);
       if (authenticate && !found.route.open) {
-        const caller = authenticate(exchange.request);
+        const caller = authenticate(request);
         exchange.caller = caller instanceof Promise ? await caller : caller;
+      }
+      if (exchange.bill) {
+        await limits?.admit(exchange.bill, exchange.caller.subject);
+        exchange.spend = exchange.bill.spend;
       }
       return await handle(exchange);
     } catch (error) {
+      exchange.bill?.settle();
       const failed = found?.route.failed ?? problem;
       // What has a cause beyond the request is the operator's to know.
       if (!(error instanceof DuetError) || error.cause !== undefined) exchange.failed(error);
@@ -81,20 +155,36 @@ export function createApp(options: AppOptions): App {
     }
   };
 
-  const fetch = async (request: Request): Promise<Response> => {
+  const fetch = async (request: Request, connections?: Connections): Promise<Response> => {
     const started = performance.now();
     const { path, query } = split(request.url);
     const requestId = requestIdOf(request);
     const found = find(path);
     const failed = (cause: unknown) => observe({ event: 'failure', requestId, cause });
-    const exchange = { request, requestId, query, caller: anonymous, failed, key: found?.key ?? '' };
-    let response = await answer(exchange, found);
+    const exchange: Arriving = {
+      request,
+      requestId,
+      query,
+      caller: anonymous,
+      failed,
+      key: found?.key ?? '',
+      spend: undefined,
+      bill: undefined,
+    };
+    load.inFlight++;
+    let response = await answer(exchange, found, connections);
+    load.inFlight--;
     if (request.method === 'HEAD') response = await withoutBody(response);
     response.headers.set('X-Request-Id', requestId);
+    protect(response);
     challenge(response);
+    exchange.bill?.tell(response.headers);
+    share?.(request, response);
     if (state.draining) response.headers.set('Connection', 'close');
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
-    observe({ event: 'request', requestId, method: request.method, path, status: response.status, ms });
+    const route = found?.route.template ?? 'none';
+    const { status } = response;
+    observe({ event: 'request', requestId, method: request.method, path, route, status, ms });
     return response;
   };
 
@@ -104,6 +194,24 @@ export function createApp(options: AppOptions): App {
       state.draining = true;
     },
   };
+}
+
+/** Who asks, and what it costs, are found out on the way. */
+type Arriving = Exchange & { caller: Caller; spend: Exchange['spend']; bill: Bill | undefined };
+
+/** Undefined when nothing is limited. */
+function rateLimits({ config, observe }: AppOptions): RateLimits | undefined {
+  const { rateLimitAddress: address, rateLimitCaller: caller, redisUrl, workers: processes } = config;
+  if (!address && !caller) return undefined;
+  const tell = (message: string) => observe({ event: 'notice', message });
+  const shared = redisUrl === null ? undefined : new SharedLimits(redisUrl, tell);
+  return new RateLimits({ address, caller, processes, shared });
+}
+
+/** What is known of the cost before anything is read; a GraphQL operation tells what it is later. */
+function costOf({ method }: Request, found: Found | undefined): number {
+  const writes = method === 'POST' || method === 'PUT' || method === 'DELETE';
+  return writes && found && found.route.template !== '/graphql' ? WRITE_COST : 1;
 }
 
 /** Undefined when there is none: then everybody is anonymous. */
@@ -137,54 +245,60 @@ function requestIdOf(request: Request): string {
 }
 
 function router(
-  { model, config, deprecatedSince }: AppOptions,
+  { model, config, observe, deprecatedSince, peers, trusted }: AppOptions,
   engine: Engine,
+  metrics: Metrics,
+  load: Load,
   state: { readonly draining: boolean },
 ): (path: string) => Found | undefined {
-  const limits = { body: config.limitBody, jsonDepth: config.limitJsonDepth };
+  const { limitBody: body, limitBodyTime: bodyTime, limitJsonDepth: jsonDepth } = config;
+  const limits = { body, bodyTime, jsonDepth, load };
   const introspection = config.introspection === 'on';
   const fixed = new Map<string, Route>();
+  const add = (template: string, handler: Handler, more?: Pick<Route, 'open' | 'spared'>) =>
+    fixed.set(template, { template, methods: { GET: handler }, failed: problem, ...more });
   const door = graphqlDoor(model);
-  if (door) fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection }));
+  if (door) fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection, trusted, observe }));
   if (door && introspection) {
     const sdl = `${printSchema(door.schema)}\n`;
-    fixed.set(
-      '/schema.graphql',
-      got(() => text(sdl, 'text/plain; charset=utf-8')),
-    );
+    add('/schema.graphql', () => text(sdl, 'text/plain; charset=utf-8'));
   }
+  const authentication = hasAuthentication(config);
   if (introspection) {
-    fixed.set(
-      '/',
-      got(({ request }) =>
-        text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8'),
-      ),
+    add('/', ({ request }) =>
+      text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8', PAGE_HEADERS),
     );
     const { objects: most, operations } = engine.limits;
-    const authentication = hasAuthentication(config);
-    const served = { most, operations, graphql: door !== undefined, authentication };
+    const limited = config.rateLimitAddress !== null || config.rateLimitCaller !== null;
+    const trusting = trusted ? (trusted.only ? 'only' : 'too') : 'no';
+    const served = {
+      most,
+      operations,
+      graphql: door !== undefined,
+      trusted: trusting,
+      authentication,
+      limited,
+    } as const;
     // Long, and seldom asked for: made when somebody does.
     let description: string | undefined;
-    fixed.set(
-      '/openapi.json',
-      got(() => {
-        description ??= JSON.stringify(openapi(model, served));
-        return text(description, JSON_TYPE);
-      }),
-    );
+    add('/openapi.json', () => {
+      description ??= JSON.stringify(openapi(model, served));
+      return text(description, JSON_TYPE);
+    });
   }
-  fixed.set(
-    '/healthz',
-    open(() => text('{"status":"ok"}', JSON_TYPE)),
-  );
-  fixed.set(
-    '/readyz',
-    open(async () => {
-      if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
-      await engine.ready();
-      return text('{"status":"ready"}', JSON_TYPE);
-    }),
-  );
+  // Those who watch over the service have no credentials.
+  add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true, spared: true });
+  const ready = async () => {
+    if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
+    await engine.ready();
+    return text('{"status":"ready"}', JSON_TYPE);
+  };
+  add('/readyz', ready, { open: true });
+  add('/metrics', async ({ caller }) => {
+    if (authentication) requireRole(caller, METRICS_ROLE);
+    const told = peers ? await peers.collect() : new Map([[undefined, metrics.snapshot()]]);
+    return text(render(told), METRICS_TYPE);
+  });
   const rest = restRoutes(model, engine, limits, deprecatedSince);
   return (path) => {
     const route = fixed.get(path);
@@ -192,15 +306,20 @@ function router(
   };
 }
 
-function got(handler: (exchange: Exchange) => Response | Promise<Response>): Route {
-  return { methods: { GET: handler }, failed: problem };
+/**
+ * No answer is to be guessed at, nor kept for others; a client's own copy is good once its version has been compared.
+ */
+function protect({ headers }: Response): void {
+  headers.set('X-Content-Type-Options', 'nosniff');
+  headers.set('Cache-Control', 'private, no-cache');
 }
 
-/** For those who watch over the service. */
-function open(handler: () => Response | Promise<Response>): Route {
-  return { ...got(handler), open: true };
+/** What is counted tells much of what is done here, and by how many. */
+function requireRole({ subject, roles }: Caller, role: string): void {
+  if (subject === undefined) throw new DuetError('UNAUTHENTICATED', `This needs the role "${role}".`);
+  if (!roles.includes(role)) throw new DuetError('FORBIDDEN', `This needs the role "${role}".`);
 }
 
-function text(body: string, type: string): Response {
-  return new Response(body, { headers: { 'Content-Type': type } });
+function text(body: string, type: string, more?: Readonly<Record<string, string>>): Response {
+  return new Response(body, { headers: { ...more, 'Content-Type': type } });
 }

@@ -1,11 +1,14 @@
-/** Moves all records out of a database and into another, as NDJSON: one line for each record. */
+/** Moves everything out of a database and into another, as NDJSON: a line for each record, id and version to keep. */
 
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { evolveDeployment, faulting, openDeployment, StartFault } from './deployment.ts';
 import { dump } from './engine/dump.ts';
 import { type Entry, loadingEntries } from './engine/load.ts';
+import type { Remains } from './engine/remains.ts';
 import type { Observe } from './observe.ts';
+import type { Resource } from './schema/model.ts';
+import { MAX_KEY } from './schema/scalars.ts';
 import { evolve, load } from './storage/evolve/evolve.ts';
 
 /** Long work says where it stands this often. */
@@ -28,11 +31,14 @@ export async function exportRecords(config: Config, observe: Observe, streams: S
     const counted = counter('exported', streams);
     await faulting(async () => {
       const snapshot = await database.snapshot();
-      await dump(model, snapshot, (resource, row) => {
-        const { [resource.version.name]: version, ...record } = row;
-        streams.write(`${JSON.stringify({ resource: resource.plural, version, record })}
-`);
-        counted();
+      const line = ({ plural }: Resource, rest: object) =>
+        streams.write(`${JSON.stringify({ resource: plural, ...rest })}\n`);
+      await dump(model, snapshot, {
+        record(resource, { [resource.version.name]: version, ...record }) {
+          line(resource, { version, record });
+          counted();
+        },
+        remains: line,
       });
       await snapshot.close();
     });
@@ -56,7 +62,7 @@ export async function importRecords(
     if (!program) throw new StartFault(shortened(faults.map((fault) => `${file}: ${fault}`)));
     // A database that is made for this has no records of its own.
     await faulting(() => evolve(database, model, function* () {}));
-    await faulting(() => load(database, model, program)).catch((error) => {
+    await faulting(() => load(database, program)).catch((error) => {
       throw new StartFault(`${file}: ${error.message}`);
     });
     counted.done();
@@ -78,26 +84,46 @@ function readLines(file: string): Entry[] {
     const where = `line ${index + 1}`;
     const entry = readLine(line, where);
     if (entry) return [entry];
-    faults.push(`${file}: ${where} is not {"resource": …, "record": {…}}, with a whole number as version`);
+    faults.push(`${file}: ${where} is none of ${forms.join(', ')}`);
     return [];
   });
   if (faults.length > 0) throw new StartFault(shortened(faults));
   return entries;
 }
 
+const forms = [
+  '{"resource": …, "version": …, "record": {…}}',
+  '{"resource": …, "lastId": …}',
+  '{"resource": …, "buried": {"key": …, "version": …}}',
+];
+
 function readLine(line: string, where: string): Entry | undefined {
-  let parsed: { resource?: unknown; record?: unknown; version?: unknown } | null;
+  let parsed: Partial<Record<'resource' | 'record' | 'version' | 'lastId' | 'buried', unknown>> | null;
   try {
     parsed = JSON.parse(line);
   } catch {
     return undefined;
   }
-  if (typeof parsed?.resource !== 'string' || typeof parsed.record !== 'object') return undefined;
-  const { resource: plural, record, version } = parsed;
-  if (version === undefined) return { where, plural, record };
-  const sound =
-    typeof version === 'number' && Number.isInteger(version) && version >= 1 && version <= MAX_VERSION;
-  return sound ? { where, plural, record, version } : undefined;
+  if (typeof parsed?.resource !== 'string') return undefined;
+  const { resource: plural, record, version, lastId, buried } = parsed;
+  // A line that is two things at once is neither.
+  if ([record, lastId, buried].filter((each) => each !== undefined).length !== 1) return undefined;
+  if (record !== undefined) {
+    if (typeof record !== 'object' || !(version === undefined || isUpTo(MAX_VERSION, version)))
+      return undefined;
+    return version === undefined ? { where, plural, record } : { where, plural, record, version };
+  }
+  const remains = lastId === undefined ? readBuried(buried) : isUpTo(MAX_KEY, lastId) && { lastId };
+  return remains ? { where, plural, remains } : undefined;
+}
+
+function readBuried(buried: unknown): Remains | undefined {
+  const { key, version } = (buried ?? {}) as { key?: unknown; version?: unknown };
+  return typeof key === 'string' && isUpTo(MAX_VERSION, version) ? { buried: { key, version } } : undefined;
+}
+
+function isUpTo(most: number, value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most;
 }
 
 function shortened(faults: readonly string[]): string {

@@ -1,8 +1,15 @@
 /** Opens the real application on a real database for a test, and speaks to it as a client would. */
 
+import { Database } from 'bun:sqlite';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { accessRules } from '../src/access/faults.ts';
 import { readConfig } from '../src/config.ts';
+import { openWriter } from '../src/deployment.ts';
 import { loading } from '../src/engine/load.ts';
+import { Policy } from '../src/engine/policy/policy.ts';
+import { StorageWriter } from '../src/engine/writer.ts';
 import type { Observation } from '../src/observe.ts';
 import { readSchema } from '../src/schema/read.ts';
 import { type App, createApp } from '../src/server.ts';
@@ -10,7 +17,8 @@ import { evolve } from '../src/storage/evolve/evolve.ts';
 import { openDatabase } from '../src/storage/open.ts';
 import { Postgres } from './postgres.ts';
 
-export interface Client {
+/** How to speak to an application. */
+export interface Doors {
   /** Sends a request as it is. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
   /** Sends JSON and reads JSON. */
@@ -27,13 +35,20 @@ export interface Client {
   ) => Promise<GraphqlAnswer>;
 }
 
-export interface AppUnderTest extends Client {
+export interface AppUnderTest extends Doors {
+  /** The same as a client at this address, which may be a proxy that forwards for another. */
+  readonly from: (client: Client) => Pick<AppUnderTest, 'fetch'>;
   /** The same database through an application that knows nobody and lets everybody do everything. */
-  readonly unguarded: () => Client;
+  readonly unguarded: () => Doors;
   readonly observations: Observation[];
   /** The SQL of every statement so far. */
   readonly statements: string[];
   readonly close: () => Promise<void>;
+}
+
+export interface Client {
+  readonly address: string | undefined;
+  readonly forwarded?: string | undefined;
 }
 
 export interface Answer {
@@ -92,29 +107,44 @@ export async function openApp(
 
   const statements: string[] = [];
   const observations: Observation[] = [];
-  const storage = openDatabase(config, model, (sql) => statements.push(sql));
+  const trace = (sql: string) => statements.push(sql);
+  const storage = openDatabase(config, model, trace);
   const { deprecatedSince } = await evolve(storage, model, load.program);
   statements.length = 0;
   const observe = (observation: Observation) => observations.push(observation);
+  const lost = (cause: unknown) => observe({ event: 'failure', cause });
+  const writer = openWriter(config, model, storage, lost, trace);
+  const app = createApp({ model, storage, writer, config, deprecatedSince, observe });
   const unguarded = () => {
     const open = { ...config, authSecret: null, authJwksUrl: null, authKeys: 'off' } as const;
-    return clientOf(createApp({ model, storage, config: open, deprecatedSince, observe }));
+    const free = new StorageWriter(storage, new Policy(model, false), config.limitObjects);
+    return doorsOf(createApp({ model, storage, writer: free, config: open, deprecatedSince, observe }));
   };
-  const client = clientOf(createApp({ model, storage, config, deprecatedSince, observe }));
-  return { ...client, unguarded, observations, statements, close: () => storage.close() };
+  const close = async () => {
+    await writer.close();
+    await storage.close();
+  };
+  const from: AppUnderTest['from'] = ({ address, forwarded }) => ({
+    fetch: async (path, init) => {
+      const request = new Request(`http://duet.test${path}`, init);
+      if (forwarded !== undefined) request.headers.set('X-Forwarded-For', forwarded);
+      return app.fetch(request, { requestIP: () => (address === undefined ? null : { address }) });
+    },
+  });
+  return { ...doorsOf(app), from, unguarded, observations, statements, close };
 }
 
-function clientOf(app: App): Client {
+function doorsOf(app: App): Doors {
   const fetch = async (path: string, init?: RequestInit) =>
     app.fetch(new Request(`http://duet.test${path}`, init));
-  const rest: Client['rest'] = async (method, path, body, headers) => {
+  const rest: Doors['rest'] = async (method, path, body, headers) => {
     const init =
       body === undefined
         ? { method, headers: headers ?? {} }
         : { method, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(body) };
     return read(await fetch(path, init));
   };
-  const graphql: Client['graphql'] = async (query, variables, headers) => {
+  const graphql: Doors['graphql'] = async (query, variables, headers) => {
     const answer = await rest('POST', '/graphql', { query, variables }, headers);
     return { ...answer, data: answer.body.data, errors: answer.body.errors };
   };
@@ -123,30 +153,56 @@ function clientOf(app: App): Client {
 
 /** Hands out the same deployment again and again, each time with nothing in it: much cheaper than a new database. */
 export async function openEmptied(database: DatabaseKind, deployment: Deployment) {
+  const { url, empty, close } = database === 'postgres' ? await emptyPostgres() : emptyFile();
   let app: AppUnderTest | undefined;
-  const url = database === 'postgres' ? await (await sharedPostgres()).database() : undefined;
-  const admin = url ? new Bun.SQL(url, { max: 1 }) : undefined;
   return {
     async next(): Promise<AppUnderTest> {
-      if (app && admin) {
-        const tables = await admin.unsafe(
-          "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
-        );
-        const emptied = tables
-          .map((row: { name: string }) => row.name)
-          .filter((name: string) => !/_duet_(lock|history)/.test(name));
-        await admin.unsafe(`TRUNCATE ${emptied.join(', ')} RESTART IDENTITY`);
-        return app;
-      }
-      await app?.close();
-      app = await openApp(database, { ...deployment, ...(url && { url }) });
+      if (app) await empty();
+      app ??= await openApp(database, { ...deployment, url });
       return app;
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await app?.close();
-      await admin?.close();
+      await close();
     },
   };
+}
+
+/** What Duet must find again after a database was emptied. */
+const KEPT = /_duet_(lock|history)/;
+
+async function emptyPostgres() {
+  const url = await (await sharedPostgres()).database();
+  const admin = new Bun.SQL(url, { max: 1 });
+  const empty = async () => {
+    const tables = await admin.unsafe(
+      "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
+    );
+    const emptied = tables
+      .map((row: { name: string }) => row.name)
+      .filter((name: string) => !KEPT.test(name));
+    await admin.unsafe(`TRUNCATE ${emptied.join(', ')} RESTART IDENTITY`);
+  };
+  return { url, empty, close: () => admin.close() };
+}
+
+/** A file, as deployments have it: its writes go another way than those of a database in memory. */
+function emptyFile() {
+  const folder = mkdtempSync(join(tmpdir(), 'duet-'));
+  const path = join(folder, 'duet.db');
+  const empty = async () => {
+    using admin = new Database(path);
+    const tables = admin.query("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as {
+      name: string;
+    }[];
+    const emptied = tables.filter(({ name }) => !KEPT.test(name));
+    admin.run('PRAGMA busy_timeout = 2000');
+    admin.run('PRAGMA foreign_keys = OFF');
+    admin.transaction(() => {
+      for (const { name } of emptied) admin.run(`DELETE FROM "${name}"`);
+    })();
+  };
+  return { url: `sqlite:${path}`, empty, close: async () => rmSync(folder, { recursive: true }) };
 }
 
 async function read(response: Response): Promise<Answer> {

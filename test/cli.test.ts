@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { settings } from '../src/config.ts';
-import { command, connect, Folder, Server } from './process.ts';
+import { command, connect, ended, Folder, inShell, Server } from './process.ts';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
@@ -164,6 +164,7 @@ describe('the log', () => {
         requestId: 'mine',
         method: 'POST',
         path: '/books',
+        route: '/books',
         status: 400,
         ms: expect.any(Number),
       },
@@ -174,6 +175,7 @@ describe('the log', () => {
         requestId: 'mine',
         method: 'POST',
         path: '/graphql',
+        route: '/graphql',
         status: 200,
         ms: expect.any(Number),
       },
@@ -311,5 +313,34 @@ describe('over a real socket', () => {
       `POST /books HTTP/1.1\r\n${close}Content-Type: application/json\r\nContent-Length: 200000000\r\n\r\n${'a'.repeat(9_000_000)}`,
     );
     expect(await announced.answer()).toContain('"code":"BODY_TOO_LARGE"');
+  });
+});
+
+describe('a reader that leaves', () => {
+  test.each(['diff', 'migrate', 'export', '--help'])('ends %s without a word', async (name) => {
+    using folder = new Folder();
+    const line = 'set -o pipefail; { sleep 0.1; exec "$@"; } | true';
+    const { stderr, exit } = await ended(inShell(folder, line, [name]));
+    expect([stderr.replace(/^exported \d+ records\n$/, ''), exit]).toEqual(['', 141]);
+  });
+
+  test('does not end a server', async () => {
+    using folder = new Folder();
+    const child = inShell(folder, 'exec "$@" > >(exec grep -m 1 started)', ['serve']);
+    const { url, pid } = JSON.parse(await child.stdout.text());
+    expect(pid).toBe(child.pid);
+    for (let request = 0; request < 20; request++) {
+      expect((await fetch(`${url}/books`)).status).toBe(200);
+      await Bun.sleep(5);
+    }
+    child.kill('SIGTERM');
+    expect(await child.exited).toBe(0);
+    expect(await child.stderr.text()).toBe('');
+  });
+
+  test('is not taken for a disk that is full', async () => {
+    using folder = new Folder();
+    const { stderr, exit } = await ended(inShell(folder, '"$@" > /dev/full', ['diff']));
+    expect([stderr, exit]).toEqual([expect.stringMatching(/^duet: cannot write \(.*ENOSPC.*\)\n$/), 1]);
   });
 });

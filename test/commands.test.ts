@@ -1,10 +1,15 @@
 /** The commands around serving: comparing, migrating, moving records, and several processes. */
 
+import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
 import { databases, sharedPostgres, shipped } from './app.ts';
 import { command, Folder, Server } from './process.ts';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
+
+const forms =
+  '{"resource": …, "version": …, "record": {…}}, {"resource": …, "lastId": …}, {"resource": …, "buried": {"key": …, "version": …}}';
 
 async function newDatabase(kind: (typeof databases)[number], name = 'duet.db'): Promise<string> {
   return kind === 'sqlite' ? `sqlite:${name}` : (await sharedPostgres()).database();
@@ -99,6 +104,58 @@ describe.each([...databases])('on %s', (kind) => {
     expect((await command(folder, ['migrate', '--prune', '--yes'], env)).stdout).toContain('nothing to drop');
   });
 
+  test('diff only reads: it makes neither a database nor a table, and waits for nobody', async () => {
+    using folder = new Folder();
+    const url = await newDatabase(kind);
+    const diff = async () => {
+      const { stdout, stderr, exit } = await command(folder, ['diff'], { DATABASE_URL: url });
+      expect([stderr, exit]).toEqual(['', 0]);
+      return stdout;
+    };
+    const everything = async () => {
+      if (kind === 'sqlite') {
+        const names = readdirSync(folder.path).sort();
+        return names.map((name) => [name, Bun.hash(readFileSync(folder.file(name)))]);
+      }
+      const sql = new Bun.SQL(url, { max: 1 });
+      const rows = [...(await sql.unsafe('SELECT oid, relname, relfilenode FROM pg_class ORDER BY oid'))];
+      await sql.close();
+      return rows;
+    };
+    const untouched = await everything();
+    expect(await diff()).toContain('  safe        create table Book\n');
+    expect(await everything()).toEqual(untouched);
+    // A file that another program has made, in a mode of its own.
+    if (kind === 'sqlite') {
+      const theirs = new Database(folder.file('duet.db'), { create: true });
+      theirs.run('CREATE TABLE "Theirs" ("x" INTEGER)');
+      theirs.close();
+      const own = await everything();
+      await diff();
+      expect(await everything()).toEqual(own);
+    }
+
+    await command(folder, ['migrate'], { DATABASE_URL: url });
+    const made = await everything();
+    expect(made.length).toBeGreaterThan(untouched.length);
+    await Bun.write(
+      folder.file('schema.graphql'),
+      shipped.sdl.replace('title: String!', 'title: String! lang: String'),
+    );
+    const before = await everything();
+    expect(await diff()).toContain('  safe        add column ');
+    expect(await everything()).toEqual(before);
+
+    const other = new Bun.SQL(kind === 'sqlite' ? `sqlite:${folder.file('duet.db')}` : url, { max: 1 });
+    const session = kind === 'sqlite' ? other : await other.reserve();
+    // What a node that changes tables holds.
+    await session.unsafe(kind === 'sqlite' ? 'BEGIN IMMEDIATE' : 'BEGIN');
+    await session.unsafe('UPDATE "_duet_lock" SET "id" = "id"');
+    expect(await diff()).toContain('  safe        add column ');
+    await session.unsafe('ROLLBACK');
+    await other.close({ timeout: 0 });
+  });
+
   test('a deprecated field keeps working on both doors, and REST says since when', async () => {
     const plain = 'type Note @resource { id: ID!  title: String!  body: String }';
     using folder = new Folder({ 'schema.graphql': plain, 'data.json': '{"notes":[{"title":"a"}]}' });
@@ -186,10 +243,7 @@ describe.each([...databases])('on %s', (kind) => {
     const env = { DATABASE_URL: await newDatabase(kind) };
     const line = (resource: string, record: unknown) => JSON.stringify({ resource, record });
     const rows: [string[], string][] = [
-      [
-        [line('books', { title: 'ok', pages: 1 }), '{"resource":'],
-        'line 2 is not {"resource": …, "record": {…}}, with a whole number as version',
-      ],
+      [[line('books', { title: 'ok', pages: 1 }), '{"resource":'], `line 2 is none of ${forms}`],
       [
         [line('books', { title: 'ok', pages: 1 }), '', line('books', { title: '' })],
         'line 3: title must have at least 1 character',
@@ -199,6 +253,45 @@ describe.each([...databases])('on %s', (kind) => {
         [line('books', { title: 'ok', pages: 1 }), line('posts', { title: 'p', body: 'b', authorId: 9 })],
         'line 2: it refers to a record that does not exist',
       ],
+      ...[
+        '{"resource":"books","lastId":0}',
+        '{"resource":"books","lastId":"3"}',
+        '{"resource":"books","lastId":9007199254740992}',
+        '{"resource":"books","lastId":3,"record":{"title":"t","pages":1}}',
+        '{"resource":"books"}',
+        '{"lastId":3}',
+        '{"resource":"greetings","buried":null}',
+        '{"resource":"greetings","buried":{"key":"x","version":0}}',
+        '{"resource":"greetings","buried":{"key":"x","version":2147483648}}',
+        '{"resource":"greetings","buried":{"key":1,"version":1}}',
+      ].map((bad): [string[], string] => [
+        [line('books', { title: 'ok', pages: 1 }), bad],
+        `line 2 is none of ${forms}`,
+      ]),
+      [
+        [line('books', { title: 'ok', pages: 1 }), '{"resource":"greetings","lastId":3}'],
+        'line 2: greetings have no ids that are counted, so there is no last one',
+      ],
+      [
+        ['{"resource":"books","lastId":30}', '{"resource":"books","buried":{"key":"x","version":1}}'],
+        'line 2: books have no key that clients give, so none of them is buried',
+      ],
+      [
+        [
+          '{"resource":"books","lastId":30}',
+          '{"resource":"greetings","buried":{"key":"\\u0000","version":1}}',
+        ],
+        'line 2: the buried key is no text that can be stored',
+      ],
+      // What was sound before the bad line is not applied either.
+      [
+        [
+          '{"resource":"books","lastId":30}',
+          '{"resource":"greetings","buried":{"key":"x","version":7}}',
+          line('posts', { title: 'p', body: 'b', authorId: 9 }),
+        ],
+        'line 3: it refers to a record that does not exist',
+      ],
     ];
     for (const [lines, fault] of rows) {
       await Bun.write(folder.file('bad.ndjson'), lines.join('\n'));
@@ -207,6 +300,7 @@ describe.each([...databases])('on %s', (kind) => {
     }
     await using server = await Server.start(folder, env);
     expect(await (await fetch(`${server.url}/books`)).json()).toEqual([]);
+    expect((await command(folder, ['export'], env)).stdout).toBe('');
   });
 
   test("several workers serve one port, see each other's writes, are replaced and stop together", async () => {

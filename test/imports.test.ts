@@ -8,6 +8,7 @@ const source = join(import.meta.dir, '../src');
 const floors = [
   ['errors'],
   ['observe'],
+  ['metrics'],
   ['schema'],
   ['query'],
   ['access'],
@@ -15,6 +16,7 @@ const floors = [
   ['engine'],
   ['http'],
   ['rest', 'graphql', 'console'],
+  ['setting'],
   ['config'],
   ['self'],
   ['server'],

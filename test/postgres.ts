@@ -80,11 +80,12 @@ export class Postgres {
     return `postgres://duet@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** A new, empty database. */
-  async database(): Promise<string> {
+  /** A new, empty database; its own text sorts as a language does, when one is named. */
+  async database(language?: string): Promise<string> {
     const name = `test_${++this.#databases}`;
     const admin = new Bun.SQL(this.url(), { max: 1 });
-    await admin.unsafe(`CREATE DATABASE "${name}" STRATEGY file_copy`);
+    const sorting = language ? ` TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE '${language}'` : '';
+    await admin.unsafe(`CREATE DATABASE "${name}" STRATEGY file_copy${sorting}`);
     await admin.close();
     return this.url(name);
   }

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shipped } from './app.ts';
 
-const cli = join(import.meta.dir, '../src/cli.ts');
+/** The command as `npm start` runs it. */
+const source = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli.ts')];
 
 export class Folder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'duet-'));
@@ -25,8 +26,13 @@ export class Folder implements Disposable {
   }
 }
 
-function spawn(folder: Folder, args: readonly string[], env: Record<string, string>) {
-  return Bun.spawn([process.execPath, '--no-env-file', cli, ...args], {
+function spawn(
+  folder: Folder,
+  args: readonly string[],
+  env: Record<string, string>,
+  duet: readonly string[] = source,
+) {
+  return Bun.spawn([...duet, ...args], {
     cwd: folder.path,
     env: { PORT: '0', ...env },
     stdout: 'pipe',
@@ -36,7 +42,20 @@ function spawn(folder: Folder, args: readonly string[], env: Record<string, stri
 
 /** Runs a command to its end. */
 export async function command(folder: Folder, args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(folder, args, env);
+  return ended(spawn(folder, args, env));
+}
+
+/** Starts a line of the shell, in which `"$@"` is the command. */
+export function inShell(folder: Folder, line: string, args: readonly string[]) {
+  return Bun.spawn(['bash', '-c', line, 'bash', ...source, ...args], {
+    cwd: folder.path,
+    env: { PORT: '0', PATH: process.env['PATH'] ?? '' },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+}
+
+export async function ended(child: ReturnType<typeof spawn>) {
   const [stdout, stderr, exit] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   return { stdout, stderr, exit };
 }
@@ -58,8 +77,9 @@ export class Server implements AsyncDisposable {
   static async start(
     folder: Folder,
     env: Record<string, string> = {},
+    duet: readonly string[] = source,
   ): Promise<Server & { readonly url: string }> {
-    const child = spawn(folder, ['serve'], env);
+    const child = spawn(folder, ['serve'], env, duet);
     return new Promise((resolve, reject) => {
       const server: Server = new Server(child, (url) => resolve(Object.assign(server, { url })), reject);
     });

@@ -4,15 +4,14 @@ import { DuetError } from '../errors.ts';
 import type { Action, Resource } from '../schema/model.ts';
 import type { Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
-import { Collision, collided } from './collision.ts';
-import { type Idempotency, once } from './idempotency.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { Aggregate, List, Operation, Read, Write, WriteMany } from './operation.ts';
 import { pagesOf } from './pages.ts';
 import type { Permitted } from './policy/permitted.ts';
 import type { Policy } from './policy/policy.ts';
-import { aggregate, Budget, get, type Listing, list, type Node, stepsOf as readSteps } from './read.ts';
-import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
-import { stepsOf as writeSteps } from './write.ts';
+import { aggregate, Budget, get, type Listing, list, type Node, stepsOf } from './read.ts';
+import type { NamedWrite, Written } from './transaction.ts';
+import type { Writer } from './writer.ts';
 
 type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
 type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
@@ -28,10 +27,12 @@ export interface EngineLimits {
 export class Engine {
   readonly limits: EngineLimits;
   readonly #storage: Storage;
+  readonly #writer: Writer;
   readonly #policy: Policy;
 
-  constructor(storage: Storage, policy: Policy, limits: EngineLimits) {
+  constructor(storage: Storage, writer: Writer, policy: Policy, limits: EngineLimits) {
     this.#storage = storage;
+    this.#writer = writer;
     this.#policy = policy;
     this.limits = limits;
   }
@@ -59,7 +60,7 @@ export class Engine {
       const answers: Answer<Read>[] = [];
       for (const operation of operations) answers.push(yield* performRead(operation, budget));
       return answers;
-    }, readSteps(operations));
+    }, stepsOf(operations));
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
@@ -68,14 +69,7 @@ export class Engine {
     operation: W,
     idempotency?: Idempotency,
   ): Promise<WrittenBy<W>> {
-    const access = this.#policy.access(caller);
-    const permitted = this.permit<Write>(caller, operation);
-    const program = () => perform(access, permitted, this.#budget()) as Program<WrittenBy<W>>;
-    return this.#explained(() =>
-      idempotency
-        ? this.#storage.write(() => once(idempotency, program), 'many')
-        : this.#storage.write(program, writeSteps(access, permitted)),
-    );
+    return this.#writer.write(caller, operation, idempotency) as Promise<WrittenBy<W>>;
   }
 
   /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
@@ -87,34 +81,7 @@ export class Engine {
     const { operations: most } = this.limits;
     if (writes.length > most)
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
-    const permitted = writes.map(({ operation, as }, index) => {
-      try {
-        return { operation: this.permit(caller, operation), as };
-      } catch (error) {
-        throw error instanceof DuetError ? new WriteFailed(index, error) : error;
-      }
-    });
-    const access = this.#policy.access(caller);
-    const program = () => transact(access, permitted, this.#budget());
-    return this.#explained(() =>
-      this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many'),
-    );
-  }
-
-  #budget(): Budget {
-    return new Budget(this.limits.objects);
-  }
-
-  /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */
-  async #explained<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      const reason = error instanceof WriteFailed ? error.reason : error;
-      if (!(reason instanceof Collision)) throw error;
-      const explained = await this.#storage.read(() => collided(reason), 'many');
-      throw error instanceof WriteFailed ? new WriteFailed(error.index, explained) : explained;
-    }
+    return this.#writer.transact(caller, writes, idempotency);
   }
 
   /** A list of any length, page by page; all of them show one moment. */

@@ -14,10 +14,23 @@ export interface Idempotency {
   readonly key: string;
   /** What is asked for, as a hash: another request under the same key is a mistake. */
   readonly request: string;
+  /** What is wrong with the key itself. */
+  readonly refusal: DuetError | undefined;
 }
 
-/** Runs the work, or gives the answer that it had before. */
-export function* once<T>({ caller, key, request }: Idempotency, work: () => Program<T>): Program<T> {
+/**
+ * Runs the work, or gives the answer that it had before. A key that cannot be used is told after what `before` has to
+ * tell; a replay comes before everything, because the record of a repeated DELETE is gone.
+ */
+export function* once<T>(
+  { caller, key, request, refusal }: Idempotency,
+  work: () => Program<T>,
+  before: () => Program<unknown> = nothing,
+): Program<T> {
+  if (refusal) {
+    yield* before();
+    throw refusal;
+  }
   const now = Date.now();
   const at = new Date(now).toISOString();
   const expired = new Date(now - KEPT_MS).toISOString();
@@ -25,11 +38,13 @@ export function* once<T>({ caller, key, request }: Idempotency, work: () => Prog
   const claimed = yield* claim({ do: 'claim answer', caller, key, request, at, expired });
   if (!claimed) {
     const [kept] = yield* run({ do: 'recall answer', caller, key });
-    if (kept?.['request'] !== request)
+    if (kept?.['request'] !== request) {
+      yield* before();
       throw new DuetError(
         'IDEMPOTENCY_MISMATCH',
         'This Idempotency-Key was used for another request. Use a new one.',
       );
+    }
     return JSON.parse(String(kept['answer']));
   }
   // Now and then somebody must sweep.
@@ -38,6 +53,8 @@ export function* once<T>({ caller, key, request }: Idempotency, work: () => Prog
   yield* run({ do: 'keep answer', caller, key, answer: JSON.stringify(answer) });
   return answer;
 }
+
+function* nothing(): Program<void> {}
 
 function* claim(statement: ClaimAnswer): Program<boolean> {
   try {

@@ -5,9 +5,17 @@ import { equal } from '../query/filter.ts';
 import type { Model, Reference, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { checkValue } from '../schema/values.ts';
-import { Dangling, NotUnique, type Program, type Row, type Statement } from '../storage/storage.ts';
+import {
+  type BuryKey,
+  Dangling,
+  NotUnique,
+  type Program,
+  type Row,
+  type Statement,
+} from '../storage/storage.ts';
 import { anonymous } from './caller.ts';
 import type { Input } from './operation.ts';
+import { faultOf, type Remains } from './remains.ts';
 import { validCreate } from './validate.ts';
 import { assign, lastVersion } from './write.ts';
 
@@ -15,14 +23,24 @@ export type Loading =
   | { readonly program: () => Program<void>; readonly faults?: never }
   | { readonly program?: never; readonly faults: readonly string[] };
 
-/** A record as a file has it. */
-export interface Entry {
+/** What a file has for a resource. */
+export type Entry = {
   /** Where it stands, for messages. */
   readonly where: string;
   readonly plural: string;
-  readonly record: unknown;
-  /** The version it had elsewhere. */
-  readonly version?: number;
+} & (
+  | {
+      readonly record: unknown;
+      /** The version it had elsewhere. */
+      readonly version?: number;
+    }
+  | { readonly remains: Remains }
+);
+
+interface Contents {
+  readonly records: ReadonlyMap<Resource, readonly Loaded[]>;
+  readonly buried: readonly BuryKey[];
+  readonly lastIds: ReadonlyMap<Resource, number>;
 }
 
 interface Loaded {
@@ -42,29 +60,39 @@ export function loading(model: Model, data: unknown): Loading {
     else if (list.length === 0) resourceOf(model, plural, faults);
     else entries.push(...list.map((record, index) => ({ where: `${plural}[${index}]`, plural, record })));
   }
-  const records = readEntries(model, entries, faults);
-  if (faults.length === 0) checkReferences(records, faults);
-  return faults.length > 0 ? { faults } : { program: () => store(records) };
+  const contents = readEntries(model, entries, faults);
+  if (faults.length === 0) checkReferences(contents.records, faults);
+  return faults.length > 0 ? { faults } : { program: () => store(contents) };
 }
 
 /** Records that may also refer to what the database has already. */
 export function loadingEntries(model: Model, entries: Iterable<Entry>, stored: () => void): Loading {
   const faults: string[] = [];
-  const records = readEntries(model, entries, faults);
-  return faults.length > 0 ? { faults } : { program: () => store(records, stored) };
+  const contents = readEntries(model, entries, faults);
+  return faults.length > 0 ? { faults } : { program: () => store(contents, stored) };
 }
 
-function readEntries(model: Model, entries: Iterable<Entry>, faults: string[]): Map<Resource, Loaded[]> {
+function readEntries(model: Model, entries: Iterable<Entry>, faults: string[]): Contents {
   const records = new Map<Resource, Loaded[]>();
+  const buried: BuryKey[] = [];
   const lastIds = new Map<Resource, number>();
   const unknown = new Set<string>();
-  for (const { where, plural, record, version } of entries) {
+  for (const entry of entries) {
+    const { where, plural } = entry;
     if (unknown.has(plural)) continue;
     const resource = resourceOf(model, plural, faults);
     if (!resource) {
       unknown.add(plural);
       continue;
     }
+    if ('remains' in entry) {
+      const fault = faultOf(resource, entry.remains);
+      if (fault) faults.push(`${where}: ${fault}`);
+      if ('buried' in entry.remains) buried.push({ do: 'bury key', resource, ...entry.remains.buried });
+      else lastIds.set(resource, Math.max(lastIds.get(resource) ?? 0, entry.remains.lastId));
+      continue;
+    }
+    const { record, version } = entry;
     const loaded = records.get(resource) ?? [];
     records.set(resource, loaded);
     const found: Fault[] = [];
@@ -79,7 +107,7 @@ function readEntries(model: Model, entries: Iterable<Entry>, faults: string[]): 
     }
     loaded.push({ where, row, version });
   }
-  return records;
+  return { records, buried, lastIds };
 }
 
 function resourceOf(model: Model, plural: string, faults: string[]): Resource | undefined {
@@ -129,7 +157,9 @@ function checkReferences(records: ReadonlyMap<Resource, readonly Loaded[]>, faul
  * Stores records so that no reference ever points to nothing: what others require comes first, and a reference that
  * need not be there is set when its target is.
  */
-function* store(records: ReadonlyMap<Resource, readonly Loaded[]>, stored?: () => void): Program<void> {
+function* store({ records, buried, lastIds }: Contents, stored?: () => void): Program<void> {
+  // Before the records: one whose key was buried goes on from there.
+  for (const statement of buried) yield [statement];
   const done = new Map<Resource, Set<unknown>>();
   const late: { where: string; statement: Statement }[] = [];
   for (const resource of requiredFirst([...records.keys()])) {
@@ -157,6 +187,8 @@ function* store(records: ReadonlyMap<Resource, readonly Loaded[]>, stored?: () =
     }
   }
   for (const { where, statement } of late) yield* attempt(statement, where);
+  // Last of all, because PostgreSQL does not count back when the rest is undone.
+  for (const [resource, to] of lastIds) yield [{ do: 'raise last id', resource, to }];
 }
 
 function* attempt(statement: Statement, where: string): Program<void> {

@@ -2,10 +2,12 @@
 
 import { DuetError } from '../errors.ts';
 import { type Measure, sumTooLarge } from '../query/aggregates.ts';
-import { all, among, equal } from '../query/filter.ts';
+import { all, equal, type Filter } from '../query/filter.ts';
 import { type Order, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import {
+  type Filled,
+  LATER,
   type Program,
   type Row,
   run,
@@ -48,6 +50,11 @@ export class Budget {
     return this.#left + 1;
   }
 
+  /** Not fewer than that, and a power of two or the limit itself: statements that differ in it would be many. */
+  get roughly(): number {
+    return Math.min(this.#limit + 1, 2 ** Math.ceil(Math.log2(this.most)));
+  }
+
   spend(objects: number): void {
     this.#left -= objects;
     if (this.#left < 0)
@@ -68,15 +75,10 @@ export function stepsOf(operations: readonly Permitted<Read>[]): Steps {
 }
 
 export function* list(operation: Permitted<List>, budget: Budget): Program<Listing> {
-  const { resource, selection, list: query, places, count } = operation;
-  const { where, order, limit, backwards } = query;
-  const columns = places ? withPlaces(needed(resource, selection), order) : needed(resource, selection);
-  const statement = select(resource, columns, where, {
-    order: backwards ? reversed(order) : order,
-    after: backwards ? query.before : query.after,
-    before: backwards ? query.after : query.before,
-    limit: Math.min(limit === undefined ? budget.most : limit + 1, budget.most),
-  });
+  const { resource, selection, list: query, count } = operation;
+  const { where, limit, backwards } = query;
+  const most = limit === undefined ? budget.most : Math.min(limit + 1, budget.most);
+  const statement: Statement = { do: 'filled', select: selectOf(operation, most), value: undefined };
   const counting: Statement = {
     do: 'aggregate',
     resource,
@@ -90,8 +92,47 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
   if (more) nodes.length = limit;
   if (backwards) nodes.reverse();
   budget.spend(nodes.length);
-  yield* attach(selection, nodes, budget);
+  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, nodes, budget);
   return { nodes, more, total: counted && Number(counted[0]?.[ROWS.as]) };
+}
+
+/** What is made once for each operation, selection and relation: doors keep these and hand them in again. */
+const made = new WeakMap<List | Selection | Relation, Select>();
+
+function madeFor(whom: List | Selection | Relation, most: number | undefined, make: () => Select): Select {
+  let select = made.get(whom);
+  if (!select || select.most !== most) {
+    select = make();
+    made.set(whom, select);
+  }
+  return select;
+}
+
+function selectOf(operation: List, most: number): Select {
+  return madeFor(operation, most, () => {
+    const { resource, selection, list: query, places } = operation;
+    const { where, order, backwards } = query;
+    const columns = needed(resource, selection);
+    return select(resource, places ? withPlaces(columns, order) : columns, where, {
+      order: backwards ? reversed(order) : order,
+      after: backwards ? query.before : query.after,
+      before: backwards ? query.after : query.before,
+      most,
+    });
+  });
+}
+
+/** What one caller sees is another selection than what others see, even where the same columns are wanted. */
+const madeSeen = new WeakMap<Filter, WeakMap<Selection, Select>>();
+
+function byKey(resource: Resource, selection: Selection, seen: Filter | undefined): Select {
+  const make = () => select(resource, needed(resource, selection), all([equal(resource.key, LATER), seen]));
+  if (!seen) return madeFor(selection, undefined, make);
+  const ofCaller = madeSeen.get(seen) ?? new WeakMap<Selection, Select>();
+  madeSeen.set(seen, ofCaller);
+  const found = ofCaller.get(selection) ?? make();
+  ofCaller.set(selection, found);
+  return found;
 }
 
 const ROWS: Measure = { as: 'count', of: 'count', column: undefined };
@@ -99,11 +140,10 @@ const ROWS: Measure = { as: 'count', of: 'count', column: undefined };
 export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | null> {
   const { resource, key, selection, refusal, seen } = operation;
   if (key === undefined) return null;
-  const where = all([equal(resource.key, key), seen]);
-  const nodes = yield* run(select(resource, needed(resource, selection), where));
+  const nodes = yield* run({ do: 'filled', select: byKey(resource, selection, seen), value: key });
   if (nodes.length > 0 && refusal) throw refusal;
   budget.spend(nodes.length);
-  yield* attach(selection, nodes, budget);
+  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, nodes, budget);
   return nodes[0] ?? null;
 }
 
@@ -174,17 +214,18 @@ function keysOf(nodes: readonly Node[], { name }: Column): unknown[] {
   return [...keys];
 }
 
-function statementOf({ relation, keys }: Branch, budget: Budget): Select {
-  const { field, selection, list: query } = relation;
-  const column = far(relation);
-  const columns = needed(field.target, selection, column);
-  if (!query) {
-    const where = all([among(column, keys), relation.seen]);
-    return select(field.target, columns, where, { limit: budget.most });
-  }
-  const { where, order, after, before, limit } = query;
-  const per = { column, values: keys };
-  return select(field.target, columns, where, { order, after, before, limit, per, most: budget.most });
+function statementOf({ relation, keys }: Branch, budget: Budget): Filled {
+  const most = budget.roughly;
+  const related = madeFor(relation, most, () => {
+    const { field, selection, list: query, seen } = relation;
+    const column = far(relation);
+    const columns = needed(field.target, selection, column);
+    const per = { column, values: LATER };
+    if (!query) return select(field.target, columns, seen, { per, most });
+    const { where, order, after, before, limit } = query;
+    return select(field.target, columns, where, { order, after, before, limit, per, most });
+  });
+  return { do: 'filled', select: related, value: keys };
 }
 
 function connect({ relation, parents, found }: Branch): void {

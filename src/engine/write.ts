@@ -2,7 +2,7 @@
 
 import { claimFor } from '../access/claims.ts';
 import { DuetError, type Fault, nested, pointer } from '../errors.ts';
-import { all, equal, type Filter } from '../query/filter.ts';
+import { all, equal } from '../query/filter.ts';
 import type { Column, Reference, Resource } from '../schema/model.ts';
 import { defaultOf, storedColumns } from '../schema/values.ts';
 import {
@@ -110,10 +110,8 @@ export function* lastVersion(resource: Resource, values: Row): Program<number> {
 }
 
 function* update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
-  const { resource, key, input, ifVersion, selection, refusal } = operation;
-  const stored = yield* existing(resource, key, operation.seen);
-  yield* mayWrite(access, resource, 'UPDATE', [key]);
-  if (refusal) throw refusal;
+  const { resource, key, input, ifVersion, selection } = operation;
+  const stored = yield* addressed(access, operation);
   checkVersion(resource, stored, ifVersion);
   const [seen = stored] = yield* asSeen(access, resource, [stored]);
   const conditions = changedOn(access, resource, input, seen);
@@ -135,25 +133,25 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
 
 /** Answers with the record as it was, and with what was related to it then. */
 function* remove(access: Access, operation: Permitted<Delete>, budget: Budget): Program<Node> {
-  const { resource, key, ifVersion, selection, refusal } = operation;
-  const node = yield* existing(resource, key, operation.seen);
-  yield* mayWrite(access, resource, 'DELETE', [key]);
-  if (refusal) throw refusal;
+  const { resource, key, ifVersion, selection } = operation;
+  const node = yield* addressed(access, operation);
   checkVersion(resource, node, ifVersion);
   yield* attach(selection, [node], budget);
   yield* deleteWithDependents(resource, [key]);
   return node;
 }
 
-function* existing(
-  resource: Resource,
-  key: string | number | undefined,
-  seen: Filter | undefined,
-): Program<Row> {
+/** The record that a write means; that there is none, or not for the caller, comes before what is wrong with the request. */
+export function* addressed(access: Access, operation: Permitted<Update | Delete>): Program<Row> {
+  const { resource, key, refusal, seen } = operation;
   if (key !== undefined) {
     const where = all([equal(resource.key, key), seen]);
     const [row] = yield* run(select(resource, storedColumns(resource), where, { lock: true }));
-    if (row) return row;
+    if (row) {
+      yield* mayWrite(access, resource, operation.do === 'update' ? 'UPDATE' : 'DELETE', [key]);
+      if (refusal) throw refusal;
+      return row;
+    }
   }
   throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
 }

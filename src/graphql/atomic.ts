@@ -10,7 +10,8 @@ import type { Write } from '../engine/operation.ts';
 import { type NamedWrite, WriteFailed } from '../engine/transaction.ts';
 import { DuetError } from '../errors.ts';
 import type { Context } from './execute.ts';
-import { type Given, plan, rootFields } from './plan.ts';
+import { answeredFields, type Given } from './fields.ts';
+import { planner } from './plan.ts';
 
 /** A key makes it so too: only what is one transaction can be remembered as one answer. */
 export function isAtomic({ operation }: ValidatedExecutionArgs, { idempotency }: Context): boolean {
@@ -28,7 +29,7 @@ export async function performTogether(
   const { schema, operation, fragmentDefinitions: fragments, variableValues } = args;
   const given: Given = { schema, fragments, variableValues, most: context.engine.limits.objects };
   const mutation = schema.getMutationType() as GraphQLObjectType;
-  const fields = [...rootFields(operation.selectionSet.selections, given)].filter(
+  const fields = [...answeredFields(operation.selectionSet.selections, given)].filter(
     ([, [node]]) => node?.name.value !== '__typename',
   );
   const failed = (index: number, error: DuetError) => {
@@ -42,7 +43,8 @@ export async function performTogether(
     const definition = node && mutation.getFields()[node.name.value];
     if (!node || !binding || !definition) throw new Error(`nothing is bound to ${node?.name.value}`);
     try {
-      const planned = plan(binding, getArgumentValues(definition, node, variableValues), nodes, given);
+      const args = getArgumentValues(definition, node, variableValues);
+      const planned = planner(binding, nodes, given)(args);
       writes.push({ operation: planned.operation as Write, as: undefined });
     } catch (error) {
       if (error instanceof DuetError) return failed(index, error);

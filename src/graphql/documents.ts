@@ -3,30 +3,62 @@
 import {
   type DocumentNode,
   GraphQLError,
-  type GraphQLSchema,
   NoSchemaIntrospectionCustomRule,
   parse,
   specifiedRules,
   validate,
 } from 'graphql';
-import type { Code } from '../errors.ts';
+import { type Code, DuetError } from '../errors.ts';
+import { CompiledQuery } from './compiled.ts';
+import type { Door } from './schema.ts';
+import { NotPlain } from './shape.ts';
 
 /** Both bounds keep hostile clients from filling the memory with documents that nobody sends twice. */
 const KEPT_DOCUMENTS = 1000;
 const LONGEST_KEPT = 32 * 1024;
 
 export type Checked =
-  | { readonly document: DocumentNode; readonly errors?: never }
+  | { readonly document: CheckedDocument; readonly errors?: never }
   | { readonly document?: never; readonly errors: readonly GraphQLError[]; readonly code: Code };
 
-export class Documents {
-  readonly #schema: GraphQLSchema;
-  readonly #introspection: boolean;
-  readonly #kept = new Map<string, DocumentNode>();
+/** A valid document, and its queries by name. */
+export class CheckedDocument {
+  readonly ast: DocumentNode;
+  readonly #compile: (ast: DocumentNode, operationName: string | undefined) => CompiledQuery;
+  readonly #queries = new Map<string | undefined, CompiledQuery | undefined>();
 
-  constructor(schema: GraphQLSchema, introspection: boolean) {
-    this.#schema = schema;
+  constructor(ast: DocumentNode, compile: (ast: DocumentNode, name: string | undefined) => CompiledQuery) {
+    this.ast = ast;
+    this.#compile = compile;
+  }
+
+  /** Undefined for what only the executor can run. */
+  query(operationName: string | undefined): CompiledQuery | undefined {
+    if (!this.#queries.has(operationName)) this.#queries.set(operationName, this.#compiled(operationName));
+    return this.#queries.get(operationName);
+  }
+
+  #compiled(operationName: string | undefined): CompiledQuery | undefined {
+    try {
+      return this.#compile(this.ast, operationName);
+    } catch (error) {
+      if (error instanceof NotPlain || error instanceof DuetError) return undefined;
+      throw error;
+    }
+  }
+}
+
+export class Documents {
+  readonly #door: Door;
+  readonly #introspection: boolean;
+  /** Objects that one answer may hold. */
+  readonly #most: number;
+  readonly #kept = new Map<string, CheckedDocument>();
+
+  constructor(door: Door, introspection: boolean, most: number) {
+    this.#door = door;
     this.#introspection = introspection;
+    this.#most = most;
   }
 
   check(text: string): Checked {
@@ -47,11 +79,17 @@ export class Documents {
     }
     const rules = this.#introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
     // Suggestions would tell the schema to those who may not ask for it.
-    const errors = validate(this.#schema, document, rules, { hideSuggestions: !this.#introspection });
-    return errors.length > 0 ? { errors, code: 'GRAPHQL_VALIDATION_FAILED' } : { document };
+    const errors = validate(this.#door.schema, document, rules, { hideSuggestions: !this.#introspection });
+    if (errors.length > 0) return { errors, code: 'GRAPHQL_VALIDATION_FAILED' };
+    return {
+      document: new CheckedDocument(
+        document,
+        (ast, name) => new CompiledQuery(this.#door, ast, name, this.#most),
+      ),
+    };
   }
 
-  #keep(text: string, document: DocumentNode): void {
+  #keep(text: string, document: CheckedDocument): void {
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= KEPT_DOCUMENTS) this.#kept.delete(oldest);
     this.#kept.set(text, document);

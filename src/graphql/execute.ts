@@ -16,7 +16,7 @@ import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read.ts';
 import { DuetError } from '../errors.ts';
 import { isAtomic, performTogether } from './atomic.ts';
-import { plan } from './plan.ts';
+import { planner } from './plan.ts';
 import type { Door } from './schema.ts';
 
 export interface Context {
@@ -29,8 +29,24 @@ export interface Context {
   readonly failed: (cause: unknown) => void;
 }
 
-export async function execute(args: ValidatedExecutionArgs, context: Context): Promise<ExecutionResult> {
-  const performed = isAtomic(args, context) ? await performTogether(args, context) : undefined;
+/** What root fields answer with, by their names in the answer, where it is known before the executor asks. */
+export type Performed = ReadonlyMap<string, unknown>;
+
+/** Stands for the answer of a root field that has none. */
+export class Failed {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+export async function execute(
+  args: ValidatedExecutionArgs,
+  context: Context,
+  before?: Performed,
+): Promise<ExecutionResult> {
+  const performed = isAtomic(args, context) ? await performTogether(args, context) : before;
   if (performed instanceof GraphQLError) return { data: null, errors: [performed] };
   const running: Running = { ...context, reads: new Snapshot(context), performed };
   return executeRootSelectionSet({ ...args, contextValue: running, fieldResolver });
@@ -38,8 +54,7 @@ export async function execute(args: ValidatedExecutionArgs, context: Context): P
 
 interface Running extends Context {
   readonly reads: Snapshot;
-  /** What an atomic mutation has done already, by the names in the answer. */
-  readonly performed: ReadonlyMap<string, unknown> | undefined;
+  readonly performed: Performed | undefined;
 }
 
 const fieldResolver: GraphQLFieldResolver<Node | undefined, Running> = (node, args, context, info) => {
@@ -52,12 +67,12 @@ async function resolveRoot(
   running: Running,
   info: GraphQLResolveInfo,
 ): Promise<unknown> {
-  if (running.performed) return running.performed.get(String(info.path.key));
   try {
+    if (running.performed) return known(running.performed, String(info.path.key));
     const binding = running.bindings.get(`${info.parentType.name}.${info.fieldName}`);
     if (!binding) throw new Error(`nothing is bound to ${info.fieldName}`);
     const { objects: most } = running.engine.limits;
-    const { operation, complete } = plan(binding, args, info.fieldNodes, { ...info, most });
+    const { operation, complete } = planner(binding, info.fieldNodes, { ...info, most })(args);
     return complete(
       isRead(operation)
         ? await running.reads.add(operation)
@@ -68,6 +83,12 @@ async function resolveRoot(
     if (error instanceof DuetError) throw error;
     throw new DuetError('INTERNAL', 'Internal server error');
   }
+}
+
+function known(performed: Performed, name: string): unknown {
+  const answer = performed.get(name);
+  if (answer instanceof Failed) throw answer.reason;
+  return answer;
 }
 
 /**

@@ -1,16 +1,25 @@
 /** The GraphQL door: GraphQL over HTTP, from the envelope to the status of the answer. */
 
-import { type GraphQLError, getOperationAST, validateExecutionArgs } from 'graphql';
+import {
+  type ExecutionResult,
+  GraphQLError,
+  getOperationAST,
+  type OperationDefinitionNode,
+  validateExecutionArgs,
+} from 'graphql';
 import type { Engine } from '../engine/execute.ts';
 import { DuetError } from '../errors.ts';
 import { preferredType } from '../http/accept.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import { type Exchange, JSON_TYPE, type Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
+import { costOfAnswer, WRITE_COST } from '../http/rate-limits.ts';
+import type { Observe } from '../observe.ts';
 import { Documents } from './documents.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute } from './execute.ts';
 import type { Door } from './schema.ts';
+import { type Trusted, textOf } from './trusted.ts';
 
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 const mediaTypes = [JSON_TYPE, GRAPHQL_TYPE] as const;
@@ -21,11 +30,15 @@ export interface GraphqlOptions {
   readonly engine: Engine;
   readonly limits: BodyLimits;
   readonly introspection: boolean;
+  /** Documents that clients can name instead of sending them. */
+  readonly trusted: Trusted | undefined;
+  readonly observe: Observe;
 }
 
 export function graphqlRoute(options: GraphqlOptions): Route {
-  const documents = new Documents(options.door.schema, options.introspection);
+  const documents = new Documents(options.door, options.introspection, options.engine.limits.objects);
   return {
+    template: '/graphql',
     methods: { POST: (exchange) => answer(options, documents, exchange) },
     failed: (error, exchange) => {
       const type = preferredType(exchange.request.headers.get('Accept'), mediaTypes) ?? JSON_TYPE;
@@ -43,49 +56,83 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
   if (!type)
     throw new DuetError('NOT_ACCEPTABLE', `This endpoint answers with ${GRAPHQL_TYPE} or ${JSON_TYPE}.`);
   const bytes = await readBody(request, options.limits);
-  const envelope = readEnvelope(parseJsonObject(request, bytes, options.limits));
+  const envelope = readEnvelope(parseJsonObject(request, bytes, options.limits), options.trusted);
   const refused = (errors: readonly GraphQLError[], code: Parameters<typeof formatted>[1]) =>
     // A request error has no data; only the newer media type lets the status say so.
     respond(type === GRAPHQL_TYPE ? 400 : 200, type, {
       errors: errors.map((error) => formatted(error, code, requestId)),
     });
 
-  const checked = documents.check(envelope.query);
+  const text = textOf(envelope, options.trusted);
+  if (typeof text !== 'string') return refused([new GraphQLError(text.message)], text.code);
+  const checked = documents.check(text);
   if (checked.errors) return refused(checked.errors, checked.code);
   const { document } = checked;
   const { operationName, variables: variableValues } = envelope;
+  const started = performance.now();
+  const finished = ({ name, operation }: OperationDefinitionNode, { data, errors }: ExecutionResult) => {
+    const ms = performance.now() - started;
+    const outcome = errors ? 'error' : 'ok';
+    options.observe({ event: 'operation', requestId, name: name?.value, type: operation, outcome, ms });
+    exchange.spend?.(costOf(operation, data));
+  };
+  const query = document.query(operationName);
+  const outcome = await query?.run(engine, caller, variableValues);
+  if (query && outcome?.data) {
+    finished(query.operation, outcome);
+    return respond(200, type, outcome);
+  }
   const valid = validateExecutionArgs({
     schema: door.schema,
-    document,
+    document: document.ast,
     operationName,
     variableValues,
     hideSuggestions: !introspection,
   });
   if (!('operation' in valid)) {
-    const known = getOperationAST(document, operationName);
+    const known = getOperationAST(document.ast, operationName);
     return refused(valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');
   }
   const idempotency = idempotencyOf(exchange, 'graphql', bytes);
-  const result = await execute(valid, { engine, caller, bindings: door.bindings, failed, idempotency });
+  if (idempotency?.refusal) throw idempotency.refusal;
+  const context = { engine, caller, bindings: door.bindings, failed, idempotency };
+  const result = await execute(valid, context, outcome?.performed);
+  finished(valid.operation, result);
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   return respond(200, type, errors ? { errors, data: result.data } : { data: result.data });
 }
 
+/** As much as the same work costs through REST; the first unit is paid for. */
+function costOf(type: string, data: unknown): number {
+  const fields = Math.max(1, Object.keys(data ?? {}).length);
+  return fields * (type === 'mutation' ? WRITE_COST : 1) - 1 + costOfAnswer(data);
+}
+
 interface Envelope {
-  readonly query: string;
+  /** One of the two is there. */
+  readonly query: string | undefined;
+  readonly documentId: string | undefined;
   readonly variables: Record<string, unknown> | undefined;
   readonly operationName: string | undefined;
 }
 
-function readEnvelope(body: Record<string, unknown>): Envelope {
+function readEnvelope(body: Record<string, unknown>, trusted: Trusted | undefined): Envelope {
   const { query, variables, operationName, extensions } = body;
-  if (typeof query !== 'string') throw malformed('"query" must be a string with the operation');
+  // Where there are no trusted documents, it is one of the keys that are ignored.
+  const documentId = trusted ? (body['documentId'] ?? undefined) : undefined;
+  if (documentId !== undefined && typeof documentId !== 'string')
+    throw malformed('"documentId" must be a string');
+  if (documentId !== undefined && query != null)
+    throw malformed('"query" and "documentId" exclude each other');
+  if (documentId === undefined && typeof query !== 'string')
+    throw malformed('"query" must be a string with the operation');
   if (!isObjectOrAbsent(variables)) throw malformed('"variables" must be an object');
   if (!isObjectOrAbsent(extensions)) throw malformed('"extensions" must be an object');
   if (operationName != null && typeof operationName !== 'string')
     throw malformed('"operationName" must be a string');
   return {
-    query,
+    query: typeof query === 'string' ? query : undefined,
+    documentId,
     variables: variables ? bare(variables) : undefined,
     operationName: operationName ?? undefined,
   };

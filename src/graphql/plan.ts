@@ -1,17 +1,6 @@
 /** A root field with its arguments and selection → what to perform, and what to make of the answer. */
 
-import {
-  type FieldNode,
-  type FragmentDefinitionNode,
-  GraphQLIncludeDirective,
-  type GraphQLObjectType,
-  type GraphQLSchema,
-  GraphQLSkipDirective,
-  getArgumentValues,
-  getDirectiveValues,
-  Kind,
-  type SelectionNode,
-} from 'graphql';
+import type { FieldNode, GraphQLObjectType } from 'graphql';
 import type { Aggregate, Operation, Read, Relation, Selection } from '../engine/operation.ts';
 import type { Listing, Node } from '../engine/read.ts';
 import { type Fault, pointer, validationFailed } from '../errors.ts';
@@ -24,24 +13,14 @@ import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import { VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
+import { type Arguments, argumentsOf, fieldsOf, type Given, relationName } from './fields.ts';
 import type { Binding, BulkKind } from './schema.ts';
-
-/** The parts of a request that a selection can depend on. */
-export interface Given {
-  readonly schema: GraphQLSchema;
-  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
-  readonly variableValues: Parameters<typeof getDirectiveValues>[2];
-  /** Objects that one answer may hold, and so the longest page. */
-  readonly most: number;
-}
 
 /** What is being planned: where in the selection, and what was found to be wrong so far. */
 interface Planning extends Given {
   readonly at: readonly string[];
   readonly faults: Fault[];
 }
-
-type Arguments = Readonly<Record<string, unknown>>;
 
 export interface Plan {
   readonly operation: Operation;
@@ -51,27 +30,43 @@ export interface Plan {
 
 const asItIs = (answer: unknown) => answer;
 
+/** The rest of a plan: what hangs on the selection alone is known, and arguments make it whole. */
+export type Planner = (args: Arguments) => Plan;
+
 /** Every fault of every list is told at once. */
-export function plan(binding: Binding, args: Arguments, fields: readonly FieldNode[], given: Given): Plan {
-  const faults: Fault[] = [];
-  const planned = planRoot(binding, args, fields, { ...given, at: [], faults });
-  if (faults.length > 0) throw validationFailed(faults);
-  return planned;
+export function planner(binding: Binding, fields: readonly FieldNode[], given: Given): Planner {
+  const found: Fault[] = [];
+  const planRoot = rootPlanner(binding, fields, { ...given, at: [], faults: found });
+  return (args) => {
+    const faults = [...found];
+    const planned = planRoot(args, { ...given, at: [], faults });
+    if (faults.length > 0) throw validationFailed(faults);
+    return planned;
+  };
 }
 
-function planRoot(binding: Binding, args: Arguments, fields: readonly FieldNode[], given: Planning): Plan {
-  const { resource, operation } = binding;
-  if (operation === 'AGGREGATE') return planAggregate(resource, args, fields, given);
-  if (operation === 'CONNECTION') return planConnection(resource, args, fields, given);
+type RootPlanner = (args: Arguments, given: Planning) => Plan;
+
+function rootPlanner(
+  { resource, operation }: Binding,
+  fields: readonly FieldNode[],
+  given: Planning,
+): RootPlanner {
+  if (operation === 'AGGREGATE') return aggregatePlanner(resource, fields, given);
+  if (operation === 'CONNECTION') return connectionPlanner(resource, fields, given);
   const selection = selectionOf(resource, fields, given);
-  if (operation === 'LIST') {
-    const list = listOf(resource, args, given);
-    const read: Read = { do: 'list', resource, selection, list, places: false, count: false };
-    return { operation: read, complete: (answer) => (answer as Listing).nodes };
-  }
+  if (operation === 'LIST')
+    return (args, within) => {
+      const list = listOf(resource, args, within);
+      const read: Read = { do: 'list', resource, selection, list, places: false, count: false };
+      return { operation: read, complete: (answer) => (answer as Listing).nodes };
+    };
   if (operation === 'CREATE_MANY' || operation === 'UPDATE_MANY' || operation === 'DELETE_MANY')
-    return { operation: many(resource, operation, args, selection, given), complete: asItIs };
-  return { operation: single(resource, operation, args, selection), complete: asItIs };
+    return (args, within) => ({
+      operation: many(resource, operation, args, selection, within),
+      complete: asItIs,
+    });
+  return (args) => ({ operation: single(resource, operation, args, selection), complete: asItIs });
 }
 
 function many(
@@ -159,25 +154,19 @@ function whereOf(resource: Resource, args: Arguments, { at, faults }: Planning) 
   return reader.read(resource, where);
 }
 
-function planConnection(
-  resource: Resource,
-  args: Arguments,
-  fields: readonly FieldNode[],
-  given: Planning,
-): Plan {
-  const list = listOf(resource, args, given);
+function connectionPlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
   const parts = fieldsOf(fields, given);
   const nodes = fieldsOf(parts.get('edges') ?? [], given).get('node') ?? [];
-  const read: Read = {
-    do: 'list',
-    resource,
-    selection: selectionOf(resource, nodes, given),
-    list,
-    places: true,
-    count: parts.has('totalCount'),
+  const selection = selectionOf(resource, nodes, given);
+  const count = parts.has('totalCount');
+  return (args, within) => {
+    const list = listOf(resource, args, within);
+    const query = queryName(resource, list.where, list.order);
+    return {
+      operation: { do: 'list', resource, selection, list, places: true, count },
+      complete: (answer) => connectionOf(answer as Listing, list, query),
+    };
   };
-  const query = queryName(resource, list.where, list.order);
-  return { operation: read, complete: (answer) => connectionOf(answer as Listing, list, query) };
 }
 
 function connectionOf({ nodes, more, total }: Listing, list: ListQuery, query: string) {
@@ -195,15 +184,8 @@ function connectionOf({ nodes, more, total }: Listing, list: ListQuery, query: s
   };
 }
 
-function planAggregate(
-  resource: Resource,
-  args: Arguments,
-  fields: readonly FieldNode[],
-  given: Planning,
-): Plan {
-  const where = whereOf(resource, args, given);
+function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
   const find = (name: string) => resource.columns.find((column) => column.name === name);
-  const by = ((args['groupBy'] ?? []) as string[]).flatMap((name) => find(name) ?? []);
   const wanted: Wanted[] = [];
   for (const [name, nodes] of fieldsOf(fields, given)) {
     if (name === 'count') wanted.push({ of: 'count', column: undefined });
@@ -213,23 +195,22 @@ function planAggregate(
         if (column) wanted.push({ of: name as AggregateFunction, column });
       }
   }
-  const unique = [...new Set(by)];
-  const operation: Aggregate = { do: 'aggregate', resource, where, by: unique, measures: measuresOf(wanted) };
+  const measures = measuresOf(wanted);
   const empty = { by: {}, sum: {}, avg: {}, min: {}, max: {} };
-  return {
-    operation,
-    complete: (answer) => (answer as Node[]).map((row) => ({ ...empty, ...answerOf(row, unique, wanted) })),
+  return (args, within) => {
+    const where = whereOf(resource, args, within);
+    const by = [...new Set(((args['groupBy'] ?? []) as string[]).flatMap((name) => find(name) ?? []))];
+    const operation: Aggregate = { do: 'aggregate', resource, where, by, measures };
+    return {
+      operation,
+      complete: (answer) => (answer as Node[]).map((row) => ({ ...empty, ...answerOf(row, by, wanted) })),
+    };
   };
-}
-
-/** Under which name a node keeps a relation: the same field with other arguments is another relation. */
-export function relationName(field: string, args: Arguments): string {
-  for (const _ in args) return field + JSON.stringify(args);
-  return field;
 }
 
 /** The columns and relations that a selection asks for. */
 function selectionOf(resource: Resource, fields: readonly FieldNode[], given: Planning): Selection {
+  const type = given.schema.getType(resource.name) as GraphQLObjectType;
   const columns = new Set<Column>();
   const relations = new Map<string, { field: Reference | Inverse; args: Arguments; nodes: FieldNode[] }>();
   for (const [name, nodes] of fieldsOf(fields, given)) {
@@ -237,7 +218,7 @@ function selectionOf(resource: Resource, fields: readonly FieldNode[], given: Pl
     if (field?.kind === 'column') columns.add(field);
     else if (field)
       for (const node of nodes) {
-        const args = argumentsOf(resource, node, given);
+        const args = argumentsOf(type, node, given);
         const as = relationName(name, args);
         const before = relations.get(as);
         if (before) before.nodes.push(node);
@@ -256,53 +237,4 @@ function selectionOf(resource: Resource, fields: readonly FieldNode[], given: Pl
       };
     }),
   };
-}
-
-function argumentsOf(resource: Resource, node: FieldNode, { schema, variableValues }: Given): Arguments {
-  const type = schema.getType(resource.name) as GraphQLObjectType;
-  const field = type.getFields()[node.name.value];
-  return field && node.arguments && node.arguments.length > 0
-    ? getArgumentValues(field, node, variableValues)
-    : {};
-}
-
-/** The nodes of each field, by its name, through fragments and without what @skip and @include leave out. */
-function fieldsOf(parents: readonly FieldNode[], given: Given): Map<string, FieldNode[]> {
-  const nodes = parents.flatMap((parent) => parent.selectionSet?.selections ?? []);
-  return collect(nodes, given, (node) => node.name.value);
-}
-
-/** The nodes of each root field, by its name in the answer. */
-export function rootFields(selections: readonly SelectionNode[], given: Given): Map<string, FieldNode[]> {
-  return collect(selections, given, (node) => node.alias?.value ?? node.name.value);
-}
-
-function collect(
-  selections: readonly SelectionNode[],
-  given: Given,
-  nameOf: (node: FieldNode) => string,
-): Map<string, FieldNode[]> {
-  const found = new Map<string, FieldNode[]>();
-  const visit = (nodes: readonly SelectionNode[]): void => {
-    for (const node of nodes) {
-      if (!isIncluded(node, given)) continue;
-      if (node.kind === Kind.INLINE_FRAGMENT) visit(node.selectionSet.selections);
-      else if (node.kind === Kind.FRAGMENT_SPREAD)
-        visit(given.fragments[node.name.value]?.selectionSet.selections ?? []);
-      else {
-        const name = nameOf(node);
-        const before = found.get(name);
-        if (before) before.push(node);
-        else found.set(name, [node]);
-      }
-    }
-  };
-  visit(selections);
-  return found;
-}
-
-function isIncluded(node: SelectionNode, { variableValues }: Given): boolean {
-  if (!node.directives || node.directives.length === 0) return true;
-  if (getDirectiveValues(GraphQLSkipDirective, node, variableValues)?.['if'] === true) return false;
-  return getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.['if'] !== false;
 }

@@ -31,10 +31,10 @@ import {
 } from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { creatable, isScalar, neededOnCreate, updatable } from '../schema/values.ts';
+import { relationName } from './fields.ts';
 import { ID } from './id.ts';
 import { Inputs } from './inputs.ts';
 import { aggregate, bulk, connection } from './lists.ts';
-import { relationName } from './plan.ts';
 
 export type BulkKind = 'CREATE_MANY' | 'UPDATE_MANY' | 'DELETE_MANY';
 

@@ -2,17 +2,42 @@
 
 import { DuetError } from '../errors.ts';
 import { JSON_TYPE } from './exchange.ts';
+import type { Load } from './load.ts';
 
 export interface BodyLimits {
   /** Bytes. */
   readonly body: number;
+  /** Milliseconds for all of it to arrive. */
+  readonly bodyTime: number;
   readonly jsonDepth: number;
+  readonly load: Load;
 }
 
 /** What is still arriving past the limit is read and thrown away up to here, so that the client can read the answer. */
 const DISCARD_LIMIT = 8 * 1024 * 1024;
 
-export async function readBody(request: Request, { body: limit }: BodyLimits): Promise<Uint8Array> {
+/** However slowly the client sends, the wait ends. It is no work either: slow clients must not shut others out. */
+export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(tooSlow(limits)), limits.bodyTime);
+  try {
+    return await limits.load.aside(Promise.race([readWithin(request, limits.body), late]));
+  } catch (error) {
+    if (request.signal.aborted) throw new DuetError('MALFORMED_BODY', 'The body broke off.');
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooSlow({ bodyTime }: BodyLimits): DuetError {
+  // What is still to come of the body must not be taken for the next request (RFC 9110, section 15.5.9).
+  return new DuetError('BODY_TOO_SLOW', `The body did not arrive within ${bodyTime} milliseconds.`, {
+    headers: { Connection: 'close' },
+  });
+}
+
+async function readWithin(request: Request, limit: number): Promise<Uint8Array> {
   const announced = Number(request.headers.get('Content-Length') ?? Number.NaN);
   if (announced <= limit) return request.bytes();
   const chunks: Uint8Array[] = [];

@@ -12,8 +12,7 @@ export function unauthenticated(reason: string): DuetError {
 }
 
 /** Every 401 says what credentials would do; a 403 says that others might. */
-export function challenge(response: Response): void {
-  if (response.headers.has(CHALLENGE)) return;
-  if (response.status === 401) response.headers.set(CHALLENGE, 'Bearer');
-  else if (response.status === 403) response.headers.set(CHALLENGE, 'Bearer error="insufficient_scope"');
+export function challenge({ status, headers }: Response): void {
+  if ((status !== 401 && status !== 403) || headers.has(CHALLENGE)) return;
+  headers.set(CHALLENGE, status === 401 ? 'Bearer' : 'Bearer error="insufficient_scope"');
 }

@@ -13,16 +13,22 @@ export interface Exchange {
   readonly failed: (cause: unknown) => void;
   /** Everything after the `?`, or an empty string. */
   readonly query: string;
+  /** Told what the request costs beyond its first unit, where somebody counts. */
+  readonly spend?: ((units: number) => void) | undefined;
 }
 
 export type Handler = (exchange: Exchange) => Response | Promise<Response>;
 
 export interface Route {
+  /** The path, with the names of parameters in braces. */
+  readonly template: string;
   readonly methods: Readonly<Partial<Record<string, Handler>>>;
   /** How errors look here. */
   readonly failed: (error: DuetError, exchange: Exchange) => Response;
   /** Nobody's credentials are looked at, good or bad: those who watch over a service have none. */
   readonly open?: true;
+  /** Answered however much there is to do. */
+  readonly spared?: true;
 }
 
 /** A path that was recognised, with its parameter. */

@@ -1,7 +1,7 @@
 /** The `Idempotency-Key` header of a request, with what the request is. */
 
 import type { Idempotency } from '../engine/idempotency.ts';
-import { validationFailed } from '../errors.ts';
+import { type Fault, validationFailed } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Undefined when the client asks for no such care. */
@@ -12,17 +12,16 @@ export function idempotencyOf(
 ): Idempotency | undefined {
   const key = request.headers.get('Idempotency-Key');
   if (key === null) return undefined;
-  if (!/^[\x21-\x7e]{1,255}$/.test(key))
-    throw validationFailed([
-      {
-        parameter: 'Idempotency-Key',
-        code: 'FORMAT',
-        detail: 'Idempotency-Key must be 1 to 255 visible ASCII characters',
-      },
-    ]);
+  const refusal = /^[\x21-\x7e]{1,255}$/.test(key) ? undefined : validationFailed([UNUSABLE]);
   const hash = new Bun.CryptoHasher('sha256');
   for (const part of [request.method, path, query, request.headers.get('If-Match') ?? ''])
     hash.update(`${part}\n`);
   hash.update(body);
-  return { caller: caller.subject ?? '', key, request: hash.digest('base64url') };
+  return { caller: caller.subject ?? '', key, request: hash.digest('base64url'), refusal };
 }
+
+const UNUSABLE: Fault = {
+  parameter: 'Idempotency-Key',
+  code: 'FORMAT',
+  detail: 'Idempotency-Key must be 1 to 255 visible ASCII characters',
+};

@@ -36,6 +36,16 @@ export const headers = {
     description: 'Since when fields of these records are deprecated (RFC 9745).',
     schema: { type: 'string', pattern: '^@-?[0-9]+$' },
   },
+  RateLimit: {
+    description: 'What is left, and in how many seconds all of it is.',
+    schema: text,
+    example: '"caller";r=0;t=60',
+  },
+  'RateLimit-Policy': {
+    description: 'How much there is, and for how many seconds.',
+    schema: text,
+    example: '"caller";q=600;w=60',
+  },
   'WWW-Authenticate': {
     description: 'What credentials would do, and what is wrong with those that were sent (RFC 6750).',
     schema: text,
@@ -110,6 +120,7 @@ const unreadable: readonly Code[] = [
   'UNSUPPORTED_CONTENT_TYPE',
   'JSON_TOO_DEEP',
   'BODY_TOO_LARGE',
+  'BODY_TOO_SLOW',
 ];
 export const bodied: readonly Code[] = ['VALIDATION_FAILED', ...unreadable];
 
@@ -180,6 +191,8 @@ export function descriptionOf(status: number, codes: readonly Code[]): string {
 
 export function headersOf(status: number): JsonSchema {
   if (status === catalogue.UNAUTHENTICATED.status) return withHeaders(['WWW-Authenticate']);
+  if (status === catalogue.RATE_LIMITED.status)
+    return withHeaders(['Retry-After', 'RateLimit', 'RateLimit-Policy']);
   return withHeaders([], status === catalogue.UNAVAILABLE.status ? ['Retry-After'] : []);
 }
 

@@ -17,6 +17,7 @@ export function servicePaths(
   schemas: Schemas,
   failures: Failures,
   graphql: boolean,
+  trusted: Trusting,
 ): Record<string, JsonSchema> {
   const get = (
     operationId: string,
@@ -45,7 +46,7 @@ export function servicePaths(
   });
   return {
     ...(graphql && {
-      '/graphql': graphqlPath(schemas, failures.guard),
+      '/graphql': graphqlPath(schemas, trusted, failures.guard),
       '/schema.graphql': get('sdl', 'The GraphQL schema', 'text/plain', text),
     }),
     '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }),
@@ -54,14 +55,19 @@ export function servicePaths(
     '/readyz': get('ready', 'Whether the service can take requests', JSON_TYPE, status('ready'), [
       'UNAVAILABLE',
     ]),
+    '/metrics': get('metrics', 'Numbers about the service, for Prometheus', METRICS, text),
   };
 }
+
+type Trusting = 'no' | 'too' | 'only';
+
+const METRICS = 'text/plain; version=0.0.4';
 
 export const SERVICE = 'Service';
 
 const graphqlTypes = [JSON_TYPE, 'application/graphql-response+json'];
 
-function graphqlPath(schemas: Schemas, guard: readonly Code[]): JsonSchema {
+function graphqlPath(schemas: Schemas, trusted: Trusting, guard: readonly Code[]): JsonSchema {
   const content = (schema: JsonSchema) => Object.fromEntries(graphqlTypes.map((type) => [type, { schema }]));
   const codes: Code[] = [
     'VALIDATION_FAILED',
@@ -74,8 +80,11 @@ function graphqlPath(schemas: Schemas, guard: readonly Code[]): JsonSchema {
     'OPERATION_RESOLUTION_FAILURE',
     'NOT_ACCEPTABLE',
     'BODY_TOO_LARGE',
+    'BODY_TOO_SLOW',
     'URL_TOO_LONG',
     'INTERNAL',
+    ...(trusted === 'no' ? [] : (['DOCUMENT_NOT_FOUND'] as const)),
+    ...(trusted === 'only' ? (['DOCUMENT_NOT_TRUSTED'] as const) : []),
     ...guard,
   ];
   const failures = [...byStatus(codes)].map(([status, same]) => [
@@ -95,7 +104,10 @@ function graphqlPath(schemas: Schemas, guard: readonly Code[]): JsonSchema {
       requestBody: {
         required: true,
         content: {
-          [JSON_TYPE]: { schema: schemas.ref('GraphqlRequest'), example: { query: '{ __typename }' } },
+          [JSON_TYPE]: {
+            schema: schemas.ref('GraphqlRequest'),
+            ...(trusted !== 'only' && { example: { query: '{ __typename }' } }),
+          },
         },
       },
       responses: {
@@ -110,7 +122,7 @@ function graphqlPath(schemas: Schemas, guard: readonly Code[]): JsonSchema {
   };
 }
 
-export function serviceSchemas(schemas: Schemas): Record<string, JsonSchema> {
+export function serviceSchemas(schemas: Schemas, trusted: Trusting): Record<string, JsonSchema> {
   const map = { type: 'object' };
   const orNull = (type: string) => ({ type: [type, 'null'] });
   const error = {
@@ -131,12 +143,15 @@ export function serviceSchemas(schemas: Schemas): Record<string, JsonSchema> {
     [schemas.name('GraphqlRequest')]: {
       type: 'object',
       properties: {
-        query: { type: 'string' },
+        ...(trusted !== 'only' && { query: { type: 'string' } }),
+        ...(trusted !== 'no' && { documentId: { type: 'string' } }),
         variables: orNull('object'),
         operationName: orNull('string'),
         extensions: orNull('object'),
       },
-      required: ['query'],
+      ...(trusted === 'too'
+        ? { oneOf: [{ required: ['query'] }, { required: ['documentId'] }] }
+        : { required: [trusted === 'only' ? 'documentId' : 'query'] }),
     },
     [schemas.name('GraphqlResponse')]: {
       type: 'object',

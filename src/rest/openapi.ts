@@ -31,8 +31,12 @@ export interface Served {
   readonly operations: number;
   /** Whether there is a GraphQL door. */
   readonly graphql: boolean;
+  /** Whether GraphQL documents can be named, and whether they must be. */
+  readonly trusted: 'no' | 'too' | 'only';
   /** Whether callers can be known. */
   readonly authentication: boolean;
+  /** Whether there are rate limits. */
+  readonly limited: boolean;
 }
 
 type Operation = JsonSchema;
@@ -44,18 +48,20 @@ interface Context {
 }
 
 export function openapi(model: Model, served: Served): JsonSchema {
-  const { most, operations, graphql, authentication } = served;
+  const { most, operations, graphql, trusted, authentication, limited } = served;
   const schemas = new Schemas(model);
-  const guard: Code[] = authentication ? ['UNAUTHENTICATED', 'FORBIDDEN', 'UNAVAILABLE'] : ['UNAVAILABLE'];
+  const guard: Code[] = ['UNAVAILABLE'];
+  if (authentication) guard.push('UNAUTHENTICATED', 'FORBIDDEN');
+  if (limited) guard.push('RATE_LIMITED');
   const context: Context = { schemas, failures: new Failures(schemas, guard), most };
   const resources = model.resources.filter(({ rest }) => rest);
   const paths = {
     ...Object.fromEntries(resources.flatMap((resource) => pathsOf(context, resource))),
     '/transaction': { post: transaction(resources, context.failures, operations) },
-    ...servicePaths(schemas, context.failures, graphql),
+    ...servicePaths(schemas, context.failures, graphql, trusted),
   };
   const components = {
-    schemas: { ...schemas.all, ...errorSchemas(schemas), ...serviceSchemas(schemas) },
+    schemas: { ...schemas.all, ...errorSchemas(schemas), ...serviceSchemas(schemas, trusted) },
     responses: context.failures.all,
     headers,
     ...(authentication && { securitySchemes: { bearer } }),
@@ -244,6 +250,7 @@ function deletion({ failures }: Context, resource: Resource): Operation {
     'VERSION_CONFLICT',
     'VALIDATION_FAILED',
     'BODY_TOO_LARGE',
+    'BODY_TOO_SLOW',
     ...always,
     ...written,
   ];

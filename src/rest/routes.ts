@@ -1,9 +1,11 @@
 /** The REST door: which paths there are, and what their methods do. */
 
 import type { Engine } from '../engine/execute.ts';
+import type { Node } from '../engine/read.ts';
 import type { BodyLimits } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
+import { costOfAnswer } from '../http/rate-limits.ts';
 import type { Action, Model, OperationKind } from '../schema/model.ts';
 import { deprecationOf } from './deprecation.ts';
 import { contentType, type ExportType, exported, exportType } from './export.ts';
@@ -65,8 +67,8 @@ function answering(route: Route, key: string): Found | undefined {
 }
 
 function routesOf(from: Collection, engine: Engine): Routes {
-  const { operations } = from.resource;
-  const route = (table: Record<string, [OperationKind, Handler]>): Route => {
+  const { operations, path, key } = from.resource;
+  const route = (template: string, table: Record<string, [OperationKind, Handler]>): Route => {
     const offered = Object.entries(table).filter(([, [kind]]) => operations.has(kind));
     const methods = offered.map(([method, [kind, handler]]): [string, Handler] => [
       method,
@@ -76,10 +78,10 @@ function routesOf(from: Collection, engine: Engine): Routes {
         return handler(exchange);
       },
     ]);
-    return { failed: problem, methods: Object.fromEntries(methods) };
+    return { template, failed: problem, methods: Object.fromEntries(methods) };
   };
   return {
-    list: route({
+    list: route(`/${path}`, {
       GET: [
         'LIST',
         async (exchange) => {
@@ -91,6 +93,7 @@ function routesOf(from: Collection, engine: Engine): Routes {
             return aggregated(from, operation, rows);
           }
           const [listing] = await engine.read(exchange.caller, [operation]);
+          exchange.spend?.(costOfAnswer(listing.nodes));
           return listed(from, operation, listing, exchange.query);
         },
       ],
@@ -102,12 +105,13 @@ function routesOf(from: Collection, engine: Engine): Routes {
         },
       ],
     }),
-    one: route({
+    one: route(`/${path}/{${key.name}}`, {
       GET: [
         'GET',
         async (exchange) => {
           const operation = parseGet(from, exchange);
           const [node] = await engine.read(exchange.caller, [operation]);
+          if (operation.shaped) exchange.spend?.(costOfAnswer(node));
           if (operation.shaped) return found(from, operation.selection, node);
           return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
         },
@@ -143,5 +147,23 @@ async function exportList(
   // Of a file that is written while it is read, only the headers are known beforehand.
   if (exchange.request.method === 'HEAD')
     return new Response(null, { headers: { ...headers, 'Content-Type': contentType(type) } });
-  return exported(engine.pages(operation), operation.selection, type, headers, exchange.failed);
+  const pages = engine.pages(operation);
+  return exported(
+    exchange.spend ? charged(pages, exchange.spend) : pages,
+    operation.selection,
+    type,
+    headers,
+    exchange.failed,
+  );
+}
+
+/** A file has any length: it is paid for while it is written. */
+async function* charged(
+  pages: AsyncGenerator<Node[]>,
+  spend: (units: number) => void,
+): AsyncGenerator<Node[]> {
+  for await (const page of pages) {
+    spend(costOfAnswer(page));
+    yield page;
+  }
 }

@@ -8,6 +8,7 @@ import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import { JSON_TYPE, type Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
+import { WRITE_COST } from '../http/rate-limits.ts';
 import { everything } from '../query/filter.ts';
 import { readAtMost } from '../query/list.ts';
 import { WhereReader } from '../query/where.ts';
@@ -43,6 +44,7 @@ export function transactionRoute(
   limits: BodyLimits,
 ): Route {
   return {
+    template: '/transaction',
     failed: problem,
     methods: {
       POST: async (exchange) => {
@@ -58,6 +60,7 @@ export function transactionRoute(
             },
           ]);
         const steps = readSteps(body, collections);
+        exchange.spend?.((steps.length - 1) * WRITE_COST);
         const nodes = await engine
           .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes))
           .catch((error) => {

@@ -5,7 +5,17 @@ import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { Conditions } from './conditions.ts';
 import { ANSWERS, BURIED, type Dialect, KEYS, quote } from './dialect.ts';
-import type { Aggregate, OnAnswers, OnKeys, OnResource, Row, Select, Statement } from './storage.ts';
+import type {
+  Aggregate,
+  Filled,
+  OnAnswers,
+  OnKeys,
+  OnRemains,
+  OnResource,
+  Row,
+  Select,
+  Statement,
+} from './storage.ts';
 
 export interface Compiled {
   readonly sql: string;
@@ -14,8 +24,23 @@ export interface Compiled {
   readonly columns: readonly Column[];
 }
 
+/** A compiled Select whose open values are still to be filled in. */
+interface Template {
+  readonly sql: string;
+  readonly columns: readonly Column[];
+  readonly open: Conditions;
+}
+
+function filled({ sql, columns, open }: Template, { value }: Filled): Compiled {
+  if (open.openAt === undefined) return { sql, parameters: open.parameters, columns };
+  const parameters = open.parameters.slice();
+  parameters[open.openAt] = open.encode(value);
+  return { sql, parameters, columns };
+}
+
 export class Compiler {
   readonly #dialect: Dialect;
+  readonly #templates = new WeakMap<Select, Template>();
   readonly #lists = new WeakMap<readonly Column[], string>();
 
   constructor(dialect: Dialect) {
@@ -23,8 +48,23 @@ export class Compiler {
   }
 
   compile(statement: Statement): Compiled {
+    if (statement.do === 'filled') return filled(this.#template(statement.select), statement);
+    const { sql, columns, open } = this.#compile(statement);
+    return { sql, columns, parameters: open.parameters };
+  }
+
+  #template(select: Select): Template {
+    let template = this.#templates.get(select);
+    if (!template) {
+      template = this.#compile(select);
+      this.#templates.set(select, template);
+    }
+    return template;
+  }
+
+  #compile(statement: Exclude<Statement, Filled>): Template {
     const writer = new Writer(this.#dialect, (columns) => this.#columnList(columns));
-    return { sql: writer.write(statement), parameters: writer.parameters, columns: answers(statement) };
+    return { sql: writer.write(statement), columns: answers(statement), open: writer.conditions };
   }
 
   #columnList(columns: readonly Column[]): string {
@@ -45,7 +85,7 @@ export class Compiler {
   }
 }
 
-function answers(statement: Statement): readonly Column[] {
+function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
   if (statement.do === 'select') return statement.columns;
   if (statement.do === 'aggregate')
     return [
@@ -58,31 +98,33 @@ function answers(statement: Statement): readonly Column[] {
   return statement.do === 'insert' || statement.do === 'update' ? storedColumns(statement.resource) : [];
 }
 
+const higherVersionStays = `ON CONFLICT ("table", "key") DO UPDATE SET "version" = excluded."version" WHERE excluded."version" > ${quote(BURIED)}."version"`;
+
 class Writer {
-  readonly #conditions: Conditions;
+  readonly conditions: Conditions;
   readonly #dialect: Dialect;
   readonly #list: (columns: readonly Column[]) => string;
 
   constructor(dialect: Dialect, list: (columns: readonly Column[]) => string) {
     this.#dialect = dialect;
-    this.#conditions = new Conditions(dialect);
+    this.conditions = new Conditions(dialect);
     this.#list = list;
   }
 
-  get parameters(): readonly unknown[] {
-    return this.#conditions.parameters;
-  }
-
-  write(statement: Statement): string {
-    if ('resource' in statement) return this.#onResource(statement);
+  write(statement: Exclude<Statement, Filled>): string {
     switch (statement.do) {
+      case 'last id':
+      case 'raise last id':
+      case 'buried':
+      case 'bury key':
+        return this.#onRemains(statement);
       case 'keep key':
       case 'find key':
       case 'list keys':
       case 'revoke key':
         return this.#onKeys(statement);
       default:
-        return this.#onAnswers(statement);
+        return 'resource' in statement ? this.#onResource(statement) : this.#onAnswers(statement);
     }
   }
 
@@ -91,36 +133,65 @@ class Writer {
     switch (statement.do) {
       case 'keep key': {
         const { name, hash, roles, at } = statement;
-        const values = [name, hash, roles, at].map((value) => this.#conditions.text(value)).join(', ');
+        const values = [name, hash, roles, at].map((value) => this.conditions.text(value)).join(', ');
         const renewed =
           '"hash" = excluded."hash", "roles" = excluded."roles", "at" = excluded."at", "revoked" = NULL';
         return `INSERT INTO ${table} ("name", "hash", "roles", "at") VALUES (${values}) ON CONFLICT ("name") DO UPDATE SET ${renewed} WHERE ${table}."revoked" IS NOT NULL RETURNING 1 AS "kept"`;
       }
       case 'find key':
-        return `SELECT "name", "roles" FROM ${table} WHERE "hash" = ${this.#conditions.text(statement.hash)} AND "revoked" IS NULL`;
+        return `SELECT "name", "roles" FROM ${table} WHERE "hash" = ${this.conditions.text(statement.hash)} AND "revoked" IS NULL`;
       case 'list keys':
         return `SELECT "name", "roles", "at", "revoked" FROM ${table} ORDER BY "name"`;
       case 'revoke key':
-        return `UPDATE ${table} SET "revoked" = ${this.#conditions.text(statement.at)} WHERE "name" = ${this.#conditions.text(statement.name)} AND "revoked" IS NULL RETURNING 1 AS "done"`;
+        return `UPDATE ${table} SET "revoked" = ${this.conditions.text(statement.at)} WHERE "name" = ${this.conditions.text(statement.name)} AND "revoked" IS NULL RETURNING 1 AS "done"`;
+    }
+  }
+
+  #onRemains(statement: OnRemains): string {
+    const { resource } = statement;
+    const buried = quote(BURIED);
+    switch (statement.do) {
+      case 'last id':
+        return this.#dialect.lastId(resource);
+      case 'raise last id':
+        return this.#dialect.raiseLastId(resource, this.conditions.parameter(resource.key, statement.to));
+      case 'buried': {
+        const key = `${buried}."key"${this.#dialect.byCodePoint}`;
+        const own = `${buried}."table" = ${this.conditions.text(resource.table)} AND ${buried}."version" > 0`;
+        const table = quote(resource.table);
+        const gone = `NOT EXISTS (SELECT 1 FROM ${table} WHERE ${table}.${quote(resource.key.stored)} = ${key})`;
+        const { after } = statement;
+        const beyond = after === undefined ? '' : ` AND ${key} > ${this.conditions.text(after)}`;
+        return `SELECT "key", "version" FROM ${buried} WHERE ${own} AND ${gone}${beyond} ORDER BY ${key} LIMIT ${statement.limit}`;
+      }
+      case 'bury key': {
+        const { key, version } = statement;
+        const values = [
+          this.conditions.text(resource.table),
+          this.conditions.text(key),
+          this.conditions.parameter(resource.version, version),
+        ];
+        return `INSERT INTO ${buried} ("table", "key", "version") VALUES (${values.join(', ')}) ${higherVersionStays}`;
+      }
     }
   }
 
   #onAnswers(statement: OnAnswers): string {
     const table = quote(ANSWERS);
     if (statement.do === 'forget answers')
-      return `DELETE FROM ${table} WHERE "at" < ${this.#conditions.text(statement.expired)}`;
+      return `DELETE FROM ${table} WHERE "at" < ${this.conditions.text(statement.expired)}`;
     const one = () =>
-      `"caller" = ${this.#conditions.text(statement.caller)} AND "key" = ${this.#conditions.text(statement.key)}`;
+      `"caller" = ${this.conditions.text(statement.caller)} AND "key" = ${this.conditions.text(statement.key)}`;
     switch (statement.do) {
       case 'recall answer':
         return `SELECT "request", "answer" FROM ${table} WHERE ${one()}`;
       case 'keep answer':
-        return `UPDATE ${table} SET "answer" = ${this.#conditions.text(statement.answer)} WHERE ${one()}`;
+        return `UPDATE ${table} SET "answer" = ${this.conditions.text(statement.answer)} WHERE ${one()}`;
       case 'claim answer': {
         const { caller, key, request, at, expired } = statement;
-        const values = [caller, key, request, at].map((value) => this.#conditions.text(value)).join(', ');
+        const values = [caller, key, request, at].map((value) => this.conditions.text(value)).join(', ');
         const renewed = '"request" = excluded."request", "answer" = NULL, "at" = excluded."at"';
-        return `INSERT INTO ${table} ("caller", "key", "request", "at") VALUES (${values}) ON CONFLICT ("caller", "key") DO UPDATE SET ${renewed} WHERE ${table}."at" < ${this.#conditions.text(expired)} RETURNING 1 AS "claimed"`;
+        return `INSERT INTO ${table} ("caller", "key", "request", "at") VALUES (${values}) ON CONFLICT ("caller", "key") DO UPDATE SET ${renewed} WHERE ${table}."at" < ${this.conditions.text(expired)} RETURNING 1 AS "claimed"`;
       }
     }
   }
@@ -140,24 +211,24 @@ class Writer {
         const version = quote(resource.version.stored);
         const set = this.#assignments(resource, statement.set);
         if (statement.counts) set.push(`${version} = ${version} + 1`);
-        const where = this.#conditions.condition(statement.where, table);
+        const where = this.conditions.condition(statement.where, table);
         const guard =
           statement.ifVersion === undefined
             ? ''
-            : ` AND ${version} = ${this.#conditions.parameter(resource.version, statement.ifVersion)}`;
+            : ` AND ${version} = ${this.conditions.parameter(resource.version, statement.ifVersion)}`;
         return `UPDATE ${table} SET ${set.join(', ')} WHERE ${where}${guard}${returning()}`;
       }
       case 'delete':
-        return `DELETE FROM ${table} WHERE ${this.#conditions.condition(statement.where, table)}`;
+        return `DELETE FROM ${table} WHERE ${this.conditions.condition(statement.where, table)}`;
       case 'claim': {
-        const values = `${this.#conditions.text(resource.table)}, ${this.#conditions.parameter(resource.key, statement.key)}, 0`;
+        const values = `${this.conditions.text(resource.table)}, ${this.conditions.parameter(resource.key, statement.key)}, 0`;
         const own = `${quote(BURIED)}."version"`;
         return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") VALUES (${values}) ON CONFLICT ("table", "key") DO UPDATE SET "version" = ${own} RETURNING "version"`;
       }
       case 'bury': {
         const key = `${table}.${quote(resource.key.stored)}`;
         const version = `${table}.${quote(resource.version.stored)}`;
-        return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") SELECT ${this.#conditions.text(resource.table)}, ${key}, ${version} FROM ${table} WHERE ${this.#conditions.condition(statement.where, table)} ON CONFLICT ("table", "key") DO UPDATE SET "version" = excluded."version"`;
+        return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") SELECT ${this.conditions.text(resource.table)}, ${key}, ${version} FROM ${table} WHERE ${this.conditions.condition(statement.where, table)} ${higherVersionStays}`;
       }
     }
   }
@@ -166,9 +237,9 @@ class Writer {
     const { columns, resource, where, limit, lock, per } = statement;
     const order = statement.order ?? [{ column: resource.key, descending: false }];
     const conditions = (alias: string): string[] => [
-      ...(where ? [this.#conditions.condition(where, alias)] : []),
-      ...(statement.after ? [this.#conditions.beyond(order, statement.after, alias)] : []),
-      ...(statement.before ? [this.#conditions.beyond(reversed(order), statement.before, alias)] : []),
+      ...(where ? [this.conditions.condition(where, alias)] : []),
+      ...(statement.after ? [this.conditions.beyond(order, statement.after, alias)] : []),
+      ...(statement.before ? [this.conditions.beyond(reversed(order), statement.before, alias)] : []),
     ];
     // Qualified: a bare name would mean another column whose answer has been given this name.
     const ordered = (alias: string) =>
@@ -182,7 +253,7 @@ class Writer {
         columns: this.#list(columns),
         table,
         key: quote(resource.key.stored),
-        position: this.#conditions.listed(per.values, per.column),
+        position: this.conditions.listed(per.values, per.column),
         of: per.column,
         near: (alias) => `${alias}.${quote(per.column.stored)}`,
         condition: (alias) =>
@@ -194,7 +265,7 @@ class Writer {
         most: statement.most === undefined ? '' : ` LIMIT ${statement.most}`,
       });
     const all = [
-      ...(per ? [this.#conditions.condition({ is: 'in', ...per }, table)] : []),
+      ...(per ? [this.conditions.condition({ is: 'in', ...per }, table)] : []),
       ...conditions(table),
     ];
     const condition = all.length > 0 ? ` WHERE ${all.join(' AND ')}` : '';
@@ -220,7 +291,7 @@ class Writer {
         return `${this.#dialect.read(column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
       }),
     ];
-    const condition = where ? ` WHERE ${this.#conditions.condition(where, table)}` : '';
+    const condition = where ? ` WHERE ${this.conditions.condition(where, table)}` : '';
     const order = by.map((column, index) => this.#ordered(groups[index] ?? '', column, false));
     const grouped = by.length > 0 ? ` GROUP BY ${groups.join(', ')} ORDER BY ${order.join(', ')}` : '';
     const most = limit === undefined ? '' : ` LIMIT ${limit}`;
@@ -230,16 +301,14 @@ class Writer {
   #values(resource: Resource, values: Row, version: number): string {
     const given = resource.columns.filter(({ name }) => Object.hasOwn(values, name));
     const names = [...given, resource.version].map(({ stored }) => quote(stored));
-    const parameters = given.map((column) => this.#conditions.parameter(column, values[column.name]));
-    parameters.push(this.#conditions.parameter(resource.version, version));
+    const parameters = given.map((column) => this.conditions.parameter(column, values[column.name]));
+    parameters.push(this.conditions.parameter(resource.version, version));
     return `(${names.join(', ')}) VALUES (${parameters.join(', ')})`;
   }
 
   #assignments(resource: Resource, values: Row): string[] {
     return resource.columns
       .filter(({ name }) => Object.hasOwn(values, name))
-      .map(
-        (column) => `${quote(column.stored)} = ${this.#conditions.parameter(column, values[column.name])}`,
-      );
+      .map((column) => `${quote(column.stored)} = ${this.conditions.parameter(column, values[column.name])}`);
   }
 }

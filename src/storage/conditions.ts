@@ -4,11 +4,15 @@ import type { Filter } from '../query/filter.ts';
 import type { Order, Place } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { type Dialect, quote } from './dialect.ts';
+import { LATER } from './storage.ts';
 import { balanced, successor } from './text.ts';
 
 /** Writes the conditions of one statement; what it counts, it counts for the whole of it. */
 export class Conditions {
   readonly parameters: unknown[] = [];
+  /** Which parameter is given later, and how it is written. */
+  openAt: number | undefined;
+  encode: (given: unknown) => unknown = (given) => given;
   #aliases = 0;
   readonly #dialect: Dialect;
 
@@ -111,12 +115,21 @@ export class Conditions {
   }
 
   listed(values: readonly unknown[], of: Column): number {
+    if (values === LATER) return this.#later((given) => this.#dialect.list(given as readonly unknown[], of));
     return this.parameters.push(this.#dialect.list(values, of));
   }
 
   parameter(column: Column, value: unknown): string {
-    this.parameters.push(value === null ? null : this.#dialect.encode(column, value));
+    const encode = (each: unknown) => (each === null ? null : this.#dialect.encode(column, each));
+    if (value === LATER) this.#later(encode);
+    else this.parameters.push(encode(value));
     return this.#dialect.parameter(this.parameters.length, column);
+  }
+
+  #later(encode: (given: unknown) => unknown): number {
+    this.encode = encode;
+    this.openAt = this.parameters.push(undefined) - 1;
+    return this.parameters.length;
   }
 
   text(value: string): string {

@@ -1,6 +1,6 @@
 /** What SQL is made of on every database, and the few things that databases disagree on. */
 
-import type { Column } from '../schema/model.ts';
+import type { Column, Resource } from '../schema/model.ts';
 
 /** Remembers the last version of natural keys that were deleted. */
 export const BURIED = '_duet_buried';
@@ -13,10 +13,15 @@ export function quote(identifier: string): string {
   return `"${identifier.replaceAll('"', '""')}"`;
 }
 
+/** A text as a literal. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
 /** The few things that databases disagree on. */
 export interface Dialect {
   /** The text of the nth parameter, counted from 1, on its way into or beside a column. */
-  parameter(position: number, column: Column | 'text'): string;
+  parameter(position: number, of: Column | 'text'): string;
   /** A condition that holds when the column is one of the values of a list parameter. */
   among(column: string, position: number, of: Column): string;
   /** The list parameter itself. */
@@ -35,6 +40,12 @@ export interface Dialect {
   extreme(of: 'min' | 'max', quoted: string, column: Column): string;
   /** Limits the rows of each value of a list parameter. */
   perValue(parts: PerValue): string;
+  /** Follows a text that is none of a resource's columns, to compare it as those do. */
+  readonly byCodePoint: string;
+  /** Answers with `last`: the last serial key that was given. */
+  lastId(resource: Resource): string;
+  /** Makes the next serial key come after the parameter, if it would not do so by itself. */
+  raiseLastId(resource: Resource, parameter: string): string;
   /** Ends a SELECT whose rows are to be kept from others. */
   readonly lock: string;
 }

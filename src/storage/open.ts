@@ -18,13 +18,15 @@ export interface DatabaseOptions {
   readonly databaseLockTimeout: number;
 }
 
+/** `asItIs`: only to look; a database that does not exist stays so. */
 export function openDatabase(
   options: DatabaseOptions,
   model: Model,
   trace?: (sql: string) => void,
+  asItIs = false,
 ): Database {
   const { database } = options;
-  if (database.kind === 'sqlite') return new SqliteStorage({ path: database.path, model, trace });
+  if (database.kind === 'sqlite') return new SqliteStorage({ path: database.path, model, trace, asItIs });
   return new PostgresStorage({
     url: database.url,
     connections: options.databaseConnections,

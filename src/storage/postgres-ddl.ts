@@ -1,8 +1,9 @@
 /** How PostgreSQL writes its tables down, and how it tells what it has. */
 
+import type { Resource } from '../schema/model.ts';
 import { MAX_KEY, type Scalar } from '../schema/scalars.ts';
 import { keptAs } from '../schema/values.ts';
-import { quote } from './dialect.ts';
+import { literal, quote } from './dialect.ts';
 import type { Ddl } from './evolve/database.ts';
 import { references } from './evolve/tables.ts';
 import { indexName } from './index-names.ts';
@@ -35,6 +36,11 @@ interface DraftShape {
   readonly brokenIndexes: Set<string>;
 }
 
+/** It counts the keys; its name follows from those of the table and the column in ways of the server's own. */
+export function sequenceOf({ table, key }: Resource): string {
+  return `pg_get_serial_sequence(${literal(quote(table))}, ${literal(key.stored)})::regclass`;
+}
+
 export const postgresDdl: Ddl = {
   type: (column) => types[keptAs(column)],
   definition: (column) => withCollation(types[keptAs(column)]),
@@ -54,17 +60,16 @@ export const postgresDdl: Ddl = {
     const kept = keptAs(column);
     if (kept === 'boolean') return value ? 'true' : 'false';
     if (typeof value === 'number' && kept !== 'json') return String(value);
-    return `'${(kept === 'json' ? JSON.stringify(value) : String(value)).replaceAll("'", "''")}'`;
+    return literal(kept === 'json' ? JSON.stringify(value) : String(value));
   },
   tableOptions: () => '',
-  afterLoad: ({ table, key }) => {
-    if (key.origin.by !== 'serial') return undefined;
-    const sequence = `pg_get_serial_sequence('${quote(table).replaceAll("'", "''")}', '${key.stored.replaceAll("'", "''")}')`;
-    const last = `SELECT MAX(${quote(key.stored)}) FROM ${quote(table)}`;
-    return `SELECT setval(${sequence}, (${last})) WHERE (${last}) IS NOT NULL`;
-  },
   dropTables: (tables) => [`DROP TABLE ${tables.map(quote).join(', ')}`],
   buildsIndexesConcurrently: true,
+
+  async has(session, table) {
+    const sql = `SELECT 1 FROM pg_class WHERE relname = $1 AND relnamespace = ${currentSchema}`;
+    return (await session.query(sql, [table])).length > 0;
+  },
 
   async shapes(session) {
     const columns = await session.query(`

@@ -2,8 +2,10 @@
 
 import { DuetError } from '../errors.ts';
 import { sumTooLarge } from '../query/aggregates.ts';
+import type { Column, Model, Reference, Resource } from '../schema/model.ts';
+import { indexName } from './index-names.ts';
 import { ConnectionLost, unavailable } from './postgres-pool.ts';
-import { LockTimeout } from './storage.ts';
+import { Dangling, LockTimeout, NotUnique } from './storage.ts';
 
 /** The SQLSTATE of an error that the server sent. */
 export function stateOf(error: unknown): string {
@@ -57,4 +59,33 @@ function translated(error: unknown): unknown {
   if (state === '22003') return sumTooLarge();
   if (state === '2200H') return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
   return error;
+}
+
+/** What breaking a constraint means, by its name. */
+export function constraintsOf({ resources }: Model): Map<string, NotUnique | Dangling> {
+  const found = new Map<string, NotUnique | Dangling>();
+  const unique = (resource: Resource, columns: readonly Column[], name: string) =>
+    found.set(name, new NotUnique(resource, columns));
+  for (const resource of resources) {
+    unique(resource, [resource.key], indexName(resource, [resource.key], 'key'));
+    for (const { columns } of resource.uniques)
+      unique(resource, columns, indexName(resource, columns, 'unique'));
+    for (const reference of resource.references) found.set(nameOf(reference), new Dangling(reference));
+  }
+  return found;
+}
+
+/** The server names what collided as `Key ("authorId", title)=(1, x) already exists.` */
+export function notUnique({ resources }: Model, error: unknown): NotUnique | undefined {
+  const { table, detail = '' } = error as { table?: string; detail?: string };
+  const stored = (/\((.*?)\)=\(/.exec(detail)?.[1] ?? '')
+    .split(', ')
+    .map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'));
+  const resource = resources.find((each) => each.table === table);
+  const columns = resource?.columns.filter((column) => stored.includes(column.stored)) ?? [];
+  return resource && columns.length > 0 ? new NotUnique(resource, columns) : undefined;
+}
+
+function nameOf({ owner, column }: Reference): string {
+  return indexName(owner, [column], 'reference');
 }

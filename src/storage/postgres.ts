@@ -1,19 +1,26 @@
 /** PostgreSQL through `Bun.SQL`: a pool of sessions, pipelined statements, whole transactions tried again. */
 
-import type { Column, Model, Reference, Resource } from '../schema/model.ts';
+import type { Column, Model } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { Compiler } from './compile.ts';
 import { type Dialect, quote } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { LOCK, ownTables } from './evolve/tables.ts';
-import { indexName } from './index-names.ts';
-import { postgresDdl } from './postgres-ddl.ts';
-import { explained, isConflictOfTransactions, isLost, stateOf, unknownOutcome } from './postgres-errors.ts';
+import { postgresDdl, sequenceOf } from './postgres-ddl.ts';
+import {
+  constraintsOf,
+  explained,
+  isConflictOfTransactions,
+  isLost,
+  notUnique,
+  stateOf,
+  unknownOutcome,
+} from './postgres-errors.ts';
 import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
 import {
   Dangling,
   LockTimeout,
-  NotUnique,
+  type NotUnique,
   type Program,
   type Row,
   type Snapshot,
@@ -54,7 +61,7 @@ function arrayOf(position: number, of: Column): string {
 }
 
 const dialect: Dialect = {
-  parameter: (position, column) => `$${position}::${column === 'text' ? 'text' : casts[keptAs(column)]}`,
+  parameter: (position, of) => `$${position}::${typeof of === 'string' ? of : casts[keptAs(of)]}`,
   among: (column, position, of) => `${column} = ANY(${arrayOf(position, of)})`,
   list: (values) => `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`,
   encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),
@@ -76,6 +83,10 @@ const dialect: Dialect = {
   // No stored name begins with `_`.
   perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
     `SELECT "_one".* FROM unnest(${arrayOf(position, of)}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
+  byCodePoint: ' COLLATE "C"',
+  lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,
+  raiseLastId: (resource, parameter) =>
+    `SELECT setval(${sequenceOf(resource)}, ${parameter}) WHERE ${parameter} > COALESCE(pg_sequence_last_value(${sequenceOf(resource)}), 0)`,
   lock: ' FOR UPDATE',
 };
 
@@ -189,6 +200,16 @@ export class PostgresStorage implements Storage, Evolvable {
       }
     } finally {
       holder.close();
+    }
+  }
+
+  async looking<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const connection = await Connection.open({ ...this.#options, statementMs: 0, lockMs: 0 });
+    try {
+      await connection.send('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      return await work(this.#session(connection));
+    } finally {
+      connection.close();
     }
   }
 
@@ -307,33 +328,4 @@ async function makeOwnTables(connection: Connection): Promise<void> {
     await connection.send(sql).catch((error) => {
       if (!['23505', '42P07', '42710', '40001'].includes(stateOf(error))) throw error;
     });
-}
-
-/** What breaking a constraint means, by its name. */
-function constraintsOf({ resources }: Model): Map<string, NotUnique | Dangling> {
-  const found = new Map<string, NotUnique | Dangling>();
-  const unique = (resource: Resource, columns: readonly Column[], name: string) =>
-    found.set(name, new NotUnique(resource, columns));
-  for (const resource of resources) {
-    unique(resource, [resource.key], indexName(resource, [resource.key], 'key'));
-    for (const { columns } of resource.uniques)
-      unique(resource, columns, indexName(resource, columns, 'unique'));
-    for (const reference of resource.references) found.set(nameOf(reference), new Dangling(reference));
-  }
-  return found;
-}
-
-/** The server names what collided as `Key ("authorId", title)=(1, x) already exists.` */
-function notUnique({ resources }: Model, error: unknown): NotUnique | undefined {
-  const { table, detail = '' } = error as { table?: string; detail?: string };
-  const stored = (/\((.*?)\)=\(/.exec(detail)?.[1] ?? '')
-    .split(', ')
-    .map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'));
-  const resource = resources.find((each) => each.table === table);
-  const columns = resource?.columns.filter((column) => stored.includes(column.stored)) ?? [];
-  return resource && columns.length > 0 ? new NotUnique(resource, columns) : undefined;
-}
-
-function nameOf({ owner, column }: Reference): string {
-  return indexName(owner, [column], 'reference');
 }

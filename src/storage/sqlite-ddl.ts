@@ -2,7 +2,7 @@
 
 import { MAX_KEY, type Scalar } from '../schema/scalars.ts';
 import { keptAs } from '../schema/values.ts';
-import { quote } from './dialect.ts';
+import { literal, quote } from './dialect.ts';
 import type { Ddl, Session, Shape } from './evolve/database.ts';
 import { references } from './evolve/tables.ts';
 
@@ -35,16 +35,20 @@ export const sqliteDdl: Ddl = {
     const kept = keptAs(column);
     if (kept === 'boolean') return value ? '1' : '0';
     if (typeof value === 'number' && kept !== 'json') return String(value);
-    return `'${(kept === 'json' ? JSON.stringify(value) : String(value)).replaceAll("'", "''")}'`;
+    return literal(kept === 'json' ? JSON.stringify(value) : String(value));
   },
   tableOptions: ({ key }) => (key.origin.by === 'serial' ? ' STRICT' : ' STRICT, WITHOUT ROWID'),
-  afterLoad: () => undefined,
   // Deferred: rows may dangle until the last of the tables is gone.
   dropTables: (tables) => [
     'PRAGMA defer_foreign_keys = ON',
     ...tables.map((table) => `DROP TABLE ${quote(table)}`),
   ],
   buildsIndexesConcurrently: false,
+
+  async has(session, table) {
+    const sql = `SELECT 1 FROM "sqlite_schema" WHERE "type" = 'table' AND "name" = $1`;
+    return (await session.query(sql, [table])).length > 0;
+  },
 
   async shapes(session) {
     const tables = await session.query(

@@ -1,17 +1,17 @@
 /** SQLite through `bun:sqlite`: one connection, synchronous, durable. */
 
 import { Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
-import { DuetError } from '../errors.ts';
-import type { Column, Model, Resource } from '../schema/model.ts';
+import { existsSync } from 'node:fs';
+import type { Column, Model } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { Compiler } from './compile.ts';
-import type { Dialect } from './dialect.ts';
+import { type Dialect, literal } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
+import { explaining, notUnique } from './sqlite-errors.ts';
 import {
   Dangling,
-  NotUnique,
   type Program,
   type Row,
   type Snapshot,
@@ -34,6 +34,8 @@ export interface SqliteOptions {
   readonly model: Model;
   /** Told the text of every statement that a program runs. */
   readonly trace?: ((sql: string) => void) | undefined;
+  /** Nothing is to be written, not even the file when it is missing. */
+  readonly asItIs?: boolean;
 }
 
 type Codec = 'boolean' | 'json' | undefined;
@@ -63,6 +65,11 @@ const dialect: Dialect = {
   // begins with `_`.
   perValue: ({ columns, table, key, position, near, condition, order, limit, most }) =>
     `SELECT ${columns} FROM (SELECT value AS "_per" FROM json_each(?${position})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i" WHERE ${near('"_i"')} = "_per"${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
+  byCodePoint: '',
+  lastId: ({ table }) => `SELECT "seq" AS "last" FROM "sqlite_sequence" WHERE "name" = ${literal(table)}`,
+  // A table has no row there before its first insert, and nothing keeps it from having two.
+  raiseLastId: ({ table }, parameter) =>
+    `INSERT OR REPLACE INTO "sqlite_sequence" (rowid, "name", "seq") SELECT MAX(rowid), ${literal(table)}, ${parameter} FROM "sqlite_sequence" WHERE "name" = ${literal(table)} HAVING ${parameter} > COALESCE(MAX("seq"), 0)`,
   // A writer has the whole database to itself.
   lock: '',
 };
@@ -77,12 +84,15 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #runner: Runner;
   readonly #queue = new WriteQueue((batch) => this.#commit(batch));
 
-  constructor({ path, model, trace }: SqliteOptions) {
+  constructor({ path, model, trace, asItIs = false }: SqliteOptions) {
     this.#model = model;
     this.#trace = trace;
-    this.#database = new Database(path, { create: true, strict: true });
+    // Not opened as readonly, which would leave the files of the WAL behind that the last to close takes away.
+    this.#database = asItIs
+      ? new Database(existsSync(path) ? path : ':memory:', { readwrite: true, create: false, strict: true })
+      : new Database(path, { create: true, strict: true });
     this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    this.#database.run('PRAGMA journal_mode = WAL');
+    if (!asItIs) this.#database.run('PRAGMA journal_mode = WAL');
     this.#database.run('PRAGMA synchronous = FULL');
     this.#database.run('PRAGMA foreign_keys = ON');
     this.#runner = new Runner(this.#database, model, trace);
@@ -123,22 +133,34 @@ export class SqliteStorage implements Storage, Evolvable {
 
   /** All of the work is one transaction: it keeps other writers out, and a failure leaves everything as it was. */
   async exclusively<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const session: Session = {
-      query: async (sql, parameters = []) =>
-        this.#database.query(sql).all(...(parameters as SQLQueryBindings[])) as Row[],
-      transaction: (inner) => inner(),
-      load: async (program) => this.#runner.drive(program()),
-    };
     await this.#becomeWriter();
     try {
       for (const sql of ownTables()) this.#database.run(sql);
-      const result = await work(session);
+      const result = await work(this.#session);
       this.#database.run('COMMIT');
       return result;
     } finally {
       if (this.#database.inTransaction) this.#database.run('ROLLBACK');
     }
   }
+
+  async looking<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    this.#database.run('PRAGMA query_only = ON');
+    this.#database.run('BEGIN');
+    try {
+      return await work(this.#session);
+    } finally {
+      this.#database.run('ROLLBACK');
+      this.#database.run('PRAGMA query_only = OFF');
+    }
+  }
+
+  readonly #session: Session = {
+    query: async (sql, parameters = []) =>
+      this.#database.query(sql).all(...(parameters as SQLQueryBindings[])) as Row[],
+    transaction: (work) => work(),
+    load: async (program) => this.#runner.drive(program()),
+  };
 
   /** Asks again and again: to wait inside SQLite would stop the whole process, its signal handlers included. */
   async #becomeWriter(): Promise<void> {
@@ -280,48 +302,4 @@ class Runner {
         return error;
     }
   }
-}
-
-function explaining<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof SQLiteError)) throw error;
-    const told = explained(error);
-    // What the client cannot mend, the operator must hear of.
-    if (told instanceof DuetError && told.status === 503) told.cause = error;
-    throw told;
-  }
-}
-
-function explained(error: SQLiteError): Error {
-  const later = { headers: { 'Retry-After': '1' } };
-  const { code = '' } = error;
-  // The only CHECK that Duet declares is on serial keys.
-  if (code === 'SQLITE_CONSTRAINT_CHECK')
-    return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
-  if (code === 'SQLITE_BUSY') return new DuetError('UNAVAILABLE', 'The database is busy.', later);
-  if (code === 'SQLITE_FULL') return new DuetError('UNAVAILABLE', 'The disk of the database is full.', later);
-  // Whether what a failed fsync was to make durable will be there after a crash, nobody can tell.
-  if (code === 'SQLITE_IOERR_FSYNC' || code === 'SQLITE_IOERR_DIR_FSYNC')
-    return new DuetError(
-      'OUTCOME_UNKNOWN',
-      'The disk failed during the commit. Read before writing again.',
-      later,
-    );
-  if (code.startsWith('SQLITE_IOERR'))
-    return new DuetError('UNAVAILABLE', 'The disk of the database fails.', later);
-  return error;
-}
-
-/** SQLite names what collided as `UNIQUE constraint failed: User.email, User.name`. */
-function notUnique(model: Model, { message }: SQLiteError): NotUnique | undefined {
-  const stored = message.replace(/^.*failed: /, '').split(', ');
-  const find = (resource: Resource) =>
-    resource.columns.filter((column) => stored.includes(`${resource.table}.${column.stored}`));
-  for (const resource of model.resources) {
-    const columns = find(resource);
-    if (columns.length > 0) return new NotUnique(resource, columns);
-  }
-  return undefined;
 }

@@ -8,10 +8,13 @@ import type { Column, Reference, Resource } from '../schema/model.ts';
 /** A record by field name, in the values that the scalars' checks return. */
 export type Row = Record<string, unknown>;
 
-export type Statement = OnResource | OnAnswers | OnKeys;
+export type Statement = OnResource | Filled | OnRemains | OnAnswers | OnKeys;
 
 /** What is done to the records of a resource. */
 export type OnResource = Select | Aggregate | Insert | Update | Delete | Claim | Bury;
+
+/** What is done to the memory of records that were deleted, while records are moved between databases. */
+export type OnRemains = LastId | RaiseLastId | Buried | BuryKey;
 
 /** What is done to the answers that are kept for requests that come twice. */
 export type OnAnswers = ClaimAnswer | RecallAnswer | KeepAnswer | ForgetAnswers;
@@ -36,6 +39,16 @@ export interface Select {
   readonly most: number | undefined;
   /** Keeps the rows from being changed by others until the transaction ends. */
   readonly lock: boolean;
+}
+
+/** Stands in a Select for a value, or for a list of them, that is known only when it runs. */
+export const LATER: readonly unknown[] = Object.freeze([]);
+
+/** A Select with what was left open, if anything; it is compiled once, however often it runs. */
+export interface Filled {
+  readonly do: 'filled';
+  readonly select: Select;
+  readonly value: unknown;
 }
 
 /** One row for each combination of values in `by`, in their order; without any, one row for all. */
@@ -85,6 +98,35 @@ export interface Bury {
   readonly do: 'bury';
   readonly resource: Resource;
   readonly where: Filter;
+}
+
+/** Answers with `last`: the last serial key that was given, or null. */
+export interface LastId {
+  readonly do: 'last id';
+  readonly resource: Resource;
+}
+
+/** Serial keys go on after this one, unless they are further already. */
+export interface RaiseLastId {
+  readonly do: 'raise last id';
+  readonly resource: Resource;
+  readonly to: number;
+}
+
+/** Answers with `key` and `version` of natural keys that no record has any more, in the order of the keys. */
+export interface Buried {
+  readonly do: 'buried';
+  readonly resource: Resource;
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+/** Remembers the last version of a natural key, unless a higher one is remembered already. */
+export interface BuryKey {
+  readonly do: 'bury key';
+  readonly resource: Resource;
+  readonly key: string;
+  readonly version: number;
 }
 
 interface OfKey {

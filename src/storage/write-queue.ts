@@ -4,7 +4,7 @@ import { DuetError } from '../errors.ts';
 import type { Program, Steps } from './storage.ts';
 
 /** More than can be served within any patience; whoever comes then is told at once. */
-const MOST_WAITING = 10_000;
+export const MOST_WAITING = 10_000;
 /** Few enough that reads do not wait long behind them. */
 const MOST_TOGETHER = 200;
 
@@ -20,6 +20,10 @@ interface Entry extends Waiting {
   readonly settle: (outcome: Outcome) => void;
 }
 
+export function tooManyWaiting(): DuetError {
+  return new DuetError('UNAVAILABLE', 'Too many writes are waiting.', { headers: { 'Retry-After': '1' } });
+}
+
 export class WriteQueue {
   /** Runs and commits all of them; fails only when none of them is committed. */
   readonly #commit: (batch: readonly Waiting[]) => readonly Outcome[];
@@ -31,10 +35,7 @@ export class WriteQueue {
 
   add<T>(program: () => Program<T>, steps: Steps): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#entries.length >= MOST_WAITING)
-        return reject(
-          new DuetError('UNAVAILABLE', 'Too many writes are waiting.', { headers: { 'Retry-After': '1' } }),
-        );
+      if (this.#entries.length >= MOST_WAITING) return reject(tooManyWaiting());
       const settle = (outcome: Outcome) =>
         'error' in outcome ? reject(outcome.error) : resolve(outcome.result as T);
       this.#entries.push({ program, steps, settle });

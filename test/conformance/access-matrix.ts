@@ -1,7 +1,7 @@
 /** Holds every combination of the matrix, for one caller on one database, against what the plain words say. */
 
 import { SignJWT } from 'jose';
-import type { AppUnderTest, Client as Operator } from '../app.ts';
+import type { AppUnderTest, Doors } from '../app.ts';
 import { Client, doors, pathOf, type Way } from './access-doors.ts';
 import { reads } from './access-reads.ts';
 import { callers, Eyes, type Name, names, type Row, shapes, type Who, type World } from './access-world.ts';
@@ -37,7 +37,7 @@ const denied: Expected = { outcome: 'denied', after: undefined };
 
 export class Matrix {
   readonly #app: AppUnderTest;
-  readonly #operator: Operator;
+  readonly #operator: Doors;
   readonly #world: World;
   readonly #eyes: Eyes;
   readonly #client: Client;

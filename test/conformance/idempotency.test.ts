@@ -85,6 +85,36 @@ describe.each([...databases])('on %s', (database) => {
     });
   });
 
+  test('a key that cannot be used is told after existence and syntax, and before versions and fields', async () => {
+    await withApp(database, {}, async (app) => {
+      await app.rest('POST', '/notes', { title: 'a' }, { 'Idempotency-Key': 'k' });
+      for (const [key, refusal] of [
+        ['k', 422],
+        ['not one', 400],
+      ] as const) {
+        const headers = { 'Idempotency-Key': key };
+        const broken = { ...headers, 'Content-Type': 'text/plain' };
+        const stale = { ...headers, 'If-Match': '"0-0"' };
+        for (const [method, path, body, sent, status, code] of [
+          ['PUT', '/notes/9', { title: 'b' }, headers, 404, 'NOT_FOUND'],
+          ['DELETE', '/notes/9', undefined, headers, 404, 'NOT_FOUND'],
+          ['PUT', '/notes/1', { title: 'b' }, broken, 400, 'UNSUPPORTED_CONTENT_TYPE'],
+          ['POST', '/notes', { title: 'b' }, broken, 400, 'UNSUPPORTED_CONTENT_TYPE'],
+          ['PUT', '/notes/1', { title: 'b' }, stale, refusal, undefined],
+          ['PUT', '/notes/1', { title: '' }, headers, refusal, undefined],
+          ['POST', '/notes', { title: '' }, headers, refusal, undefined],
+        ] as const) {
+          const answer = await app.rest(method, path, body, sent);
+          const expected = code ?? (refusal === 422 ? 'IDEMPOTENCY_MISMATCH' : 'VALIDATION_FAILED');
+          expect([method, path, answer.status, answer.body.code]).toEqual([method, path, status, expected]);
+          if (status === 400 && code === undefined)
+            expect(answer.body.errors[0].parameter).toBe('Idempotency-Key');
+        }
+      }
+      expect((await app.rest('GET', '/notes')).body).toEqual([{ id: 1, title: 'a' }]);
+    });
+  });
+
   test('only what was committed is kept: a request that failed can be sent again', async () => {
     await withApp(database, {}, async (app) => {
       const headers = { 'Idempotency-Key': 'k' };

@@ -207,19 +207,22 @@ describe('the keys of the issuer', () => {
     },
   );
 
-  test('that could never be had leave tokens undecided and the anonymous unharmed', async () => {
-    await withIssuer(async (app, issuer) => {
-      issuer.mood = 'failing';
-      const answer = await app.rest('POST', '/notes', { title: 'x' }, bearer(await issuer.sign()));
-      expect([answer.status, answer.body.code, answer.headers.get('Retry-After')]).toEqual([
-        503,
-        'UNAVAILABLE',
-        '5',
-      ]);
-      expect(app.observations).toContainEqual(expect.objectContaining({ event: 'failure' }));
-      expect((await app.rest('GET', '/notes')).status).toBe(200);
-    });
-  });
+  test.each(['failing', 'redirecting', 'boundless', 'babbling'] as const)(
+    'that could never be had from one that is %s leave tokens undecided and the anonymous unharmed',
+    async (mood) => {
+      await withIssuer(async (app, issuer) => {
+        issuer.mood = mood;
+        const answer = await app.rest('POST', '/notes', { title: 'x' }, bearer(await issuer.sign()));
+        expect([answer.status, answer.body.code, answer.headers.get('Retry-After')]).toEqual([
+          503,
+          'UNAVAILABLE',
+          '5',
+        ]);
+        expect(app.observations).toContainEqual(expect.objectContaining({ event: 'failure' }));
+        expect((await app.rest('GET', '/notes')).status).toBe(200);
+      });
+    },
+  );
 });
 
 describe('a token signed with a shared secret', () => {

@@ -15,7 +15,7 @@ interface Pair {
 export class Issuer implements AsyncDisposable {
   readonly #server: ReturnType<typeof Bun.serve>;
   #pairs: Pair[] = [];
-  mood: 'well' | 'failing' | 'hanging' = 'well';
+  mood: 'well' | 'failing' | 'hanging' | 'redirecting' | 'boundless' | 'babbling' = 'well';
   /** How often its keys were asked for. */
   asked = 0;
 
@@ -23,11 +23,15 @@ export class Issuer implements AsyncDisposable {
     this.#server = Bun.serve({
       port: 0,
       hostname: '127.0.0.1',
-      fetch: async () => {
+      fetch: async ({ url }) => {
+        if (url.endsWith('/elsewhere')) return Response.json({ keys: await this.#published() });
         this.asked++;
+        if (this.mood === 'redirecting') return Response.redirect('/elsewhere');
+        if (this.mood === 'babbling') return new Response('<html>');
+        if (this.mood === 'boundless') return new Response(endless());
         if (this.mood === 'failing') return new Response('no', { status: 500 });
         if (this.mood === 'hanging') await Bun.sleep(60_000);
-        return Response.json({ keys: await Promise.all(this.#pairs.map(published)) });
+        return Response.json({ keys: await this.#published() });
       },
     });
   }
@@ -49,6 +53,10 @@ export class Issuer implements AsyncDisposable {
   /** Publishes a new key alone, and signs with it from now on. */
   async rotate(alg = 'ES256'): Promise<void> {
     this.#pairs = [{ kid: crypto.randomUUID(), alg, ...(await generateKeyPair(alg, { extractable: true })) }];
+  }
+
+  #published() {
+    return Promise.all(this.#pairs.map(published));
   }
 
   get key(): Pair {
@@ -80,4 +88,9 @@ async function published({ kid, alg, publicKey }: Pair) {
 
 export function bearer(token: string): Record<string, string> {
   return { Authorization: `Bearer ${token}` };
+}
+
+function endless(): ReadableStream {
+  const chunk = new Uint8Array(65536).fill(32);
+  return new ReadableStream({ pull: (controller) => controller.enqueue(chunk) });
 }

@@ -9,8 +9,8 @@ import { rich } from './rich.ts';
 import { edges, sample } from './samples.ts';
 import { Walk } from './walk.ts';
 
-/** No request makes the machine fail, wears all ids of an ordinary collection out, or has a token. */
-const unprovoked = /^(?!POST \/fulls 507).* (500|503|507)$|^POST \/(fulls|signeds) 201$/;
+/** No request makes the machine fail, wears all ids of an ordinary collection out, is slow, or has a token. */
+const unprovoked = /^(?!POST \/fulls 507).* (408|500|503|507)$|^POST \/(fulls|signeds) 201$/;
 
 /** Names no record. */
 const NOWHERE = '01890f5a-0000-7000-8000-000000000000';

@@ -21,6 +21,8 @@ export class Deployment implements AsyncDisposable {
   readonly kind: DatabaseKind;
   readonly url: string;
   readonly #folder: string;
+  /** The SQL of every statement that a program has run. */
+  readonly statements: string[] = [];
 
   private constructor(kind: DatabaseKind, url: string, folder: string) {
     this.kind = kind;
@@ -35,16 +37,21 @@ export class Deployment implements AsyncDisposable {
     return new Deployment(kind, url, folder);
   }
 
-  async evolve(sdl: string, data: unknown = {}): Promise<Evolution> {
+  async evolve(sdl: string, data: unknown = {}, insists = false): Promise<Evolution> {
     const model = modelOf(sdl);
     const { program, faults } = loading(model, data);
     if (!program) throw new Error(faults.join('\n'));
-    return this.#with(model, (database) => evolve(database, model, program));
+    return this.#with(model, (database) => evolve(database, model, program, insists));
+  }
+
+  /** As `duet migrate` does. */
+  migrate(sdl: string): Promise<Evolution> {
+    return this.evolve(sdl, {}, true);
   }
 
   /** The lines of the refusal, or none when everything was applied. */
-  async refusals(sdl: string): Promise<string[]> {
-    return this.evolve(sdl).then(
+  async refusals(sdl: string, insists = false): Promise<string[]> {
+    return this.evolve(sdl, {}, insists).then(
       () => [],
       (error) => error.message.split('\n'),
     );
@@ -102,7 +109,7 @@ export class Deployment implements AsyncDisposable {
   async #with<T>(model: Model, work: (database: Database) => Promise<T>): Promise<T> {
     const { config, fault } = readConfig([], { DATABASE_URL: this.url });
     if (!config) throw new Error(fault);
-    const database = openDatabase(config, model);
+    const database = openDatabase(config, model, (sql) => this.statements.push(sql));
     try {
       return await work(database);
     } finally {

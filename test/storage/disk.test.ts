@@ -92,6 +92,28 @@ describe.skipIf(!traceable)('on a real disk', async () => {
     expect(acknowledged).toBe(20);
   });
 
+  test('reads go on while a commit waits for a slow disk', async () => {
+    await using server = await Server.start(folder);
+    const { pid } = await server.logged('started');
+    expect((await add(server.url, 'before the slow one')).status).toBe(201);
+    const slow = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_enter=500000'];
+    const tracing = await attach(pid, trace, ...slow);
+    let waiting = true;
+    const written = add(server.url, 'a slow one').then((response) => {
+      waiting = false;
+      return response.status;
+    });
+    let reads = 0;
+    while (waiting && reads < 1000) {
+      expect((await fetch(`${server.url}/tasks/1`)).status).toBe(200);
+      reads++;
+    }
+    expect(await written).toBe(201);
+    await tracing.release();
+    // As many as fit in half a second; were they to wait for the disk, it would be one or two.
+    expect(reads).toBeGreaterThan(20);
+  });
+
   test.each([
     [
       'an fsync that fails',

@@ -39,6 +39,12 @@ export const refused: Record<string, Refused> = {
     to: A('s: String @unique'),
     refused: [notUnique('s')],
   },
+  'new unique with duplicates, beside what could be done': {
+    from: A('s: String! n: Int @unique'),
+    data: { as: [{ s: 'x' }, { s: 'x' }] },
+    to: `${A('s: String @unique t: String @index d: Int! @default(value: 1)')} type B @resource { id: ID! }`,
+    refused: [notUnique('s')],
+  },
   'new unique over several fields with duplicates': {
     from: A('s: String n: Int'),
     data: {
@@ -81,6 +87,23 @@ export const refused: Record<string, Refused> = {
     data: { as: [{ s: 'x' }, { s: 'xx' }] },
     to: A('s: String @constraint(maxLength: 1)'),
     refused: [less('A.s', 's must have at most 1 character, but a 2')],
+  },
+  'constraints narrowed in one way and relaxed in another': {
+    from: A(`a: Int @constraint(min: 1, max: 9)  b: Int @constraint(min: 1, max: 9)
+      c: String @constraint(minLength: 2, maxLength: 3)  d: String @constraint(minLength: 2, maxLength: 3)
+      e: String @constraint(maxLength: 2, pattern: "^x")  f: String @constraint(maxLength: 2)`),
+    data: { as: [{ a: 1, b: 9, c: 'xx', d: 'xxx', e: 'xy', f: 'x' }] },
+    to: A(`a: Int @constraint(min: 2, max: 10)  b: Int @constraint(min: 0, max: 8)
+      c: String @constraint(minLength: 3, maxLength: 4)  d: String @constraint(minLength: 1, maxLength: 2)
+      e: String @constraint(pattern: "^y")  f: String @constraint(format: "email")`),
+    refused: [
+      less('A.a', 'a must be 2 or more, but a 1'),
+      less('A.b', 'b must be 8 or less, but a 1'),
+      less('A.c', 'c must have at least 3 characters, but a 1'),
+      less('A.d', 'd must have at most 2 characters, but a 1'),
+      less('A.e', 'e must match ^y, but a 1'),
+      less('A.f', 'f must be an e-mail address, but a 1'),
+    ],
   },
   'constraint of a key narrowed': {
     from: 'type A @resource { s: String! @key }',

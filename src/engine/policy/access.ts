@@ -6,18 +6,18 @@ import { DuetError, type Fault } from '../../errors.ts';
 import { everything, type Filter, isNothing } from '../../query/filter.ts';
 import type { Action, Field, Resource } from '../../schema/model.ts';
 import type { Caller } from '../caller.ts';
-import type { Selection } from '../operation.ts';
 
 /** What is the same for everybody who has the same roles. */
 export interface RoleRights {
   readonly rights: Rights;
-  readonly selections: WeakMap<Selection, Selection>;
+  /** What is made of selections and lists. */
+  readonly made: WeakMap<object, object>;
 }
 
 export class Access {
   readonly caller: Caller;
   readonly #rights: Rights | undefined;
-  readonly #selections: RoleRights['selections'] | undefined;
+  readonly #made: RoleRights['made'] | undefined;
   readonly #filled = new Map<Filter, Filter>();
   /** Whether what was asked last depended on this very caller, and not on its roles alone. */
   #personal = false;
@@ -26,7 +26,7 @@ export class Access {
   constructor(caller: Caller, of: RoleRights | undefined) {
     this.caller = caller;
     this.#rights = of?.rights;
-    this.#selections = of?.selections;
+    this.#made = of?.made;
   }
 
   /** The records of a resource on which the caller may act so. */
@@ -39,13 +39,15 @@ export class Access {
     return this.#rights ? this.#own(this.#rights.field(field, action)) : everything;
   }
 
-  /** What `make` makes of a selection, made once where it is the same for all with the same roles. */
-  kept(selection: Selection, make: () => Selection): Selection {
-    const kept = this.#selections?.get(selection);
-    if (kept) return kept;
+  /** What `make` makes of a selection or a list, made once where it is the same for all with the same roles. */
+  kept<T extends object>(of: T, make: () => T): T {
+    const kept = this.#made?.get(of);
+    if (kept) return kept as T;
+    const before = this.#personal;
     this.#personal = false;
     const made = make();
-    if (!this.#personal) this.#selections?.set(selection, made);
+    if (!this.#personal) this.#made?.set(of, made);
+    this.#personal ||= before;
     return made;
   }
 

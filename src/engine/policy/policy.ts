@@ -47,7 +47,7 @@ export class Policy {
     let rights = this.#byRoles.get(key);
     if (!rights) {
       if (this.#byRoles.size >= MOST_KEPT) this.#byRoles.clear();
-      rights = { rights: new Rights(rules, known), selections: new WeakMap() };
+      rights = { rights: new Rights(rules, known), made: new WeakMap() };
       this.#byRoles.set(key, rights);
     }
     return rights;
@@ -70,10 +70,14 @@ function allowed(access: Access, operation: Operation): Operation {
   const { resource } = operation;
   access.admit(resource, actions[operation.do]);
   if (operation.do === 'aggregate') return readableAggregate(access, operation);
+  if (operation.do === 'list')
+    return access.kept(operation, () => ({
+      ...operation,
+      selection: readableSelection(access, resource, operation.selection),
+      list: readableList(access, resource, operation.list),
+    }));
   const selection = readableSelection(access, resource, operation.selection);
   switch (operation.do) {
-    case 'list':
-      return { ...operation, selection, list: readableList(access, resource, operation.list) };
     case 'create':
       mayGive(access, resource, operation.input);
       return { ...operation, selection };

@@ -1,28 +1,18 @@
 /** Compares the file with the database: the steps that lead from one to the other, and what stands in the way. */
 
-import type { Column, Model, Reference, Resource } from '../../schema/model.ts';
-import { defaultOf, graphqlTypeName, isScalar, keptAs, storedColumns } from '../../schema/values.ts';
+import { admitsAll } from '../../schema/admits.ts';
+import type { Column, Model, Resource } from '../../schema/model.ts';
+import { defaultOf, graphqlTypeName, keptAs, storedColumns } from '../../schema/values.ts';
 import { quote } from '../dialect.ts';
 import type { Ddl, Shape, Shapes } from './database.ts';
 import type { Past } from './history.ts';
 import type { FutureValue, Rows } from './rows.ts';
+import { describe, type Step } from './steps.ts';
 import { type Surplus, surplusOf } from './surplus.ts';
 import { type IndexPlan, indexesOf } from './tables.ts';
 
-export type Step =
-  | { readonly do: 'create table'; readonly resource: Resource }
-  | { readonly do: 'add reference'; readonly reference: Reference }
-  | { readonly do: 'add column'; readonly resource: Resource; readonly column: Column }
-  | { readonly do: 'fill'; readonly resource: Resource; readonly column: Column }
-  | { readonly do: 'allow null'; readonly table: string; readonly column: string }
-  | { readonly do: 'forbid null'; readonly resource: Resource; readonly column: Column }
-  | {
-      readonly do: 'create index';
-      readonly index: IndexPlan;
-      readonly rebuild: boolean;
-      readonly live: boolean;
-    }
-  | { readonly do: 'drop index'; readonly index: IndexPlan };
+/** A step after which the database refuses what it accepted before. */
+type Tightening = Extract<Step, { do: 'forbid null' | 'create index' }>;
 
 export interface Refusal {
   readonly what: string;
@@ -33,21 +23,25 @@ export interface Refusal {
 export interface Comparison {
   readonly steps: readonly Step[];
   readonly refusals: readonly Refusal[];
+  /** What the file asks for, but another gave up since: nodes of that one may still be running. */
+  readonly held: readonly Tightening[];
   /** Tables and columns that the file does not name, as `Table` or `Table.column`. */
   readonly surplus: readonly string[];
   /** Those of them that an earlier file named: only they can be pruned. */
   readonly prunable: readonly string[];
 }
 
+/** `insists`: a file that was applied before asks again for what others gave up since. */
 export async function compare(
   past: Past,
   model: Model,
   shapes: Shapes,
   ddl: Ddl,
   rows: Rows,
+  insists: boolean,
 ): Promise<Comparison> {
   const surplus = surplusOf(model, shapes, past);
-  const comparing = new Comparing(past, ddl, rows);
+  const comparing = new Comparing(past, ddl, rows, past.has(model) && !insists);
   for (const resource of model.resources) {
     const shape = shapes.get(resource.table);
     if (!shape) comparing.newTable(resource, shapes);
@@ -57,6 +51,7 @@ export async function compare(
   return {
     steps: comparing.inOrder(),
     refusals: comparing.refusals,
+    held: comparing.held,
     surplus: surplus.map(({ name }) => name),
     prunable: surplus.filter(({ own }) => own).map(({ name }) => name),
   };
@@ -65,15 +60,19 @@ export async function compare(
 class Comparing {
   readonly steps: Step[] = [];
   readonly refusals: Refusal[] = [];
+  readonly held: Tightening[] = [];
   readonly #last: Step[] = [];
   readonly #past: Past;
   readonly #ddl: Ddl;
   readonly #rows: Rows;
+  /** The file was applied before, and is taken for that of a node that starts again while a later one is rolled out. */
+  readonly #again: boolean;
 
-  constructor(past: Past, ddl: Ddl, rows: Rows) {
+  constructor(past: Past, ddl: Ddl, rows: Rows, again: boolean) {
     this.#past = past;
     this.#ddl = ddl;
     this.#rows = rows;
+    this.#again = again;
   }
 
   newTable(resource: Resource, shapes: Shapes): void {
@@ -165,6 +164,8 @@ class Comparing {
     if (required && !column.required)
       this.steps.push({ do: 'allow null', table: resource.table, column: column.stored });
     if (required || !column.required) return;
+    const forbid: Tightening = { do: 'forbid null', resource, column };
+    if (this.#isHeld(forbid)) return;
     const nulls = await this.#rows.any(resource, `${quote(column.stored)} IS NULL`);
     if (nulls && defaultOf(column) === undefined)
       this.#refuse(resource, column, {
@@ -176,8 +177,15 @@ class Comparing {
       });
     else {
       if (nulls) this.steps.push({ do: 'fill', resource, column });
-      this.steps.push({ do: 'forbid null', resource, column });
+      this.steps.push(forbid);
     }
+  }
+
+  /** Whether another file gave up what this one asks for again: its nodes write what would then be refused. */
+  #isHeld(step: Tightening): boolean {
+    const held = this.#again && this.#past.gaveUp(describe(step), describe(opposite(step)));
+    if (held) this.held.push(step);
+    return held;
   }
 
   /** Values that are stored alike but mean something else: a list is kept as JSON, an enum as text. */
@@ -192,23 +200,26 @@ class Comparing {
 
   /** A column that was not in the last file may have been filled under any rule. */
   #mayMisfit({ table }: Resource, column: Column): boolean {
-    if (column.reference || ['version', 'serial', 'uuid'].includes(column.origin.by)) return false;
+    if (this.#again || column.reference || ['version', 'serial', 'uuid'].includes(column.origin.by))
+      return false;
     const before = this.#past.model?.resources.find((each) => each.table === table);
     const old = before && storedColumns(before).find(({ stored }) => stored === column.stored);
-    return !old || admits(old) !== admits(column);
+    return !old || !admitsAll(old, column);
   }
 
   async #indexes(resource: Resource, shape: Shape): Promise<void> {
     const wanted = new Map(indexesOf(resource).map((index) => [index.name, index]));
     for (const index of wanted.values()) {
       if (shape.indexes.has(index.name)) continue;
+      const rebuild = shape.brokenIndexes.has(index.name);
+      const create: Tightening = { do: 'create index', index, rebuild, live: true };
+      if (index.unique && this.#isHeld(create)) continue;
       const values = index.columns.map((column) => this.#future(column, shape));
       if (index.unique && (await this.#rows.duplicate(resource, values))) {
         this.refusals.push(notUnique(index));
         continue;
       }
-      const rebuild = shape.brokenIndexes.has(index.name);
-      this.#last.push({ do: 'create index', index, rebuild, live: true });
+      this.#last.push(create);
     }
     // A unique index that the file no longer asks for would still refuse rows; any other that works does no harm.
     for (const [name, index] of this.#past.indexes(resource.table))
@@ -231,6 +242,12 @@ class Comparing {
   #refuse(resource: Resource, column: Column, { what, why, how }: Refusal): void {
     this.refusals.push({ what: `${resource.name}.${column.name}: ${what}`, why, how });
   }
+}
+
+/** What undoes a step. */
+function opposite(step: Tightening): Step {
+  if (step.do === 'create index') return { do: 'drop index', index: step.index };
+  return { do: 'allow null', table: step.resource.table, column: step.column.stored };
 }
 
 /** What is said of a unique index that rows stand against. */
@@ -262,10 +279,4 @@ function howToFill(column: Column): string {
 function typeName(column: Column): string {
   const name = column.reference ? column.reference.target.name : graphqlTypeName(column);
   return column.list ? `[${name}!]` : name;
-}
-
-/** Everything that decides which values a column admits, as text that can be compared. */
-function admits({ type, list, constraint }: Column): string {
-  const values = isScalar(type) ? type.name : type.values.map(({ name }) => name);
-  return JSON.stringify([values, list, constraint && { ...constraint, pattern: constraint.pattern?.source }]);
 }

@@ -14,6 +14,8 @@ export interface Evolvable {
   readonly ddl: Ddl;
   /** Runs the work while no other node can run its own. */
   exclusively<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** Runs the work on one snapshot, in which nothing can be changed; nobody waits for it. */
+  looking<T>(work: (session: Session) => Promise<T>): Promise<T>;
 }
 
 /** How a database writes its tables down, and how it tells what it has. */
@@ -39,8 +41,8 @@ export interface Ddl {
   /** The statements that drop tables, whichever of them refer to each other. */
   dropTables(tables: readonly string[]): string[];
   shapes(session: Session): Promise<Shapes>;
-  /** Makes the next serial key come after those that were loaded. */
-  afterLoad(resource: Resource): string | undefined;
+  /** Whether there is a table of this name; Duet's own are missing until a file was applied. */
+  has(session: Session, table: string): Promise<boolean>;
   /** Whether an index of a table in use is built outside of the transaction, without keeping writers out. */
   readonly buildsIndexesConcurrently: boolean;
 }

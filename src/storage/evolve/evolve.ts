@@ -1,15 +1,16 @@
 /** Brings a database to the state that a file asks for, once, however many nodes start. */
 
-import type { Column, Model } from '../../schema/model.ts';
+import type { Model } from '../../schema/model.ts';
 import { defaultOf } from '../../schema/values.ts';
 import { quote } from '../dialect.ts';
 import type { Program } from '../storage.ts';
-import { type Comparison, compare, notUnique, type Refusal, type Step } from './compare.ts';
+import { type Comparison, compare, notUnique, type Refusal } from './compare.ts';
 import type { Ddl, Evolvable, Session } from './database.ts';
-import { creation, deprecations, type Past, pastOf, remember, rememberDeprecations } from './history.ts';
+import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDeprecations } from './history.ts';
 import { rowsOf } from './rows.ts';
+import { describe, type Step } from './steps.ts';
 import { surplusOf } from './surplus.ts';
-import { createIndex, createTable, type IndexPlan } from './tables.ts';
+import { createIndex, createTable, HISTORY, required } from './tables.ts';
 
 export class EvolutionRefused extends Error {
   readonly refusals: readonly Refusal[];
@@ -23,21 +24,30 @@ export class EvolutionRefused extends Error {
 export interface Evolution {
   /** What was done, in words. */
   readonly applied: readonly string[];
+  /** What was not asked for again, in words. */
+  readonly held: readonly string[];
   readonly surplus: readonly string[];
   /** By `Type.field`. */
   readonly deprecatedSince: ReadonlyMap<string, Date>;
 }
 
-/** Applies what is safe and refuses the rest; `seed` runs when the database is new. */
+/**
+ * Applies what is safe and refuses the rest; `seed` runs when the database is new.
+ *
+ * A file that was applied before, and that another has followed, gives up what it needs to but asks for nothing again
+ * unless it `insists`, and the other stays the newest: a node that starts again in the middle of a rollout must not
+ * make the others fail.
+ */
 export async function evolve(
   database: Evolvable,
   model: Model,
   seed: () => Program<void>,
+  insists = false,
 ): Promise<Evolution> {
   const { ddl } = database;
   return database.exclusively(async (session) => {
     const past = await pastOf(session);
-    const { steps, refusals, surplus } = await look(session, ddl, model, past);
+    const { steps, refusals, held, surplus } = await look(session, ddl, model, past, insists);
     if (refusals.length > 0) throw new EvolutionRefused(refusals);
     const late = ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
     const applied = steps.map(describe);
@@ -45,35 +55,23 @@ export async function evolve(
       for (const step of steps)
         if (!late.some((each) => each === step))
           for (const sql of statements(step, ddl)) await session.query(sql);
-      if (!past.last) await loadInto(session, ddl, model, seed);
+      if (!past.last) await session.load(seed);
       const { fingerprint, source: schema } = model;
-      if (past.last?.fingerprint !== fingerprint || steps.length > 0)
-        await remember(session, { fingerprint, schema }, applied);
+      const isOlder = past.has(model) && past.last?.fingerprint !== fingerprint && !insists;
+      const newest = isOlder && past.last ? past.last : { fingerprint, schema };
+      if (past.last?.fingerprint !== newest.fingerprint || steps.length > 0)
+        await remember(session, newest, applied);
       await rememberDeprecations(session, model);
+      if (!isOlder) await forgetDeprecations(session, model);
     });
     for (const step of late) await build(session, database.ddl, step);
-    return { applied, surplus, deprecatedSince: await deprecations(session) };
+    return { applied, held: held.map(describe), surplus, deprecatedSince: await deprecations(session) };
   });
 }
 
 /** Stores records in one transaction, with the keys that they have. */
-export async function load(database: Evolvable, model: Model, program: () => Program<void>): Promise<void> {
-  await database.exclusively((session) =>
-    session.transaction(() => loadInto(session, database.ddl, model, program)),
-  );
-}
-
-async function loadInto(
-  session: Session,
-  ddl: Ddl,
-  model: Model,
-  program: () => Program<void>,
-): Promise<void> {
-  await session.load(program);
-  for (const resource of model.resources) {
-    const sql = ddl.afterLoad(resource);
-    if (sql) await session.query(sql);
-  }
+export async function load(database: Evolvable, program: () => Program<void>): Promise<void> {
+  await database.exclusively((session) => session.transaction(() => session.load(program)));
 }
 
 /** What would be done, without doing it. */
@@ -81,9 +79,9 @@ export async function preview(
   database: Evolvable,
   model: Model,
 ): Promise<Comparison & { readonly before: Model | undefined }> {
-  return database.exclusively(async (session) => {
-    const past = await pastOf(session);
-    return { ...(await look(session, database.ddl, model, past)), before: past.model };
+  return database.looking(async (session) => {
+    const past = (await database.ddl.has(session, HISTORY)) ? await pastOf(session) : new Past([]);
+    return { ...(await look(session, database.ddl, model, past, false)), before: past.model };
   });
 }
 
@@ -126,8 +124,14 @@ export async function prune(
   });
 }
 
-async function look(session: Session, ddl: Ddl, model: Model, past: Past): Promise<Comparison> {
-  return compare(past, model, await ddl.shapes(session), ddl, rowsOf(session));
+async function look(
+  session: Session,
+  ddl: Ddl,
+  model: Model,
+  past: Past,
+  insists: boolean,
+): Promise<Comparison> {
+  return compare(past, model, await ddl.shapes(session), ddl, rowsOf(session), insists);
 }
 
 type LateIndex = Extract<Step, { do: 'create index' }>;
@@ -159,9 +163,8 @@ function statements(step: Step, ddl: Ddl): string[] {
       return ddl.addReference(step.reference);
     case 'add column': {
       const { resource, column } = step;
-      const value = defaultOf(column);
-      const filled = column.required && value !== undefined;
-      const fill = filled ? ` NOT NULL DEFAULT ${ddl.literal(column, value)}` : '';
+      // Without a default there is nothing to fill rows with; null is then forbidden by a step of its own.
+      const fill = defaultOf(column) === undefined ? '' : required(column, ddl);
       const reference = column.reference ? ddl.inlineReference(column.reference) : '';
       return [
         `${alter(resource.table)} ADD COLUMN ${quote(column.stored)} ${ddl.definition(column)}${fill}${reference}`,
@@ -187,31 +190,4 @@ function statements(step: Step, ddl: Ddl): string[] {
 
 function alter(table: string): string {
   return `ALTER TABLE ${quote(table)}`;
-}
-
-export function describe(step: Step): string {
-  const at = (table: string, column: Column | string) =>
-    `${table}.${typeof column === 'string' ? column : column.stored}`;
-  switch (step.do) {
-    case 'create table':
-      return creation(step.resource.table);
-    case 'add reference':
-      return `let ${at(step.reference.owner.table, step.reference.column)} refer to ${step.reference.target.table}`;
-    case 'create index':
-      return `create ${describeIndex(step.index)}`;
-    case 'drop index':
-      return `drop ${describeIndex(step.index)}`;
-    case 'allow null':
-      return `allow null in ${at(step.table, step.column)}`;
-    case 'add column':
-      return `add column ${at(step.resource.table, step.column)}`;
-    case 'fill':
-      return `fill ${at(step.resource.table, step.column)} with its default`;
-    case 'forbid null':
-      return `forbid null in ${at(step.resource.table, step.column)}`;
-  }
-}
-
-function describeIndex({ unique, resource, columns }: IndexPlan): string {
-  return `${unique ? 'unique ' : ''}index on ${resource.table} (${columns.map(({ stored }) => stored).join(', ')})`;
 }

@@ -19,7 +19,9 @@ export class Past {
   readonly model: Model | undefined;
   /** Newest first. */
   readonly #models: readonly Model[];
-  readonly #created: ReadonlySet<string>;
+  readonly #fingerprints: ReadonlySet<string>;
+  /** In words, the newest first. */
+  readonly #steps: readonly string[];
 
   constructor(applied: readonly (Applied & { readonly steps: readonly string[] })[]) {
     this.last = applied[0];
@@ -27,11 +29,21 @@ export class Past {
     const models = new Map([...files].map(([key, schema]) => [key, readSchema(schema).model]));
     this.model = this.last && models.get(this.last.fingerprint);
     this.#models = [...models.values()].filter((model) => model !== undefined);
-    this.#created = new Set(applied.flatMap(({ steps }) => steps));
+    this.#fingerprints = new Set(files.keys());
+    this.#steps = applied.flatMap(({ steps }) => steps);
+  }
+
+  has({ fingerprint }: Model): boolean {
+    return this.#fingerprints.has(fingerprint);
+  }
+
+  /** Whether the newer of two steps that undo each other, both in words, is the second. */
+  gaveUp(taken: string, undone: string): boolean {
+    return this.#steps.find((step) => step === taken || step === undone) === undone;
   }
 
   hasMade(table: string): boolean {
-    return this.#created.has(creation(table)) || this.#resources(table).length > 0;
+    return this.#steps.includes(creation(table)) || this.#resources(table).length > 0;
   }
 
   /** As the newest file that had it. */
@@ -83,22 +95,30 @@ export async function remember(
   );
 }
 
-/** A deprecation counts from when it was first applied; one that is taken back is forgotten. */
+/** A deprecation counts from when it was first applied. */
 export async function rememberDeprecations(session: Session, model: Model): Promise<void> {
   const now = new Date().toISOString();
-  const current = new Set(
-    model.resources.flatMap(({ name, fields }) =>
-      fields.filter(({ deprecated }) => deprecated !== undefined).map((field) => `${name}.${field.name}`),
-    ),
-  );
-  for (const field of (await deprecations(session)).keys())
-    if (!current.has(field))
-      await session.query(`DELETE FROM ${quote(DEPRECATED)} WHERE "field" = $1`, [field]);
-  for (const field of current)
+  for (const field of deprecatedIn(model))
     await session.query(
       `INSERT INTO ${quote(DEPRECATED)} ("field", "at") VALUES ($1, $2) ON CONFLICT ("field") DO NOTHING`,
       [field, now],
     );
+}
+
+/** One that is taken back is forgotten. */
+export async function forgetDeprecations(session: Session, model: Model): Promise<void> {
+  const current = deprecatedIn(model);
+  for (const field of (await deprecations(session)).keys())
+    if (!current.has(field))
+      await session.query(`DELETE FROM ${quote(DEPRECATED)} WHERE "field" = $1`, [field]);
+}
+
+function deprecatedIn({ resources }: Model): Set<string> {
+  return new Set(
+    resources.flatMap(({ name, fields }) =>
+      fields.filter(({ deprecated }) => deprecated !== undefined).map((field) => `${name}.${field.name}`),
+    ),
+  );
 }
 
 /** By `Type.field`. */

@@ -1,11 +1,15 @@
 /** Looks at rows that a step could fail on. */
 
 import type { Fault } from '../../errors.ts';
+import type { Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { checkValue } from '../../schema/values.ts';
 import { quote } from '../dialect.ts';
 import { run, select } from '../storage.ts';
 import type { Session } from './database.ts';
+
+/** Few enough to hold in memory, many enough to make statements rare. */
+const PAGE = 1000;
 
 export interface Rows {
   any(resource: Resource, condition: string): Promise<boolean>;
@@ -51,15 +55,21 @@ export function rowsOf(session: Session): Rows {
       return (await session.query(sql)).length > 0;
     },
     async misfit(resource, column) {
+      const { key } = resource;
+      const columns = column === key ? [column] : [key, column];
       let found: { key: unknown; detail: string } | undefined;
-      const columns = column === resource.key ? [column] : [resource.key, column];
       await session.load(function* () {
-        const rows = yield* run(select(resource, columns));
-        for (const row of rows) {
-          const value = row[column.name];
-          const faults: Fault[] = [];
-          if (value !== null) checkValue(column, value, faults);
-          if (faults[0] && !found) found = { key: row[resource.key.name], detail: faults[0].detail };
+        for (let after: Place | undefined; !found; ) {
+          const rows = yield* run(select(resource, columns, undefined, { after, limit: PAGE }));
+          for (const row of rows) {
+            const value = row[column.name];
+            const faults: Fault[] = [];
+            if (value !== null) checkValue(column, value, faults);
+            const [fault] = faults;
+            if (fault) found ??= { key: row[key.name], detail: fault.detail };
+          }
+          if (rows.length < PAGE) return;
+          after = [rows.at(-1)?.[key.name]];
         }
       });
       return found;

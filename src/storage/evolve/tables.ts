@@ -1,7 +1,7 @@
 /** Model → the statements that make its tables, columns and indexes. */
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
-import { storedColumns } from '../../schema/values.ts';
+import { defaultOf, storedColumns } from '../../schema/values.ts';
 import { ANSWERS, BURIED, KEYS, quote } from '../dialect.ts';
 import { indexName } from '../index-names.ts';
 import type { Ddl } from './database.ts';
@@ -32,10 +32,16 @@ export function createTable(resource: Resource, ddl: Ddl): string {
     if (column === resource.key && column.origin.by === 'serial')
       return `${ddl.serialKey(resource)}${primary}`;
     const reference = column.reference ? ddl.inlineReference(column.reference) : '';
-    const required = column.required ? ' NOT NULL' : '';
-    return `${quote(column.stored)} ${ddl.definition(column)}${required}${primary}${reference}`;
+    return `${quote(column.stored)} ${ddl.definition(column)}${required(column, ddl)}${primary}${reference}`;
   });
   return `CREATE TABLE ${quote(resource.table)} (${columns.join(', ')})${ddl.tableOptions(resource)}`;
+}
+
+/** The default is the database's too, for those who write the table without knowing the column. */
+export function required(column: Column, ddl: Ddl): string {
+  if (!column.required) return '';
+  const value = defaultOf(column);
+  return value === undefined ? ' NOT NULL' : ` NOT NULL DEFAULT ${ddl.literal(column, value)}`;
 }
 
 /** What a column, or a constraint, refers to. */

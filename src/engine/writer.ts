@@ -1,0 +1,98 @@
+/** Asks the policy and carries out writes; where that happens is the deployment's choice. */
+
+import { DuetError } from '../errors.ts';
+import type { Program, Storage } from '../storage/storage.ts';
+import type { Caller } from './caller.ts';
+import { Collision, collided } from './collision.ts';
+import { type Idempotency, once } from './idempotency.ts';
+import type { Write } from './operation.ts';
+import type { Access } from './policy/access.ts';
+import type { Permitted } from './policy/permitted.ts';
+import type { Policy } from './policy/policy.ts';
+import { Budget } from './read.ts';
+import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
+import { addressed, stepsOf } from './write.ts';
+
+export interface Writer {
+  /** When the promise fulfils, the effect is durable. */
+  write(caller: Caller, operation: Write, idempotency: Idempotency | undefined): Promise<Written>;
+  /** All of them, or none: then it throws WriteFailed, with the first that failed. */
+  transact(
+    caller: Caller,
+    writes: readonly NamedWrite[],
+    idempotency: Idempotency | undefined,
+  ): Promise<Written[]>;
+  close(): Promise<void>;
+}
+
+/** Writes where it stands, through a storage. */
+export class StorageWriter implements Writer {
+  readonly #storage: Storage;
+  readonly #policy: Policy;
+  /** Objects in one answer. */
+  readonly #most: number;
+
+  constructor(storage: Storage, policy: Policy, most: number) {
+    this.#storage = storage;
+    this.#policy = policy;
+    this.#most = most;
+  }
+
+  async write(caller: Caller, operation: Write, idempotency: Idempotency | undefined): Promise<Written> {
+    const access = this.#policy.access(caller);
+    const permitted = this.#policy.permit(caller, operation);
+    const program = () => perform(access, permitted, new Budget(this.#most));
+    return this.#explained(() =>
+      idempotency
+        ? this.#storage.write(() => once(idempotency, program, () => told(access, permitted)), 'many')
+        : this.#storage.write(program, stepsOf(access, permitted)),
+    );
+  }
+
+  async transact(
+    caller: Caller,
+    writes: readonly NamedWrite[],
+    idempotency: Idempotency | undefined,
+  ): Promise<Written[]> {
+    const permitted = writes.map(({ operation, as }, index) => {
+      try {
+        return { operation: this.#policy.permit(caller, operation), as };
+      } catch (error) {
+        throw error instanceof DuetError ? new WriteFailed(index, error) : error;
+      }
+    });
+    const access = this.#policy.access(caller);
+    const program = () => transact(access, permitted, new Budget(this.#most));
+    return this.#explained(() =>
+      this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many'),
+    );
+  }
+
+  /** The storage is not its own. */
+  async close(): Promise<void> {}
+
+  /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const reason = error instanceof WriteFailed ? error.reason : error;
+      if (!(reason instanceof Collision)) throw error;
+      const explained = await this.#storage.read(() => collided(reason), 'many');
+      throw error instanceof WriteFailed ? new WriteFailed(error.index, explained) : explained;
+    }
+  }
+}
+
+/** What comes before anything that is wrong with an Idempotency-Key. */
+function* told(access: Access, operation: Permitted<Write>): Program<void> {
+  if (operation.do === 'update' || operation.do === 'delete') yield* addressed(access, operation);
+}
+
+/** What is asked of a writer in another thread. */
+export type Asked = { readonly caller: Caller; readonly idempotency: Idempotency | undefined } & (
+  | { readonly operation: Write }
+  | { readonly writes: readonly NamedWrite[] }
+);
+
+export type Call = Asked & { readonly id: number };

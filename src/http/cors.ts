@@ -1,0 +1,27 @@
+/** Which pages of other origins may call (the CORS protocol of the Fetch standard). */
+
+const REQUEST_HEADERS = 'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id';
+const EXPOSED_HEADERS =
+  'Deprecation, ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id, X-Total-Count';
+/** How long a browser may go by a preflight: seconds. */
+const MAX_AGE = '600';
+
+/** Adds to an answer what lets the page read it. Nobody is refused here: it is the browser that keeps pages apart. */
+export function cors(origins: readonly string[]): (request: Request, response: Response) => void {
+  const everybody = origins.includes('*');
+  const allowed = new Set(origins);
+  return ({ method, headers: asked }, { headers, status }) => {
+    // What is kept for one origin must not be given to another.
+    if (!everybody) headers.append('Vary', 'Origin');
+    const origin = asked.get('Origin');
+    if (origin === null || !(everybody || allowed.has(origin))) return;
+    headers.set('Access-Control-Allow-Origin', everybody ? '*' : origin);
+    if (method !== 'OPTIONS' || status !== 204 || !asked.has('Access-Control-Request-Method')) {
+      headers.set('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+      return;
+    }
+    headers.set('Access-Control-Allow-Methods', headers.get('Allow') ?? '');
+    headers.set('Access-Control-Allow-Headers', REQUEST_HEADERS);
+    headers.set('Access-Control-Max-Age', MAX_AGE);
+  };
+}

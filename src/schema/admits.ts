@@ -1,0 +1,41 @@
+/** Compares what two versions of a column admit. */
+
+import type { Column } from './model.ts';
+import { isScalar } from './values.ts';
+
+/** Whether they admit the same, as far as constraints and enums go. */
+export function admitSame(a: Column, b: Column): boolean {
+  return bounds(a) === bounds(b);
+}
+
+/** Whether whatever the old one admitted, the new one does too. */
+export function admitsAll(old: Column, now: Column): boolean {
+  if (isScalar(now.type)) {
+    // The values of an enum are kept as text.
+    if (isScalar(old.type) ? old.type.name !== now.type.name : now.type.name !== 'String') return false;
+  } else {
+    if (isScalar(old.type)) return false;
+    const names = new Set(now.type.values.map(({ name }) => name));
+    if (!old.type.values.every(({ name }) => names.has(name))) return false;
+  }
+  const [a, b] = [old.constraint, now.constraint];
+  if (!b) return true;
+  const least = (x: number | undefined, y: number | undefined) =>
+    y === undefined || (x !== undefined && x >= y);
+  const most = (x: number | undefined, y: number | undefined) =>
+    y === undefined || (x !== undefined && x <= y);
+  const same = (x: unknown, y: unknown) => y === undefined || x === y;
+  return (
+    least(a?.minLength, b.minLength) &&
+    most(a?.maxLength, b.maxLength) &&
+    least(a?.min, b.min) &&
+    most(a?.max, b.max) &&
+    same(a?.pattern?.source, b.pattern?.source) &&
+    same(a?.format, b.format)
+  );
+}
+
+function bounds({ constraint, type }: Column): string {
+  const values = isScalar(type) ? [] : type.values.map(({ name }) => name);
+  return JSON.stringify([values, constraint && { ...constraint, pattern: constraint.pattern?.source }]);
+}

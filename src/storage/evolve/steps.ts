@@ -1,0 +1,47 @@
+/** What can be done to a database so that it becomes what a file asks for, and how each step is told and remembered. */
+
+import type { Column, Reference, Resource } from '../../schema/model.ts';
+import { creation } from './history.ts';
+import type { IndexPlan } from './tables.ts';
+
+export type Step =
+  | { readonly do: 'create table'; readonly resource: Resource }
+  | { readonly do: 'add reference'; readonly reference: Reference }
+  | { readonly do: 'add column'; readonly resource: Resource; readonly column: Column }
+  | { readonly do: 'fill'; readonly resource: Resource; readonly column: Column }
+  | { readonly do: 'allow null'; readonly table: string; readonly column: string }
+  | { readonly do: 'forbid null'; readonly resource: Resource; readonly column: Column }
+  | {
+      readonly do: 'create index';
+      readonly index: IndexPlan;
+      readonly rebuild: boolean;
+      readonly live: boolean;
+    }
+  | { readonly do: 'drop index'; readonly index: IndexPlan };
+
+export function describe(step: Step): string {
+  const at = (table: string, column: Column | string) =>
+    `${table}.${typeof column === 'string' ? column : column.stored}`;
+  switch (step.do) {
+    case 'create table':
+      return creation(step.resource.table);
+    case 'add reference':
+      return `let ${at(step.reference.owner.table, step.reference.column)} refer to ${step.reference.target.table}`;
+    case 'create index':
+      return `create ${describeIndex(step.index)}`;
+    case 'drop index':
+      return `drop ${describeIndex(step.index)}`;
+    case 'allow null':
+      return `allow null in ${at(step.table, step.column)}`;
+    case 'add column':
+      return `add column ${at(step.resource.table, step.column)}`;
+    case 'fill':
+      return `fill ${at(step.resource.table, step.column)} with its default`;
+    case 'forbid null':
+      return `forbid null in ${at(step.resource.table, step.column)}`;
+  }
+}
+
+function describeIndex({ unique, resource, columns }: IndexPlan): string {
+  return `${unique ? 'unique ' : ''}index on ${resource.table} (${columns.map(({ stored }) => stored).join(', ')})`;
+}

@@ -1,0 +1,50 @@
+/** What the errors of SQLite mean for a request. */
+
+import { SQLiteError } from 'bun:sqlite';
+import { DuetError } from '../errors.ts';
+import type { Model, Resource } from '../schema/model.ts';
+import { NotUnique } from './storage.ts';
+
+export function explaining<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+    const told = explained(error);
+    // What the client cannot mend, the operator must hear of.
+    if (told instanceof DuetError && told.status === 503) told.cause = error;
+    throw told;
+  }
+}
+
+function explained(error: SQLiteError): Error {
+  const later = { headers: { 'Retry-After': '1' } };
+  const { code = '' } = error;
+  // The only CHECK that Duet declares is on serial keys.
+  if (code === 'SQLITE_CONSTRAINT_CHECK')
+    return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
+  if (code === 'SQLITE_BUSY') return new DuetError('UNAVAILABLE', 'The database is busy.', later);
+  if (code === 'SQLITE_FULL') return new DuetError('UNAVAILABLE', 'The disk of the database is full.', later);
+  // Whether what a failed fsync was to make durable will be there after a crash, nobody can tell.
+  if (code === 'SQLITE_IOERR_FSYNC' || code === 'SQLITE_IOERR_DIR_FSYNC')
+    return new DuetError(
+      'OUTCOME_UNKNOWN',
+      'The disk failed during the commit. Read before writing again.',
+      later,
+    );
+  if (code.startsWith('SQLITE_IOERR'))
+    return new DuetError('UNAVAILABLE', 'The disk of the database fails.', later);
+  return error;
+}
+
+/** SQLite names what collided as `UNIQUE constraint failed: User.email, User.name`. */
+export function notUnique(model: Model, { message }: SQLiteError): NotUnique | undefined {
+  const stored = message.replace(/^.*failed: /, '').split(', ');
+  const find = (resource: Resource) =>
+    resource.columns.filter((column) => stored.includes(`${resource.table}.${column.stored}`));
+  for (const resource of model.resources) {
+    const columns = find(resource);
+    if (columns.length > 0) return new NotUnique(resource, columns);
+  }
+  return undefined;
+}
