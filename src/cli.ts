@@ -6,6 +6,7 @@ import { type Config, flagOf, readConfig, settings } from './config.ts';
 import { READER, StartFault } from './deployment.ts';
 import { dev } from './dev.ts';
 import { diff } from './diff.ts';
+import { explainAccess, splitRoles } from './explain-access.ts';
 import { keyCommand, splitKeyArguments } from './keys.ts';
 import { migrate, migrateAndPrune, type Terminal } from './migrate.ts';
 import { logger, type Observe } from './observe.ts';
@@ -93,6 +94,12 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'store the records of such a file (- is standard input), all of them or none',
     operand: 'FILE',
     run: ({ config, operand, observe }) => importRecords(config, operand, observe, { write: print, tell }),
+  },
+  'explain-access': {
+    usage: 'explain-access [--role ROLE …]',
+    doc: 'show what the schema file lets such a caller do; without a role, the anonymous',
+    split: splitRoles,
+    run: ({ config, own }) => explainAccess(own, config, print),
   },
   key: {
     usage: 'key create|list|revoke',

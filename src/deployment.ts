@@ -1,8 +1,10 @@
 /** A deployment's files and database, as every command needs them. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { type Config, documentLimits } from './config.ts';
+import { accessRules } from './access/faults.ts';
+import { type Config, documentLimits, hasAuthentication } from './config.ts';
 import { loading } from './engine/load.ts';
+import { Policy } from './engine/policy/policy.ts';
 import { ThreadWriter } from './engine/thread-writer.ts';
 import { StorageWriter, type Writer } from './engine/writer.ts';
 import { Documents } from './graphql/documents.ts';
@@ -44,17 +46,20 @@ type Trace = (sql: string) => void;
 
 /** A file has its writes in a thread of their own; other databases wait for no disk of ours. */
 export function openWriter(
-  { database, limitObjects: most }: Pick<Config, 'database' | 'limitObjects'>,
+  config: Pick<Config, 'database' | 'limitObjects' | 'authJwksUrl' | 'authSecret' | 'authKeys'>,
   model: Model,
   storage: Storage,
   lost: (cause: Error) => void,
   trace?: Trace,
 ): Writer {
-  const here = new StorageWriter(storage, most);
+  const { database, limitObjects: most } = config;
+  const authentication = hasAuthentication(config);
+  const here = new StorageWriter(storage, new Policy(model, authentication), most);
   const isFile = database.kind === 'sqlite' && database.path !== ':memory:';
   // Seen from here, it is at the same place in the single-file executable.
   const code = new URL('./engine/writer-thread.ts', import.meta.url);
-  return isFile ? new ThreadWriter({ code, path: database.path, model, most, here, lost, trace }) : here;
+  if (!isFile) return here;
+  return new ThreadWriter({ code, path: database.path, model, authentication, most, here, lost, trace });
 }
 
 /** The documents that clients may name, all of them sound; undefined when there is no such file. */
@@ -96,8 +101,9 @@ function why(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function readModel(file: string): Model {
-  const { model, faults } = readSchema(readText(file, 'DUET_SCHEMA'));
+/** The schema file, whose every rule holds. */
+export function readModel(file: string): Model {
+  const { model, faults } = readSchema(readText(file, 'DUET_SCHEMA'), accessRules);
   if (model) return model;
   throw new StartFault(
     faults.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`).join('\n'),

@@ -179,6 +179,7 @@ export const faultCodes = {
   TEXT: 'The text holds a NUL character or half of a surrogate pair, which no database can keep.',
   UNKNOWN: 'There is no such field, parameter or operator here, or it does not go with another.',
   CURSOR: 'The text is not a cursor of this query: one belongs to its filter and order.',
+  FORBIDDEN: 'The rules of the schema do not let the caller use this field so.',
   READ_ONLY: 'The server sets this field; clients cannot.',
   EMPTY: 'An update must change at least one field.',
   NOT_UNIQUE: 'Another record has this value, and it must be unique.',

@@ -4,6 +4,7 @@ import { type Config, hasAuthentication } from './config.ts';
 import { evolveDeployment, openDeployment, openWriter, readTrusted, StartFault } from './deployment.ts';
 import { watchLag } from './http/load.ts';
 import type { Observe } from './observe.ts';
+import type { Model } from './schema/model.ts';
 import { type App, createApp, type Peers } from './server.ts';
 
 /** Beyond what a handler may take: a connection that idles out under a handler gets no answer. */
@@ -48,7 +49,7 @@ export async function serve(config: Config, observe: Observe, peers?: Peers): Pr
     const url = urlOf(config.host, server.port ?? config.port);
     const { kind } = config.database;
     observe({ event: 'started', url, pid: process.pid, database: kind, resources: model.resources.length });
-    for (const message of warnings(config)) observe({ event: 'notice', message });
+    for (const message of warnings(config, model)) observe({ event: 'notice', message });
     return {
       url,
       async stop() {
@@ -66,9 +67,12 @@ export async function serve(config: Config, observe: Observe, peers?: Peers): Pr
   }
 }
 
-/** What is allowed, and is hardly meant for production. */
-function warnings(config: Config): string[] {
+/** What is allowed, and is hardly meant. */
+function warnings(config: Config, { resources }: Model): string[] {
   const found: string[] = [];
+  const closed = resources.filter(({ allow }) => allow.length === 0).map(({ name }) => name);
+  if (hasAuthentication(config) && closed.length > 0)
+    found.push(`no rule allows anything on ${closed.join(', ')}: nobody can use them. Add @allow`);
   if (!hasAuthentication(config))
     found.push('there is no authentication: everybody who reaches the port may read and write');
   const jwks = URL.parse(config.authJwksUrl ?? '');

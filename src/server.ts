@@ -6,6 +6,7 @@ import { page } from './console/page.ts';
 import { anonymous, type Caller } from './engine/caller.ts';
 import { Engine } from './engine/execute.ts';
 import { ApiKeys } from './engine/keys.ts';
+import { Policy } from './engine/policy/policy.ts';
 import type { Writer } from './engine/writer.ts';
 import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
@@ -76,7 +77,7 @@ export interface App {
 }
 
 export function createApp(given: AppOptions): App {
-  const { storage, writer, config, peers } = given;
+  const { model, storage, writer, config, peers } = given;
   const metrics = new Metrics();
   const observe = (observation: Observation) => {
     metrics.observe(observation);
@@ -84,7 +85,7 @@ export function createApp(given: AppOptions): App {
   };
   peers?.offer(() => metrics.snapshot());
   const options = { ...given, observe };
-  const engine = new Engine(storage, writer, {
+  const engine = new Engine(storage, writer, new Policy(model, hasAuthentication(config)), {
     objects: config.limitObjects,
     operations: config.limitOperations,
     deadline: config.limitDeadline,

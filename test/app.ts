@@ -4,17 +4,21 @@ import { Database } from 'bun:sqlite';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { accessRules } from '../src/access/faults.ts';
 import { readConfig } from '../src/config.ts';
 import { openWriter } from '../src/deployment.ts';
 import { loading } from '../src/engine/load.ts';
+import { Policy } from '../src/engine/policy/policy.ts';
+import { StorageWriter } from '../src/engine/writer.ts';
 import type { Observation } from '../src/observe.ts';
 import { readSchema } from '../src/schema/read.ts';
-import { createApp } from '../src/server.ts';
+import { type App, createApp } from '../src/server.ts';
 import { evolve } from '../src/storage/evolve/evolve.ts';
 import { openDatabase } from '../src/storage/open.ts';
 import { Postgres } from './postgres.ts';
 
-export interface AppUnderTest {
+/** How to speak to an application. */
+export interface Doors {
   /** Sends a request as it is. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
   /** Sends JSON and reads JSON. */
@@ -24,9 +28,18 @@ export interface AppUnderTest {
     body?: unknown,
     headers?: Record<string, string>,
   ) => Promise<Answer>;
+  readonly graphql: (
+    query: string,
+    variables?: Record<string, unknown>,
+    headers?: Record<string, string>,
+  ) => Promise<GraphqlAnswer>;
+}
+
+export interface AppUnderTest extends Doors {
   /** The same as a client at this address, which may be a proxy that forwards for another. */
   readonly from: (client: Client) => Pick<AppUnderTest, 'fetch'>;
-  readonly graphql: (query: string, variables?: Record<string, unknown>) => Promise<GraphqlAnswer>;
+  /** The same database through an application that knows nobody and lets everybody do everything. */
+  readonly unguarded: () => Doors;
   readonly observations: Observation[];
   /** The SQL of every statement so far. */
   readonly statements: string[];
@@ -90,7 +103,7 @@ export async function openApp(
 ): Promise<AppUnderTest> {
   const url =
     deployment.url ?? (database === 'sqlite' ? 'sqlite::memory:' : await (await sharedPostgres()).database());
-  const { model, faults } = readSchema(deployment.sdl ?? shipped.sdl);
+  const { model, faults } = readSchema(deployment.sdl ?? shipped.sdl, accessRules);
   if (!model) throw new Error(faults.map(({ line, message }) => `${line}: ${message}`).join('\n'));
   const { config, fault } = readConfig([], { ...deployment.env, DATABASE_URL: url });
   if (!config) throw new Error(fault);
@@ -103,28 +116,19 @@ export async function openApp(
   const storage = openDatabase(config, model, trace, { reader: deployment.reader ?? READER });
   const { deprecatedSince } = await evolve(storage, model, load.program);
   statements.length = 0;
-  const writer = openWriter(
-    config,
-    model,
-    storage,
-    (cause) => observations.push({ event: 'failure', cause }),
-    trace,
-  );
-  const app = createApp({
-    model,
-    storage,
-    writer,
-    config,
-    deprecatedSince,
-    observe: (observation) => observations.push(observation),
-  });
-
+  const observe = (observation: Observation) => observations.push(observation);
+  const lost = (cause: unknown) => observe({ event: 'failure', cause });
+  const writer = openWriter(config, model, storage, lost, trace);
+  const app = createApp({ model, storage, writer, config, deprecatedSince, observe });
+  const unguarded = () => {
+    const open = { ...config, authSecret: null, authJwksUrl: null, authKeys: 'off' } as const;
+    const free = new StorageWriter(storage, new Policy(model, false), config.limitObjects);
+    return doorsOf(createApp({ model, storage, writer: free, config: open, deprecatedSince, observe }));
+  };
   const close = async () => {
     await writer.close();
     await storage.close();
   };
-  const fetch = async (path: string, init?: RequestInit) =>
-    app.fetch(new Request(`http://duet.test${path}`, init));
   const from: AppUnderTest['from'] = ({ address, forwarded }) => ({
     fetch: async (path, init) => {
       const request = new Request(`http://duet.test${path}`, init);
@@ -132,18 +136,24 @@ export async function openApp(
       return app.fetch(request, { requestIP: () => (address === undefined ? null : { address }) });
     },
   });
-  const rest: AppUnderTest['rest'] = async (method, path, body, headers) => {
+  return { ...doorsOf(app), from, unguarded, observations, statements, close };
+}
+
+function doorsOf(app: App): Doors {
+  const fetch = async (path: string, init?: RequestInit) =>
+    app.fetch(new Request(`http://duet.test${path}`, init));
+  const rest: Doors['rest'] = async (method, path, body, headers) => {
     const init =
       body === undefined
         ? { method, headers: headers ?? {} }
         : { method, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(body) };
     return read(await fetch(path, init));
   };
-  const graphql: AppUnderTest['graphql'] = async (query, variables) => {
-    const answer = await rest('POST', '/graphql', { query, variables });
+  const graphql: Doors['graphql'] = async (query, variables, headers) => {
+    const answer = await rest('POST', '/graphql', { query, variables }, headers);
     return { ...answer, data: answer.body.data, errors: answer.body.errors };
   };
-  return { fetch, from, rest, graphql, observations, statements, close };
+  return { fetch, rest, graphql };
 }
 
 /** Hands out the same deployment again and again, each time with nothing in it: much cheaper than a new database. */

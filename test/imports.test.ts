@@ -11,6 +11,7 @@ const floors = [
   ['metrics'],
   ['schema'],
   ['query'],
+  ['access'],
   ['storage'],
   ['engine'],
   ['http'],
@@ -20,7 +21,7 @@ const floors = [
   ['self'],
   ['server'],
   ['deployment'],
-  ['serve', 'dev', 'diff', 'migrate', 'transfer', 'keys'],
+  ['serve', 'dev', 'diff', 'migrate', 'transfer', 'explain-access', 'keys'],
   ['workers'],
   ['cli'],
 ];

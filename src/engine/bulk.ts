@@ -4,67 +4,100 @@ import { DuetError } from '../errors.ts';
 import { among, type Filter } from '../query/filter.ts';
 import type { Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
-import { type Program, run, select } from '../storage/storage.ts';
-import type { Caller } from './caller.ts';
+import { type Program, type Row, run, select } from '../storage/storage.ts';
 import type { CreateMany, DeleteMany, UpdateMany } from './operation.ts';
+import type { Access } from './policy/access.ts';
+import type { Permitted } from './policy/permitted.ts';
+import { asSeen, changedOn, mayHaveWritten, mayWrite, withoutUnseen } from './policy/writing.ts';
 import { attach, type Budget, type Node } from './read.ts';
 import { deleteWithDependents } from './referential.ts';
 import { validCreates, validUpdate } from './validate.ts';
 import { createRecord, referencesExist, store, within } from './write.ts';
 
-export function* createMany(caller: Caller, operation: CreateMany, budget: Budget): Program<Node[]> {
+export function* createMany(
+  access: Access,
+  operation: Permitted<CreateMany>,
+  budget: Budget,
+): Program<Node[]> {
   const { resource, inputs, selection, through } = operation;
   const records = validCreates(resource, inputs, through);
   budget.spend(records.length);
   const nodes: Node[] = [];
   for (const [index, record] of records.entries())
-    nodes.push(yield* within([index], createRecord(caller, resource, record)));
+    nodes.push(yield* within([index], createRecord(access, resource, record)));
   yield* attach(selection, nodes, budget);
   return nodes;
 }
 
 export function* updateMany(
-  { resource, where, input, atMost, selection }: UpdateMany,
+  access: Access,
+  operation: Permitted<UpdateMany>,
   budget: Budget,
 ): Program<Node[]> {
+  const { resource, where, input, atMost, selection } = operation;
+  const { key } = resource;
   const rows = yield* matching(resource, where, atMost);
-  const [first] = rows;
+  const keys = rows.map((row) => row[key.name]);
+  yield* mayWrite(access, resource, 'UPDATE', keys);
+  const seen = yield* asSeen(access, resource, rows);
+  const conditions = new Set(seen.flatMap((row) => changedOn(access, resource, input, row)));
+  if (conditions.size > 0) yield* mayWrite(access, resource, 'UPDATE', keys, [...conditions]);
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
-  const set = validUpdate(resource, input, first ?? {});
-  for (const row of rows) validUpdate(resource, input, row);
-  yield* referencesExist(resource, set);
-  if (!first) return [];
-  const keys = rows.map((row) => row[resource.key.name]);
-  const update = {
-    do: 'update',
-    resource,
-    set,
-    where: among(resource.key, keys),
-    ifVersion: undefined,
-    counts: true,
-  } as const;
-  const changed = yield* store(update, { ...first, ...set });
+  const set = validUpdate(resource, input, seen[0] ?? {});
+  for (const row of seen) validUpdate(resource, input, row);
+  yield* referencesExist(access, resource, set);
+  const changed: Node[] = [];
+  for (const [same, group] of alike(resource, set, rows, seen))
+    changed.push(...(yield* update(resource, same, group)));
+  yield* mayHaveWritten(access, resource, 'UPDATE', keys, [...conditions]);
   // A database answers in any order; the records come in that of their keys.
-  const byKey = new Map<unknown, Node>(changed.map((node) => [node[resource.key.name], node]));
-  const nodes = keys.flatMap((key): Node[] => [byKey.get(key) ?? []].flat());
+  const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
+  const nodes = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
   budget.spend(nodes.length);
   yield* attach(selection, nodes, budget);
   return nodes;
 }
 
+/** The rows for which the update sets the same. */
+function alike(
+  resource: Resource,
+  set: Row,
+  rows: readonly Row[],
+  seen: readonly Row[],
+): Iterable<[Row, readonly Row[]]> {
+  const groups = new Map<string, [Row, Row[]]>();
+  rows.forEach((row, index) => {
+    const own = withoutUnseen(resource, set, row, seen[index] ?? row);
+    const name = Object.keys(own).join();
+    const group = groups.get(name);
+    if (group) group[1].push(row);
+    else groups.set(name, [own, [row]]);
+  });
+  return groups.values();
+}
+
+function update(resource: Resource, set: Row, rows: readonly Row[]): Program<Node[]> {
+  const where = among(
+    resource.key,
+    rows.map((row) => row[resource.key.name]),
+  );
+  const statement = { do: 'update', resource, set, where, ifVersion: undefined, counts: true } as const;
+  return store(statement, { ...rows[0], ...set });
+}
+
 /** Answers with the records as they were. */
 export function* deleteMany(
-  { resource, where, atMost, selection }: DeleteMany,
+  access: Access,
+  operation: Permitted<DeleteMany>,
   budget: Budget,
 ): Program<Node[]> {
+  const { resource, where, atMost, selection } = operation;
   const nodes = yield* matching(resource, where, atMost);
+  const keys = nodes.map((node) => node[resource.key.name]);
+  yield* mayWrite(access, resource, 'DELETE', keys);
   budget.spend(nodes.length);
   yield* attach(selection, nodes, budget);
-  if (nodes.length > 0)
-    yield* deleteWithDependents(
-      resource,
-      nodes.map((node) => node[resource.key.name]),
-    );
+  if (keys.length > 0) yield* deleteWithDependents(resource, keys);
   return nodes;
 }
 

@@ -2,12 +2,23 @@
 
 import { DuetError } from '../errors.ts';
 import { all, among } from '../query/filter.ts';
+import type { Action, Resource } from '../schema/model.ts';
 import { type Deadline, type Program, run, type Storage, select } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
-import type { Aggregate, List, Read, Write, WriteMany } from './operation.ts';
+import type {
+  Aggregate,
+  DeleteMany,
+  List,
+  Operation,
+  Read,
+  UpdateMany,
+  Write,
+  WriteMany,
+} from './operation.ts';
 import { pagesOf } from './pages.ts';
-import { permitted } from './policy.ts';
+import type { Permitted } from './policy/permitted.ts';
+import type { Policy } from './policy/policy.ts';
 import { aggregate, Budget, get, type Listing, list, type Node, stepsOf } from './read.ts';
 import type { NamedWrite, Written } from './transaction.ts';
 import type { Writer } from './writer.ts';
@@ -29,10 +40,12 @@ export class Engine {
   readonly limits: EngineLimits;
   readonly #storage: Storage;
   readonly #writer: Writer;
+  readonly #policy: Policy;
 
-  constructor(storage: Storage, writer: Writer, limits: EngineLimits) {
+  constructor(storage: Storage, writer: Writer, policy: Policy, limits: EngineLimits) {
     this.#storage = storage;
     this.#writer = writer;
+    this.#policy = policy;
     this.limits = limits;
   }
 
@@ -41,21 +54,35 @@ export class Engine {
     return performance.now() + this.limits.deadline;
   }
 
-  /** Carries out all reads on one snapshot: one answer shows one moment. */
+  /** Refuses what the rules allow to nobody with the caller's roles: it is known before a request is even read. */
+  admit(caller: Caller, resource: Resource, action: Action): void {
+    this.#policy.access(caller).admit(resource, action);
+  }
+
+  /** What the caller may have of an operation; throws when that is nothing. */
+  permit<O extends Operation>(caller: Caller, operation: O): Permitted<O> {
+    return this.#policy.permit(caller, operation);
+  }
+
   async read<const R extends readonly Read[]>(
     caller: Caller,
     operations: R,
     deadline = this.deadline(),
   ): Promise<Answers<R>> {
-    const allowed = operations.map((operation) => permitted(caller, operation));
+    const permitted = operations.map((operation) => this.permit(caller, operation));
+    return (await this.readPermitted(permitted, deadline)) as Answers<R>;
+  }
+
+  /** Carries out all reads on one snapshot: one answer shows one moment. */
+  async readPermitted(operations: readonly Permitted<Read>[], deadline: Deadline): Promise<Answer<Read>[]> {
     const { objects } = this.limits;
     const program = function* () {
       const budget = new Budget(objects);
       const answers: Answer<Read>[] = [];
-      for (const operation of allowed) answers.push(yield* performRead(operation, budget));
-      return answers as Answers<R>;
+      for (const operation of operations) answers.push(yield* performRead(operation, budget));
+      return answers;
     };
-    return this.#storage.read(program, stepsOf(allowed), deadline);
+    return this.#storage.read(program, stepsOf(operations), deadline);
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
@@ -65,8 +92,8 @@ export class Engine {
     idempotency?: Idempotency,
     deadline = this.deadline(),
   ): Promise<WrittenBy<W>> {
-    const allowed = await this.#located(permitted(caller, operation), deadline);
-    return this.#writer.write(caller, allowed, idempotency, deadline) as Promise<WrittenBy<W>>;
+    const located = await this.#located(caller, operation, deadline);
+    return this.#writer.write(caller, located, idempotency, deadline) as Promise<WrittenBy<W>>;
   }
 
   /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
@@ -79,34 +106,44 @@ export class Engine {
     const { operations: most } = this.limits;
     if (writes.length > most)
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
-    const allowed = writes.map(({ operation, as }) => ({ operation: permitted(caller, operation), as }));
     // Whatever comes later may look for what comes before it has written.
-    const [first] = allowed;
-    if (first) allowed[0] = { ...first, operation: await this.#located(first.operation, deadline) };
-    return this.#writer.transact(caller, allowed, idempotency, deadline);
+    const [first, ...others] = writes;
+    if (!first) return [];
+    const located = { ...first, operation: await this.#located(caller, first.operation, deadline) };
+    return this.#writer.transact(caller, [located, ...others], idempotency, deadline);
   }
 
   /**
    * Finds the records of a write on many by a read where a search for them would keep others waiting. The write then
-   * holds them against the filter once more, since they may have changed.
+   * holds them against the filter and the rules once more, since they may have changed.
    */
-  async #located<W extends Write>(operation: W, deadline: Deadline): Promise<W> {
+  async #located<W extends Write>(caller: Caller, operation: W, deadline: Deadline): Promise<W> {
     if (operation.do !== 'update many' && operation.do !== 'delete many') return operation;
-    const { resource, where, atMost } = operation;
+    const { resource, where } = operation;
     const { key } = resource;
-    const looking = select(resource, [key], where, { limit: atMost + 1 });
-    if (!this.#storage.delays(looking)) return operation;
+    const seen = this.#visible<UpdateMany | DeleteMany>(caller, operation);
+    const looking = seen && select(resource, [key], seen.where, { limit: seen.atMost + 1 });
+    if (!looking || !this.#storage.delays(looking)) return operation;
     const rows = await this.#storage.read(() => run(looking), 'one', deadline);
     const keys = rows.map((row) => row[key.name]);
     return { ...operation, where: all([among(key, keys), where]) };
   }
 
+  /** Undefined where the rules deny it: that is the writer's to tell. */
+  #visible<W extends UpdateMany | DeleteMany>(caller: Caller, operation: W): Permitted<W> | undefined {
+    try {
+      return this.permit(caller, operation);
+    } catch (error) {
+      if (error instanceof DuetError) return undefined;
+      throw error;
+    }
+  }
+
   /** A list of any length, page by page; all of them show one moment. */
-  async *pages(caller: Caller, operation: List): AsyncGenerator<Node[]> {
-    const allowed = permitted(caller, operation);
+  async *pages(operation: Permitted<List>): AsyncGenerator<Node[]> {
     const snapshot = await this.#storage.snapshot();
     try {
-      yield* pagesOf(allowed, snapshot);
+      yield* pagesOf(operation, snapshot);
     } finally {
       await snapshot.close();
     }
@@ -118,7 +155,7 @@ export class Engine {
   }
 }
 
-function performRead(operation: Read, budget: Budget): Program<Answer<Read>> {
+function performRead(operation: Permitted<Read>, budget: Budget): Program<Answer<Read>> {
   switch (operation.do) {
     case 'list':
       return list(operation, budget);

@@ -5,11 +5,14 @@ import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { ListQuery } from '../query/list.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
+import type { Guard } from './policy/guards.ts';
 
 /** What to answer of a record: its columns, and records related to it. */
 export interface Selection {
   readonly columns: readonly Column[];
   readonly relations: readonly Relation[];
+  /** What only some of the records may show; the policy's to say. */
+  readonly guards?: readonly Guard[];
 }
 
 export interface Relation {
@@ -19,6 +22,8 @@ export interface Relation {
   readonly selection: Selection;
   /** Which of an inverse's records; undefined for a reference. */
   readonly list: ListQuery | undefined;
+  /** The records that exist for the caller, where not all do; the policy's to say. */
+  readonly seen?: Filter;
 }
 
 interface On {
@@ -31,6 +36,8 @@ interface OnOne extends On {
   readonly key: string | number | undefined;
   /** What is wrong with the request itself; whether the record exists is told first. */
   readonly refusal: DuetError | undefined;
+  /** The records that exist for the caller, where not all do; the policy's to say. */
+  readonly seen?: Filter;
 }
 
 /** Refuses to write a record whose version is by now none of these. */

@@ -4,12 +4,13 @@ import type { ListQuery } from '../query/list.ts';
 import type { Order, Place } from '../query/order.ts';
 import type { Snapshot } from '../storage/storage.ts';
 import type { List } from './operation.ts';
+import type { Permitted } from './policy/permitted.ts';
 import { Budget, list, type Node } from './read.ts';
 
 /** Few enough to hold in memory, many enough to make statements rare. */
 const PAGE = 1000;
 
-export async function* pagesOf(operation: List, snapshot: Snapshot): AsyncGenerator<Node[]> {
+export async function* pagesOf(operation: Permitted<List>, snapshot: Snapshot): AsyncGenerator<Node[]> {
   const { order, limit, backwards } = operation.list;
   // What lies before a cursor is found from its end: where it begins must be known before it can be read forwards.
   let { after } = backwards ? await beginning(operation, snapshot) : operation.list;
@@ -34,7 +35,7 @@ function placeIn(order: Order, node: Node): Place {
 }
 
 /** The last rows before a cursor, as a list that begins after the row in front of them. */
-async function beginning(operation: List, snapshot: Snapshot): Promise<Pick<ListQuery, 'after'>> {
+async function beginning(operation: Permitted<List>, snapshot: Snapshot): Promise<Pick<ListQuery, 'after'>> {
   const { limit = 0 } = operation.list;
   const selection = { columns: [], relations: [] };
   const budget = new Budget(Number.MAX_SAFE_INTEGER);

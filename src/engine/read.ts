@@ -2,7 +2,7 @@
 
 import { DuetError } from '../errors.ts';
 import { type Measure, sumTooLarge } from '../query/aggregates.ts';
-import { equal } from '../query/filter.ts';
+import { all, equal, type Filter } from '../query/filter.ts';
 import { type Order, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import {
@@ -17,6 +17,8 @@ import {
   select,
 } from '../storage/storage.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from './operation.ts';
+import { type Guarded, hide } from './policy/guards.ts';
+import type { Permitted } from './policy/permitted.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
 export type Node = Row;
@@ -64,14 +66,15 @@ export class Budget {
 }
 
 /** Whether all of the reads are a single statement. */
-export function stepsOf(operations: readonly Read[]): Steps {
+export function stepsOf(operations: readonly Permitted<Read>[]): Steps {
   const [only, ...others] = operations;
   if (!only || others.length > 0) return 'many';
   if (only.do === 'aggregate') return 'one';
-  return only.selection.relations.length === 0 && !(only.do === 'list' && only.count) ? 'one' : 'many';
+  const { relations, guards } = only.selection;
+  return relations.length === 0 && !guards && !(only.do === 'list' && only.count) ? 'one' : 'many';
 }
 
-export function* list(operation: List, budget: Budget): Program<Listing> {
+export function* list(operation: Permitted<List>, budget: Budget): Program<Listing> {
   const { resource, selection, list: query, count } = operation;
   const { where, limit, backwards } = query;
   const most = limit === undefined ? budget.most : Math.min(limit + 1, budget.most);
@@ -89,7 +92,7 @@ export function* list(operation: List, budget: Budget): Program<Listing> {
   if (more) nodes.length = limit;
   if (backwards) nodes.reverse();
   budget.spend(nodes.length);
-  if (selection.relations.length > 0) yield* attach(selection, nodes, budget);
+  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, nodes, budget);
   return { nodes, more, total: counted && Number(counted[0]?.[ROWS.as]) };
 }
 
@@ -119,21 +122,33 @@ function selectOf(operation: List, most: number): Select {
   });
 }
 
+/** What one caller sees is another selection than what others see, even where the same columns are wanted. */
+const madeSeen = new WeakMap<Filter, WeakMap<Selection, Select>>();
+
+function byKey(resource: Resource, selection: Selection, seen: Filter | undefined): Select {
+  const make = () => select(resource, needed(resource, selection), all([equal(resource.key, LATER), seen]));
+  if (!seen) return madeFor(selection, undefined, make);
+  const ofCaller = madeSeen.get(seen) ?? new WeakMap<Selection, Select>();
+  madeSeen.set(seen, ofCaller);
+  const found = ofCaller.get(selection) ?? make();
+  ofCaller.set(selection, found);
+  return found;
+}
+
 const ROWS: Measure = { as: 'count', of: 'count', column: undefined };
 
-export function* get({ resource, key, selection, refusal }: Get, budget: Budget): Program<Node | null> {
+export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | null> {
+  const { resource, key, selection, refusal, seen } = operation;
   if (key === undefined) return null;
-  const byKey = madeFor(selection, undefined, () =>
-    select(resource, needed(resource, selection), equal(resource.key, LATER)),
-  );
-  const nodes = yield* run({ do: 'filled', select: byKey, value: key });
+  const nodes = yield* run({ do: 'filled', select: byKey(resource, selection, seen), value: key });
   if (nodes.length > 0 && refusal) throw refusal;
   budget.spend(nodes.length);
-  if (selection.relations.length > 0) yield* attach(selection, nodes, budget);
+  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, nodes, budget);
   return nodes[0] ?? null;
 }
 
-export function* aggregate({ resource, where, by, measures }: Aggregate, budget: Budget): Program<Node[]> {
+export function* aggregate(operation: Permitted<Aggregate>, budget: Budget): Program<Node[]> {
+  const { resource, where, by, measures } = operation;
   const rows = yield* run({ do: 'aggregate', resource, where, by, measures, limit: budget.most });
   budget.spend(rows.length);
   for (const { as, of } of measures)
@@ -142,8 +157,9 @@ export function* aggregate({ resource, where, by, measures }: Aggregate, budget:
   return rows;
 }
 
-/** Adds the related nodes of a selection to nodes that were read already, level by level. */
+/** Adds the related nodes of a selection to nodes that were read already, level by level, and hides what is to be. */
 export function* attach(selection: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
+  const guarded: Guarded[] = selection.guards ? [{ guards: selection.guards, rows: nodes }] : [];
   let level = branches(selection, nodes);
   while (level.length > 0) {
     const asked = level.filter(({ keys }) => keys.length > 0);
@@ -152,9 +168,14 @@ export function* attach(selection: Selection, nodes: readonly Node[], budget: Bu
       branch.found = answers[index] ?? [];
       budget.spend(branch.found.length);
     });
-    for (const branch of level) connect(branch);
+    for (const branch of level) {
+      connect(branch);
+      const { guards } = branch.relation.selection;
+      if (guards) guarded.push({ guards, rows: branch.found });
+    }
     level = level.flatMap(({ relation, found }) => branches(relation.selection, found));
   }
+  if (guarded.length > 0) yield* hide(guarded);
 }
 
 interface Branch {
@@ -196,11 +217,11 @@ function keysOf(nodes: readonly Node[], { name }: Column): unknown[] {
 function statementOf({ relation, keys }: Branch, budget: Budget): Filled {
   const most = budget.roughly;
   const related = madeFor(relation, most, () => {
-    const { field, selection, list: query } = relation;
+    const { field, selection, list: query, seen } = relation;
     const column = far(relation);
     const columns = needed(field.target, selection, column);
     const per = { column, values: LATER };
-    if (!query) return select(field.target, columns, undefined, { per, most });
+    if (!query) return select(field.target, columns, seen, { per, most });
     const { where, order, after, before, limit } = query;
     return select(field.target, columns, where, { order, after, before, limit, per, most });
   });
@@ -236,12 +257,13 @@ const neededBySelection = new WeakMap<Selection, readonly Column[]>();
 function needed(resource: Resource, selection: Selection, extra?: Column): readonly Column[] {
   let columns = neededBySelection.get(selection);
   if (!columns) {
-    const all = new Set(selection.columns);
-    if (extra) all.add(extra);
-    for (const relation of selection.relations) all.add(near(relation));
+    const found = new Set(selection.columns);
+    if (extra) found.add(extra);
+    for (const relation of selection.relations) found.add(near(relation));
+    if (selection.guards) found.add(resource.key);
     // Something must be selected, even for `{ __typename }`.
-    if (all.size === 0) all.add(resource.key);
-    columns = [...all];
+    if (found.size === 0) found.add(resource.key);
+    columns = [...found];
     neededBySelection.set(selection, columns);
   }
   return columns;

@@ -19,6 +19,8 @@ export interface ThreadWriterOptions {
   /** The file of the SQLite database. */
   readonly path: string;
   readonly model: Model;
+  /** Whether the rules of the model hold. */
+  readonly authentication: boolean;
   /** Objects in one answer. */
   readonly most: number;
   /** What writes as long as the thread cannot. */
@@ -46,7 +48,7 @@ export class ThreadWriter implements Writer {
   #lastId = 0;
   #closed: (() => void) | undefined;
 
-  constructor({ code, path, model, most, here, lost, trace }: ThreadWriterOptions) {
+  constructor({ code, path, model, authentication, most, here, lost, trace }: ThreadWriterOptions) {
     this.#wire = new Wire(model);
     this.#here = here;
     this.#told = lost;
@@ -54,7 +56,8 @@ export class ThreadWriter implements Writer {
     this.#worker = new Worker(code);
     this.#worker.addEventListener('message', ({ data }) => this.#heard(data as Answers));
     this.#worker.addEventListener('error', ({ message }) => this.#lost(message));
-    const opening: Opening = { path, model: portable(model), most, traced: trace !== undefined };
+    const traced = trace !== undefined;
+    const opening: Opening = { path, model: portable(model), authentication, most, traced };
     this.#worker.postMessage(opening);
   }
 

@@ -3,9 +3,10 @@
 import { DuetError, nested } from '../errors.ts';
 import type { Program } from '../storage/storage.ts';
 import { createMany, deleteMany, updateMany } from './bulk.ts';
-import type { Caller } from './caller.ts';
 import { Collision } from './collision.ts';
 import type { Input, Write } from './operation.ts';
+import type { Access } from './policy/access.ts';
+import type { Permitted } from './policy/permitted.ts';
 import type { Budget, Node } from './read.ts';
 import { write } from './write.ts';
 
@@ -21,8 +22,8 @@ export class ResultOf {
   }
 }
 
-export interface NamedWrite {
-  readonly operation: Write;
+export interface NamedWrite<W extends Write = Write> {
+  readonly operation: W;
   /** The name under which later writes can refer to its result. */
   readonly as: string | undefined;
 }
@@ -42,25 +43,29 @@ export class WriteFailed extends Error {
 /** One node, or those of a write on many. */
 export type Written = Node | Node[];
 
-export function* perform(caller: Caller, operation: Write, budget: Budget): Program<Written> {
+export function* perform(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
   switch (operation.do) {
     case 'create many':
-      return yield* createMany(caller, operation, budget);
+      return yield* createMany(access, operation, budget);
     case 'update many':
-      return yield* updateMany(operation, budget);
+      return yield* updateMany(access, operation, budget);
     case 'delete many':
-      return yield* deleteMany(operation, budget);
+      return yield* deleteMany(access, operation, budget);
     default:
-      return yield* write(caller, operation, budget);
+      return yield* write(access, operation, budget);
   }
 }
 
-export function* transact(caller: Caller, writes: readonly NamedWrite[], budget: Budget): Program<Written[]> {
+export function* transact(
+  access: Access,
+  writes: readonly NamedWrite<Permitted<Write>>[],
+  budget: Budget,
+): Program<Written[]> {
   const results = new Map<string, Node>();
   const nodes: Written[] = [];
   for (const [index, { operation, as }] of writes.entries()) {
     try {
-      const node = yield* perform(caller, withResults(operation, results), budget);
+      const node = yield* perform(access, withResults(operation, results), budget);
       nodes.push(node);
       if (as !== undefined && !Array.isArray(node)) results.set(as, node);
     } catch (error) {
@@ -72,7 +77,7 @@ export function* transact(caller: Caller, writes: readonly NamedWrite[], budget:
   return nodes;
 }
 
-function withResults(operation: Write, results: ReadonlyMap<string, Node>): Write {
+function withResults(operation: Permitted<Write>, results: ReadonlyMap<string, Node>): Permitted<Write> {
   switch (operation.do) {
     case 'create':
     case 'update':

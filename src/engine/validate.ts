@@ -10,6 +10,8 @@ import type { Door, Input } from './operation.ts';
 /** The values of a new record as far as the client decides them, and records that are to point to it. */
 export interface NewRecord {
   readonly values: Row;
+  /** The names that the client gave a value for. */
+  readonly given: readonly string[];
   readonly children: readonly { readonly inverse: Inverse; readonly records: readonly NewRecord[] }[];
 }
 
@@ -66,7 +68,7 @@ function newRecord(
       ? []
       : [{ inverse, records: newRecords(inverse, given, through, faults) }];
   });
-  return { values, children };
+  return { values, given: Object.keys(input), children };
 }
 
 function newRecords(

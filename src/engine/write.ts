@@ -1,8 +1,9 @@
 /** Creates, updates and deletes records, as programs that run inside one transaction. */
 
+import { claimFor } from '../access/claims.ts';
 import { DuetError, type Fault, nested, pointer } from '../errors.ts';
-import { equal } from '../query/filter.ts';
-import type { Reference, Resource } from '../schema/model.ts';
+import { all, equal } from '../query/filter.ts';
+import type { Column, Reference, Resource } from '../schema/model.ts';
 import { defaultOf, storedColumns } from '../schema/values.ts';
 import {
   Dangling,
@@ -18,55 +19,73 @@ import {
 import type { Caller } from './caller.ts';
 import { Collision } from './collision.ts';
 import type { Create, Delete, Update, Write, WriteOne } from './operation.ts';
+import type { Access } from './policy/access.ts';
+import type { Permitted } from './policy/permitted.ts';
+import {
+  asSeen,
+  changedOn,
+  givenOn,
+  isAlwaysAllowed,
+  mayHaveWritten,
+  mayWrite,
+  withoutUnseen,
+} from './policy/writing.ts';
 import { attach, type Budget, type Node } from './read.ts';
 import { deleteWithDependents } from './referential.ts';
 import { type NewRecord, validCreate, validUpdate } from './validate.ts';
 
-export function write(caller: Caller, operation: WriteOne, budget: Budget): Program<Node> {
+export function write(access: Access, operation: Permitted<WriteOne>, budget: Budget): Program<Node> {
   switch (operation.do) {
     case 'create':
-      return create(caller, operation, budget);
+      return create(access, operation, budget);
     case 'update':
-      return update(operation, budget);
+      return update(access, operation, budget);
     case 'delete':
-      return remove(operation, budget);
+      return remove(access, operation, budget);
   }
 }
 
 /** Whether a write is a single statement, which is a transaction by itself. */
-export function stepsOf(operation: Write): Steps {
+export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   const { resource, selection } = operation;
-  if (operation.do !== 'create' || selection.relations.length > 0) return 'many';
+  if (operation.do !== 'create' || selection.relations.length > 0 || selection.guards) return 'many';
   const lone = resource.references.length === 0 && resource.key.origin.by !== 'client';
-  return lone && !resource.inverses.some(({ name }) => Object.hasOwn(operation.input, name)) ? 'one' : 'many';
+  const unchecked =
+    isAlwaysAllowed(access, resource, 'CREATE') &&
+    givenOn(access, resource, Object.keys(operation.input)).length === 0;
+  return lone && unchecked && !resource.inverses.some(({ name }) => Object.hasOwn(operation.input, name))
+    ? 'one'
+    : 'many';
 }
 
-function* create(
-  caller: Caller,
-  { resource, input, selection, through }: Create,
-  budget: Budget,
-): Program<Node> {
-  const node = yield* createRecord(caller, resource, validCreate(resource, input, through));
+function* create(access: Access, operation: Permitted<Create>, budget: Budget): Program<Node> {
+  const { resource, input, selection, through } = operation;
+  const node = yield* createRecord(access, resource, validCreate(resource, input, through));
   yield* attach(selection, [node], budget);
   return node;
 }
 
-/** The record first, and then those that point to it. */
+/** The record first, and then those that point to it. `known`: the reference to the record that it is nested in. */
 export function* createRecord(
-  caller: Caller,
+  access: Access,
   resource: Resource,
-  { values, children }: NewRecord,
+  { values, given, children }: NewRecord,
+  known?: Column,
 ): Program<Node> {
-  assign(resource, caller, values);
-  yield* referencesExist(resource, values);
+  assign(resource, access.caller, values);
+  yield* referencesExist(access, resource, values, known);
   const version = 1 + (yield* lastVersion(resource, values));
   const [node] = yield* store({ do: 'insert', resource, values, version }, values);
   if (!node) throw new Error(`inserting a ${resource.name} answered no row`);
   for (const { inverse, records } of children)
     for (const [index, record] of records.entries()) {
       record.values[inverse.reference.column.name] = node[resource.key.name];
-      yield* within([inverse.name, index], createRecord(caller, inverse.target, record));
+      const { target, reference } = inverse;
+      yield* within([inverse.name, index], createRecord(access, target, record, reference.column));
     }
+  const key = node[resource.key.name];
+  const names = known ? [...given, known.name] : given;
+  yield* mayHaveWritten(access, resource, 'CREATE', [key], givenOn(access, resource, names));
   return node;
 }
 
@@ -90,12 +109,15 @@ export function* lastVersion(resource: Resource, values: Row): Program<number> {
   return Number(claimed?.['version'] ?? 0);
 }
 
-function* update(operation: Update, budget: Budget): Program<Node> {
+function* update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
   const { resource, key, input, ifVersion, selection } = operation;
-  const stored = yield* addressed(operation);
+  const stored = yield* addressed(access, operation);
   checkVersion(resource, stored, ifVersion);
-  const set = validUpdate(resource, input, stored);
-  yield* referencesExist(resource, set);
+  const [seen = stored] = yield* asSeen(access, resource, [stored]);
+  const conditions = changedOn(access, resource, input, seen);
+  if (conditions.length > 0) yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
+  const set = withoutUnseen(resource, validUpdate(resource, input, seen), stored, seen);
+  yield* referencesExist(access, resource, set);
   // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
   const guard = ifVersion && Number(stored[resource.version.name]);
   const where = equal(resource.key, key);
@@ -104,27 +126,32 @@ function* update(operation: Update, budget: Budget): Program<Node> {
     { ...stored, ...set },
   );
   if (!node) throw versionConflict(resource);
+  yield* mayHaveWritten(access, resource, 'UPDATE', [key], conditions);
   yield* attach(selection, [node], budget);
   return node;
 }
 
 /** Answers with the record as it was, and with what was related to it then. */
-function* remove(operation: Delete, budget: Budget): Program<Node> {
+function* remove(access: Access, operation: Permitted<Delete>, budget: Budget): Program<Node> {
   const { resource, key, ifVersion, selection } = operation;
-  const node = yield* addressed(operation);
+  const node = yield* addressed(access, operation);
   checkVersion(resource, node, ifVersion);
   yield* attach(selection, [node], budget);
   yield* deleteWithDependents(resource, [key]);
   return node;
 }
 
-/** The record that a write means; that there is none comes before whatever is wrong with the request. */
-export function* addressed({ resource, key, refusal }: Update | Delete): Program<Row> {
+/** The record that a write means; that there is none, or not for the caller, comes before what is wrong with the request. */
+export function* addressed(access: Access, operation: Permitted<Update | Delete>): Program<Row> {
+  const { resource, key, refusal, seen } = operation;
   if (key !== undefined) {
-    const where = equal(resource.key, key);
+    const where = all([equal(resource.key, key), seen]);
     const [row] = yield* run(select(resource, storedColumns(resource), where, { lock: true }));
-    if (row && refusal) throw refusal;
-    if (row) return row;
+    if (row) {
+      yield* mayWrite(access, resource, operation.do === 'update' ? 'UPDATE' : 'DELETE', [key]);
+      if (refusal) throw refusal;
+      return row;
+    }
   }
   throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
 }
@@ -150,7 +177,7 @@ function versionConflict(resource: Resource): DuetError {
 }
 
 /** Fills in what the server decides, unless it is fixed beforehand. */
-export function assign(resource: Resource, { claims }: Caller, values: Row, fixed: Row = {}): void {
+export function assign(resource: Resource, caller: Caller, values: Row, fixed: Row = {}): void {
   const now = new Date().toISOString();
   for (const column of resource.columns) {
     const { name, origin } = column;
@@ -159,23 +186,30 @@ export function assign(resource: Resource, { claims }: Caller, values: Row, fixe
     else if (origin.by === 'uuid') values[name] = Bun.randomUUIDv7();
     else if (origin.by === 'nobody') values[name] = defaultOf(column) ?? null;
     else if (origin.by === 'claim') {
-      values[name] = (Object.hasOwn(claims, origin.claim) ? claims[origin.claim] : null) ?? null;
+      values[name] = claimFor(column, origin.claim, caller.claims) ?? null;
       if (values[name] === null && column.required)
         throw new DuetError(
-          'UNAUTHENTICATED',
-          `Creating a ${resource.singular} needs a token with the claim "${origin.claim}".`,
+          caller.subject === undefined ? 'UNAUTHENTICATED' : 'FORBIDDEN',
+          `Creating a ${resource.singular} needs a token whose claim "${origin.claim}" fits ${name}.`,
         );
     }
   }
 }
 
 /** Foreign keys would refuse a dangling reference too, but could not say which fields have one. */
-export function* referencesExist(resource: Resource, values: Row): Program<void> {
-  const given = resource.references.filter(({ column }) => values[column.name] != null);
+export function* referencesExist(
+  access: Access,
+  resource: Resource,
+  values: Row,
+  known?: Column,
+): Program<void> {
+  const given = resource.references.filter(({ column }) => column !== known && values[column.name] != null);
   if (given.length === 0) return;
-  const found = yield given.map(({ column, target }) =>
-    select(target, [target.key], equal(target.key, values[column.name])),
-  );
+  const found = yield given.map(({ column, target }) => {
+    // What the client cannot see does not exist for it; what the server refers to is the server's to know.
+    const seen = column.origin.by === 'client' ? access.rows(target, 'READ') : undefined;
+    return select(target, [target.key], all([equal(target.key, values[column.name]), seen]));
+  });
   const dangling = given.filter((_, index) => !found[index]?.length);
   if (dangling.length > 0) throw referenceNotFound(dangling);
 }

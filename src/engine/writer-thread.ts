@@ -2,6 +2,7 @@
 
 import { type Portable, revived } from '../schema/portable.ts';
 import { SqliteStorage } from '../storage/sqlite.ts';
+import { Policy } from './policy/policy.ts';
 import type { Written } from './transaction.ts';
 import { Wire } from './wire.ts';
 import { type Call, StorageWriter } from './writer.ts';
@@ -10,6 +11,8 @@ import { type Call, StorageWriter } from './writer.ts';
 export interface Opening {
   readonly path: string;
   readonly model: Portable;
+  /** Whether the rules of the model hold. */
+  readonly authentication: boolean;
   readonly most: number;
   readonly traced: boolean;
 }
@@ -26,6 +29,7 @@ declare const self: Worker;
 
 class Thread {
   readonly #open: () => SqliteStorage;
+  readonly #policy: Policy;
   readonly #most: number;
   readonly #wire: Wire;
   /** Opened for the first write: until then somebody else may be changing the tables. */
@@ -37,10 +41,11 @@ class Thread {
   #calls = 0;
   #answering = false;
 
-  constructor({ path, model: sent, most, traced }: Opening) {
+  constructor({ path, model: sent, authentication, most, traced }: Opening) {
     const model = revived(sent);
     const trace = traced ? (sql: string) => this.#traced.push(sql) : undefined;
     this.#open = () => new SqliteStorage({ path, model, trace });
+    this.#policy = new Policy(model, authentication);
     this.#most = most;
     this.#wire = new Wire(model);
     // That there is somebody to ask.
@@ -49,7 +54,7 @@ class Thread {
 
   take(calls: string): void {
     this.#storage ??= this.#open();
-    this.#writer ??= new StorageWriter(this.#storage, this.#most);
+    this.#writer ??= new StorageWriter(this.#storage, this.#policy, this.#most);
     for (const call of this.#wire.read(calls) as Call[]) void this.#perform(this.#writer, call);
   }
 

@@ -1,10 +1,14 @@
-/** Carries out writes that the policy has passed; where that happens is the deployment's choice. */
+/** Asks the policy and carries out writes; where that happens is the deployment's choice. */
 
+import { DuetError } from '../errors.ts';
 import type { Deadline, Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
 import { type Idempotency, once } from './idempotency.ts';
 import type { Write } from './operation.ts';
+import type { Access } from './policy/access.ts';
+import type { Permitted } from './policy/permitted.ts';
+import type { Policy } from './policy/policy.ts';
 import { Budget } from './read.ts';
 import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
 import { addressed, stepsOf } from './write.ts';
@@ -30,35 +34,48 @@ export interface Writer {
 /** Writes where it stands, through a storage. */
 export class StorageWriter implements Writer {
   readonly #storage: Storage;
+  readonly #policy: Policy;
   /** Objects in one answer. */
   readonly #most: number;
 
-  constructor(storage: Storage, most: number) {
+  constructor(storage: Storage, policy: Policy, most: number) {
     this.#storage = storage;
+    this.#policy = policy;
     this.#most = most;
   }
 
-  write(
+  async write(
     caller: Caller,
     operation: Write,
     idempotency: Idempotency | undefined,
     deadline: Deadline,
   ): Promise<Written> {
-    const program = () => perform(caller, operation, new Budget(this.#most));
+    const access = this.#policy.access(caller);
+    const permitted = this.#policy.permit(caller, operation);
+    const program = () => perform(access, permitted, new Budget(this.#most));
+    const before = () => told(access, permitted);
     return this.#explained(deadline, () =>
       idempotency
-        ? this.#storage.write(() => once(idempotency, program, () => told(operation)), 'many', deadline)
-        : this.#storage.write(program, stepsOf(operation), deadline),
+        ? this.#storage.write(() => once(idempotency, program, before), 'many', deadline)
+        : this.#storage.write(program, stepsOf(access, permitted), deadline),
     );
   }
 
-  transact(
+  async transact(
     caller: Caller,
     writes: readonly NamedWrite[],
     idempotency: Idempotency | undefined,
     deadline: Deadline,
   ): Promise<Written[]> {
-    const program = () => transact(caller, writes, new Budget(this.#most));
+    const permitted = writes.map(({ operation, as }, index) => {
+      try {
+        return { operation: this.#policy.permit(caller, operation), as };
+      } catch (error) {
+        throw error instanceof DuetError ? new WriteFailed(index, error) : error;
+      }
+    });
+    const access = this.#policy.access(caller);
+    const program = () => transact(access, permitted, new Budget(this.#most));
     return this.#explained(deadline, () =>
       this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many', deadline),
     );
@@ -81,8 +98,8 @@ export class StorageWriter implements Writer {
 }
 
 /** What comes before anything that is wrong with an Idempotency-Key. */
-function* told(operation: Write): Program<void> {
-  if (operation.do === 'update' || operation.do === 'delete') yield* addressed(operation);
+function* told(access: Access, operation: Permitted<Write>): Program<void> {
+  if (operation.do === 'update' || operation.do === 'delete') yield* addressed(access, operation);
 }
 
 /** What is asked of a writer in another thread. */

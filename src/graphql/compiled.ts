@@ -15,6 +15,7 @@ import {
 import type { Caller } from '../engine/caller.ts';
 import type { Engine } from '../engine/execute.ts';
 import type { Read } from '../engine/operation.ts';
+import type { Permitted } from '../engine/policy/permitted.ts';
 import { DuetError } from '../errors.ts';
 import type { Deadline } from '../storage/storage.ts';
 import { Failed, type Performed } from './execute.ts';
@@ -68,7 +69,7 @@ export class CompiledQuery {
     );
   }
 
-  /** Undefined when the variables or arguments are wrong, and nothing was read. */
+  /** Undefined when the variables or arguments are wrong, or something is denied, and nothing was read. */
   async run(
     engine: Engine,
     caller: Caller,
@@ -76,14 +77,11 @@ export class CompiledQuery {
     variables: Arguments | undefined,
   ): Promise<Outcome | undefined> {
     const readings = this.#readings(variables);
-    if (!readings) return undefined;
+    const permitted = readings && permittedBy(engine, caller, readings);
+    if (!permitted) return undefined;
     let answers: readonly unknown[];
     try {
-      answers = await engine.read(
-        caller,
-        readings.map(({ operation }) => operation),
-        deadline,
-      );
+      answers = await engine.readPermitted(permitted, deadline);
     } catch (error) {
       return { performed: new Map(this.#fields.map(({ as }) => [as, new Failed(error)])) };
     }
@@ -137,6 +135,20 @@ export class CompiledQuery {
     if (usesVariables(node.arguments ?? [], given.fragments)) return (variables) => whole(variables, known);
     const always = whole(undefined, known);
     return () => always;
+  }
+}
+
+/** Which of the fields is denied, and what becomes of the others, is for the executor to tell. */
+function permittedBy(
+  engine: Engine,
+  caller: Caller,
+  readings: readonly Reading[],
+): Permitted<Read>[] | undefined {
+  try {
+    return readings.map(({ operation }) => engine.permit(caller, operation));
+  } catch (error) {
+    if (error instanceof DuetError) return undefined;
+    throw error;
   }
 }
 

@@ -12,6 +12,7 @@ import type { Caller } from '../engine/caller.ts';
 import type { Engine } from '../engine/execute.ts';
 import type { Idempotency } from '../engine/idempotency.ts';
 import type { Operation, Read } from '../engine/operation.ts';
+import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read.ts';
 import { DuetError } from '../errors.ts';
 import { isAtomic, performTogether } from './atomic.ts';
@@ -98,7 +99,7 @@ function known(performed: Performed, name: string): unknown {
  */
 class Snapshot {
   readonly #context: Context;
-  readonly #operations: Read[] = [];
+  readonly #operations: Permitted<Read>[] = [];
   #answers: Promise<readonly unknown[]> | undefined;
 
   constructor(context: Context) {
@@ -106,10 +107,10 @@ class Snapshot {
   }
 
   async add(operation: Read): Promise<unknown> {
-    const index = this.#operations.push(operation) - 1;
-    this.#answers ??= Promise.resolve().then(() =>
-      this.#context.engine.read(this.#context.caller, this.#operations, this.#context.deadline),
-    );
+    const { engine, caller, deadline } = this.#context;
+    // One by one: what is denied to one field is not denied to its siblings.
+    const index = this.#operations.push(engine.permit(caller, operation)) - 1;
+    this.#answers ??= Promise.resolve().then(() => engine.readPermitted(this.#operations, deadline));
     return (await this.#answers)[index];
   }
 }

@@ -20,6 +20,7 @@ import {
   specifiedDirectives,
 } from 'graphql';
 import { relationKey } from '../engine/read.ts';
+import { DuetError } from '../errors.ts';
 import type { Column, Described, Field, Model, OperationKind, Resource, RootField } from '../schema/model.ts';
 import {
   aggregateName,
@@ -170,7 +171,8 @@ export class TypesOf {
   #fields(resource: Resource): Fields {
     const fields: Fields = {};
     for (const field of resource.fields)
-      if (field.kind === 'column' || field.target.graphql) fields[field.name] = this.#field(field);
+      if (field.kind === 'column' || field.target.graphql)
+        fields[field.name] = guarded(resource, field, this.#field(field));
     fields[resource.version.name] = this.#field(resource.version);
     return fields;
   }
@@ -181,7 +183,7 @@ export class TypesOf {
     const target = this.object(field.target);
     const type =
       field.kind === 'inverse'
-        ? new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(target)))
+        ? nonNull(new GraphQLList(new GraphQLNonNull(target)), field.required)
         : nonNull(target, field.required);
     return {
       ...texts(field),
@@ -190,6 +192,20 @@ export class TypesOf {
       resolve: (node, args) => (node as Record<string, unknown>)[relationKey(relationName(field.name, args))],
     };
   }
+}
+
+/** What the engine leaves out of a record is what the caller may not read. */
+function guarded(resource: Resource, field: Field, config: Fields[string]): Fields[string] {
+  if (!field.allow.some(({ to }) => to.includes('READ'))) return config;
+  const { resolve = (node) => (node as Record<string, unknown>)[field.name] } = config;
+  return {
+    ...config,
+    resolve: (...of) => {
+      const value = resolve(...of);
+      if (value !== undefined) return value;
+      throw new DuetError('FORBIDDEN', `You may not read ${resource.name}.${field.name}.`);
+    },
+  };
 }
 
 function nonNull<T extends GraphQLNullableType>(type: T, required: boolean): T | GraphQLNonNull<T> {

@@ -10,7 +10,9 @@ import {
   type GraphQLOutputType,
   type GraphQLScalarType,
   GraphQLString,
+  getNamedType,
   isEnumType,
+  isLeafType,
   isListType,
   isNonNullType,
   isObjectType,
@@ -83,9 +85,15 @@ function fieldOf(type: GraphQLObjectType, as: string, nodes: readonly FieldNode[
   const field = type.getFields()[name];
   if (!field || !node) throw notPlain;
   const make = shapeOf(field.type, nodes, given);
-  // What has a resolver of its own is a relation; everything else is a property.
-  const from = field.resolve ? relationKey(relationName(name, argumentsOf(type, node, given))) : name;
-  return { as, from, make };
+  if (!field.resolve) return { as, from: name, make };
+  // What has a resolver of its own is a relation, or a property that can be forbidden. What is forbidden is missing.
+  const isProperty = isLeafType(getNamedType(field.type));
+  const from = isProperty ? name : relationKey(relationName(name, argumentsOf(type, node, given)));
+  const shown = (value: unknown) => {
+    if (value === undefined) throw notPlain;
+    return make(value);
+  };
+  return { as, from, make: shown };
 }
 
 function leafOf(type: GraphQLScalarType | GraphQLEnumType): Make {

@@ -24,6 +24,15 @@ export function among(column: Column, values: readonly unknown[]): Filter {
 }
 
 export const everything: Filter = { is: 'all', of: [] };
+export const nothing: Filter = { is: 'any', of: [] };
+
+export function isEverything(filter: Filter): boolean {
+  return filter.is === 'all' && filter.of.length === 0;
+}
+
+export function isNothing(filter: Filter): boolean {
+  return filter.is === 'any' && filter.of.length === 0;
+}
 
 /** Flattened, so that what means the same is the same. */
 export function all(filters: readonly (Filter | undefined)[]): Filter {
@@ -31,6 +40,13 @@ export function all(filters: readonly (Filter | undefined)[]): Filter {
     filter === undefined ? [] : filter.is === 'all' ? filter.of : [filter],
   );
   return of.length === 1 && of[0] ? of[0] : { is: 'all', of };
+}
+
+/** Simplified, so that what is always so, or never, can be told without asking. */
+export function any(filters: readonly Filter[]): Filter {
+  if (filters.some(isEverything)) return everything;
+  const of = filters.flatMap((filter) => (filter.is === 'any' ? filter.of : [filter]));
+  return of.length === 1 && of[0] ? of[0] : { is: 'any', of };
 }
 
 /** A text that is equal for equal filters, in whichever order and through whichever door they were written. */

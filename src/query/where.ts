@@ -4,6 +4,7 @@ import { cited, type FaultCode } from '../errors.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
+import { Claim } from './claim.ts';
 import { all, type Filter } from './filter.ts';
 import { type OperatorName, operatorsOf } from './operators.ts';
 
@@ -143,17 +144,20 @@ export class WhereReader {
       return value ? isNull : { is: 'not', of: isNull };
     }
     if (operator === 'in') {
-      if (!Array.isArray(value)) {
+      // The claim may be a list itself.
+      const list = value instanceof Claim ? [value] : value;
+      if (!Array.isArray(list)) {
         this.#report(path, 'TYPE', `${column.name} in must be a list`);
         return undefined;
       }
-      const values = value.map((each, index) => this.#value(column, operator, each, [...path, index]));
+      const values = list.map((each, index) => this.#value(column, operator, each, [...path, index]));
       return { is: 'in', column, values };
     }
     return { is: operator, column, value: this.#value(column, operator, value, path) };
   }
 
   #value(column: Column, operator: string, given: unknown, path: Path): unknown {
+    if (given instanceof Claim) return given;
     const value = this.#spelling(column, given);
     const report = (code: FaultCode, detail: string) =>
       this.#report(path, code, `${column.name} ${operator} ${detail}`);

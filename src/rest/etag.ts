@@ -1,7 +1,9 @@
 /** Strong entity tags, made from a row's version and the schema's fingerprint. */
 
-export function etag(version: unknown, fingerprint: string): string {
-  return `"${version}-${fingerprint}"`;
+/** `shown`: what the caller is shown, where that is not the same for everybody. */
+export function etag(version: unknown, fingerprint: string, shown?: string): string {
+  const own = shown === undefined ? '' : `-${Bun.hash(shown).toString(36)}`;
+  return `"${version}-${fingerprint}${own}"`;
 }
 
 /**
@@ -11,7 +13,7 @@ export function etag(version: unknown, fingerprint: string): string {
 export function versionsOf(header: string | null, fingerprint: string): number[] | undefined {
   if (header === null || header.trim() === '*') return undefined;
   return tags(header).flatMap((tag) => {
-    const [, version, of] = /^"(\d{1,10})-([0-9a-z]+)"$/.exec(tag) ?? [];
+    const [, version, of] = /^"(\d{1,10})-([0-9a-z]+)(?:-[0-9a-z]+)?"$/.exec(tag) ?? [];
     return version !== undefined && of === fingerprint ? [Number(version)] : [];
   });
 }

@@ -93,7 +93,7 @@ export class Schemas {
   }
 
   #record(resource: Resource): JsonSchema {
-    const required = resource.columns.map(({ name }) => name);
+    const required = resource.columns.filter((column) => !canBeForbidden(column)).map(({ name }) => name);
     return { ...documented(resource), ...object(this.#shown(resource), { required }) };
   }
 
@@ -105,22 +105,13 @@ export class Schemas {
   #shown(resource: Resource): [string, JsonSchema][] {
     return shownFields(resource).map((field) => {
       if (field.kind === 'column')
-        return [field.name, { ...columnSchema(field), ...documented(field), ...readOnly(field) }];
+        return [field.name, { ...columnSchema(field), ...answered(field), ...readOnly(field) }];
       const of = this.shown(field.target);
       const nothing = field.kind === 'reference' && !field.required ? [{ type: 'null' }] : [];
       const one = { anyOf: [...of, ...nothing] };
-      const description = [field.description, 'Present when `include` names it.']
-        .filter(Boolean)
-        .join('\n\n');
-      return [
-        field.name,
-        {
-          ...(field.kind === 'inverse' ? list(one) : one),
-          ...documented(field),
-          description,
-          readOnly: true,
-        },
-      ];
+      const shown = field.kind === 'inverse' ? list(one) : one;
+      const told = answered(field, 'Present when `include` names it.');
+      return [field.name, { ...shown, ...told, readOnly: true }];
     });
   }
 
@@ -236,6 +227,18 @@ function keyBounds({ constraint }: Column): JsonSchema {
     maxLength: Math.min(LONGEST_KEY, constraint?.maxLength ?? LONGEST_KEY),
     not: { enum: unaddressable },
   };
+}
+
+function canBeForbidden({ allow }: Field): boolean {
+  return allow.some(({ to }) => to.includes('READ'));
+}
+
+/** What there is to say of a field in an answer. */
+function answered(field: Field, ...more: readonly string[]): JsonSchema {
+  const { description, ...rest } = documented(field);
+  const hidden = canBeForbidden(field) ? ['Absent for callers who may not read it.'] : [];
+  const text = [description, ...more, ...hidden].filter((each) => each !== undefined).join('\n\n');
+  return { ...rest, ...(text !== '' && { description: text }) };
 }
 
 function readOnly({ origin }: Column): JsonSchema {

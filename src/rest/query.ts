@@ -8,11 +8,9 @@ import { type ListQuery, readList, wholeList } from '../query/list.ts';
 import { isSortable } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
 import { DEEPEST, WhereReader } from '../query/where.ts';
-import { integerFrom } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
-import { Serial } from '../schema/scalars.ts';
+import { flagFrom, fromText } from '../schema/spelling.ts';
 import { didYouMean } from '../schema/suggest.ts';
-import { isScalar } from '../schema/values.ts';
 import { readShape } from './shape.ts';
 
 export interface ListRequest {
@@ -293,18 +291,4 @@ function follow(
 
 export function isListParameter(name: string): boolean {
   return listParameters.some((each) => each === name);
-}
-
-/** A query string holds only text; what is no number or flag stays text, for the type's check to refuse. */
-function fromText({ type }: Column, text: string): unknown {
-  if (!isScalar(type)) return text;
-  if (type.stored === 'boolean') return flagFrom(text);
-  if (type === Serial) return integerFrom(text);
-  return type.is === 'number' && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)
-    ? Number(text)
-    : text;
-}
-
-function flagFrom(text: string): unknown {
-  return text === 'true' ? true : text === 'false' ? false : text;
 }

@@ -6,6 +6,7 @@ import { DuetError } from '../errors.ts';
 import { JSON_TYPE } from '../http/exchange.ts';
 import { answerOf } from '../query/aggregates.ts';
 import { cursorOf, queryName } from '../query/order.ts';
+import type { Resource } from '../schema/model.ts';
 import { deprecationOf, deprecationOfColumns } from './deprecation.ts';
 import { etag, noneMatches } from './etag.ts';
 import type { Aggregation, Collection } from './parse.ts';
@@ -21,8 +22,8 @@ export function listed(from: Collection, operation: List, listing: Listing, quer
   const links = linksOf(from, operation, listing, query);
   if (links !== '') headers['Link'] = links;
   if (total !== undefined) headers['X-Total-Count'] = String(total);
-  // Rows that hold just the columns of the answer, in its order, are written as they are.
-  const plain = selection.relations.length === 0 && !operation.places;
+  // Rows that hold just the columns of the answer, in its order, are written as they are; rules can need more columns.
+  const plain = selection.relations.length === 0 && !operation.places && !isRuled(from.resource);
   return json(200, JSON.stringify(plain ? nodes : nodes.map((node) => shown(selection, node))), headers);
 }
 
@@ -58,9 +59,10 @@ export function found(from: Collection, selection: Selection, node: Node | null)
 /** The plain record, which its version stands for. */
 export function foundWhole(from: Collection, node: Node | null, ifNoneMatch: string | null): Response {
   const record = existing(from, node);
-  const ETag = tagOf(from, record);
+  const body = whole(from, record);
+  const ETag = tagOf(from, record, body);
   if (!noneMatches(ifNoneMatch, ETag)) return new Response(null, { status: 304, headers: { ETag } });
-  return json(200, whole(from, record), { ...from.headers, ETag });
+  return json(200, body, { ...from.headers, ETag });
 }
 
 function existing({ resource }: Collection, node: Node | null): Node {
@@ -70,23 +72,30 @@ function existing({ resource }: Collection, node: Node | null): Node {
 
 export function created(from: Collection, node: Node): Response {
   const key = encodeURIComponent(String(node[from.resource.key.name]));
-  return json(201, whole(from, node), {
+  const body = whole(from, node);
+  return json(201, body, {
     ...from.headers,
     Location: `/${from.resource.path}/${key}`,
-    ETag: tagOf(from, node),
+    ETag: tagOf(from, node, body),
   });
 }
 
 export function updated(from: Collection, node: Node): Response {
-  return json(200, whole(from, node), { ...from.headers, ETag: tagOf(from, node) });
+  const body = whole(from, node);
+  return json(200, body, { ...from.headers, ETag: tagOf(from, node, body) });
 }
 
 export function deleted(): Response {
   return new Response(null, { status: 204 });
 }
 
-function tagOf({ resource, fingerprint }: Collection, node: Node): string {
-  return etag(node[resource.version.name], fingerprint);
+/** Where rules decide what is shown, the same version looks different to different callers. */
+function tagOf({ resource, fingerprint }: Collection, node: Node, body: string): string {
+  return etag(node[resource.version.name], fingerprint, isRuled(resource) ? body : undefined);
+}
+
+function isRuled({ allow }: Resource): boolean {
+  return allow.length > 0;
 }
 
 function whole({ resource }: Collection, node: Node): string {

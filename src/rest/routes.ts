@@ -6,7 +6,7 @@ import type { BodyLimits } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
 import { costOfAnswer } from '../http/rate-limits.ts';
-import type { Model, OperationKind } from '../schema/model.ts';
+import type { Action, Model, OperationKind } from '../schema/model.ts';
 import { deprecationOf } from './deprecation.ts';
 import { contentType, type ExportType, exported, exportType } from './export.ts';
 import {
@@ -22,6 +22,14 @@ import {
 import { readPath } from './paths.ts';
 import { aggregated, created, deleted, found, foundWhole, listed, updated, VARY } from './respond.ts';
 import { transactionRoute } from './transaction.ts';
+
+const actions: Readonly<Record<OperationKind, Action>> = {
+  LIST: 'READ',
+  GET: 'READ',
+  CREATE: 'CREATE',
+  UPDATE: 'UPDATE',
+  DELETE: 'DELETE',
+};
 
 interface Routes {
   readonly list: Route;
@@ -62,11 +70,15 @@ function routesOf(from: Collection, engine: Engine): Routes {
   const { operations, path, key } = from.resource;
   const route = (template: string, table: Record<string, [OperationKind, Handler]>): Route => {
     const offered = Object.entries(table).filter(([, [kind]]) => operations.has(kind));
-    return {
-      template,
-      failed: problem,
-      methods: Object.fromEntries(offered.map(([method, [, handler]]) => [method, handler])),
-    };
+    const methods = offered.map(([method, [kind, handler]]): [string, Handler] => [
+      method,
+      (exchange) => {
+        // Who may never do this is told before the body is read.
+        engine.admit(exchange.caller, from.resource, actions[kind]);
+        return handler(exchange);
+      },
+    ]);
+    return { template, failed: problem, methods: Object.fromEntries(methods) };
   };
   return {
     list: route(`/${path}`, {
@@ -129,13 +141,13 @@ async function exportList(
   type: ExportType,
   exchange: Exchange,
 ): Promise<Response> {
-  const operation = parseExport(from, type, exchange);
+  const operation = engine.permit(exchange.caller, parseExport(from, type, exchange));
   const { resource, deprecatedSince } = from;
   const headers = { ...deprecationOf(resource, operation.selection, deprecatedSince), ...VARY };
   // Of a file that is written while it is read, only the headers are known beforehand.
   if (exchange.request.method === 'HEAD')
     return new Response(null, { headers: { ...headers, 'Content-Type': contentType(type) } });
-  const pages = engine.pages(exchange.caller, operation);
+  const pages = engine.pages(operation);
   return exported(
     exchange.spend ? charged(pages, exchange.spend) : pages,
     operation.selection,

@@ -110,8 +110,11 @@ export function readField(
   }
   if (!target) return undefined;
   if (kind === 'inverse') {
-    if (shape.fault || !shape.required)
-      faults.at(node.type, `"${where}" is the far side of a reference and must be written [${shape.name}!]!`);
+    const hidable = faults.allowRules(directives).some(({ to }) => to.includes('READ'));
+    const written = `[${shape.name}!]${hidable ? '' : '!'}`;
+    const why = hidable ? 'has a rule on who may READ it' : 'is the far side of a reference';
+    if (shape.fault || shape.required === hidable)
+      faults.at(node.type, `"${where}" ${why} and must be written ${written}`);
     reader.inverses.push({ node, directives, owner, target });
     return undefined;
   }
@@ -296,6 +299,7 @@ export function resolveInverse(
   faults: Faults,
 ): Inverse | undefined {
   const described = faults.described(node, directives);
+  const { required } = unwrap(node.type);
   const where = `${owner.name}.${described.name}`;
   const pointing = target.references.filter((reference) => reference.target === owner);
   const names = pointing.map((reference) => reference.name);
@@ -335,6 +339,7 @@ export function resolveInverse(
     kind: 'inverse',
     target,
     reference,
+    required,
     allow: faults.allowRules(directives),
   };
   return inverse;

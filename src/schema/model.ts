@@ -120,14 +120,18 @@ export interface Inverse extends Described {
   readonly kind: 'inverse';
   readonly target: Resource;
   readonly reference: Reference;
+  /** Only a list that can be forbidden can be null. */
+  readonly required: boolean;
   readonly allow: readonly AllowRule[];
 }
 
-/** Read and kept as written: no caller has a role yet that a rule could be held against. */
+/** As it is written; `access/` makes sense of it. */
 export interface AllowRule {
   readonly place: Place;
   readonly to: readonly Action[];
+  /** Undefined for everybody. */
   readonly role: string | undefined;
+  /** A filter that may hold claims; undefined for all records. */
   readonly where: unknown;
 }
 

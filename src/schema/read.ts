@@ -17,7 +17,7 @@ import { type FieldReader, readField, resolveInverse } from './fields.ts';
 import type { ColumnSet, Enum, Inverse, Model, OperationKind, Resource, SchemaFault } from './model.ts';
 import { ownTypes, pathOf, pluralOf, singularOf } from './names.ts';
 import { readRootField } from './roots.ts';
-import { rules } from './rules/rules.ts';
+import { type Rule, rules } from './rules/rules.ts';
 import { scalars } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
 
@@ -25,7 +25,8 @@ export type SchemaReading =
   | { readonly model: Model; readonly faults?: never }
   | { readonly model?: never; readonly faults: readonly SchemaFault[] };
 
-export function readSchema(text: string): SchemaReading {
+/** `more`: rules beside those that the file must meet by itself. */
+export function readSchema(text: string, more: readonly Rule[] = []): SchemaReading {
   const source = new Source(text);
   const faults = new Faults(source);
   let document: DocumentNode;
@@ -38,7 +39,7 @@ export function readSchema(text: string): SchemaReading {
     return { faults: [{ ...(error.locations?.[0] ?? { line: 1, column: 1 }), message: error.message }] };
   }
   const model = readDocument(document, faults, text);
-  for (const rule of rules) rule(model, (place, message) => faults.report(place, message));
+  for (const rule of [...rules, ...more]) rule(model, (place, message) => faults.report(place, message));
   if (faults.found.length === 0) return { model };
   return { faults: faults.found.toSorted((a, b) => a.line - b.line || a.column - b.column) };
 }

@@ -1,6 +1,7 @@
 /** Every rule that a whole schema must meet; each reports faults and changes nothing. */
 
 import type { Model, Place } from '../model.ts';
+import { claimsFit } from './claims-fit.ts';
 import { constraintsFit } from './constraints-fit.ts';
 import { defaultsFit } from './defaults-fit.ts';
 import { indexesFit } from './indexes-fit.ts';
@@ -18,6 +19,7 @@ export const rules: readonly Rule[] = Object.freeze([
   storedNamesAreFree,
   recordsCanBeCreated,
   defaultsFit,
+  claimsFit,
   constraintsFit,
   indexesFit,
   queryHasFields,

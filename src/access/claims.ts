@@ -1,0 +1,102 @@
+/** What a caller's token says, put where the rules ask for it. */
+
+import type { Fault } from '../errors.ts';
+import { Claim } from '../query/claim.ts';
+import { all, any, everything, type Filter, nothing } from '../query/filter.ts';
+import type { Column } from '../schema/model.ts';
+import { fromText } from '../schema/spelling.ts';
+import { checkValue, isScalar, keptAs } from '../schema/values.ts';
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** A claim as a value of a column; undefined when there is none, or it does not fit. */
+export function claimFor(column: Column, name: string, claims: Claims): unknown {
+  const claim = ownClaim(name, claims);
+  if (claim === undefined) return undefined;
+  const value =
+    column.list && Array.isArray(claim) ? claim.map((each) => spelt(column, each)) : spelt(column, claim);
+  const faults: Fault[] = [];
+  const checked = checkValue(column, value, faults);
+  return faults.length === 0 ? checked : undefined;
+}
+
+/**
+ * The filter of a rule for one caller. A claim that is missing or does not fit matches nothing: its condition is taken
+ * for whatever lets the rule match less, which inside of a `not` is that it holds.
+ */
+export function filled(filter: Filter, claims: Claims, positive = true): Filter {
+  switch (filter.is) {
+    case 'all':
+      return all(filter.of.map((each) => filled(each, claims, positive)));
+    case 'any':
+      return any(filter.of.map((each) => filled(each, claims, positive)));
+    case 'not':
+      return { is: 'not', of: filled(filter.of, claims, !positive) };
+    case 'related':
+    case 'some':
+      return { ...filter, where: filled(filter.where, claims, positive) };
+    case 'null':
+      return filter;
+    case 'in': {
+      const values = filter.values.flatMap((value) => operands(filter.column, value, claims));
+      return values.includes(undefined) ? unmet(positive) : { ...filter, values };
+    }
+    default: {
+      const [value, ...more] = operands(filter.column, filter.value, claims);
+      return value === undefined || more.length > 0 ? unmet(positive) : { ...filter, value };
+    }
+  }
+}
+
+export function hasClaims(filter: Filter): boolean {
+  switch (filter.is) {
+    case 'all':
+    case 'any':
+      return filter.of.some(hasClaims);
+    case 'not':
+      return hasClaims(filter.of);
+    case 'related':
+    case 'some':
+      return hasClaims(filter.where);
+    case 'null':
+      return false;
+    case 'in':
+      return filter.values.some((value) => value instanceof Claim);
+    default:
+      return filter.value instanceof Claim;
+  }
+}
+
+function unmet(positive: boolean): Filter {
+  return positive ? nothing : everything;
+}
+
+/** A claim can be a list; undefined stands for what does not fit. */
+function operands(column: Column, value: unknown, claims: Claims): unknown[] {
+  if (!(value instanceof Claim)) return [value];
+  const claim = ownClaim(value.claim, claims);
+  return Array.isArray(claim) ? claim.map((each) => fitting(column, each)) : [fitting(column, claim)];
+}
+
+/** Unlike a stored value, what one is compared with need not meet the constraint. */
+function fitting(column: Column, claim: unknown): unknown {
+  if (claim === undefined || claim === null) return undefined;
+  const { type } = column;
+  const value = spelt(column, claim);
+  if (!isScalar(type)) return type.values.some(({ name }) => name === value) ? value : undefined;
+  let fits = true;
+  const checked = type.check(value, () => {
+    fits = false;
+  });
+  return fits ? checked : undefined;
+}
+
+/** Tokens write most things as text, and some write numbers where text is meant. */
+function spelt(column: Column, claim: unknown): unknown {
+  if (keptAs({ ...column, list: false }) === 'text' && typeof claim === 'number') return String(claim);
+  return typeof claim === 'string' ? fromText(column, claim) : claim;
+}
+
+function ownClaim(name: string, claims: Claims): unknown {
+  return Object.hasOwn(claims, name) ? (claims[name] ?? undefined) : undefined;
+}

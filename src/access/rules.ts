@@ -1,0 +1,88 @@
+/** The `@allow` rules of a file, made sense of: who may do what, on which records. */
+
+import { withClaims } from '../query/claim.ts';
+import { everything, type Filter } from '../query/filter.ts';
+import { WhereReader } from '../query/where.ts';
+import type { Action, AllowRule, Field, Model, Place, Resource } from '../schema/model.ts';
+
+/** Everybody who is known has it, whatever else the token says. */
+export const AUTHENTICATED = 'authenticated';
+
+export interface AccessRule {
+  readonly to: readonly Action[];
+  /** Undefined for everybody, the anonymous too. */
+  readonly role: string | undefined;
+  /** May hold claims. A rule sees every record, whatever its caller may see. */
+  readonly where: Filter;
+}
+
+export type ReportRule = (place: Place, message: string) => void;
+
+const actions: Readonly<Record<'type' | 'field', readonly Action[]>> = {
+  type: ['READ', 'CREATE', 'UPDATE', 'DELETE'],
+  field: ['READ', 'CREATE', 'UPDATE'],
+};
+
+export class Rules {
+  /** Every role that a rule names. */
+  readonly roles = new Set<string>();
+  /** A reference and its column have the same rules. */
+  readonly #compiled = new Map<readonly AllowRule[], readonly AccessRule[]>();
+  readonly #report: ReportRule;
+
+  constructor(model: Model, report: ReportRule = refuse) {
+    this.#report = report;
+    for (const resource of model.resources) {
+      this.#compile(resource, resource, 'type');
+      for (const field of resource.fields) this.#compile(field, resource, 'field');
+    }
+  }
+
+  of({ allow }: Resource | Field): readonly AccessRule[] {
+    return this.#compiled.get(allow) ?? [];
+  }
+
+  #compile({ allow, name }: Resource | Field, resource: Resource, on: 'type' | 'field'): void {
+    if (this.#compiled.has(allow)) return;
+    const where = on === 'type' ? resource.name : `${resource.name}.${name}`;
+    const compiled = allow.map((rule): AccessRule => {
+      const { place, to, role } = rule;
+      const beyond = to.filter((action) => !actions[on].includes(action));
+      if (to.length === 0)
+        this.#report(place, `The rule on "${where}" allows nothing. Name what: to: [READ]`);
+      if (beyond.length > 0)
+        this.#report(
+          place,
+          `"${where}" is a field: a rule on it can allow ${actions.field.join(', ')}. Move ${beyond.join(', ')} to the type.`,
+        );
+      if (role === '')
+        this.#report(place, `The rule on "${where}" names no role. Name one, or leave it out.`);
+      if (role !== undefined) this.roles.add(role);
+      return { to, role, where: this.#where(resource, rule, where) };
+    });
+    this.#compiled.set(allow, compiled);
+  }
+
+  #where(resource: Resource, { place, where }: AllowRule, on: string): Filter {
+    if (where === undefined) return everything;
+    let hint = '';
+    const reader = new WhereReader(
+      (_, value) => {
+        if (typeof value === 'object') hint = ' A claim is written { claim: "sub" }.';
+        return value;
+      },
+      (path, _, detail) => {
+        const at = path.length > 0 ? ` at ${path.join('.')}` : '';
+        const sentence = /[.?]$/.test(detail) ? detail : `${detail}.`;
+        this.#report(place, `The rule on "${on}" does not fit${at}: ${sentence}${hint}`);
+        hint = '';
+      },
+      () => true,
+    );
+    return reader.read(resource, withClaims(where));
+  }
+}
+
+function refuse({ line }: Place, message: string): never {
+  throw new Error(`line ${line}: ${message}`);
+}

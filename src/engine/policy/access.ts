@@ -1,0 +1,88 @@
+/** What one caller may do: the rules for its roles, with its claims put in. */
+
+import { filled, hasClaims } from '../../access/claims.ts';
+import type { Rights } from '../../access/rights.ts';
+import { DuetError, type Fault } from '../../errors.ts';
+import { everything, type Filter, isNothing } from '../../query/filter.ts';
+import type { Action, Field, Resource } from '../../schema/model.ts';
+import type { Caller } from '../caller.ts';
+
+/** What is the same for everybody who has the same roles. */
+export interface RoleRights {
+  readonly rights: Rights;
+  /** What is made of selections and lists. */
+  readonly made: WeakMap<object, object>;
+}
+
+export class Access {
+  readonly caller: Caller;
+  readonly #rights: Rights | undefined;
+  readonly #made: RoleRights['made'] | undefined;
+  readonly #filled = new Map<Filter, Filter>();
+  /** Whether what was asked last depended on this very caller, and not on its roles alone. */
+  #personal = false;
+
+  /** Without rights, everything is allowed. */
+  constructor(caller: Caller, of: RoleRights | undefined) {
+    this.caller = caller;
+    this.#rights = of?.rights;
+    this.#made = of?.made;
+  }
+
+  /** The records of a resource on which the caller may act so. */
+  rows(resource: Resource, action: Action): Filter {
+    return this.#rights ? this.#own(this.#rights.rows(resource, action)) : everything;
+  }
+
+  /** The records on which the caller may use a field so. */
+  field(field: Field, action: Action): Filter {
+    return this.#rights ? this.#own(this.#rights.field(field, action)) : everything;
+  }
+
+  /** What `make` makes of a selection or a list, made once where it is the same for all with the same roles. */
+  kept<T extends object>(of: T, make: () => T): T {
+    const kept = this.#made?.get(of);
+    if (kept) return kept as T;
+    const before = this.#personal;
+    this.#personal = false;
+    const made = make();
+    if (!this.#personal) this.#made?.set(of, made);
+    this.#personal ||= before;
+    return made;
+  }
+
+  /** Refuses what no rule allows to these roles, on whichever records: it is known before anything is read. */
+  admit(resource: Resource, action: Action): void {
+    const rights = this.#rights;
+    if (!rights) return;
+    // What one writes, one is shown.
+    const refused = [action, 'READ' as const].find((needed) => isNothing(rights.rows(resource, needed)));
+    if (refused) throw this.denied(`You may not ${verbs[refused]} ${resource.plural}.`);
+  }
+
+  /** A caller that nobody knows may have more to show than it did. */
+  denied(detail: string, errors?: readonly Fault[]): DuetError {
+    const known = this.caller.subject !== undefined;
+    const extras = errors ? { errors } : {};
+    return known
+      ? new DuetError('FORBIDDEN', detail, extras)
+      : new DuetError('UNAUTHENTICATED', `${detail} Send a token of somebody who may.`, extras);
+  }
+
+  #own(filter: Filter): Filter {
+    let own = this.#filled.get(filter);
+    if (!own) {
+      own = hasClaims(filter) ? filled(filter, this.caller.claims) : filter;
+      this.#filled.set(filter, own);
+    }
+    if (own !== filter) this.#personal = true;
+    return own;
+  }
+}
+
+export const verbs: Readonly<Record<Action, string>> = {
+  READ: 'read',
+  CREATE: 'create',
+  UPDATE: 'update',
+  DELETE: 'delete',
+};

@@ -1,0 +1,99 @@
+/** Who may do what: the one gate that every operation of every door passes before anything is read or written. */
+
+import { Rights } from '../../access/rights.ts';
+import { AUTHENTICATED, Rules } from '../../access/rules.ts';
+import { isEverything } from '../../query/filter.ts';
+import type { Action, Model } from '../../schema/model.ts';
+import type { Caller } from '../caller.ts';
+import type { Operation } from '../operation.ts';
+import { Access, type RoleRights } from './access.ts';
+import type { Permitted } from './permitted.ts';
+import { readableAggregate, readableList, readableSelection, readableWhere } from './reading.ts';
+import { mayGive } from './writing.ts';
+
+/** Whoever signs tokens decides how many sets of roles there are; this many are remembered. */
+const MOST_KEPT = 1000;
+
+export class Policy {
+  /** Undefined without authentication: then everything is allowed to everybody, and start-up says so in the log. */
+  readonly #rules: Rules | undefined;
+  readonly #byRoles = new Map<string, RoleRights>();
+  readonly #byCaller = new WeakMap<Caller, Access>();
+
+  constructor(model: Model, authentication: boolean) {
+    this.#rules = authentication ? new Rules(model) : undefined;
+  }
+
+  /** What this caller may do. */
+  access(caller: Caller): Access {
+    let access = this.#byCaller.get(caller);
+    if (!access) {
+      access = new Access(caller, this.#rules && this.#rightsOf(caller, this.#rules));
+      this.#byCaller.set(caller, access);
+    }
+    return access;
+  }
+
+  /** The operation as far as the rules allow it; throws when they do not. */
+  permit<O extends Operation>(caller: Caller, operation: O): Permitted<O> {
+    const passed = this.#rules ? allowed(this.access(caller), operation) : operation;
+    return passed as Permitted<O>;
+  }
+
+  #rightsOf({ subject, roles }: Caller, rules: Rules): RoleRights {
+    const all = subject === undefined ? roles : [...roles, AUTHENTICATED];
+    const known = all.filter((role) => rules.roles.has(role));
+    const key = JSON.stringify(known.sort());
+    let rights = this.#byRoles.get(key);
+    if (!rights) {
+      if (this.#byRoles.size >= MOST_KEPT) this.#byRoles.clear();
+      rights = { rights: new Rights(rules, known), made: new WeakMap() };
+      this.#byRoles.set(key, rights);
+    }
+    return rights;
+  }
+}
+
+const actions: Readonly<Record<Operation['do'], Action>> = {
+  list: 'READ',
+  get: 'READ',
+  aggregate: 'READ',
+  create: 'CREATE',
+  'create many': 'CREATE',
+  update: 'UPDATE',
+  'update many': 'UPDATE',
+  delete: 'DELETE',
+  'delete many': 'DELETE',
+};
+
+function allowed(access: Access, operation: Operation): Operation {
+  const { resource } = operation;
+  access.admit(resource, actions[operation.do]);
+  if (operation.do === 'aggregate') return readableAggregate(access, operation);
+  if (operation.do === 'list')
+    return access.kept(operation, () => ({
+      ...operation,
+      selection: readableSelection(access, resource, operation.selection),
+      list: readableList(access, resource, operation.list),
+    }));
+  const selection = readableSelection(access, resource, operation.selection);
+  switch (operation.do) {
+    case 'create':
+      mayGive(access, resource, operation.input);
+      return { ...operation, selection };
+    case 'create many':
+      operation.inputs.forEach((input, index) => {
+        mayGive(access, resource, input, [index]);
+      });
+      return { ...operation, selection };
+    case 'update many':
+    case 'delete many':
+      return { ...operation, selection, where: readableWhere(access, resource, operation.where) };
+    default: {
+      const seen = access.rows(resource, 'READ');
+      return isEverything(seen) && selection === operation.selection
+        ? operation
+        : { ...operation, selection, seen };
+    }
+  }
+}

@@ -1,0 +1,141 @@
+/** A read as its caller may have it: records that it may not see do not exist, and forbidden fields cannot be used. */
+
+import type { Fault } from '../../errors.ts';
+import { all, any, everything, type Filter, isEverything, isNothing } from '../../query/filter.ts';
+import type { ListQuery } from '../../query/list.ts';
+import type { Column, Field, Inverse, Resource } from '../../schema/model.ts';
+import type { Aggregate, Relation, Selection } from '../operation.ts';
+import { relationKey } from '../read.ts';
+import type { Access } from './access.ts';
+import type { Guard } from './guards.ts';
+
+export function readableList(access: Access, resource: Resource, list: ListQuery): ListQuery {
+  for (const { column } of list.order) mustBeComparable(access, resource, column, 'the order of a list');
+  return { ...list, where: readableWhere(access, resource, list.where) };
+}
+
+export function readableAggregate(access: Access, operation: Aggregate): Aggregate {
+  const { resource, by, measures, where } = operation;
+  for (const column of [...by, ...measures.flatMap(({ column }) => column ?? [])])
+    mustBeComparable(access, resource, column, 'aggregates');
+  return { ...operation, where: readableWhere(access, resource, where) };
+}
+
+/** Those of the wanted records that the caller may see. */
+export function readableWhere(access: Access, resource: Resource, where: Filter): Filter {
+  return all([access.rows(resource, 'READ'), seen(access, resource, where)]);
+}
+
+/** The filter as if what the caller may not see did not exist. */
+function seen(access: Access, resource: Resource, filter: Filter): Filter {
+  switch (filter.is) {
+    case 'all':
+      return all(filter.of.map((each) => seen(access, resource, each)));
+    case 'any':
+      return { is: 'any', of: filter.of.map((each) => seen(access, resource, each)) };
+    case 'not':
+      return { is: 'not', of: seen(access, resource, filter.of) };
+    case 'related': {
+      const { field, where } = filter;
+      mustBeReadable(access, resource, field);
+      return { ...filter, where: readableWhere(access, field.target, where) };
+    }
+    case 'some': {
+      const { field, where } = filter;
+      mustBeReadable(access, resource, field);
+      return { ...filter, where: all([listable(access, field), seen(access, field.target, where)]) };
+    }
+    default: {
+      const { column } = filter;
+      mustBeReadable(access, resource, column);
+      const there = referenceSeen(access, column);
+      if (isEverything(there)) return filter;
+      // Null is not equal to anything, and what cannot be seen is null.
+      if (filter.is === 'null') return { is: 'not', of: there };
+      if (filter.is === 'ne') return any([filter, { is: 'not', of: there }]);
+      return all([filter, there]);
+    }
+  }
+}
+
+/** The records of a list: a record whose reference one may not read is in nobody's list. */
+function listable(access: Access, { target, reference }: Inverse): Filter {
+  return all([access.rows(target, 'READ'), access.field(reference, 'READ')]);
+}
+
+/** That the record exists, for this caller, whose key the column holds. */
+function referenceSeen(access: Access, { reference: field }: Column): Filter {
+  if (!field) return everything;
+  const where = access.rows(field.target, 'READ');
+  return isEverything(where) || isNothing(where) ? where : { is: 'related', field, where };
+}
+
+function mustBeReadable(access: Access, resource: Resource, field: Field): void {
+  if (!isEverything(access.field(field, 'READ'))) throw unusable(access, resource, field, 'a filter');
+}
+
+/** The order of values tells what they are, also of keys that one may not see. */
+function mustBeComparable(access: Access, resource: Resource, column: Column, where: string): void {
+  const fine = isEverything(access.field(column, 'READ')) && isEverything(referenceSeen(access, column));
+  if (!fine) throw unusable(access, resource, column, where);
+}
+
+function unusable(access: Access, resource: Resource, { name }: Field, where: string) {
+  const detail = `You may not read each ${resource.name}.${name}, so it cannot be used in ${where}.`;
+  const fault: Fault = { code: 'FORBIDDEN', detail };
+  return access.denied(detail, [fault]);
+}
+
+export function readableSelection(access: Access, resource: Resource, selection: Selection): Selection {
+  return access.kept(selection, () => readableParts(access, resource, selection));
+}
+
+/** The same object when nothing changes, so that what is known of it stays known. */
+function readableParts(access: Access, resource: Resource, selection: Selection): Selection {
+  const isAllowed = (field: Field) => !isNothing(access.field(field, 'READ'));
+  const columns = selection.columns.filter(isAllowed);
+  const kept = selection.relations.filter(({ field }) => isAllowed(field));
+  const relations = kept.map((relation) => readableRelation(access, relation));
+  const guards = guardsOf(access, resource, selection);
+  const same =
+    columns.length === selection.columns.length &&
+    relations.length === selection.relations.length &&
+    relations.every((relation, index) => relation === kept[index]);
+  if (guards.length === 0) return same ? selection : { columns, relations };
+  return { columns, relations, guards };
+}
+
+function readableRelation(access: Access, relation: Relation): Relation {
+  const { field, list } = relation;
+  const selection = readableParts(access, field.target, relation.selection);
+  if (field.kind === 'inverse' && list) {
+    const { where, order } = readableList(access, field.target, list);
+    const shown = all([access.field(field.reference, 'READ'), where]);
+    return { ...relation, selection, list: { ...list, order, where: shown } };
+  }
+  const rows = access.rows(field.target, 'READ');
+  if (isEverything(rows)) return selection === relation.selection ? relation : { ...relation, selection };
+  return { ...relation, selection, seen: rows };
+}
+
+function guardsOf(access: Access, resource: Resource, { columns, relations }: Selection): Guard[] {
+  const fields = new Set<Column | Inverse>(columns);
+  for (const { field } of relations) fields.add(field.kind === 'reference' ? field.column : field);
+  return [...fields].flatMap((field): Guard[] => {
+    const readable = access.field(field, 'READ');
+    const there = field.kind === 'column' ? referenceSeen(access, field) : everything;
+    const follows = relations.filter((each) =>
+      field.kind === 'column' ? each.field === field.reference : each.field === field,
+    );
+    const related = follows.map(({ as }) => relationKey(as));
+    const column = field.kind === 'column' ? [field.name] : [];
+    return [
+      // A relation to what cannot be seen is null by itself.
+      ...(isEverything(there) ? [] : [{ resource, where: there, properties: column, instead: null }]),
+      // Last, for it takes away more.
+      ...(isEverything(readable)
+        ? []
+        : [{ resource, where: readable, properties: [...column, ...related], instead: undefined }]),
+    ];
+  });
+}

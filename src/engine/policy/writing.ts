@@ -1,0 +1,134 @@
+/** What a write must meet: the fields that the caller may give, and the records before and after. */
+
+import { type Fault, pointer } from '../../errors.ts';
+import { all, among, type Filter, isEverything, isNothing } from '../../query/filter.ts';
+import type { Action, Resource } from '../../schema/model.ts';
+import { storedColumns } from '../../schema/values.ts';
+import { type Program, type Row, run, select } from '../../storage/storage.ts';
+import type { Input, Selection } from '../operation.ts';
+import { type Access, verbs } from './access.ts';
+import { hide } from './guards.ts';
+import { readableSelection } from './reading.ts';
+
+type Path = readonly (string | number)[];
+
+/** Refuses a new record with fields, or with nested records, that the caller may never give. */
+export function mayGive(access: Access, resource: Resource, input: Input, path: Path = []): void {
+  const faults = forbidden(access, resource, input, path);
+  if (faults[0]) throw access.denied(`${faults[0].detail}.`, faults);
+}
+
+function forbidden(access: Access, resource: Resource, input: Input, path: Path): Fault[] {
+  return Object.entries(input).flatMap(([name, value]): Fault[] => {
+    const field = resource.fieldByName.get(name);
+    if (!field) return [];
+    if (isNothing(access.field(field, 'CREATE'))) return [notYours(resource, name, path)];
+    if (field.kind !== 'inverse' || !Array.isArray(value)) return [];
+    access.admit(field.target, 'CREATE');
+    // To be nested here is to be given the reference.
+    const { reference, target } = field;
+    if (isNothing(access.field(reference, 'CREATE')))
+      return [{ ...notYours(target, reference.column.name, path), pointer: pointer(...path, name) }];
+    return value.flatMap((each, index) =>
+      typeof each === 'object' && each !== null
+        ? forbidden(access, field.target, each, [...path, name, index])
+        : [],
+    );
+  });
+}
+
+function notYours({ singular }: Resource, name: string, path: Path): Fault {
+  const detail = `You may not set ${name} of this ${singular}`;
+  return { pointer: pointer(...path, name), code: 'FORBIDDEN', detail };
+}
+
+/** The conditions under which these fields may be given; empty when there are none. */
+export function givenOn(access: Access, resource: Resource, given: readonly string[]): Filter[] {
+  return given.flatMap((name) => {
+    const field = resource.fieldByName.get(name);
+    const where = field && access.field(field, 'CREATE');
+    return where && !isEverything(where) ? [where] : [];
+  });
+}
+
+/** The same for an update. What is as the caller sees it is not changed, so that a record that was read can be sent. */
+export function changedOn(access: Access, resource: Resource, input: Input, seen: Row): Filter[] {
+  const faults: Fault[] = [];
+  const conditions: Filter[] = [];
+  for (const column of resource.columns) {
+    const { name } = column;
+    if (!Object.hasOwn(input, name) || Bun.deepEquals(seen[name], input[name])) continue;
+    const where = access.field(column, 'UPDATE');
+    if (isNothing(where)) faults.push(notYours(resource, name, []));
+    else if (!isEverything(where)) conditions.push(where);
+  }
+  if (faults[0]) throw access.denied(`${faults[0].detail}.`, faults);
+  return conditions;
+}
+
+/** Refuses records that the caller sees but may not write. */
+export function* mayWrite(
+  access: Access,
+  resource: Resource,
+  action: 'UPDATE' | 'DELETE',
+  keys: readonly unknown[],
+  more: readonly Filter[] = [],
+): Program<void> {
+  const where = all([access.rows(resource, action), ...more]);
+  if (!(yield* allMatch(resource, keys, where)))
+    throw access.denied(`You may not ${verbs[action]} this ${resource.singular}.`);
+}
+
+/** Refuses what was written when it is beyond what the caller may write, or see. */
+export function* mayHaveWritten(
+  access: Access,
+  resource: Resource,
+  action: 'CREATE' | 'UPDATE',
+  keys: readonly unknown[],
+  more: readonly Filter[] = [],
+): Program<void> {
+  const where = all([access.rows(resource, action), access.rows(resource, 'READ'), ...more]);
+  if (!(yield* allMatch(resource, keys, where)))
+    throw access.denied(
+      `You may not ${verbs[action]} a ${resource.singular} so that it is like this afterwards.`,
+    );
+}
+
+/** Whether a new record can be told to be allowed without looking at it. */
+export function isAlwaysAllowed(access: Access, resource: Resource, action: Action): boolean {
+  return isEverything(access.rows(resource, action)) && isEverything(access.rows(resource, 'READ'));
+}
+
+function* allMatch(resource: Resource, keys: readonly unknown[], where: Filter): Program<boolean> {
+  if (isEverything(where) || keys.length === 0) return true;
+  const { key } = resource;
+  const rows = yield* run(select(resource, [key], all([among(key, keys), where])));
+  return rows.length === keys.length;
+}
+
+const whole = new WeakMap<Resource, Selection>();
+
+/** Stored rows as the caller sees them. */
+export function* asSeen(access: Access, resource: Resource, rows: readonly Row[]): Program<readonly Row[]> {
+  let selection = whole.get(resource);
+  if (!selection) {
+    selection = { columns: storedColumns(resource), relations: [] };
+    whole.set(resource, selection);
+  }
+  const { guards } = readableSelection(access, resource, selection);
+  if (!guards) return rows;
+  const seen = rows.map((row) => ({ ...row }));
+  yield* hide([{ guards, rows: seen }]);
+  return seen;
+}
+
+/** A reference to what the caller may not see is null to it already: to set it to null changes nothing. */
+export function withoutUnseen(resource: Resource, set: Row, stored: Row, seen: Row): Row {
+  const unseen = resource.references.filter(
+    ({ column: { name } }) => set[name] === null && seen[name] === null && stored[name] !== null,
+  );
+  if (unseen.length === 0) return set;
+  const kept = { ...set };
+  for (const { column } of unseen) delete kept[column.name];
+  return kept;
+}

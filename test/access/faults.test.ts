@@ -1,0 +1,163 @@
+/** Every fault that a file's rules of access can have, with its place and its cure; and what is none. */
+
+import { describe, expect, test } from 'bun:test';
+import { accessRules } from '../../src/access/faults.ts';
+import { readSchema } from '../../src/schema/read.ts';
+
+function faultsOf(sdl: string): string[] {
+  const { faults = [] } = readSchema(sdl, accessRules);
+  return faults.map(({ line, column, message }) => `${line}:${column} ${message}`);
+}
+
+/** A type with one rule, which begins at 1:21. */
+const ruled = (rule: string, fields = 'title: String') =>
+  `type Book @resource @allow(${rule}) { id: ID! ${fields} }`;
+
+const rows: Readonly<Record<string, readonly [sdl: string, fault: string]>> = {
+  'an unknown field': [
+    ruled('to: [READ], where: { titel: { eq: "x" } }'),
+    '1:21 The rule on "Book" does not fit at titel: "titel" is no field of Book. Did you mean "title"?',
+  ],
+  'an unknown field of a related type': [
+    `type User @resource { id: ID! name: String }
+type Book @resource @allow(to: [READ], where: { owner: { nam: { eq: "x" } } }) { id: ID! owner: User }`,
+    '2:21 The rule on "Book" does not fit at owner.nam: "nam" is no field of User. Did you mean "name"?',
+  ],
+  'an unknown operator': [
+    ruled('to: [READ], where: { title: { is: "x" } }'),
+    '1:21 The rule on "Book" does not fit at title.is: "is" is no operator of title. Did you mean "in"?',
+  ],
+  'a value of the wrong type': [
+    ruled('to: [READ], where: { title: { eq: 5 } }'),
+    '1:21 The rule on "Book" does not fit at title.eq: title eq must be a string.',
+  ],
+  'a null operand': [
+    ruled('to: [READ], where: { title: { eq: null } }'),
+    '1:21 The rule on "Book" does not fit at title.eq: title eq needs a value; use isNull to look for null.',
+  ],
+  'a filter that is none': [
+    ruled('to: [READ], where: "title"'),
+    '1:21 The rule on "Book" does not fit: where must be an object of fields, and, or, not.',
+  ],
+  'a claim without an operator': [
+    ruled('to: [READ], where: { title: { claim: "sub" } }'),
+    '1:21 The rule on "Book" does not fit at title.claim: "claim" is no operator of title. There are: eq, ne, gt, gte, lt, lte, in, contains, startsWith, isNull.',
+  ],
+  'a claim whose name is no text': [
+    ruled('to: [READ], where: { title: { eq: { claim: 5 } } }'),
+    '1:21 The rule on "Book" does not fit at title.eq: title eq must be a string. A claim is written { claim: "sub" }.',
+  ],
+  'a claim with more beside it': [
+    ruled('to: [READ], where: { title: { eq: { claim: "sub", or: "x" } } }'),
+    '1:21 The rule on "Book" does not fit at title.eq: title eq must be a string. A claim is written { claim: "sub" }.',
+  ],
+  'a claim where only true and false fit': [
+    ruled('to: [READ], where: { title: { isNull: { claim: "sub" } } }'),
+    '1:21 The rule on "Book" does not fit at title.isNull: title isNull must be true or false.',
+  ],
+  'a rule that allows nothing': [
+    ruled('to: []'),
+    '1:21 The rule on "Book" allows nothing. Name what: to: [READ]',
+  ],
+  'a role without a name': [
+    ruled('to: [READ], role: ""'),
+    '1:21 The rule on "Book" names no role. Name one, or leave it out.',
+  ],
+  'a rule on a field that only a type can have': [
+    'type Book @resource { id: ID! title: String @allow(to: [UPDATE, DELETE]) }',
+    '1:45 "Book.title" is a field: a rule on it can allow READ, CREATE, UPDATE. Move DELETE to the type.',
+  ],
+  'a rule on a field that does not fit its type': [
+    'type Book @resource { id: ID! title: String @allow(to: [UPDATE], where: { pages: { gt: 1 } }) }',
+    '1:45 The rule on "Book.title" does not fit at pages: "pages" is no field of Book. There are: id, title, and, or, not.',
+  ],
+  'a field that can be hidden and is required': [
+    'type Book @resource { id: ID! title: String! @allow(to: [READ], role: "editor") }',
+    '1:46 "Book.title" has a rule on who may READ it and can be null for the others. Drop its "!", or the rule.',
+  ],
+  'a key that can be hidden': [
+    'type Book @resource { id: ID! @allow(to: [READ], role: "editor") }',
+    '1:31 "Book.id" has a rule on who may READ it and can be null for the others. Drop its "!", or the rule.',
+  ],
+  'a reference that can be hidden and is required': [
+    `type User @resource { id: ID! }
+type Book @resource { id: ID! owner: User! @allow(to: [READ], role: "editor") }`,
+    '2:44 "Book.owner" has a rule on who may READ it and can be null for the others. Drop its "!", or the rule.',
+  ],
+  'a list that can be hidden and is required': [
+    `type User @resource { id: ID! books: [Book!]! @allow(to: [READ], role: "editor") }
+type Book @resource { id: ID! owner: User }`,
+    '1:38 "User.books" has a rule on who may READ it and must be written [Book!]',
+  ],
+  'a list that cannot be hidden and is nullable': [
+    `type User @resource { id: ID! books: [Book!] @allow(to: [CREATE], role: "editor") }
+type Book @resource { id: ID! owner: User }`,
+    '1:38 "User.books" is the far side of a reference and must be written [Book!]!',
+  ],
+  'a required reference to what nobody may see': [
+    `type User @resource { id: ID! }
+type Book @resource @allow(to: [READ]) { id: ID! owner: User! }`,
+    '2:50 Not everybody who may READ Book may READ each User: see the rule for everybody. Drop the "!" of "Book.owner", or let them READ User.',
+  ],
+  'a required reference to what only some may see': [
+    `type User @resource @allow(to: [READ], role: "admin") { id: ID! }
+type Book @resource @allow(to: [READ], role: "editor") { id: ID! owner: User! }`,
+    '2:66 Not everybody who may READ Book may READ each User: see the rule for role "editor". Drop the "!" of "Book.owner", or let them READ User.',
+  ],
+  'a required reference to what is only seen in part': [
+    `type User @resource @allow(to: [READ], where: { name: { ne: "x" } }) { id: ID! name: String }
+type Book @resource @allow(to: [READ], where: { owner: { name: { eq: "y" } } }) { id: ID! owner: User! }`,
+    '2:91 Not everybody who may READ Book may READ each User: see the rule for everybody. Drop the "!" of "Book.owner", or let them READ User.',
+  ],
+  'a claim without a name': [
+    'type Book @resource { id: ID! owner: String @set(claim: "") }',
+    '1:31 "@set" on "Book.owner" names no claim. Name one: @set(claim: "sub")',
+  ],
+  'a key that is set from a claim': [
+    'type Book @resource { code: ID! @key @set(claim: "sub") }',
+    '1:23 The key "Book.code" cannot be set from a claim. Remove "@set".',
+  ],
+};
+
+describe('is refused:', () => {
+  for (const [name, [sdl, fault]] of Object.entries(rows))
+    test(name, () => {
+      expect(faultsOf(sdl)).toEqual([fault]);
+    });
+});
+
+test('all faults are told at once, in the order of the file, with those of other kinds', () => {
+  const sdl = `type Book @resource @allow(to: [], where: { a: { eq: 1 } }) @allow(to: [READ], role: "") {
+  id: ID!
+  title: Strin
+  secret: String! @allow(to: [READ])
+}`;
+  expect(faultsOf(sdl).map((fault) => fault.split(' ')[0])).toEqual(['1:21', '1:21', '1:61', '3:10', '4:19']);
+});
+
+const user =
+  'type User @resource @allow(to: [READ], where: { public: { eq: true } }) { id: ID! public: Boolean! }';
+const sound: Readonly<Record<string, string>> = {
+  'claims of every form': `
+    type Book @resource
+      @allow(to: [READ], where: { or: [{ owner: { eq: { claim: "sub" } } }, { pages: { in: { claim: "pages" } } }] })
+      @allow(to: [UPDATE], where: { not: { owner: { startsWith: { claim: "prefix" } } }, pages: { in: [1, { claim: "p" }] } })
+    { id: ID! owner: String pages: Int }`,
+  'a field that is named claim':
+    'type A @resource @allow(to: [READ], where: { claim: { eq: "x" } }) { id: ID! claim: String }',
+  'a required field that some may not write':
+    'type A @resource { id: ID! state: String! @default(value: "new") @allow(to: [CREATE, UPDATE], role: "editor") }',
+  'a required reference where no rule is': 'type B @resource { id: ID! } type A @resource { id: ID! b: B! }',
+  'a required reference to what everybody may see who sees this':
+    'type B @resource @allow(to: [READ], role: "authenticated") { id: ID! } type A @resource @allow(to: [READ], role: "editor") { id: ID! b: B! }',
+  'a required reference where the rule itself demands that the other be seen': `${user}
+    type Book @resource @allow(to: [READ], where: { owner: { public: { eq: true } }, title: { ne: "" } })
+    { id: ID! title: String owner: User! }`,
+};
+
+describe('is sound:', () => {
+  for (const [name, sdl] of Object.entries(sound))
+    test(name, () => {
+      expect(faultsOf(sdl)).toEqual([]);
+    });
+});
