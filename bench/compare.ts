@@ -2,9 +2,9 @@
 
 import { deepEquals } from 'bun';
 import { type Column, type Contender, columns, contenders } from './contenders.ts';
-import { median, type Outcome, send } from './load.ts';
+import { median, send } from './load.ts';
 import type { Databases } from './postgres.ts';
-import { Process } from './process.ts';
+import { type Pressed, Process } from './process.ts';
 import { content, expected, type Row, rows, sampleIds } from './rows.ts';
 
 /** How long, how often; `--quick` makes both small. */
@@ -24,7 +24,7 @@ export interface Standing {
 
 export interface Comparison {
   /** The outcome of each round. */
-  readonly cells: Partial<Record<Row, Partial<Record<Column, readonly Outcome[]>>>>;
+  readonly cells: Partial<Record<Row, Partial<Record<Column, readonly Pressed[]>>>>;
   readonly standings: readonly Standing[];
   readonly absent: readonly { readonly column: Column; readonly why: string }[];
 }
@@ -42,7 +42,7 @@ export async function compare(
   const absent: { column: Column; why: string }[] = [];
   const runners: Runner[] = [];
   const standings: Standing[] = [];
-  const cells: Partial<Record<Row, Partial<Record<Column, Outcome[]>>>> = {};
+  const cells: Partial<Record<Row, Partial<Record<Column, Pressed[]>>>> = {};
   try {
     for (const contender of await contenders(folder, databases)) {
       if (!asked.some((row) => contender.asks[row])) continue;
@@ -62,7 +62,7 @@ export async function compare(
     for (const row of asked) for (const runner of runners) await check(row, runner);
     for (const row of asked) {
       console.error(`bench: ${rows[row].title}`);
-      const found: Partial<Record<Column, Outcome[]>> = {};
+      const found: Partial<Record<Column, Pressed[]>> = {};
       cells[row] = found;
       for (let round = 0; round <= rounds; round++)
         for (const { column, asks, process } of rotated(runners, round)) {

@@ -22,7 +22,8 @@ end
 function done(summary, latency, _)
   local errors = summary.errors
   io.write(string.format(
-    '{"perSecond":%.1f,"p50":%.3f,"p99":%.3f,"refused":%d,"broken":%d}\n',
+    '{"requests":%d,"perSecond":%.1f,"p50":%.3f,"p99":%.3f,"refused":%d,"broken":%d}\n',
+    summary.requests,
     summary.requests / summary.duration * 1e6,
     latency:percentile(50) / 1000,
     latency:percentile(99) / 1000,

@@ -12,6 +12,7 @@ export interface Ask {
 
 /** What one round of load came to; times in milliseconds. */
 export interface Outcome {
+  readonly requests: number;
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;

@@ -15,8 +15,8 @@ const colours: Record<Column, string> = {
   duet: '#1f7fd6',
 };
 
-const WIDTH = 900;
-const LABELS = 300;
+const WIDTH = 912;
+const LABELS = 312;
 const NUMBERS = 80;
 const BAR = 13;
 const GAP = 20;

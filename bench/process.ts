@@ -8,7 +8,9 @@ import type { Databases } from './postgres.ts';
 /** Far beyond what the slowest of them needs. */
 const PATIENCE_MS = 60_000;
 const POLL_MS = 1;
-/** A tick is 10 ms of a processor: a server that takes no more of them has nothing to do. */
+/** The unit in which Linux tells the processor time of a process. */
+const TICK_US = 10_000;
+/** A server that takes no more of them has nothing to do. */
 const IDLE_TICKS = 1;
 const IDLE_MS = 150;
 
@@ -19,6 +21,18 @@ export interface Command {
   /** What it answers well once it serves. */
   readonly ready: Ask;
 }
+
+/** What a server did under load, and what it took. */
+export interface Pressed extends Outcome {
+  /** Processor time of the server for one request, in microseconds; that of a PostgreSQL behind it is not in it. */
+  readonly processor: number;
+}
+
+/** A run that is interrupted leaves no servers behind: they would disturb the next one. */
+const running = new Set<ReturnType<typeof Bun.spawn>>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
 
 export class Process {
   readonly url: string;
@@ -60,6 +74,8 @@ export class Process {
         stderr: log,
       },
     );
+    running.add(child);
+    void child.exited.then(() => running.delete(child));
     while (performance.now() - started < PATIENCE_MS && child.exitCode === null) {
       try {
         const answer = await send(url, ready);
@@ -72,7 +88,8 @@ export class Process {
     }
     child.kill('SIGKILL');
     await child.exited;
-    throw new Error(`it does not start: ${(await log.text()).trim().slice(0, 500)}`);
+    const lines = (await log.text()).trim().split('\n');
+    throw new Error(`it does not start (${lines.find((line) => /error/i.test(line)) ?? lines.at(-1)})`);
   }
 
   /** Resident memory now, and the most that it ever was, in MB. */
@@ -87,13 +104,15 @@ export class Process {
    * Presses it, and waits until it has done all that it was asked for: whoever comes next must not pay for what is
    * left behind.
    */
-  async press(ask: Ask, pressure: Pressure): Promise<Outcome> {
+  async press(ask: Ask, pressure: Pressure): Promise<Pressed> {
+    const start = this.#ticks();
     const outcome = await press(this.url, ask, pressure);
+    const processor = ((this.#ticks() - start) * TICK_US) / outcome.requests;
     const deadline = performance.now() + PATIENCE_MS;
     for (let before = this.#ticks(); performance.now() < deadline; ) {
       await Bun.sleep(IDLE_MS);
       const now = this.#ticks();
-      if (now - before <= IDLE_TICKS && !(await this.#databases.busy())) return outcome;
+      if (now - before <= IDLE_TICKS && !(await this.#databases.busy())) return { ...outcome, processor };
       before = now;
     }
     throw new Error(`${this.url} is still busy a minute after ${ask.path}`);

@@ -4,8 +4,9 @@ import { cpus } from 'node:os';
 import type { Comparison, Effort } from './compare.ts';
 import { columnNames, columns } from './contenders.ts';
 import type { Table } from './growth.ts';
-import { CONNECTIONS, median, type Outcome } from './load.ts';
+import { CONNECTIONS, median } from './load.ts';
 import type { Overload } from './overload.ts';
+import type { Pressed } from './process.ts';
 import { type Row, rowNames, rows } from './rows.ts';
 import { type Results, ratio, verdicts } from './targets.ts';
 
@@ -17,7 +18,9 @@ export function report(results: Results, { seconds, rounds }: Effort): string {
   const [cpu] = cpus();
   return [
     `${cpus().length} cores${cpu?.model && cpu.model !== 'unknown' ? ` (${cpu.model})` : ''}, ${process.platform} ${process.arch}, Bun ${Bun.version}; \`wrk\` with one thread beside the server, ${rounds} interleaved rounds of ${seconds} s.`,
-    ...(comparison ? [throughput(comparison), latency(comparison), standings(comparison)] : []),
+    ...(comparison
+      ? [throughput(comparison), latency(comparison), processor(comparison), standings(comparison)]
+      : []),
     ...(growth?.tables ?? []).map(markdown),
     ...(overload ? [markdown(overloaded(overload))] : []),
     markdown(targets(results)),
@@ -37,7 +40,7 @@ export function markdown({ title, head, rows: lines, note }: Table): string {
 
 function byRow(
   comparison: Comparison,
-  cell: (outcomes: readonly Outcome[], row: Row) => string,
+  cell: (outcomes: readonly Pressed[], row: Row) => string,
 ): (string | number)[][] {
   return rowNames.flatMap((row) => {
     const found = comparison.cells[row];
@@ -80,6 +83,19 @@ function throughput(comparison: Comparison): string {
 function latency(comparison: Comparison): string {
   const lines = byRow(comparison, (outcomes) => median(outcomes.map(({ p99 }) => p99)).toFixed(1));
   return markdown({ title: `p99 latency, ${CONNECTIONS} connections: ms`, head: heads, rows: lines });
+}
+
+function processor(comparison: Comparison): string {
+  const lines = byRow(comparison, (outcomes) => {
+    const value = median(outcomes.map(({ processor: micros }) => micros));
+    return Number.isFinite(value) ? thousands(value) : ABSENT;
+  });
+  return markdown({
+    title: 'Processor time of the server for one request: µs',
+    head: heads,
+    rows: lines,
+    note: 'That of PostgreSQL is not in it. It says the same as requests/s, but a busy machine disturbs it less.',
+  });
 }
 
 function standings({ standings: found }: Comparison): string {

@@ -45,6 +45,8 @@ requireWrk();
 await installPeers();
 const databases = await Databases.start();
 const folder = mkdtempSync(join(tmpdir(), 'duet-bench-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 try {
   const asked = rowNames.filter(wanted);
   const results: Results = {
@@ -64,5 +66,4 @@ try {
   }
 } finally {
   await databases.end();
-  rmSync(folder, { recursive: true });
 }
