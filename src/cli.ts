@@ -201,7 +201,10 @@ async function untilStopped(observe: Observe, start: () => Promise<Running>): Pr
   process.on('disconnect', () => stop('disconnect'));
 }
 
-/** Lines that are written in one turn of the event loop go out with one system call. */
+/** How long lines are gathered: a system call for each would cost more than making them. */
+const GATHER_MS = 20;
+
+/** Lines that come one after the other go out together. */
 function writer(stream: NodeJS.WriteStream): (text: string) => void {
   let pending = '';
   const flush = () => {
@@ -211,7 +214,7 @@ function writer(stream: NodeJS.WriteStream): (text: string) => void {
   };
   process.on('exit', flush);
   return (text) => {
-    if (pending === '') setImmediate(flush);
+    if (pending === '') setTimeout(flush, GATHER_MS);
     pending += text;
     // Long work without a turn of the event loop must not gather everything in memory.
     if (pending.length > 65536) flush();

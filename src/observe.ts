@@ -58,10 +58,31 @@ export function logger(least: Level, write: (line: string) => void): Observe {
   return (observation) => {
     const level = levels[observation.event];
     if (rank[level] < rank[least]) return;
+    if (observation.event === 'request') return write(requestLine(observation));
     const line: Record<string, unknown> = { time: new Date().toISOString(), level, ...observation };
     if (observation.event === 'failure') line['cause'] = described(observation.cause);
     write(`${JSON.stringify(line)}\n`);
   };
+}
+
+type Answered = Extract<Observation, { event: 'request' }>;
+
+/** The same line as for the others, put together by hand: there is one for each request. */
+function requestLine({ event, requestId, method, path, route, status, ms }: Answered): string {
+  return `{"time":"${timeNow()}","level":"${levels[event]}","event":"${event}","requestId":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"route":${JSON.stringify(route)},"status":${status},"ms":${ms}}\n`;
+}
+
+let millisecond = 0;
+let time = '';
+
+/** The text of a millisecond serves everything that happens in it. */
+function timeNow(): string {
+  const now = Date.now();
+  if (now !== millisecond) {
+    millisecond = now;
+    time = new Date(now).toISOString();
+  }
+  return time;
 }
 
 function described(cause: unknown): string {

@@ -13,6 +13,7 @@ import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
 import type { Trusted } from './graphql/trusted.ts';
 import { addressReader, type Connections } from './http/address.ts';
+import { answer, JSON_TYPE } from './http/answer.ts';
 import { type Authenticate, authenticator } from './http/authenticate.ts';
 import { challenge } from './http/challenge.ts';
 import { cors } from './http/cors.ts';
@@ -21,7 +22,6 @@ import {
   type Found,
   type Handler,
   handlerOf,
-  JSON_TYPE,
   type Route,
   withoutBody,
 } from './http/exchange.ts';
@@ -35,6 +35,7 @@ import type { Observation, Observe } from './observe.ts';
 import { openapi } from './rest/openapi.ts';
 import { restRoutes } from './rest/routes.ts';
 import type { Model } from './schema/model.ts';
+import { type Soon, then } from './soon.ts';
 import type { Storage } from './storage/storage.ts';
 
 /** Who may read the metrics, where callers are known at all. */
@@ -71,7 +72,7 @@ export interface Peers {
 
 export interface App {
   /** `connections` tells where a request comes from; without it, all come from one place. */
-  readonly fetch: (request: Request, connections?: Connections) => Promise<Response>;
+  readonly fetch: (request: Request, connections?: Connections) => Soon<Response>;
   /** From now on `/readyz` says no and connections are not kept. */
   readonly drain: () => void;
 }
@@ -99,72 +100,86 @@ export function createApp(given: AppOptions): App {
   const limits = rateLimits(options);
   const addressOf = addressReader(config.trustedProxies ?? []);
 
-  const answer = async (
+  const failing = (error: unknown, exchange: Arriving, found: Found | undefined): Response => {
+    exchange.bill?.settle();
+    const failed = found?.route.failed ?? problem;
+    // What has a cause beyond the request is the operator's to know.
+    if (!(error instanceof DuetError) || error.cause !== undefined) exchange.failed(error);
+    if (error instanceof DuetError) return failed(error, exchange);
+    return failed(new DuetError('INTERNAL', 'Internal server error'), exchange);
+  };
+
+  /** Who asks, and whether it is too often. */
+  const introduced = (exchange: Arriving): Soon<void> =>
+    then(authenticate ? authenticate(exchange.request) : anonymous, (caller) => {
+      exchange.caller = caller;
+      const { bill } = exchange;
+      if (!bill) return;
+      exchange.spend = bill.spend;
+      return limits?.admit(bill, caller.subject);
+    });
+
+  const handled = (
     exchange: Arriving,
     found: Found | undefined,
     connections: Connections | undefined,
-  ): Promise<Response> => {
-    try {
-      if (!found?.route.spared) load.admit();
-      const { request } = exchange;
-      if (limits && !found?.route.open) {
-        exchange.bill = limits.bill(costOf(request, found));
-        limits.arrive(exchange.bill, addressOf(request, connections));
-      }
-      if (request.url.length > config.limitUrl)
-        throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
-      if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
-      const handle = handlerOf(found.route, request);
-      if (authenticate && !found.route.open) {
-        const caller = authenticate(request);
-        exchange.caller = caller instanceof Promise ? await caller : caller;
-      }
-      if (exchange.bill) {
-        await limits?.admit(exchange.bill, exchange.caller.subject);
-        exchange.spend = exchange.bill.spend;
-      }
-      return await handle(exchange);
-    } catch (error) {
-      exchange.bill?.settle();
-      const failed = found?.route.failed ?? problem;
-      // What has a cause beyond the request is the operator's to know.
-      if (!(error instanceof DuetError) || error.cause !== undefined) exchange.failed(error);
-      if (error instanceof DuetError) return failed(error, exchange);
-      return failed(new DuetError('INTERNAL', 'Internal server error'), exchange);
+  ): Soon<Response> => {
+    const { request } = exchange;
+    if (!found?.route.spared) load.admit();
+    if (limits && !found?.route.open) {
+      exchange.bill = limits.bill(costOf(request, found));
+      limits.arrive(exchange.bill, addressOf(request, connections));
     }
+    if (request.url.length > config.limitUrl)
+      throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
+    if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
+    const handle = handlerOf(found.route, request);
+    const isGuarded = (authenticate || exchange.bill) && !found.route.open;
+    return isGuarded ? then(introduced(exchange), () => handle(exchange)) : handle(exchange);
   };
 
-  const fetch = async (request: Request, connections?: Connections): Promise<Response> => {
+  const finished = (response: Response, { bill, request, requestId, found, path, started }: Arriving) => {
+    load.inFlight--;
+    const { headers, status } = response;
+    headers.set('X-Request-Id', requestId);
+    if (status === 401 || status === 403) challenge(response);
+    bill?.tell(headers);
+    share?.(request, response);
+    if (state.draining) headers.set('Connection', 'close');
+    const ms = Math.round((performance.now() - started) * 1000) / 1000;
+    const route = found?.route.template ?? 'none';
+    observe({ event: 'request', requestId, method: request.method, path, route, status, ms });
+    return response;
+  };
+
+  const fetch = (request: Request, connections?: Connections): Soon<Response> => {
     const started = performance.now();
     const { path, query } = split(request.url);
     const requestId = requestIdOf(request);
     const found = find(path);
-    const failed = (cause: unknown) => observe({ event: 'failure', requestId, cause });
     const exchange: Arriving = {
       request,
       requestId,
       query,
+      path,
+      started,
+      found,
       caller: anonymous,
-      failed,
+      failed: (cause) => observe({ event: 'failure', requestId, cause }),
       key: found?.key ?? '',
       spend: undefined,
       bill: undefined,
     };
     load.inFlight++;
-    let response = await answer(exchange, found, connections);
-    load.inFlight--;
-    if (request.method === 'HEAD') response = await withoutBody(response);
-    response.headers.set('X-Request-Id', requestId);
-    protect(response);
-    challenge(response);
-    exchange.bill?.tell(response.headers);
-    share?.(request, response);
-    if (state.draining) response.headers.set('Connection', 'close');
-    const ms = Math.round((performance.now() - started) * 1000) / 1000;
-    const route = found?.route.template ?? 'none';
-    const { status } = response;
-    observe({ event: 'request', requestId, method: request.method, path, route, status, ms });
-    return response;
+    let response: Soon<Response>;
+    try {
+      response = handled(exchange, found, connections);
+      if (response instanceof Promise) response = response.catch((error) => failing(error, exchange, found));
+    } catch (error) {
+      response = failing(error, exchange, found);
+    }
+    if (request.method === 'HEAD') response = then(response, withoutBody);
+    return then(response, (answered) => finished(answered, exchange));
   };
 
   return {
@@ -176,7 +191,14 @@ export function createApp(given: AppOptions): App {
 }
 
 /** Who asks, and what it costs, are found out on the way. */
-type Arriving = Exchange & { caller: Caller; spend: Exchange['spend']; bill: Bill | undefined };
+type Arriving = Exchange & {
+  caller: Caller;
+  spend: Exchange['spend'];
+  bill: Bill | undefined;
+  readonly path: string;
+  readonly found: Found | undefined;
+  readonly started: number;
+};
 
 /** Undefined when nothing is limited. */
 function rateLimits({ config, observe }: AppOptions): RateLimits | undefined {
@@ -220,8 +242,13 @@ function split(url: string): { path: string; query: string } {
 /** A client's own id is kept when it can do no harm in headers and logs. */
 function requestIdOf(request: Request): string {
   const given = request.headers.get('X-Request-Id');
-  return given !== null && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : crypto.randomUUID();
+  if (given !== null && /^[A-Za-z0-9._-]{1,128}$/.test(given)) return given;
+  return `${PROCESS}-${(++requests).toString(36)}`;
 }
+
+/** Unlike those of other processes; what tells requests apart is their number. */
+const PROCESS = crypto.randomUUID();
+let requests = 0;
 
 function router(
   { model, config, observe, deprecatedSince, peers, trusted }: AppOptions,
@@ -289,14 +316,6 @@ function router(
   };
 }
 
-/**
- * No answer is to be guessed at, nor kept for others; a client's own copy is good once its version has been compared.
- */
-function protect({ headers }: Response): void {
-  headers.set('X-Content-Type-Options', 'nosniff');
-  headers.set('Cache-Control', 'private, no-cache');
-}
-
 /** What is counted tells much of what is done here, and by how many. */
 function requireRole({ subject, roles }: Caller, role: string): void {
   if (subject === undefined) throw new DuetError('UNAUTHENTICATED', `This needs the role "${role}".`);
@@ -304,5 +323,5 @@ function requireRole({ subject, roles }: Caller, role: string): void {
 }
 
 function text(body: string, type: string, more?: Readonly<Record<string, string>>): Response {
-  return new Response(body, { headers: { ...more, 'Content-Type': type } });
+  return answer(200, body, { ...more, 'Content-Type': type });
 }

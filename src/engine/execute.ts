@@ -3,6 +3,7 @@
 import { DuetError } from '../errors.ts';
 import { all, among } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
+import type { Soon } from '../soon.ts';
 import { type Deadline, type Program, run, type Storage, select } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -64,17 +65,17 @@ export class Engine {
     return this.#policy.permit(caller, operation);
   }
 
-  async read<const R extends readonly Read[]>(
+  read<const R extends readonly Read[]>(
     caller: Caller,
     operations: R,
     deadline = this.deadline(),
-  ): Promise<Answers<R>> {
+  ): Soon<Answers<R>> {
     const permitted = operations.map((operation) => this.permit(caller, operation));
-    return (await this.readPermitted(permitted, deadline)) as Answers<R>;
+    return this.readPermitted(permitted, deadline) as Soon<Answers<R>>;
   }
 
   /** Carries out all reads on one snapshot: one answer shows one moment. */
-  async readPermitted(operations: readonly Permitted<Read>[], deadline: Deadline): Promise<Answer<Read>[]> {
+  readPermitted(operations: readonly Permitted<Read>[], deadline: Deadline): Soon<Answer<Read>[]> {
     const { objects } = this.limits;
     const program = function* () {
       const budget = new Budget(objects);

@@ -10,8 +10,9 @@ import {
 import type { Engine } from '../engine/execute.ts';
 import { DuetError } from '../errors.ts';
 import { preferredType } from '../http/accept.ts';
+import { answer, common, JSON_TYPE } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
-import { type Exchange, JSON_TYPE, type Route } from '../http/exchange.ts';
+import type { Exchange, Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { costOfAnswer, WRITE_COST } from '../http/rate-limits.ts';
 import type { Observe } from '../observe.ts';
@@ -25,6 +26,11 @@ import { type Trusted, textOf } from './trusted.ts';
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 const mediaTypes = [JSON_TYPE, GRAPHQL_TYPE] as const;
 type MediaType = (typeof mediaTypes)[number];
+
+const headers: Readonly<Record<MediaType, Headers>> = {
+  [JSON_TYPE]: common({ 'Content-Type': JSON_TYPE }),
+  [GRAPHQL_TYPE]: common({ 'Content-Type': GRAPHQL_TYPE }),
+};
 
 export interface GraphqlOptions {
   readonly door: Door;
@@ -41,7 +47,7 @@ export function graphqlRoute(options: GraphqlOptions): Route {
   const documents = new Documents(door, introspection, limits.document, engine.limits.objects);
   return {
     template: '/graphql',
-    methods: { POST: (exchange) => answer(options, documents, exchange) },
+    methods: { POST: (exchange) => handle(options, documents, exchange) },
     failed: (error, exchange) => {
       const type = preferredType(exchange.request.headers.get('Accept'), mediaTypes) ?? JSON_TYPE;
       const response = respond(error.status, type, { errors: [formattedAlone(error, exchange.requestId)] });
@@ -51,7 +57,7 @@ export function graphqlRoute(options: GraphqlOptions): Route {
   };
 }
 
-async function answer(options: GraphqlOptions, documents: Documents, exchange: Exchange): Promise<Response> {
+async function handle(options: GraphqlOptions, documents: Documents, exchange: Exchange): Promise<Response> {
   const { request, requestId, caller, failed } = exchange;
   const { door, engine, introspection } = options;
   const type = preferredType(request.headers.get('Accept'), mediaTypes);
@@ -159,5 +165,5 @@ function malformed(detail: string): DuetError {
 }
 
 function respond(status: number, type: MediaType, body: unknown): Response {
-  return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': type } });
+  return answer(status, JSON.stringify(body), undefined, headers[type]);
 }

@@ -1,7 +1,7 @@
 /** Reads a request body within bounds and makes a JSON object of it. */
 
 import { DuetError } from '../errors.ts';
-import { JSON_TYPE } from './exchange.ts';
+import { JSON_TYPE } from './answer.ts';
 import type { Load } from './load.ts';
 
 export interface BodyLimits {
@@ -17,17 +17,52 @@ export interface BodyLimits {
 const DISCARD_LIMIT = 8 * 1024 * 1024;
 
 /** However slowly the client sends, the wait ends. It is no work either: slow clients must not shut others out. */
-export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(tooSlow(limits)), limits.bodyTime);
-  try {
-    return await limits.load.aside(Promise.race([readWithin(request, limits.body), late]));
-  } catch (error) {
-    if (request.signal.aborted) throw new DuetError('MALFORMED_BODY', 'The body broke off.');
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
+export function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const { load } = limits;
+    const wait: Wait = { until: performance.now() + limits.bodyTime, end: () => ended(tooSlow(limits)) };
+    const ended = (error: unknown) => {
+      if (!waits.delete(wait)) return;
+      load.inFlight++;
+      reject(request.signal.aborted ? new DuetError('MALFORMED_BODY', 'The body broke off.') : error);
+    };
+    load.inFlight--;
+    waitFor(wait);
+    readWithin(request, limits.body).then((bytes) => {
+      if (!waits.delete(wait)) return;
+      load.inFlight++;
+      try {
+        // Who has waited is admitted anew.
+        load.admit();
+        resolve(bytes);
+      } catch (error) {
+        reject(error);
+      }
+    }, ended);
+  });
+}
+
+interface Wait {
+  readonly until: number;
+  readonly end: () => void;
+}
+
+/** In the order of their ends, as all wait equally long; one clock for all of them costs less than one for each. */
+const waits = new Set<Wait>();
+const TICK_MS = 100;
+let clock: Timer | undefined;
+
+function waitFor(wait: Wait): void {
+  waits.add(wait);
+  clock ??= setInterval(() => {
+    const now = performance.now();
+    for (const each of waits) {
+      if (each.until > now) return;
+      each.end();
+    }
+    clearInterval(clock);
+    clock = undefined;
+  }, TICK_MS);
 }
 
 function tooSlow({ bodyTime }: BodyLimits): DuetError {

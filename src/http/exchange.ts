@@ -2,6 +2,8 @@
 
 import type { Caller } from '../engine/caller.ts';
 import { DuetError } from '../errors.ts';
+import type { Soon } from '../soon.ts';
+import { answerWithoutBody } from './answer.ts';
 
 export interface Exchange {
   readonly request: Request;
@@ -17,7 +19,7 @@ export interface Exchange {
   readonly spend?: ((units: number) => void) | undefined;
 }
 
-export type Handler = (exchange: Exchange) => Response | Promise<Response>;
+export type Handler = (exchange: Exchange) => Soon<Response>;
 
 export interface Route {
   /** The path, with the names of parameters in braces. */
@@ -37,8 +39,6 @@ export interface Found {
   readonly key: string;
 }
 
-export const JSON_TYPE = 'application/json';
-
 /** Who answers a method here, before anybody asks who is asking. */
 export function handlerOf(route: Route, { method }: Request): Handler {
   // A HEAD is answered as a GET; its body is taken away at the very end, from errors too.
@@ -46,7 +46,7 @@ export function handlerOf(route: Route, { method }: Request): Handler {
   const handler = Object.hasOwn(route.methods, registered) ? route.methods[registered] : undefined;
   if (handler) return handler;
   const allow = allowed(route);
-  if (method === 'OPTIONS') return () => new Response(null, { status: 204, headers: { Allow: allow } });
+  if (method === 'OPTIONS') return () => answerWithoutBody(204, { Allow: allow });
   throw new DuetError('METHOD_NOT_ALLOWED', `${method} is not answered here; ${allow} are.`, {
     headers: { Allow: allow },
   });

@@ -27,16 +27,6 @@ export class Load {
     });
   }
 
-  /** Waits for what is no work of ours; who has waited is admitted anew. */
-  async aside<T>(wait: Promise<T>): Promise<T> {
-    this.inFlight--;
-    const result = await wait.finally(() => {
-      this.inFlight++;
-    });
-    this.admit();
-    return result;
-  }
-
   tell(metrics: Metrics): void {
     metrics.add('gauge', 'duet_requests_in_flight', 'Requests being worked on.', () => this.inFlight);
     metrics.add('counter', 'duet_requests_shed_total', 'Requests turned away for load.', () => this.#shed);

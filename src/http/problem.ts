@@ -2,13 +2,11 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { DuetError } from '../errors.ts';
-import { type Exchange, JSON_TYPE } from './exchange.ts';
+import { answer } from './answer.ts';
+import type { Exchange } from './exchange.ts';
 
 export function problem(error: DuetError, { requestId }: Exchange): Response {
-  return new Response(JSON.stringify(problemBody(error, requestId)), {
-    status: error.status,
-    headers: { ...error.headers, 'Content-Type': JSON_TYPE },
-  });
+  return answer(error.status, JSON.stringify(problemBody(error, requestId)), error.headers);
 }
 
 export function problemBody(error: DuetError, requestId: string) {

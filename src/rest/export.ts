@@ -4,7 +4,7 @@ import type { Selection } from '../engine/operation.ts';
 import type { Node } from '../engine/read.ts';
 import { validationFailed } from '../errors.ts';
 import { preferredType } from '../http/accept.ts';
-import { JSON_TYPE } from '../http/exchange.ts';
+import { answer, JSON_TYPE } from '../http/answer.ts';
 import type { Column } from '../schema/model.ts';
 import type { ListRequest } from './query.ts';
 import { shown } from './respond.ts';
@@ -68,7 +68,7 @@ export async function exported(
       await pages.return(undefined);
     },
   });
-  return new Response(body, { headers: { ...headers, 'Content-Type': contentType(type) } });
+  return answer(200, body, { ...headers, 'Content-Type': contentType(type) });
 }
 
 export function contentType(type: ExportType): string {

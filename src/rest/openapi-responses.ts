@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import { type Code, catalogue, DuetError, type Fault, faultCodes, validationFailed } from '../errors.ts';
-import { JSON_TYPE } from '../http/exchange.ts';
+import { JSON_TYPE } from '../http/answer.ts';
 import { problemBody } from '../http/problem.ts';
 import type { Resource } from '../schema/model.ts';
 import type { JsonSchema } from '../schema/scalars.ts';

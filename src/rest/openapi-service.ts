@@ -1,7 +1,7 @@
 /** The paths beside the resources, as the API description tells them. */
 
 import type { Code } from '../errors.ts';
-import { JSON_TYPE } from '../http/exchange.ts';
+import { JSON_TYPE } from '../http/answer.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
 import {
   byStatus,

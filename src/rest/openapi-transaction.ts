@@ -1,6 +1,6 @@
 /** `POST /transaction`, as the API description tells it. */
 
-import { JSON_TYPE } from '../http/exchange.ts';
+import { JSON_TYPE } from '../http/answer.ts';
 import { exampleInput } from '../schema/examples.ts';
 import type { Resource } from '../schema/model.ts';
 import type { JsonSchema } from '../schema/scalars.ts';

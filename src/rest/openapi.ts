@@ -1,7 +1,7 @@
 /** Model → the OpenAPI 3.1 document at `/openapi.json`. */
 
 import type { Code } from '../errors.ts';
-import { JSON_TYPE } from '../http/exchange.ts';
+import { JSON_TYPE } from '../http/answer.ts';
 import { exampleInput, exampleOf, exampleRecord } from '../schema/examples.ts';
 import type { Model, OperationKind, Resource } from '../schema/model.ts';
 import type { JsonSchema } from '../schema/scalars.ts';

@@ -27,6 +27,8 @@ export interface Collection {
   readonly headers: Readonly<Record<string, string>>;
   /** The version is read for the ETag. */
   readonly one: Selection;
+  /** Lists that were asked for before, by their query. */
+  readonly lists: Map<string, List>;
 }
 
 export function collection(
@@ -44,11 +46,29 @@ export function collection(
     limits,
     most,
     one: { columns: storedColumns(resource), relations: [] },
+    lists: new Map(),
   };
 }
 
+/** Queries that many send, such as a first page, are read once; one with a cursor is hardly sent twice. */
+const KEPT_LISTS = 500;
+const LONGEST_KEPT = 1024;
+
 /** A list, or numbers about it. */
-export function parseList({ resource, most }: Collection, { query }: Exchange): List | Aggregation {
+export function parseList(from: Collection, { query }: Exchange): List | Aggregation {
+  const kept = from.lists.get(query);
+  if (kept) return kept;
+  const operation = readListOperation(from, query);
+  const isOften = operation.do === 'list' && !operation.list.after && !operation.list.before;
+  if (isOften && query.length <= LONGEST_KEPT) {
+    const [oldest] = from.lists.keys();
+    if (oldest !== undefined && from.lists.size >= KEPT_LISTS) from.lists.delete(oldest);
+    from.lists.set(query, operation);
+  }
+  return operation;
+}
+
+function readListOperation({ resource, most }: Collection, query: string): List | Aggregation {
   const { list, selection, count, aggregate } = readListRequest(resource, query, most);
   if (!aggregate) return { do: 'list', resource, selection, list, count, places: list.limit !== undefined };
   const { by, wanted } = aggregate;

@@ -3,7 +3,7 @@
 import type { List, Selection } from '../engine/operation.ts';
 import { type Listing, type Node, relationKey } from '../engine/read.ts';
 import { DuetError } from '../errors.ts';
-import { JSON_TYPE } from '../http/exchange.ts';
+import { answer, answerWithoutBody, common, JSON_TYPE } from '../http/answer.ts';
 import { answerOf } from '../query/aggregates.ts';
 import { cursorOf, queryName } from '../query/order.ts';
 import type { Resource } from '../schema/model.ts';
@@ -13,47 +13,61 @@ import type { Aggregation, Collection } from './parse.ts';
 
 /** The same path answers with files to those who ask for them. */
 export const VARY = { Vary: 'Accept' };
+const listHeaders = common({ 'Content-Type': JSON_TYPE, ...VARY });
 
 export function listed(from: Collection, operation: List, listing: Listing, query: string): Response {
   const { selection } = operation;
   const { nodes, total } = listing;
   const deprecation = deprecationOf(from.resource, selection, from.deprecatedSince);
-  const headers: Record<string, string> = { ...deprecation, ...VARY };
+  const body = isPlain(from, operation) ? nodes : nodes.map((node) => shown(selection, node));
+  const response = answer(200, JSON.stringify(body), deprecation, listHeaders);
   const links = linksOf(from, operation, listing, query);
-  if (links !== '') headers['Link'] = links;
-  if (total !== undefined) headers['X-Total-Count'] = String(total);
-  // Rows that hold just the columns of the answer, in its order, are written as they are; rules can need more columns.
-  const plain = selection.relations.length === 0 && !operation.places && !isRuled(from.resource);
-  return json(200, JSON.stringify(plain ? nodes : nodes.map((node) => shown(selection, node))), headers);
+  if (links !== '') response.headers.set('Link', links);
+  if (total !== undefined) response.headers.set('X-Total-Count', String(total));
+  return response;
+}
+
+/** Rows that hold just the columns of the answer, in its order, are written as they are; rules can need more columns. */
+function isPlain({ resource }: Collection, { selection, places, list }: List): boolean {
+  if (selection.relations.length > 0 || isRuled(resource)) return false;
+  return !places || list.order.every(({ column }) => selection.columns.includes(column));
 }
 
 export function aggregated(from: Collection, { by, wanted }: Aggregation, rows: readonly Node[]): Response {
   const columns = [...by, ...wanted.flatMap(({ column }) => column ?? [])];
   const deprecation = deprecationOfColumns(from.resource, columns, from.deprecatedSince);
-  return json(200, JSON.stringify(rows.map((row) => answerOf(row, by, wanted))), { ...deprecation, ...VARY });
+  const body = JSON.stringify(rows.map((row) => answerOf(row, by, wanted)));
+  return answer(200, body, deprecation, listHeaders);
 }
 
 /** `next` is the sign of more; `prev` leads back from a page that has a cursor. */
 function linksOf({ resource }: Collection, { list }: List, { nodes, more }: Listing, query: string): string {
   const [first, last] = [nodes[0], nodes.at(-1)];
   if (!first || !last || list.limit === undefined) return '';
-  const name = queryName(resource, list.where, list.order);
-  const link = (rel: 'next' | 'prev', node: Node) => {
-    const parameters = new URLSearchParams(query);
-    // A bound that was asked for stays on the way towards it.
-    if (rel === 'next' || !list.backwards) parameters.delete('after');
-    parameters.delete('before');
-    parameters.set(rel === 'next' ? 'after' : 'before', cursorOf(name, list.order, node));
-    return `</${resource.path}?${parameters}>; rel="${rel}"`;
-  };
   const next = list.backwards ? list.before !== undefined : more;
   const previous = list.backwards ? more : list.after !== undefined;
+  if (!next && !previous) return '';
+  const name = queryName(resource, list.where, list.order);
+  const link = (rel: 'next' | 'prev', node: Node) => {
+    const cursor = cursorOf(name, list.order, node);
+    return `</${resource.path}?${linkTo(rel, list.backwards, query)}${cursor}>; rel="${rel}"`;
+  };
   return [...(next ? [link('next', last)] : []), ...(previous ? [link('prev', first)] : [])].join(', ');
+}
+
+/** The query of a link, up to its cursor. */
+function linkTo(rel: 'next' | 'prev', backwards: boolean, query: string): string {
+  const parameters = new URLSearchParams(query);
+  // A bound that was asked for stays on the way towards it.
+  if (rel === 'next' || !backwards) parameters.delete('after');
+  parameters.delete('before');
+  parameters.set(rel === 'next' ? 'after' : 'before', '');
+  return String(parameters);
 }
 
 export function found(from: Collection, selection: Selection, node: Node | null): Response {
   const headers = deprecationOf(from.resource, selection, from.deprecatedSince);
-  return json(200, JSON.stringify(shown(selection, existing(from, node))), headers);
+  return answer(200, JSON.stringify(shown(selection, existing(from, node))), headers);
 }
 
 /** The plain record, which its version stands for. */
@@ -61,8 +75,8 @@ export function foundWhole(from: Collection, node: Node | null, ifNoneMatch: str
   const record = existing(from, node);
   const body = whole(from, record);
   const ETag = tagOf(from, record, body);
-  if (!noneMatches(ifNoneMatch, ETag)) return new Response(null, { status: 304, headers: { ETag } });
-  return json(200, body, { ...from.headers, ETag });
+  if (!noneMatches(ifNoneMatch, ETag)) return answerWithoutBody(304, { ETag });
+  return answer(200, body, { ...from.headers, ETag });
 }
 
 function existing({ resource }: Collection, node: Node | null): Node {
@@ -73,7 +87,7 @@ function existing({ resource }: Collection, node: Node | null): Node {
 export function created(from: Collection, node: Node): Response {
   const key = encodeURIComponent(String(node[from.resource.key.name]));
   const body = whole(from, node);
-  return json(201, body, {
+  return answer(201, body, {
     ...from.headers,
     Location: `/${from.resource.path}/${key}`,
     ETag: tagOf(from, node, body),
@@ -82,11 +96,11 @@ export function created(from: Collection, node: Node): Response {
 
 export function updated(from: Collection, node: Node): Response {
   const body = whole(from, node);
-  return json(200, body, { ...from.headers, ETag: tagOf(from, node, body) });
+  return answer(200, body, { ...from.headers, ETag: tagOf(from, node, body) });
 }
 
 export function deleted(): Response {
-  return new Response(null, { status: 204 });
+  return answerWithoutBody(204);
 }
 
 /** Where rules decide what is shown, the same version looks different to different callers. */
@@ -112,8 +126,4 @@ export function shown({ columns, relations }: Selection, node: Node): Record<str
     else record[as] = related && shown(selection, related);
   }
   return record;
-}
-
-function json(status: number, body: string, headers: Readonly<Record<string, string>>): Response {
-  return new Response(body, { status, headers: { ...headers, 'Content-Type': JSON_TYPE } });
 }

@@ -2,11 +2,13 @@
 
 import type { Engine } from '../engine/execute.ts';
 import type { Node } from '../engine/read.ts';
+import { answerWithoutBody } from '../http/answer.ts';
 import type { BodyLimits } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
 import { costOfAnswer } from '../http/rate-limits.ts';
 import type { Action, Model, OperationKind } from '../schema/model.ts';
+import { then } from '../soon.ts';
 import { deprecationOf } from './deprecation.ts';
 import { contentType, type ExportType, exported, exportType } from './export.ts';
 import {
@@ -84,17 +86,18 @@ function routesOf(from: Collection, engine: Engine): Routes {
     list: route(`/${path}`, {
       GET: [
         'LIST',
-        async (exchange) => {
+        (exchange) => {
           const type = exportType(exchange.request.headers.get('Accept'));
           if (type) return exportList(from, engine, type, exchange);
           const operation = parseList(from, exchange);
-          if (operation.do === 'aggregate') {
-            const [rows] = await engine.read(exchange.caller, [operation]);
-            return aggregated(from, operation, rows);
-          }
-          const [listing] = await engine.read(exchange.caller, [operation]);
-          exchange.spend?.(costOfAnswer(listing.nodes));
-          return listed(from, operation, listing, exchange.query);
+          if (operation.do === 'aggregate')
+            return then(engine.read(exchange.caller, [operation]), ([rows]) =>
+              aggregated(from, operation, rows),
+            );
+          return then(engine.read(exchange.caller, [operation]), ([listing]) => {
+            exchange.spend?.(costOfAnswer(listing.nodes));
+            return listed(from, operation, listing, exchange.query);
+          });
         },
       ],
       POST: [
@@ -108,12 +111,14 @@ function routesOf(from: Collection, engine: Engine): Routes {
     one: route(`/${path}/{${key.name}}`, {
       GET: [
         'GET',
-        async (exchange) => {
+        (exchange) => {
           const operation = parseGet(from, exchange);
-          const [node] = await engine.read(exchange.caller, [operation]);
-          if (operation.shaped) exchange.spend?.(costOfAnswer(node));
-          if (operation.shaped) return found(from, operation.selection, node);
-          return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
+          return then(engine.read(exchange.caller, [operation]), ([node]) => {
+            if (!operation.shaped)
+              return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
+            exchange.spend?.(costOfAnswer(node));
+            return found(from, operation.selection, node);
+          });
         },
       ],
       PUT: [
@@ -146,7 +151,7 @@ async function exportList(
   const headers = { ...deprecationOf(resource, operation.selection, deprecatedSince), ...VARY };
   // Of a file that is written while it is read, only the headers are known beforehand.
   if (exchange.request.method === 'HEAD')
-    return new Response(null, { headers: { ...headers, 'Content-Type': contentType(type) } });
+    return answerWithoutBody(200, { ...headers, 'Content-Type': contentType(type) });
   const pages = engine.pages(operation);
   return exported(
     exchange.spend ? charged(pages, exchange.spend) : pages,

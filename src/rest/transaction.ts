@@ -4,8 +4,9 @@ import type { Engine } from '../engine/execute.ts';
 import type { Input, Write } from '../engine/operation.ts';
 import { failedAt, type NamedWrite, ResultOf, WriteFailed, type Written } from '../engine/transaction.ts';
 import { DuetError, type Fault, pointer, validationFailed } from '../errors.ts';
+import { answer } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
-import { JSON_TYPE, type Route } from '../http/exchange.ts';
+import type { Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
 import { WRITE_COST } from '../http/rate-limits.ts';
@@ -73,9 +74,7 @@ export function transactionRoute(
           'Deprecation' in headers ? [String(headers['Deprecation'])] : [],
         );
         const deprecation = dates.length > 0 ? { Deprecation: dates.toSorted()[0] ?? '' } : {};
-        return new Response(JSON.stringify({ results }), {
-          headers: { ...deprecation, 'Content-Type': JSON_TYPE },
-        });
+        return answer(200, JSON.stringify({ results }), deprecation);
       },
     },
   };

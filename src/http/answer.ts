@@ -1,0 +1,32 @@
+/** Makes answers. What many of them say is kept as Headers: those are copied at once, while each header set costs. */
+
+export const JSON_TYPE = 'application/json';
+
+type Fields = Readonly<Record<string, string>>;
+
+/** No answer is to be guessed at, nor kept for others; a client's own copy is good once its version was compared. */
+const ALWAYS: Fields = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'private, no-cache' };
+
+/** The headers that answers of one kind have in common. */
+export function common(fields: Fields): Headers {
+  return new Headers({ ...ALWAYS, ...fields });
+}
+
+const json = common({ 'Content-Type': JSON_TYPE });
+
+export function answer(
+  status: number,
+  body: string | ReadableStream<Uint8Array> | null,
+  fields?: Fields,
+  headers: Headers = json,
+): Response {
+  const response = new Response(body, { status, headers });
+  if (fields) for (const name in fields) response.headers.set(name, fields[name] ?? '');
+  return response;
+}
+
+const bodiless = common({});
+
+export function answerWithoutBody(status: number, fields?: Fields): Response {
+  return answer(status, null, fields, bodiless);
+}
