@@ -135,14 +135,17 @@ export class Postgres {
   }
 
   async hang(): Promise<void> {
-    for (const pid of await this.processes()) process.kill(pid, 'SIGSTOP');
+    await this.#signal('SIGSTOP');
   }
 
   async resume(): Promise<void> {
-    if (!this.#server) return;
+    if (this.#server) await this.#signal('SIGCONT');
+  }
+
+  async #signal(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     for (const pid of await this.processes())
       try {
-        process.kill(pid, 'SIGCONT');
+        process.kill(pid, signal);
       } catch {
         // A session that has ended in the meantime needs nothing.
       }
