@@ -3,7 +3,7 @@
 
 import packageFile from '../package.json' with { type: 'json' };
 import { type Config, flagOf, readConfig, settings } from './config.ts';
-import { StartFault } from './deployment.ts';
+import { READER, StartFault } from './deployment.ts';
 import { dev } from './dev.ts';
 import { diff } from './diff.ts';
 import { explainAccess, splitRoles } from './explain-access.ts';
@@ -12,6 +12,7 @@ import { migrate, migrateAndPrune, type Terminal } from './migrate.ts';
 import { logger, type Observe } from './observe.ts';
 import { self } from './self.ts';
 import { type Running, serve } from './serve.ts';
+import { serveReads } from './storage/reader-process.ts';
 import { exportRecords, importRecords } from './transfer.ts';
 import { superviseWorkers, tellReady, workerPeers } from './workers.ts';
 
@@ -57,6 +58,12 @@ const commands: Readonly<Record<string, Command>> = {
       await untilStopped(observe, () => serve(config, observe, workerPeers()));
       tellReady();
     },
+  },
+  [READER]: {
+    usage: 'reader FILE',
+    doc: undefined,
+    operand: 'FILE',
+    run: async ({ operand }) => serveReads(operand),
   },
   dev: {
     usage: 'dev',
@@ -181,15 +188,17 @@ async function untilStopped(observe: Observe, start: () => Promise<Running>): Pr
   process.on('uncaughtException', (cause) => observe({ event: 'failure', cause }));
   process.on('unhandledRejection', (cause) => observe({ event: 'failure', cause }));
   let stopping = false;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.on(signal, async () => {
-      // A terminal, npm and a service manager may each pass on the same wish: only the first one counts.
-      if (stopping) return;
-      stopping = true;
-      observe({ event: 'stopping', signal });
-      await running.stop();
-      process.exit(0);
-    });
+  const stop = async (signal: string) => {
+    // A terminal, npm and a service manager may each pass on the same wish: only the first one counts.
+    if (stopping) return;
+    stopping = true;
+    observe({ event: 'stopping', signal });
+    await running.stop();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  // A worker whose parent was killed would keep the port for ever.
+  process.on('disconnect', () => stop('disconnect'));
 }
 
 /** Lines that are written in one turn of the event loop go out with one system call. */

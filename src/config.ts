@@ -1,5 +1,6 @@
 /** One table of settings, from which parsing, `--help` and the documentation follow. */
 
+import type { DocumentLimits } from './graphql/limits.ts';
 import { readNetworks } from './http/address.ts';
 import type { Level } from './observe.ts';
 import {
@@ -240,6 +241,55 @@ export const settings = {
     doc: 'The longest URL, in bytes.',
     ...whole(1, 65536),
   }),
+  limitTokens: setting({
+    env: 'LIMIT_TOKENS',
+    flag: true,
+    default: '2000',
+    doc: 'GraphQL: how many tokens a document may have.',
+    ...whole(1, 10_000),
+  }),
+  limitDepth: setting({
+    env: 'LIMIT_DEPTH',
+    flag: true,
+    default: '10',
+    doc: 'GraphQL: how deep an operation may nest fields, the innermost included.',
+    ...whole(1, 1000),
+  }),
+  limitIntrospectionDepth: setting({
+    env: 'LIMIT_INTROSPECTION_DEPTH',
+    flag: true,
+    default: '15',
+    doc: 'GraphQL: the same for `__schema` and `__type`, which count for themselves.',
+    ...whole(1, 1000),
+  }),
+  limitAliases: setting({
+    env: 'LIMIT_ALIASES',
+    flag: true,
+    default: '30',
+    doc: 'GraphQL: how many aliases an operation may have.',
+    ...whole(0, 100_000),
+  }),
+  limitRootFields: setting({
+    env: 'LIMIT_ROOT_FIELDS',
+    flag: true,
+    default: '30',
+    doc: 'GraphQL: how many root fields an operation may have.',
+    ...whole(1, 100_000),
+  }),
+  limitDirectives: setting({
+    env: 'LIMIT_DIRECTIVES',
+    flag: true,
+    default: '50',
+    doc: 'GraphQL: how many directives an operation may have.',
+    ...whole(0, 100_000),
+  }),
+  limitDeadline: setting({
+    env: 'LIMIT_DEADLINE',
+    flag: true,
+    default: '10000',
+    doc: 'How many milliseconds a request may work before it is ended and answered 503.',
+    ...whole(1, 120_000),
+  }),
 } as const;
 
 type Name = keyof typeof settings;
@@ -289,6 +339,18 @@ export function readConfig(
     return { fault: 'TRUSTED_DOCUMENTS_ONLY needs TRUSTED_DOCUMENTS' };
   const fault = authenticationFault(config);
   return fault === undefined ? { config } : { fault };
+}
+
+/** What a GraphQL document may hold. */
+export function documentLimits(config: Config): DocumentLimits {
+  return {
+    tokens: config.limitTokens,
+    depth: config.limitDepth,
+    introspectionDepth: config.limitIntrospectionDepth,
+    aliases: config.limitAliases,
+    rootFields: config.limitRootFields,
+    directives: config.limitDirectives,
+  };
 }
 
 /** Whether callers can be known at all. */

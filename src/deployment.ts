@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { accessRules } from './access/faults.ts';
-import { type Config, hasAuthentication } from './config.ts';
+import { type Config, documentLimits, hasAuthentication } from './config.ts';
 import { loading } from './engine/load.ts';
 import { Policy } from './engine/policy/policy.ts';
 import { ThreadWriter } from './engine/thread-writer.ts';
@@ -13,9 +13,13 @@ import { readManifest, refuseUnsound, type Trusted } from './graphql/trusted.ts'
 import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
 import { readSchema } from './schema/read.ts';
+import { self } from './self.ts';
 import { type Evolution, evolve } from './storage/evolve/evolve.ts';
 import { type Database, openDatabase } from './storage/open.ts';
 import type { Program, Storage } from './storage/storage.ts';
+
+/** The command that reads for a server: see serveReads. */
+export const READER = 'reader';
 
 /** Something the operator must mend before a command can do its work; the message says what and where. */
 export class StartFault extends Error {}
@@ -30,7 +34,8 @@ export function openDeployment(
   const trace =
     config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
   try {
-    return { model, database: openDatabase(config, model, trace, asItIs), trace };
+    const reader = [...self(), READER];
+    return { model, database: openDatabase(config, model, trace, { asItIs, reader }), trace };
   } catch (error) {
     throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
   }
@@ -64,7 +69,11 @@ export async function readTrusted(config: Config, model: Model): Promise<Trusted
   if (file === null || !door) return undefined;
   return faulting(async () => {
     const documents = readManifest(file, readText(file, 'TRUSTED_DOCUMENTS'));
-    refuseUnsound(file, documents, new Documents(door, introspection === 'on', config.limitObjects));
+    refuseUnsound(
+      file,
+      documents,
+      new Documents(door, introspection === 'on', documentLimits(config), config.limitObjects),
+    );
     return { documents, only: trustedDocumentsOnly === 'on' };
   });
 }

@@ -31,6 +31,30 @@ export const catalogue = {
     status: 400,
     meaning: 'The transaction has more operations than `LIMIT_OPERATIONS`.',
   },
+  TOO_MANY_TOKENS: {
+    status: 400,
+    meaning: 'GraphQL: the document has more tokens than `LIMIT_TOKENS`. Send long values as variables.',
+  },
+  QUERY_TOO_DEEP: {
+    status: 400,
+    meaning: 'GraphQL: an operation nests fields deeper than `LIMIT_DEPTH`.',
+  },
+  INTROSPECTION_TOO_DEEP: {
+    status: 400,
+    meaning: 'GraphQL: `__schema` or `__type` nests fields deeper than `LIMIT_INTROSPECTION_DEPTH`.',
+  },
+  TOO_MANY_ALIASES: {
+    status: 400,
+    meaning: 'GraphQL: an operation has more aliases than `LIMIT_ALIASES`.',
+  },
+  TOO_MANY_ROOT_FIELDS: {
+    status: 400,
+    meaning: 'GraphQL: an operation has more root fields than `LIMIT_ROOT_FIELDS`.',
+  },
+  TOO_MANY_DIRECTIVES: {
+    status: 400,
+    meaning: 'GraphQL: an operation has more directives than `LIMIT_DIRECTIVES`.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     meaning:
@@ -99,6 +123,11 @@ export const catalogue = {
     status: 503,
     meaning:
       'The service cannot take the request now, and nothing was changed; try again after `Retry-After` seconds.',
+  },
+  DEADLINE_EXCEEDED: {
+    status: 503,
+    meaning:
+      'The work took longer than `LIMIT_DEADLINE` and was ended, and nothing was changed. Ask for less, or by an indexed field.',
   },
   OUTCOME_UNKNOWN: {
     status: 503,

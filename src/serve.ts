@@ -7,8 +7,8 @@ import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
 import { type App, createApp, type Peers } from './server.ts';
 
-/** Longer than any handler may take: a connection that idles out under a handler gets no answer. */
-const IDLE_TIMEOUT_SECONDS = 30;
+/** Beyond what a handler may take: a connection that idles out under a handler gets no answer. */
+const IDLE_SECONDS = 20;
 
 export interface Running {
   readonly url: string;
@@ -87,14 +87,19 @@ export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-function listen({ host, port }: Config, fetch: App['fetch'], observe: Observe, reusePort: boolean) {
+function listen(
+  { host, port, limitDeadline }: Config,
+  fetch: App['fetch'],
+  observe: Observe,
+  reusePort: boolean,
+) {
   try {
     return Bun.serve({
       hostname: host,
       port,
       reusePort,
       fetch,
-      idleTimeout: IDLE_TIMEOUT_SECONDS,
+      idleTimeout: Math.ceil(limitDeadline / 1000) + IDLE_SECONDS,
       // The limit is ours to enforce: the runtime's own answer has no body and no request id.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       error(cause) {

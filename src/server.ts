@@ -1,7 +1,7 @@
 /** The composition root: everything that happens to a request, in order, and everything a server is made of. */
 
 import { printSchema } from 'graphql';
-import { type Config, hasAuthentication } from './config.ts';
+import { type Config, documentLimits, hasAuthentication } from './config.ts';
 import { page } from './console/page.ts';
 import { anonymous, type Caller } from './engine/caller.ts';
 import { Engine } from './engine/execute.ts';
@@ -58,29 +58,7 @@ export interface AppOptions {
   readonly peers?: Peers | undefined;
   /** GraphQL documents that clients can name. */
   readonly trusted?: Trusted | undefined;
-  readonly config: Pick<
-    Config,
-    | 'limitObjects'
-    | 'limitOperations'
-    | 'limitBody'
-    | 'limitBodyTime'
-    | 'limitInFlight'
-    | 'limitLag'
-    | 'limitJsonDepth'
-    | 'limitUrl'
-    | 'introspection'
-    | 'authJwksUrl'
-    | 'authSecret'
-    | 'authIssuer'
-    | 'authAudience'
-    | 'authKeys'
-    | 'corsOrigins'
-    | 'rateLimitAddress'
-    | 'rateLimitCaller'
-    | 'trustedProxies'
-    | 'redisUrl'
-    | 'workers'
-  >;
+  readonly config: Config;
 }
 
 /** Several processes that answer for each other. */
@@ -110,6 +88,7 @@ export function createApp(given: AppOptions): App {
   const engine = new Engine(storage, writer, new Policy(model, hasAuthentication(config)), {
     objects: config.limitObjects,
     operations: config.limitOperations,
+    deadline: config.limitDeadline,
   });
   const state = { draining: false };
   const load = new Load(config.limitInFlight, config.limitLag);
@@ -258,7 +237,11 @@ function router(
   const add = (template: string, handler: Handler, more?: Pick<Route, 'open' | 'spared'>) =>
     fixed.set(template, { template, methods: { GET: handler }, failed: problem, ...more });
   const door = graphqlDoor(model);
-  if (door) fixed.set('/graphql', graphqlRoute({ door, engine, limits, introspection, trusted, observe }));
+  if (door) {
+    const document = documentLimits(config);
+    const options = { door, engine, limits: { ...limits, document }, introspection, trusted, observe };
+    fixed.set('/graphql', graphqlRoute(options));
+  }
   if (door && introspection) {
     const sdl = `${printSchema(door.schema)}\n`;
     add('/schema.graphql', () => text(sdl, 'text/plain; charset=utf-8'));

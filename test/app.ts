@@ -69,6 +69,8 @@ export interface Deployment {
   readonly env?: Record<string, string>;
   /** A database that outlives the app; one of its own otherwise. */
   readonly url?: string;
+  /** What is started to read for it; the real command otherwise. */
+  readonly reader?: readonly string[];
 }
 
 /** What `npm start` serves. */
@@ -83,6 +85,9 @@ export const JSON_HEADERS = { 'Content-Type': 'application/json' };
 export const databases = ['sqlite', 'postgres'] as const;
 
 export type DatabaseKind = (typeof databases)[number];
+
+/** What a server starts to read for it. */
+const READER = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli.ts'), 'reader'];
 
 let shared: Promise<Postgres> | undefined;
 
@@ -108,7 +113,7 @@ export async function openApp(
   const statements: string[] = [];
   const observations: Observation[] = [];
   const trace = (sql: string) => statements.push(sql);
-  const storage = openDatabase(config, model, trace);
+  const storage = openDatabase(config, model, trace, { reader: deployment.reader ?? READER });
   const { deprecatedSince } = await evolve(storage, model, load.program);
   statements.length = 0;
   const observe = (observation: Observation) => observations.push(observation);

@@ -334,6 +334,25 @@ describe.each([...databases])('on %s', (kind) => {
   });
 });
 
+test('workers end with a parent that was killed', async () => {
+  using folder = new Folder();
+  await using server = await Server.start(folder, { WORKERS: '2' });
+  const started = () => server.log.filter(({ event }) => event === 'started');
+  for (let tries = 0; tries < 1000 && started().length < 2; tries++) await Bun.sleep(10);
+  const pids = started().map(({ pid }) => pid);
+  server.signal('SIGKILL');
+  const alive = () =>
+    pids.filter((pid) => {
+      try {
+        return process.kill(pid, 0);
+      } catch {
+        return false;
+      }
+    });
+  for (let tries = 0; tries < 1000 && alive().length > 0; tries++) await Bun.sleep(10);
+  expect([pids.length, alive()]).toEqual([2, []]);
+});
+
 test('memory cannot be shared between workers', async () => {
   using folder = new Folder();
   const { stderr, exit } = await command(folder, ['serve'], {

@@ -98,6 +98,10 @@ export class Server implements AsyncDisposable {
     }
   }
 
+  get pid(): number {
+    return this.#child.pid;
+  }
+
   signal(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void {
     this.#child.kill(signal);
   }

@@ -1,11 +1,21 @@
 /** The corridor: every operation of every door comes through here, and nothing else talks to the storage. */
 
 import { DuetError } from '../errors.ts';
+import { all, among, type Filter } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
-import type { Program, Storage } from '../storage/storage.ts';
+import { type Deadline, type Program, run, type Storage, select } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
-import type { Aggregate, List, Operation, Read, Write, WriteMany } from './operation.ts';
+import type {
+  Aggregate,
+  DeleteMany,
+  List,
+  Operation,
+  Read,
+  UpdateMany,
+  Write,
+  WriteMany,
+} from './operation.ts';
 import { pagesOf } from './pages.ts';
 import type { Permitted } from './policy/permitted.ts';
 import type { Policy } from './policy/policy.ts';
@@ -22,6 +32,8 @@ export interface EngineLimits {
   readonly objects: number;
   /** Operations in one transaction. */
   readonly operations: number;
+  /** How many milliseconds a request may take. */
+  readonly deadline: number;
 }
 
 export class Engine {
@@ -35,6 +47,11 @@ export class Engine {
     this.#writer = writer;
     this.#policy = policy;
     this.limits = limits;
+  }
+
+  /** When work that begins now must be done; whoever asks for several things shares it among them. */
+  deadline(): Deadline {
+    return performance.now() + this.limits.deadline;
   }
 
   /** Refuses what the rules allow to nobody with the caller's roles: it is known before a request is even read. */
@@ -53,14 +70,18 @@ export class Engine {
   }
 
   /** Carries out all reads on one snapshot: one answer shows one moment. */
-  async readPermitted(operations: readonly Permitted<Read>[]): Promise<Answer<Read>[]> {
+  async readPermitted(
+    operations: readonly Permitted<Read>[],
+    deadline = this.deadline(),
+  ): Promise<Answer<Read>[]> {
     const { objects } = this.limits;
-    return this.#storage.read(function* () {
+    const program = function* () {
       const budget = new Budget(objects);
       const answers: Answer<Read>[] = [];
       for (const operation of operations) answers.push(yield* performRead(operation, budget));
       return answers;
-    }, stepsOf(operations));
+    };
+    return this.#storage.read(program, stepsOf(operations), deadline);
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
@@ -68,8 +89,10 @@ export class Engine {
     caller: Caller,
     operation: W,
     idempotency?: Idempotency,
+    deadline = this.deadline(),
   ): Promise<WrittenBy<W>> {
-    return this.#writer.write(caller, operation, idempotency) as Promise<WrittenBy<W>>;
+    const located = await this.#located(caller, operation, deadline);
+    return this.#writer.write(caller, located, idempotency, deadline) as Promise<WrittenBy<W>>;
   }
 
   /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
@@ -77,11 +100,42 @@ export class Engine {
     caller: Caller,
     writes: readonly NamedWrite[],
     idempotency?: Idempotency,
+    deadline = this.deadline(),
   ): Promise<Written[]> {
     const { operations: most } = this.limits;
     if (writes.length > most)
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
-    return this.#writer.transact(caller, writes, idempotency);
+    // Whatever comes later may look for what comes before it has written.
+    const [first, ...others] = writes;
+    const operation = first && (await this.#located(caller, first.operation, deadline));
+    const located = operation ? [{ ...first, operation }, ...others] : writes;
+    return this.#writer.transact(caller, located, idempotency, deadline);
+  }
+
+  /**
+   * Finds the records of a write on many by a read where a search for them would keep others waiting. The write then
+   * holds them against the filter once more, since they may have changed.
+   */
+  async #located<W extends Write>(caller: Caller, operation: W, deadline: Deadline): Promise<W> {
+    if (operation.do !== 'update many' && operation.do !== 'delete many') return operation;
+    const { resource, where, atMost } = operation;
+    const { key } = resource;
+    const seen = this.#seen(caller, operation);
+    const looking = seen && select(resource, [key], seen, { limit: atMost + 1 });
+    if (!looking || !this.#storage.delays(looking)) return operation;
+    const rows = await this.#storage.read(() => run(looking), 'one', deadline);
+    const keys = rows.map((row) => row[key.name]);
+    return { ...operation, where: all([among(key, keys), where]) };
+  }
+
+  /** The filter as the caller may use it; undefined when it may not, which is for the writer to tell. */
+  #seen(caller: Caller, operation: UpdateMany | DeleteMany): Filter | undefined {
+    try {
+      return this.permit(caller, operation).where;
+    } catch (error) {
+      if (error instanceof DuetError) return undefined;
+      throw error;
+    }
   }
 
   /** A list of any length, page by page; all of them show one moment. */
@@ -96,7 +150,7 @@ export class Engine {
 
   /** Fails when the storage cannot serve. */
   async ready(): Promise<void> {
-    await this.#storage.ping();
+    await this.#storage.ping(this.deadline());
   }
 }
 

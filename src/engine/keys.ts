@@ -1,6 +1,6 @@
 /** API keys: made, listed, revoked, and recognised by their hashes, which is all that is kept of them. */
 
-import { type Row, run, type Storage } from '../storage/storage.ts';
+import { type Deadline, type Row, run, type Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 
 /** Tells a key from a token at a glance, for servers and for scanners that look for leaked secrets. */
@@ -16,6 +16,9 @@ export interface KeyEntry {
   /** When it was revoked. */
   readonly revoked: string | undefined;
 }
+
+/** To look up who asks must not take longer than anything that is asked for. */
+const PATIENCE_MS = 5_000;
 
 export class ApiKeys {
   readonly #storage: Storage;
@@ -36,12 +39,12 @@ export class ApiKeys {
       roles: JSON.stringify(roles),
       at,
     } as const;
-    const kept = await this.#storage.write(() => run(statement), 'one');
+    const kept = await this.#storage.write(() => run(statement), 'one', patience());
     return kept.length > 0 ? key : undefined;
   }
 
   async list(): Promise<KeyEntry[]> {
-    const rows = await this.#storage.read(() => run({ do: 'list keys' }), 'one');
+    const rows = await this.#storage.read(() => run({ do: 'list keys' }), 'one', patience());
     return rows.map((row) => ({
       name: String(row['name']),
       roles: rolesOf(row),
@@ -53,13 +56,17 @@ export class ApiKeys {
   /** Whether there was such a key. */
   async revoke(name: string): Promise<boolean> {
     const at = new Date().toISOString();
-    const done = await this.#storage.write(() => run({ do: 'revoke key', name, at }), 'one');
+    const done = await this.#storage.write(() => run({ do: 'revoke key', name, at }), 'one', patience());
     return done.length > 0;
   }
 
   /** Who holds this key; undefined when nobody does, or not any more. */
   async holder(key: string): Promise<Caller | undefined> {
-    const [row] = await this.#storage.read(() => run({ do: 'find key', hash: hashOf(key) }), 'one');
+    const [row] = await this.#storage.read(
+      () => run({ do: 'find key', hash: hashOf(key) }),
+      'one',
+      patience(),
+    );
     if (!row) return undefined;
     const subject = `${KEY_SUBJECT}${row['name']}`;
     const roles = rolesOf(row);
@@ -70,6 +77,10 @@ export class ApiKeys {
 /** A slow hash is for what people make up: 256 random bits cannot be guessed, however fast one may try. */
 function hashOf(key: string): string {
   return new Bun.CryptoHasher('sha256').update(key).digest('base64url');
+}
+
+function patience(): Deadline {
+  return performance.now() + PATIENCE_MS;
 }
 
 function rolesOf(row: Row): string[] {

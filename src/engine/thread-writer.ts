@@ -3,6 +3,7 @@
 import { DuetError } from '../errors.ts';
 import type { Model } from '../schema/model.ts';
 import { portable } from '../schema/portable.ts';
+import type { Deadline } from '../storage/storage.ts';
 import { MOST_WAITING, tooManyWaiting } from '../storage/write-queue.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -60,18 +61,24 @@ export class ThreadWriter implements Writer {
     this.#worker.postMessage(opening);
   }
 
-  write(caller: Caller, operation: Write, idempotency: Idempotency | undefined): Promise<Written> {
-    if (!this.#ready) return this.#here.write(caller, operation, idempotency);
-    return this.#ask({ caller, operation, idempotency }) as Promise<Written>;
+  write(
+    caller: Caller,
+    operation: Write,
+    idempotency: Idempotency | undefined,
+    deadline: Deadline,
+  ): Promise<Written> {
+    if (!this.#ready) return this.#here.write(caller, operation, idempotency, deadline);
+    return this.#ask({ caller, operation, idempotency, deadline }) as Promise<Written>;
   }
 
   transact(
     caller: Caller,
     writes: readonly NamedWrite[],
     idempotency: Idempotency | undefined,
+    deadline: Deadline,
   ): Promise<Written[]> {
-    if (!this.#ready) return this.#here.transact(caller, writes, idempotency);
-    return this.#ask({ caller, writes, idempotency }) as Promise<Written[]>;
+    if (!this.#ready) return this.#here.transact(caller, writes, idempotency, deadline);
+    return this.#ask({ caller, writes, idempotency, deadline }) as Promise<Written[]>;
   }
 
   /** Whatever was asked before is answered first: messages are read in their order. */
@@ -91,7 +98,8 @@ export class ThreadWriter implements Writer {
       const id = ++this.#lastId;
       this.#waiting.set(id, { resolve, reject });
       // After all requests that have arrived by now: one message for all of them.
-      if (this.#calls.push({ ...call, id }) === 1) setImmediate(() => this.#send());
+      const deadline = performance.timeOrigin + call.deadline;
+      if (this.#calls.push({ ...call, id, deadline }) === 1) setImmediate(() => this.#send());
     });
   }
 

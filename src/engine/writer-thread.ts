@@ -67,12 +67,13 @@ class Thread {
 
   async #perform(writer: StorageWriter, call: Call): Promise<void> {
     const { id, caller, idempotency } = call;
+    const deadline = call.deadline - performance.timeOrigin;
     this.#calls++;
     try {
       const written =
         'operation' in call
-          ? await writer.write(caller, call.operation, idempotency)
-          : await writer.transact(caller, call.writes, idempotency);
+          ? await writer.write(caller, call.operation, idempotency, deadline)
+          : await writer.transact(caller, call.writes, idempotency, deadline);
       this.#done.push([id, written]);
     } catch (error) {
       this.#failed.push([id, error]);

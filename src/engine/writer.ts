@@ -1,7 +1,7 @@
 /** Asks the policy and carries out writes; where that happens is the deployment's choice. */
 
 import { DuetError } from '../errors.ts';
-import type { Program, Storage } from '../storage/storage.ts';
+import type { Deadline, Program, Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
 import { type Idempotency, once } from './idempotency.ts';
@@ -15,12 +15,18 @@ import { addressed, stepsOf } from './write.ts';
 
 export interface Writer {
   /** When the promise fulfils, the effect is durable. */
-  write(caller: Caller, operation: Write, idempotency: Idempotency | undefined): Promise<Written>;
+  write(
+    caller: Caller,
+    operation: Write,
+    idempotency: Idempotency | undefined,
+    deadline: Deadline,
+  ): Promise<Written>;
   /** All of them, or none: then it throws WriteFailed, with the first that failed. */
   transact(
     caller: Caller,
     writes: readonly NamedWrite[],
     idempotency: Idempotency | undefined,
+    deadline: Deadline,
   ): Promise<Written[]>;
   close(): Promise<void>;
 }
@@ -38,14 +44,23 @@ export class StorageWriter implements Writer {
     this.#most = most;
   }
 
-  async write(caller: Caller, operation: Write, idempotency: Idempotency | undefined): Promise<Written> {
+  async write(
+    caller: Caller,
+    operation: Write,
+    idempotency: Idempotency | undefined,
+    deadline: Deadline,
+  ): Promise<Written> {
     const access = this.#policy.access(caller);
     const permitted = this.#policy.permit(caller, operation);
     const program = () => perform(access, permitted, new Budget(this.#most));
-    return this.#explained(() =>
+    return this.#explained(deadline, () =>
       idempotency
-        ? this.#storage.write(() => once(idempotency, program, () => told(access, permitted)), 'many')
-        : this.#storage.write(program, stepsOf(access, permitted)),
+        ? this.#storage.write(
+            () => once(idempotency, program, () => told(access, permitted)),
+            'many',
+            deadline,
+          )
+        : this.#storage.write(program, stepsOf(access, permitted), deadline),
     );
   }
 
@@ -53,6 +68,7 @@ export class StorageWriter implements Writer {
     caller: Caller,
     writes: readonly NamedWrite[],
     idempotency: Idempotency | undefined,
+    deadline: Deadline,
   ): Promise<Written[]> {
     const permitted = writes.map(({ operation, as }, index) => {
       try {
@@ -63,8 +79,8 @@ export class StorageWriter implements Writer {
     });
     const access = this.#policy.access(caller);
     const program = () => transact(access, permitted, new Budget(this.#most));
-    return this.#explained(() =>
-      this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many'),
+    return this.#explained(deadline, () =>
+      this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many', deadline),
     );
   }
 
@@ -72,13 +88,13 @@ export class StorageWriter implements Writer {
   async close(): Promise<void> {}
 
   /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */
-  async #explained<T>(work: () => Promise<T>): Promise<T> {
+  async #explained<T>(deadline: Deadline, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       const reason = error instanceof WriteFailed ? error.reason : error;
       if (!(reason instanceof Collision)) throw error;
-      const explained = await this.#storage.read(() => collided(reason), 'many');
+      const explained = await this.#storage.read(() => collided(reason), 'many', deadline);
       throw error instanceof WriteFailed ? new WriteFailed(error.index, explained) : explained;
     }
   }
@@ -90,9 +106,11 @@ function* told(access: Access, operation: Permitted<Write>): Program<void> {
 }
 
 /** What is asked of a writer in another thread. */
-export type Asked = { readonly caller: Caller; readonly idempotency: Idempotency | undefined } & (
-  | { readonly operation: Write }
-  | { readonly writes: readonly NamedWrite[] }
-);
+export type Asked = {
+  readonly caller: Caller;
+  readonly idempotency: Idempotency | undefined;
+  /** On its way between threads, by the clock on the wall: each thread counts from when it began. */
+  readonly deadline: Deadline;
+} & ({ readonly operation: Write } | { readonly writes: readonly NamedWrite[] });
 
 export type Call = Asked & { readonly id: number };

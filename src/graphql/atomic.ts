@@ -52,7 +52,8 @@ export async function performTogether(
     }
   }
   try {
-    const results = await context.engine.transact(context.caller, writes, context.idempotency);
+    const { caller, idempotency, deadline } = context;
+    const results = await context.engine.transact(caller, writes, idempotency, deadline);
     return new Map(fields.map(([name], index) => [name, results[index]]));
   } catch (error) {
     if (error instanceof WriteFailed && error.reason instanceof DuetError)

@@ -17,6 +17,7 @@ import type { Engine } from '../engine/execute.ts';
 import type { Read } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
 import { DuetError } from '../errors.ts';
+import type { Deadline } from '../storage/storage.ts';
 import { Failed, type Performed } from './execute.ts';
 import { type Arguments, answeredFields, type Given } from './fields.ts';
 import { planner } from './plan.ts';
@@ -69,13 +70,18 @@ export class CompiledQuery {
   }
 
   /** Undefined when the variables or arguments are wrong, or something is denied, and nothing was read. */
-  async run(engine: Engine, caller: Caller, variables: Arguments | undefined): Promise<Outcome | undefined> {
+  async run(
+    engine: Engine,
+    caller: Caller,
+    deadline: Deadline,
+    variables: Arguments | undefined,
+  ): Promise<Outcome | undefined> {
     const readings = this.#readings(variables);
     const permitted = readings && permittedBy(engine, caller, readings);
     if (!permitted) return undefined;
     let answers: readonly unknown[];
     try {
-      answers = await engine.readPermitted(permitted);
+      answers = await engine.readPermitted(permitted, deadline);
     } catch (error) {
       return { performed: new Map(this.#fields.map(({ as }) => [as, new Failed(error)])) };
     }

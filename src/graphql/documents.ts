@@ -10,6 +10,7 @@ import {
 } from 'graphql';
 import { type Code, DuetError } from '../errors.ts';
 import { CompiledQuery } from './compiled.ts';
+import { asTokenLimit, beyondLimits, type DocumentLimits } from './limits.ts';
 import type { Door } from './schema.ts';
 import { NotPlain } from './shape.ts';
 
@@ -51,13 +52,15 @@ export class CheckedDocument {
 export class Documents {
   readonly #door: Door;
   readonly #introspection: boolean;
+  readonly #limits: DocumentLimits;
   /** Objects that one answer may hold. */
   readonly #most: number;
   readonly #kept = new Map<string, CheckedDocument>();
 
-  constructor(door: Door, introspection: boolean, most: number) {
+  constructor(door: Door, introspection: boolean, limits: DocumentLimits, most: number) {
     this.#door = door;
     this.#introspection = introspection;
+    this.#limits = limits;
     this.#most = most;
   }
 
@@ -72,11 +75,14 @@ export class Documents {
   #checkAnew(text: string): Checked {
     let document: DocumentNode;
     try {
-      document = parse(text);
+      document = parse(text, { maxTokens: this.#limits.tokens });
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
-      return { errors: [error], code: 'GRAPHQL_PARSE_FAILED' };
+      return { errors: [asTokenLimit(error, this.#limits) ?? error], code: 'GRAPHQL_PARSE_FAILED' };
     }
+    // Before validation, some of whose rules cost far more than the walk that counts.
+    const excesses = beyondLimits(document, this.#limits);
+    if (excesses.length > 0) return { errors: excesses, code: 'GRAPHQL_VALIDATION_FAILED' };
     const rules = this.#introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
     // Suggestions would tell the schema to those who may not ask for it.
     const errors = validate(this.#door.schema, document, rules, { hideSuggestions: !this.#introspection });

@@ -22,6 +22,8 @@ import type { Door } from './schema.ts';
 export interface Context {
   readonly engine: Engine;
   readonly caller: Caller;
+  /** All fields of a mutation share it. */
+  readonly deadline: number;
   readonly bindings: Door['bindings'];
   /** Makes a mutation atomic, and keeps it from happening twice. */
   readonly idempotency: Idempotency | undefined;
@@ -76,7 +78,7 @@ async function resolveRoot(
     return complete(
       isRead(operation)
         ? await running.reads.add(operation)
-        : await running.engine.write(running.caller, operation),
+        : await running.engine.write(running.caller, operation, undefined, running.deadline),
     );
   } catch (error) {
     if (!(error instanceof DuetError) || error.cause !== undefined) running.failed(error);
@@ -105,10 +107,10 @@ class Snapshot {
   }
 
   async add(operation: Read): Promise<unknown> {
-    const { engine, caller } = this.#context;
+    const { engine, caller, deadline } = this.#context;
     // One by one: what is denied to one field is not denied to its siblings.
     const index = this.#operations.push(engine.permit(caller, operation)) - 1;
-    this.#answers ??= Promise.resolve().then(() => engine.readPermitted(this.#operations));
+    this.#answers ??= Promise.resolve().then(() => engine.readPermitted(this.#operations, deadline));
     return (await this.#answers)[index];
   }
 }

@@ -54,13 +54,17 @@ function collect(
   nameOf: (node: FieldNode) => string,
 ): Map<string, FieldNode[]> {
   const found = new Map<string, FieldNode[]>();
+  // What a fragment adds, it adds once: fragments that spread each other twice would be a tree of 2^n leaves.
+  const spread = new Set<string>();
   const visit = (nodes: readonly SelectionNode[]): void => {
     for (const node of nodes) {
       if (!isIncluded(node, given)) continue;
       if (node.kind === Kind.INLINE_FRAGMENT) visit(node.selectionSet.selections);
-      else if (node.kind === Kind.FRAGMENT_SPREAD)
+      else if (node.kind === Kind.FRAGMENT_SPREAD) {
+        if (spread.has(node.name.value)) continue;
+        spread.add(node.name.value);
         visit(given.fragments[node.name.value]?.selectionSet.selections ?? []);
-      else {
+      } else {
         const name = nameOf(node);
         const before = found.get(name);
         if (before) before.push(node);

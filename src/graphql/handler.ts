@@ -18,6 +18,7 @@ import type { Observe } from '../observe.ts';
 import { Documents } from './documents.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute } from './execute.ts';
+import type { DocumentLimits } from './limits.ts';
 import type { Door } from './schema.ts';
 import { type Trusted, textOf } from './trusted.ts';
 
@@ -28,7 +29,7 @@ type MediaType = (typeof mediaTypes)[number];
 export interface GraphqlOptions {
   readonly door: Door;
   readonly engine: Engine;
-  readonly limits: BodyLimits;
+  readonly limits: BodyLimits & { readonly document: DocumentLimits };
   readonly introspection: boolean;
   /** Documents that clients can name instead of sending them. */
   readonly trusted: Trusted | undefined;
@@ -36,7 +37,8 @@ export interface GraphqlOptions {
 }
 
 export function graphqlRoute(options: GraphqlOptions): Route {
-  const documents = new Documents(options.door, options.introspection, options.engine.limits.objects);
+  const { door, introspection, limits, engine } = options;
+  const documents = new Documents(door, introspection, limits.document, engine.limits.objects);
   return {
     template: '/graphql',
     methods: { POST: (exchange) => answer(options, documents, exchange) },
@@ -77,7 +79,8 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
     exchange.spend?.(costOf(operation, data));
   };
   const query = document.query(operationName);
-  const outcome = await query?.run(engine, caller, variableValues);
+  const deadline = engine.deadline();
+  const outcome = await query?.run(engine, caller, deadline, variableValues);
   if (query && outcome?.data) {
     finished(query.operation, outcome);
     return respond(200, type, outcome);
@@ -95,7 +98,7 @@ async function answer(options: GraphqlOptions, documents: Documents, exchange: E
   }
   const idempotency = idempotencyOf(exchange, 'graphql', bytes);
   if (idempotency?.refusal) throw idempotency.refusal;
-  const context = { engine, caller, bindings: door.bindings, failed, idempotency };
+  const context = { engine, caller, deadline, bindings: door.bindings, failed, idempotency };
   const result = await execute(valid, context, outcome?.performed);
   finished(valid.operation, result);
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));

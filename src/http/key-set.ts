@@ -1,10 +1,12 @@
-/** The keys that an issuer of tokens publishes: fetched when needed, kept through its outages, renewed in the background. */
+/** The keys that an issuer of tokens publishes: fetched when first needed, renewed beside the work, kept through outages. */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { DuetError } from '../errors.ts';
 
 /** A key that the issuer has withdrawn is trusted for no longer than this while the issuer can be reached. */
 const FRESH_MS = 10 * 60 * 1000;
+/** How soon an issuer that could not be reached is tried again. */
+const RETRY_MS = 30_000;
 /** Tokens with made-up key ids must not make us storm the issuer. */
 const COOL_DOWN_MS = 5000;
 const PATIENCE_MS = 3000;
@@ -14,9 +16,9 @@ export class KeySet {
   readonly #url: string;
   #keys: ReturnType<typeof createLocalJWKSet> | undefined;
   #renewing: Promise<void> | undefined;
-  #renewedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
   #failure: unknown;
+  #next: Timer | undefined;
 
   constructor(url: string) {
     this.#url = url;
@@ -25,7 +27,6 @@ export class KeySet {
   /** The key that a token names. Whoever names a known one never waits for the issuer. */
   readonly keyOf: JWTVerifyGetKey = async (header, token) => {
     if (!this.#keys) await this.#renew();
-    else if (performance.now() - this.#renewedAt > FRESH_MS) this.#renew().catch(() => {});
     try {
       return await this.#known(header, token);
     } catch (error) {
@@ -69,11 +70,14 @@ export class KeySet {
       });
       if (!response.ok) throw new Error(`the issuer answered ${response.status}`);
       this.#keys = createLocalJWKSet(await readSet(response));
-      this.#renewedAt = performance.now();
       this.#failure = undefined;
     } catch (error) {
       this.#failure = error;
     }
+    // By the clock and not by the next token: after a quiet hour, that one would be judged by keys an hour old.
+    clearTimeout(this.#next);
+    const soon = this.#failure === undefined ? FRESH_MS : RETRY_MS;
+    this.#next = setTimeout(() => this.#renew().catch(() => {}), soon).unref();
   }
 }
 

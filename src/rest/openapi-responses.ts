@@ -107,10 +107,11 @@ export function errorSchemas(schemas: Schemas): Record<string, JsonSchema> {
   return { [schemas.name('Fault')]: fault, [schemas.name('Problem')]: problem };
 }
 
-/** What any operation can answer; what any write can; what anything with a body can. */
+/** What any operation can answer; what any on records can; what any write can; what anything with a body can. */
 export const always: readonly Code[] = ['URL_TOO_LONG', 'INTERNAL'];
+export const stored: readonly Code[] = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 export const written: readonly Code[] = [
-  'UNAVAILABLE',
+  ...stored,
   'OUTCOME_UNKNOWN',
   'IDEMPOTENCY_IN_PROGRESS',
   'IDEMPOTENCY_MISMATCH',

@@ -9,6 +9,7 @@ import {
   type Failures,
   headersOf,
   idempotencyKey,
+  stored,
   withHeaders,
 } from './openapi-responses.ts';
 import { list, type Schemas } from './openapi-schemas.ts';
@@ -52,9 +53,7 @@ export function servicePaths(
     '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }),
     '/': get('console', 'A page that lists what is served', 'text/html', text),
     '/healthz': get('health', 'Whether the process lives', JSON_TYPE, status('ok'), []),
-    '/readyz': get('ready', 'Whether the service can take requests', JSON_TYPE, status('ready'), [
-      'UNAVAILABLE',
-    ]),
+    '/readyz': get('ready', 'Whether the service can take requests', JSON_TYPE, status('ready'), stored),
     '/metrics': get('metrics', 'Numbers about the service, for Prometheus', METRICS, text),
   };
 }

@@ -16,6 +16,7 @@ import {
   headers,
   idempotencyKey,
   needsClaim,
+  stored,
   withHeaders,
   written,
 } from './openapi-responses.ts';
@@ -169,7 +170,7 @@ function listing({ schemas, failures, most }: Context, resource: Resource): Oper
           [NDJSON_TYPE]: file,
         },
       },
-      ...failures.of(['VALIDATION_FAILED', 'TOO_MANY_OBJECTS', ...always, 'UNAVAILABLE']),
+      ...failures.of(['VALIDATION_FAILED', 'TOO_MANY_OBJECTS', ...always, ...stored]),
     },
   });
 }
@@ -194,7 +195,7 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
         ...(related ? (['TOO_MANY_OBJECTS'] as const) : []),
         'NOT_FOUND',
         ...always,
-        'UNAVAILABLE',
+        ...stored,
       ]),
     },
   });

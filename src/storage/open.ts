@@ -23,10 +23,11 @@ export function openDatabase(
   options: DatabaseOptions,
   model: Model,
   trace?: (sql: string) => void,
-  asItIs = false,
+  { asItIs = false, reader }: { readonly asItIs?: boolean; readonly reader?: readonly string[] } = {},
 ): Database {
   const { database } = options;
-  if (database.kind === 'sqlite') return new SqliteStorage({ path: database.path, model, trace, asItIs });
+  if (database.kind === 'sqlite')
+    return new SqliteStorage({ path: database.path, model, trace, asItIs, reader });
   return new PostgresStorage({
     url: database.url,
     connections: options.databaseConnections,

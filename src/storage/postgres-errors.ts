@@ -4,8 +4,8 @@ import { DuetError } from '../errors.ts';
 import { sumTooLarge } from '../query/aggregates.ts';
 import type { Column, Model, Reference, Resource } from '../schema/model.ts';
 import { indexName } from './index-names.ts';
-import { ConnectionLost, unavailable } from './postgres-pool.ts';
-import { Dangling, LockTimeout, NotUnique } from './storage.ts';
+import { ConnectionLost, HURRY_MS, unavailable } from './postgres-pool.ts';
+import { Dangling, type Deadline, deadlineExceeded, LockTimeout, NotUnique } from './storage.ts';
 
 /** The SQLSTATE of an error that the server sent. */
 export function stateOf(error: unknown): string {
@@ -46,6 +46,16 @@ export function explained(error: unknown): unknown {
   const told = translated(error);
   if (told !== error && told instanceof DuetError && told.status === 503) told.cause = error;
   return told;
+}
+
+/** The same, and what the database could not do in time is told as such, unless it may have happened. */
+export function late(error: unknown, deadline: Deadline): unknown {
+  const told = explained(error);
+  const isLate = performance.now() > deadline - 2 * HURRY_MS;
+  if (!isLate || !(told instanceof DuetError) || told.code !== 'UNAVAILABLE') return told;
+  const exceeded = deadlineExceeded();
+  exceeded.cause = error;
+  return exceeded;
 }
 
 function translated(error: unknown): unknown {

@@ -2,6 +2,7 @@
 
 import { SQL } from 'bun';
 import { DuetError } from '../errors.ts';
+import { deadlineExceeded } from './storage.ts';
 
 export interface PoolOptions {
   readonly url: string;
@@ -13,6 +14,8 @@ export interface PoolOptions {
 
 /** How long beyond its own timeout a statement may stay unanswered before the server counts as hanging. */
 const GRACE_MS = 500;
+/** How long before a deadline the server is to give up by itself, so that there is time to tell. */
+export const HURRY_MS = 50;
 
 export type Rows = Record<string, unknown>[];
 
@@ -28,13 +31,14 @@ export class Connection {
   readonly #sql: SQL;
   readonly #session: ReservedSession;
   readonly #state: { lost: boolean };
-  readonly #patienceMs: number;
+  readonly #statementMs: number;
+  #hurried = false;
 
-  private constructor(sql: SQL, session: ReservedSession, state: { lost: boolean }, patienceMs: number) {
+  private constructor(sql: SQL, session: ReservedSession, state: { lost: boolean }, statementMs: number) {
     this.#sql = sql;
     this.#session = session;
     this.#state = state;
-    this.#patienceMs = patienceMs;
+    this.#statementMs = statementMs;
   }
 
   static async open({ url, connectMs, statementMs, lockMs }: PoolOptions): Promise<Connection> {
@@ -51,7 +55,7 @@ export class Connection {
     });
     try {
       const session = await sql.reserve();
-      return new Connection(sql, session, state, statementMs === 0 ? 0 : statementMs + GRACE_MS);
+      return new Connection(sql, session, state, statementMs);
     } catch (error) {
       void sql.close({ timeout: 0 }).catch(() => {});
       throw error;
@@ -69,9 +73,28 @@ export class Connection {
     return (parameters ? query : query.simple()).execute() as unknown as Promise<Rows>;
   }
 
+  /**
+   * Has the server itself end what would outlive the deadline: a statement goes on when its connection is closed.
+   * Where the usual timeout is short enough, nothing is sent.
+   */
+  hurry(): void {
+    const left = Math.floor(this.deadline - performance.now() - HURRY_MS);
+    if (left <= 0) throw deadlineExceeded();
+    if (left >= this.#statementMs) return;
+    this.#hurried = true;
+    this.send(`SET statement_timeout = ${left}`).catch(() => this.close());
+  }
+
+  /** Back to the usual timeout, for whoever comes next. */
+  relax(): void {
+    if (!this.#hurried) return;
+    this.#hurried = false;
+    if (!this.lost) this.send('RESET statement_timeout').catch(() => this.close());
+  }
+
   /** Waits for answers, but not for ever: a server that hangs answers nothing, not even its own timeouts. */
   async patiently<T>(work: Promise<T>): Promise<T> {
-    if (this.#patienceMs === 0) return work;
+    if (this.#statementMs === 0) return work;
     let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
@@ -79,7 +102,7 @@ export class Connection {
           this.close();
           reject(new ConnectionLost('the database did not answer in time'));
         },
-        Math.min(this.#patienceMs, this.deadline - performance.now()),
+        Math.min(this.#statementMs + GRACE_MS, this.deadline - performance.now()),
       );
     });
     try {
@@ -130,6 +153,7 @@ export class Pool {
   }
 
   release(connection: Connection): void {
+    connection.relax();
     if (this.#closed) connection.close();
     if (connection.lost) this.#vacate();
     else {

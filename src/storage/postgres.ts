@@ -12,6 +12,7 @@ import {
   explained,
   isConflictOfTransactions,
   isLost,
+  late,
   notUnique,
   stateOf,
   unknownOutcome,
@@ -19,6 +20,7 @@ import {
 import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
 import {
   Dangling,
+  type Deadline,
   LockTimeout,
   type NotUnique,
   type Program,
@@ -35,12 +37,6 @@ const TRIES = 4;
 const LOCK_POLL_MS = 50;
 /** How long a change of a table waits for others to leave it: everybody who comes later waits behind it. */
 const TABLE_LOCK_MS = 500;
-
-/**
- * How long a unit of work may take with all that is done again, so that a request is answered within ten seconds;
- * longer only where a single statement is allowed to.
- */
-const DEADLINE_MS = 9_000;
 
 const casts: Record<ReturnType<typeof keptAs>, string> = {
   serial: 'int8',
@@ -122,21 +118,25 @@ export class PostgresStorage implements Storage, Evolvable {
     this.#constraints = constraintsOf(options.model);
   }
 
-  async read<T>(program: () => Program<T>, steps: Steps): Promise<T> {
-    return this.#tried((connection) => {
+  async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
+    return this.#tried(deadline, (connection) => {
       if (steps === 'one') return this.#drive(connection, program());
       return this.#transaction(connection, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', program);
     });
   }
 
-  async write<T>(program: () => Program<T>, steps: Steps): Promise<T> {
-    return this.#tried(async (connection) => {
+  async write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
+    return this.#tried(deadline, async (connection) => {
       if (steps === 'many') return this.#transaction(connection, 'BEGIN', program);
       // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
       return this.#drive(connection, program()).catch((error) => {
         throw isLost(error) ? unknownOutcome(error) : error;
       });
     });
+  }
+
+  delays(): boolean {
+    return false;
   }
 
   /** On a connection of its own: a slow reader must not keep one of the pool's. */
@@ -166,8 +166,8 @@ export class PostgresStorage implements Storage, Evolvable {
     };
   }
 
-  async ping(): Promise<void> {
-    await this.#tried((connection) => connection.patiently(connection.send('SELECT 1')));
+  async ping(deadline: Deadline): Promise<void> {
+    await this.#tried(deadline, (connection) => connection.patiently(connection.send('SELECT 1')));
   }
 
   async close(): Promise<void> {
@@ -239,20 +239,18 @@ export class PostgresStorage implements Storage, Evolvable {
    * Runs work again that had no effect: when another transaction won, or when the connection was lost, which is
    * often found out only by using it. Work that may have had an effect throws OUTCOME_UNKNOWN instead.
    */
-  async #tried<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const deadline = performance.now() + Math.max(DEADLINE_MS, this.#options.statementMs);
+  async #tried<T>(deadline: Deadline, work: (connection: Connection) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       const connection = await this.#pool.acquire(deadline).catch((error) => {
-        throw explained(error);
+        throw late(error, deadline);
       });
       connection.deadline = deadline;
       try {
         return await work(connection);
       } catch (error) {
-        if (performance.now() > deadline) throw explained(error);
         const beaten = isConflictOfTransactions(error) && tries < TRIES;
         const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
-        if (!beaten && !dropped) throw explained(error);
+        if ((!beaten && !dropped) || performance.now() > deadline) throw late(error, deadline);
       } finally {
         this.#pool.release(connection);
       }
@@ -285,6 +283,7 @@ export class PostgresStorage implements Storage, Evolvable {
     while (!step.done) {
       let rows: Row[][];
       try {
+        connection.hurry();
         const sent = step.value.map((statement) => this.#send(connection, statement));
         // All are settled before one is judged: an answer that nobody waits for would be an unhandled rejection.
         const settled = await connection.patiently(Promise.allSettled(sent));

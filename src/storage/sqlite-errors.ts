@@ -3,21 +3,25 @@
 import { SQLiteError } from 'bun:sqlite';
 import { DuetError } from '../errors.ts';
 import type { Model, Resource } from '../schema/model.ts';
+import type { ReaderFault } from './sqlite-readers.ts';
 import { NotUnique } from './storage.ts';
 
 export function explaining<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof SQLiteError)) throw error;
-    const told = explained(error);
-    // What the client cannot mend, the operator must hear of.
-    if (told instanceof DuetError && told.status === 503) told.cause = error;
-    throw told;
+    throw error instanceof SQLiteError ? explained(error) : error;
   }
 }
 
-function explained(error: SQLiteError): Error {
+/** What the client cannot mend, the operator must hear of: the cause is kept, for the log. */
+export function explained(error: SQLiteError | ReaderFault): Error {
+  const told = translated(error);
+  if (told instanceof DuetError && told.status === 503) told.cause = error;
+  return told;
+}
+
+function translated(error: SQLiteError | ReaderFault): Error {
   const later = { headers: { 'Retry-After': '1' } };
   const { code = '' } = error;
   // The only CHECK that Duet declares is on serial keys.

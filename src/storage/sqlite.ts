@@ -2,18 +2,23 @@
 
 import { Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Column, Model } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { Compiler } from './compile.ts';
 import { type Dialect, literal } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
+import { type Allowance, Bounds } from './sqlite-bounds.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
+import { Elsewhere } from './sqlite-elsewhere.ts';
 import { explaining, notUnique } from './sqlite-errors.ts';
 import {
   Dangling,
+  type Deadline,
   type Program,
   type Row,
+  type Select,
   type Snapshot,
   type Statement,
   type Steps,
@@ -36,6 +41,8 @@ export interface SqliteOptions {
   readonly trace?: ((sql: string) => void) | undefined;
   /** Nothing is to be written, not even the file when it is missing. */
   readonly asItIs?: boolean;
+  /** Runs a process that reads the file that is named behind it; without one, every read runs in this process. */
+  readonly reader?: readonly string[] | undefined;
 }
 
 type Codec = 'boolean' | 'json' | undefined;
@@ -82,9 +89,11 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
   readonly #runner: Runner;
+  readonly #bounds: Bounds;
+  readonly #elsewhere: Elsewhere | undefined;
   readonly #queue = new WriteQueue((batch) => this.#commit(batch));
 
-  constructor({ path, model, trace, asItIs = false }: SqliteOptions) {
+  constructor({ path, model, trace, asItIs = false, reader }: SqliteOptions) {
     this.#model = model;
     this.#trace = trace;
     // Not opened as readonly, which would leave the files of the WAL behind that the last to close takes away.
@@ -96,16 +105,36 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#database.run('PRAGMA synchronous = FULL');
     this.#database.run('PRAGMA foreign_keys = ON');
     this.#runner = new Runner(this.#database, model, trace);
+    this.#bounds = new Bounds(this.#database);
+    // What is in memory no other process can see.
+    if (reader && path !== ':memory:')
+      this.#elsewhere = new Elsewhere([...reader, resolve(path)], (statement) => {
+        const { sql, parameters, columns } = compiler.compile(statement);
+        trace?.(sql);
+        return { sql, parameters, decode: (rows) => decoded(rows, columns) };
+      });
   }
 
-  read<T>(program: () => Program<T>, steps: Steps): T {
-    return steps === 'one'
-      ? explaining(() => this.#runner.drive(program()))
-      : this.#transaction('BEGIN', () => this.#runner.drive(program()));
+  read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {
+    const allowance = this.#elsewhere && this.#bounds.allowance();
+    try {
+      return steps === 'one'
+        ? explaining(() => this.#runner.drive(program(), allowance))
+        : this.#transaction('BEGIN', () => this.#runner.drive(program(), allowance));
+    } catch (error) {
+      if (error !== UNBOUNDED || !this.#elsewhere) throw error;
+      // Begun anew, so that all of it shows one moment.
+      return this.#elsewhere.read(program, steps, deadline);
+    }
   }
 
-  write<T>(program: () => Program<T>, steps: Steps): Promise<T> {
-    return this.#queue.add(program, steps);
+  write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
+    return this.#queue.add(program, steps, deadline);
+  }
+
+  delays(looking: Select): boolean {
+    const { sql, parameters } = compiler.compile(looking);
+    return this.#elsewhere !== undefined && !this.#bounds.allowance().admits(looking, sql, parameters);
   }
 
   /** A connection of its own; of a database in memory, which no other connection can see, a copy. */
@@ -117,9 +146,26 @@ export class SqliteStorage implements Storage, Evolvable {
     copy.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     copy.run('BEGIN');
     const runner = new Runner(copy, this.#model, this.#trace);
+    let begun = !this.#elsewhere;
+    let apart: Snapshot | undefined;
     return {
-      run: async (program) => explaining(() => runner.drive(program())),
-      close: async () => runner.close(),
+      run: async (program) => {
+        if (apart) return apart.run(program);
+        try {
+          // Only what comes first can still be read at another moment.
+          return explaining(() => runner.drive(program(), begun ? undefined : this.#bounds.allowance()));
+        } catch (error) {
+          if (error !== UNBOUNDED || !this.#elsewhere) throw error;
+          apart = await this.#elsewhere.snapshot();
+          return apart.run(program);
+        } finally {
+          begun = true;
+        }
+      },
+      close: async () => {
+        await apart?.close();
+        runner.close();
+      },
     };
   }
 
@@ -128,6 +174,7 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   async close(): Promise<void> {
+    this.#elsewhere?.close();
     this.#runner.close();
   }
 
@@ -228,6 +275,9 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 }
 
+/** Thrown out of a read at the statement that may visit too many rows to let everybody else wait. */
+const UNBOUNDED = new Error('the statement is not bounded');
+
 /** Runs programs on one connection, whose statements it keeps prepared. */
 class Runner {
   readonly #database: Database;
@@ -247,12 +297,13 @@ class Runner {
     this.#database.close();
   }
 
-  drive<T>(running: Program<T>): T {
+  /** With an allowance, throws UNBOUNDED before a statement that it does not admit. */
+  drive<T>(running: Program<T>, allowance?: Allowance): T {
     let step = running.next();
     while (!step.done) {
       let rows: Row[][];
       try {
-        rows = step.value.map((statement) => this.#execute(statement));
+        rows = step.value.map((statement) => this.#execute(statement, allowance));
       } catch (error) {
         step = running.throw(error instanceof SQLiteError ? this.#toldToPrograms(error) : error);
         continue;
@@ -262,20 +313,14 @@ class Runner {
     return step.value;
   }
 
-  #execute(statement: Statement): Row[] {
+  #execute(statement: Statement, allowance: Allowance | undefined): Row[] {
     const { sql, parameters, columns } = compiler.compile(statement);
+    const asked = statement.do === 'filled' ? statement.select : statement;
+    const isReading = asked.do === 'select' || asked.do === 'aggregate';
+    if (allowance && isReading && !allowance.admits(asked, sql, parameters)) throw UNBOUNDED;
     this.#trace?.(sql);
     const rows = this.prepare(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
-    for (const column of columns) {
-      const codec = codecOf(column);
-      if (codec === undefined) continue;
-      for (const row of rows) {
-        const value = row[column.name];
-        if (value === null) continue;
-        row[column.name] = codec === 'boolean' ? value !== 0 : JSON.parse(String(value));
-      }
-    }
-    return rows;
+    return decoded(rows, columns);
   }
 
   prepare(sql: string): Prepared {
@@ -302,4 +347,17 @@ class Runner {
         return error;
     }
   }
+}
+
+function decoded(rows: Row[], columns: readonly Column[]): Row[] {
+  for (const column of columns) {
+    const codec = codecOf(column);
+    if (codec === undefined) continue;
+    for (const row of rows) {
+      const value = row[column.name];
+      if (value === null) continue;
+      row[column.name] = codec === 'boolean' ? value !== 0 : JSON.parse(String(value));
+    }
+  }
+  return rows;
 }

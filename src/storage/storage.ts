@@ -1,5 +1,6 @@
 /** The narrow interface to a database: statements as values in, rows out. */
 
+import { DuetError } from '../errors.ts';
 import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { Order, Place } from '../query/order.ts';
@@ -200,16 +201,32 @@ export interface Snapshot {
   close(): Promise<void>;
 }
 
+/**
+ * When whoever asks must have an answer, in the time of `performance.now()`. It ends the work too: what is not done by
+ * then fails with DEADLINE_EXCEEDED and has no effect.
+ */
+export type Deadline = number;
+
 export interface Storage {
   /** Runs all statements of the program on one snapshot. */
-  read<T>(program: () => Program<T>, steps: Steps): T | Promise<T>;
+  read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T>;
   /** Runs the program in one transaction; when the promise fulfils, its effects are durable. */
-  write<T>(program: () => Program<T>, steps: Steps): Promise<T>;
+  write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T>;
+  /** Whether others would have to wait while a write looks for its records so: then a read is to find them before. */
+  delays(looking: Select): boolean;
   /** A moment that can be read from again and again, however long that takes. */
   snapshot(): Promise<Snapshot>;
   /** Fails when the database cannot be reached. */
-  ping(): Promise<void>;
+  ping(deadline: Deadline): Promise<void>;
   close(): Promise<void>;
+}
+
+export function deadlineExceeded(): DuetError {
+  return new DuetError(
+    'DEADLINE_EXCEEDED',
+    'The request took longer than it may, and was ended. Ask for less, or by an indexed field.',
+    { headers: { 'Retry-After': '1' } },
+  );
 }
 
 /** Thrown into a program at the statement that broke a unique constraint. */

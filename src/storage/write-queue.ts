@@ -1,7 +1,7 @@
 /** Writes that arrive together, waiting to be committed together. */
 
 import { DuetError } from '../errors.ts';
-import type { Program, Steps } from './storage.ts';
+import { type Deadline, deadlineExceeded, type Program, type Steps } from './storage.ts';
 
 /** More than can be served within any patience; whoever comes then is told at once. */
 export const MOST_WAITING = 10_000;
@@ -17,6 +17,7 @@ export interface Waiting {
 export type Outcome = { readonly result: unknown } | { readonly error: unknown };
 
 interface Entry extends Waiting {
+  readonly deadline: Deadline;
   readonly settle: (outcome: Outcome) => void;
 }
 
@@ -33,12 +34,12 @@ export class WriteQueue {
     this.#commit = commit;
   }
 
-  add<T>(program: () => Program<T>, steps: Steps): Promise<T> {
+  add<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#entries.length >= MOST_WAITING) return reject(tooManyWaiting());
       const settle = (outcome: Outcome) =>
         'error' in outcome ? reject(outcome.error) : resolve(outcome.result as T);
-      this.#entries.push({ program, steps, settle });
+      this.#entries.push({ program, steps, deadline, settle });
       // After all requests that have arrived by now: those are the ones that go together.
       if (this.#entries.length === 1) setImmediate(() => this.flush());
     });
@@ -46,8 +47,13 @@ export class WriteQueue {
 
   /** Nobody is told of success before the commit. */
   flush(): void {
-    const batch = this.#entries.splice(0, MOST_TOGETHER);
+    const now = performance.now();
+    const next = this.#entries.splice(0, MOST_TOGETHER);
     if (this.#entries.length > 0) setImmediate(() => this.flush());
+    // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
+    for (const { deadline, settle } of next) if (deadline < now) settle({ error: deadlineExceeded() });
+    const batch = next.filter(({ deadline }) => deadline >= now);
+    if (batch.length === 0) return;
     let outcomes: readonly Outcome[];
     try {
       outcomes = this.#commit(batch);

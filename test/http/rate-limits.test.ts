@@ -280,6 +280,7 @@ describe.if(hasRedis)('shared through Redis', () => {
     expect(await undisturbed(overspent)).toEqual([429]);
     // What was refused for the sake of others is not held against anybody when Redis is gone.
     const address = '198.19.0.1';
+    await joined(one, other);
     await statuses(other, 100, { address });
     const tried = await statuses(one, 50, { address });
     await redis.stop();

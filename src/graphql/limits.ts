@@ -1,0 +1,145 @@
+/** How large a document may be, counted through its fragments before anything is done with it. */
+
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import { type Code, DuetError } from '../errors.ts';
+
+export interface DocumentLimits {
+  /** In the whole document; the others hold for each of its operations. */
+  readonly tokens: number;
+  /** Levels of fields, the innermost included. */
+  readonly depth: number;
+  /** The same below `__schema` and `__type`, which count for themselves. */
+  readonly introspectionDepth: number;
+  readonly aliases: number;
+  readonly rootFields: number;
+  readonly directives: number;
+}
+
+/** Everything that the limits speak of, in a selection and whatever it spreads. */
+interface Counts {
+  depth: number;
+  introspectionDepth: number;
+  aliases: number;
+  directives: number;
+  /** Fields on the first level. */
+  fields: number;
+}
+
+/** What is too large, with a code for each; none when all is well. */
+export function beyondLimits(document: DocumentNode, limits: DocumentLimits): GraphQLError[] {
+  const counter = new Counter(document);
+  return document.definitions.flatMap((definition) =>
+    definition.kind === Kind.OPERATION_DEFINITION
+      ? judged(definition, counter.operation(definition), limits)
+      : [],
+  );
+}
+
+function judged(node: OperationDefinitionNode, counts: Counts, limits: DocumentLimits): GraphQLError[] {
+  const rows: readonly (readonly [Code, number, number, string])[] = [
+    ['QUERY_TOO_DEEP', counts.depth, limits.depth, 'levels of fields'],
+    [
+      'INTROSPECTION_TOO_DEEP',
+      counts.introspectionDepth,
+      limits.introspectionDepth,
+      'levels of introspection fields',
+    ],
+    ['TOO_MANY_ALIASES', counts.aliases, limits.aliases, 'aliases'],
+    ['TOO_MANY_ROOT_FIELDS', counts.fields, limits.rootFields, 'root fields'],
+    ['TOO_MANY_DIRECTIVES', counts.directives, limits.directives, 'directives'],
+  ];
+  return rows.flatMap(([code, count, limit, what]) =>
+    count > limit ? [tooLarge(code, `The operation has more than ${limit} ${what}.`, node)] : [],
+  );
+}
+
+function tooLarge(code: Code, detail: string, node: OperationDefinitionNode): GraphQLError {
+  return new GraphQLError(detail, { nodes: [node], originalError: new DuetError(code, detail) });
+}
+
+/** The parser stops at the first token beyond the limit, and tells it as an error of syntax. */
+export function asTokenLimit(error: GraphQLError, { tokens }: DocumentLimits): GraphQLError | undefined {
+  if (!error.message.startsWith(`Syntax Error: Document contains more than ${tokens} tokens`))
+    return undefined;
+  const detail = `The document has more than ${tokens} tokens. Send long values as variables.`;
+  const { source, positions } = error;
+  return new GraphQLError(detail, {
+    source,
+    positions,
+    originalError: new DuetError('TOO_MANY_TOKENS', detail),
+  });
+}
+
+/**
+ * Counts as if every spread were replaced by its fragment, without doing so: a fragment is counted once, however often
+ * it is spread. Fragments that spread each other twice would otherwise be a tree of 2^n leaves; their counts grow
+ * towards Infinity, which is beyond every limit.
+ */
+class Counter {
+  readonly #fragments = new Map<string, FragmentDefinitionNode>();
+  readonly #counted = new Map<string, Counts>();
+
+  constructor({ definitions }: DocumentNode) {
+    for (const each of definitions)
+      if (each.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(each.name.value, each);
+  }
+
+  operation({ selectionSet, directives, variableDefinitions }: OperationDefinitionNode): Counts {
+    const counts = this.#selection(selectionSet);
+    counts.directives += directives?.length ?? 0;
+    for (const variable of variableDefinitions ?? []) counts.directives += variable.directives?.length ?? 0;
+    return counts;
+  }
+
+  #selection({ selections }: SelectionSetNode): Counts {
+    const counts = nothing();
+    for (const node of selections) {
+      counts.directives += node.directives?.length ?? 0;
+      if (node.kind === Kind.FIELD) {
+        const inner = node.selectionSet ? this.#selection(node.selectionSet) : nothing();
+        const isIntrospection = node.name.value === '__schema' || node.name.value === '__type';
+        add(counts, {
+          ...inner,
+          depth: isIntrospection ? 0 : inner.depth + 1,
+          introspectionDepth: isIntrospection ? inner.depth + 1 : inner.introspectionDepth,
+          aliases: inner.aliases + (node.alias ? 1 : 0),
+          fields: 1,
+        });
+      } else if (node.kind === Kind.INLINE_FRAGMENT) add(counts, this.#selection(node.selectionSet));
+      else add(counts, this.#fragment(node.name.value));
+    }
+    return counts;
+  }
+
+  #fragment(name: string): Counts {
+    const known = this.#counted.get(name);
+    if (known) return known;
+    const fragment = this.#fragments.get(name);
+    // One that spreads itself meets this entry; its cycle, like a name that is missing, is for validation to tell.
+    this.#counted.set(name, nothing());
+    if (!fragment) return nothing();
+    const counts = this.#selection(fragment.selectionSet);
+    counts.directives += fragment.directives?.length ?? 0;
+    this.#counted.set(name, counts);
+    return counts;
+  }
+}
+
+function nothing(): Counts {
+  return { depth: 0, introspectionDepth: 0, aliases: 0, directives: 0, fields: 0 };
+}
+
+function add(to: Counts, more: Counts): void {
+  to.depth = Math.max(to.depth, more.depth);
+  to.introspectionDepth = Math.max(to.introspectionDepth, more.introspectionDepth);
+  to.aliases += more.aliases;
+  to.directives += more.directives;
+  to.fields += more.fields;
+}

@@ -1,0 +1,234 @@
+/** The limits of documents at their borders: what is just within them passes, one more does not and does nothing. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { getIntrospectionQuery } from 'graphql';
+import { settings } from '../../src/config.ts';
+import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
+
+const times = (count: number, each: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => each(index)).join(' ');
+
+/** So many levels of fields from a post on, the innermost a leaf; `wrap` says how a level is written. */
+function levels(count: number, wrap = (_: string, inner: string) => inner, type = 'Post'): string {
+  if (count <= 1) return wrap(type, 'id');
+  const [field, next] = type === 'Post' ? ['author', 'User'] : ['posts', 'Post'];
+  return wrap(type, `${field} { ${levels(count - 1, wrap, next)} }`);
+}
+
+/** Fragments that each add a level, and spread the next. */
+function chain(count: number): string {
+  return times(count, (index) => {
+    const [type, field] = index % 2 === 0 ? ['Post', 'author'] : ['User', 'posts'];
+    const inner = index === count - 1 ? 'id' : `${field} { ...L${index + 1} }`;
+    return `fragment L${index} on ${type} { ${inner} }`;
+  });
+}
+
+const aliases = (count: number) => times(count, (index) => `a${index}: id`);
+const skips = (count: number) => times(count, () => 'id @skip(if: false)');
+const ofTypes = (count: number): string => (count <= 1 ? 'name' : `ofType { ${ofTypes(count - 1)} }`);
+const booksAmong = (count: number) =>
+  `books(where: { id: { in: [${times(count, (index) => `"${index + 1}"`)}] } })`;
+
+interface Row {
+  readonly setting: keyof typeof settings;
+  readonly code: string;
+  readonly message: string;
+  /** Documents that have exactly so many of what is limited, by where they have them. */
+  readonly documents: Readonly<Record<string, (count: number) => string>>;
+}
+
+const rows: Row[] = [
+  {
+    setting: 'limitTokens',
+    code: 'TOO_MANY_TOKENS',
+    message: 'The document has more than 2000 tokens. Send long values as variables.',
+    documents: {
+      'in a list of values': (n) => `{ ${booksAmong(n - 20)} { id } }`,
+      'with comments and commas, which are none': (n) => `{ ${booksAmong(n - 20)} { ,,, id # and more\n } }`,
+      'in an operation that is not chosen': (n) =>
+        `query Chosen { books { id } } query Other { ${booksAmong(n - 30)} { id } }`,
+    },
+  },
+  {
+    setting: 'limitDepth',
+    code: 'QUERY_TOO_DEEP',
+    message: 'The operation has more than 10 levels of fields.',
+    documents: {
+      'of fields': (n) => `{ posts { ${levels(n - 1)} } }`,
+      'of aliases': (n) => `{ p: posts { ${levels(n - 1).replaceAll(/author/g, 'a: author')} } }`,
+      'in inline fragments': (n) =>
+        `{ posts { ${levels(n - 1, (type, inner) => `... on ${type} { ${inner} }`)} } }`,
+      'in inline fragments without a type': (n) =>
+        `{ ... { posts { ${levels(n - 1, (_, inner) => `... { ${inner} }`)} } } }`,
+      'in named fragments': (n) => `{ posts { ...L0 } } ${chain(n - 1)}`,
+      'in a fragment on the root': (n) =>
+        `{ ...Root } fragment Root on Query { posts { ...L0 } } ${chain(n - 1)}`,
+      'in fragments that are defined first': (n) => `${chain(n - 1)} { posts { ...L0 } }`,
+      'in what @skip leaves out': (n) => `{ posts { id ... @skip(if: true) { ${levels(n - 1)} } } }`,
+      'in what @include leaves out by a variable': (n) =>
+        `query ($no: Boolean = false) { posts { id author @include(if: $no) { ${levels(n - 2, undefined, 'User')} } } }`,
+      'in one of several operations': (n) =>
+        `query Chosen { posts { id } } query Other { posts { ${levels(n - 1)} } }`,
+      'beside introspection, which counts for itself': (n) =>
+        `{ __type(name: "Book") { ${ofTypes(14)} } posts { ${levels(n - 1)} } }`,
+    },
+  },
+  {
+    setting: 'limitIntrospectionDepth',
+    code: 'INTROSPECTION_TOO_DEEP',
+    message: 'The operation has more than 15 levels of introspection fields.',
+    documents: {
+      'below __type': (n) => `{ __type(name: "Book") { ${ofTypes(n - 1)} } }`,
+      'below __schema': (n) => `{ __schema { queryType { ${ofTypes(n - 2)} } } }`,
+      'in fragments': (n) =>
+        `{ ...Q } fragment Q on Query { t: __type(name: "Book") { ...T } } fragment T on __Type { ${ofTypes(n - 1)} }`,
+    },
+  },
+  {
+    setting: 'limitAliases',
+    code: 'TOO_MANY_ALIASES',
+    message: 'The operation has more than 30 aliases.',
+    documents: {
+      'on root fields': (n) =>
+        `{ ${times(n - 5, (index) => `a${index}: __typename`)} books { ${aliases(5)} } }`,
+      'on nested fields': (n) => `{ posts { ${aliases(n - 10)} author { ${aliases(10)} } } }`,
+      'that say the same name': (n) => `{ books { ${times(n, () => 'id: id')} } }`,
+      'in inline fragments': (n) => `{ books { ${times(n, (index) => `... { a${index}: id }`)} } }`,
+      'in a fragment that is spread often': (n) =>
+        `{ books { ...Ten ...Ten ${aliases(n - 20)} } } fragment Ten on Book { ${aliases(10)} }`,
+      'in fragments of fragments': (n) =>
+        `{ books { ...A ...A ${aliases(n - 24)} } } fragment A on Book { ...B ...B } fragment B on Book { ...C ...C }
+        fragment C on Book { x: id y: id z: id }`,
+      'in what is left out': (n) =>
+        `query ($no: Boolean = false) { books { id ... @include(if: $no) { ${aliases(n)} } } }`,
+      'in one of several operations': (n) =>
+        `query Chosen { books { id } } query Other { books { ${aliases(n)} } }`,
+    },
+  },
+  {
+    setting: 'limitRootFields',
+    code: 'TOO_MANY_ROOT_FIELDS',
+    message: 'The operation has more than 30 root fields.',
+    documents: {
+      'one beside the other': (n) => `{ ${times(n, () => '__typename')} }`,
+      'in inline fragments': (n) => `{ ${times(n, () => '... { __typename }')} }`,
+      'in fragments that are spread often': (n) =>
+        `{ ${times(n - 20, () => '__typename')} ...Ten ...Ten } fragment Ten on Query { ...Five ...Five }
+        fragment Five on Query { ${times(5, () => '__typename')} }`,
+      'in what is left out': (n) => `{ ${times(n, () => '__typename @skip(if: true)')} }`,
+      'of a mutation': (n) => `mutation { ${times(n, () => '__typename')} }`,
+    },
+  },
+  {
+    setting: 'limitDirectives',
+    code: 'TOO_MANY_DIRECTIVES',
+    message: 'The operation has more than 50 directives.',
+    documents: {
+      'on fields': (n) => `{ books { ${skips(n)} } }`,
+      'on inline fragments': (n) => `{ books { ${times(n, () => '... @include(if: true) { id }')} } }`,
+      'on spreads and in what they spread': (n) =>
+        `{ books { ${times(Math.floor(n / 2), () => '...One @include(if: true)')} ${skips(n % 2)} } } fragment One on Book { ${skips(1)} }`,
+      'in fragments of fragments': (n) =>
+        `{ books { ...A ...A ${skips(n - 40)} } } fragment A on Book { ...B ...B } fragment B on Book { ${skips(10)} }`,
+      'on the operation': (n) => `mutation @atomic { createNote(title: "x") { ${skips(n - 1)} } }`,
+      'by variables': (n) =>
+        `query ($no: Boolean = false) { books { id ${times(n, () => 'pages @include(if: $no)')} } }`,
+    },
+  },
+];
+
+describe.each([...databases])('on %s', (database) => {
+  let app: AppUnderTest;
+  beforeAll(async () => {
+    app = await openApp(database);
+  });
+  afterAll(() => app.close());
+
+  const send = (query: string) =>
+    app.rest(
+      'POST',
+      '/graphql',
+      { query, ...(query.includes('query Chosen') && { operationName: 'Chosen' }) },
+      { ...JSON_HEADERS, Accept: 'application/graphql-response+json' },
+    );
+
+  describe.each(rows)('$setting', ({ setting, code, message, documents }) => {
+    const limit = Number(settings[setting].default);
+
+    test.each(Object.entries(documents))('%s', async (_, document) => {
+      const { body } = await send(document(limit));
+      expect(body.errors).toBeUndefined();
+      app.statements.length = 0;
+      const beyond = await send(document(limit + 1));
+      expect(beyond.status).toBe(400);
+      expect(beyond.body).toEqual({
+        errors: [{ message, locations: expect.anything(), extensions: { code } }],
+      });
+      expect(app.statements).toEqual([]);
+    });
+  });
+
+  test('each limit is a setting', async () => {
+    for (const { setting, code, documents } of rows) {
+      const { env, default: text } = settings[setting];
+      const limit = Number(text);
+      const wider = await openApp(database, { env: { [env]: String(limit + 1) } });
+      for (const [where, document] of Object.entries(documents)) {
+        const query = document(limit + 1);
+        const { errors } = await wider.graphql(query);
+        expect([where, errors?.map(({ extensions }) => extensions.code) ?? []]).not.toEqual([where, [code]]);
+      }
+      await wider.close();
+    }
+  });
+
+  test('every limit that is exceeded is told, each with its code', async () => {
+    const query = `{ ${times(31, (index) => `a${index}: posts { ${levels(10)} id @skip(if: true) @include(if: true) }`)} }`;
+    const { body } = await send(query);
+    expect(body.errors.map((error: any) => error.extensions.code)).toEqual([
+      'QUERY_TOO_DEEP',
+      'TOO_MANY_ALIASES',
+      'TOO_MANY_ROOT_FIELDS',
+      'TOO_MANY_DIRECTIVES',
+    ]);
+  });
+
+  test('fragments that spread each other twice are counted without being expanded', async () => {
+    const doubling = (leaf: string) =>
+      `{ books { ...F0 } } ${times(100, (index) => `fragment F${index} on Book { ...F${index + 1} ...F${index + 1} }`)}
+      fragment F100 on Book { ${leaf} }`;
+    expect((await send(doubling('a: id'))).body.errors[0].extensions.code).toBe('TOO_MANY_ALIASES');
+    const plain = await send(doubling('id'));
+    expect(plain.body).toEqual({ data: { books: expect.any(Array) } });
+    expect(plain.body.data.books[0]).toEqual({ id: '1' });
+  });
+
+  test('fragments in a circle are told by validation', async () => {
+    const { body } = await send(
+      '{ books { ...A } } fragment A on Book { id ...B ...B } fragment B on Book { ...A ...A }',
+    );
+    expect(body.errors[0]).toMatchObject({
+      message: 'Cannot spread fragment "A" within itself via "B".',
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+    });
+  });
+
+  test('the standard introspection query passes, with everything that it can ask for', async () => {
+    const options = {
+      descriptions: true,
+      specifiedByUrl: true,
+      directiveIsRepeatable: true,
+      schemaDescription: true,
+      inputValueDeprecation: true,
+      oneOf: true,
+    };
+    expect((await send(getIntrospectionQuery(options))).body.errors).toBeUndefined();
+  });
+
+  test('variables hold as much as a body does', async () => {
+    const query = 'query ($where: BookWhere) { books(where: $where) { id } }';
+    const where = { id: { in: Array.from({ length: 5000 }, (_, index) => String(index + 1)) } };
+    expect((await app.graphql(query, { where })).errors).toBeUndefined();
+  });
+});

@@ -1,0 +1,154 @@
+/** A request that takes too long is ended, and its work with it. */
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { SQL } from 'bun';
+import { type Answer, type AppUnderTest, openApp, shipped, within } from '../app.ts';
+import { Postgres } from '../postgres.ts';
+import { Folder } from '../process.ts';
+
+function expectExceeded({ status, headers, body }: Answer): void {
+  expect({ status, code: body.code, retry: headers.get('Retry-After') }).toEqual({
+    status: 503,
+    code: 'DEADLINE_EXCEEDED',
+    retry: '1',
+  });
+}
+
+describe('PostgreSQL', () => {
+  let postgres: Postgres;
+  beforeAll(async () => {
+    postgres = await Postgres.start();
+  });
+  afterAll(() => postgres.end());
+
+  interface Scene extends AsyncDisposable {
+    readonly app: AppUnderTest;
+    readonly other: SQL;
+    /** How many statements of others the server is carrying out right now. */
+    readonly running: () => Promise<number>;
+  }
+
+  async function scene(env: Record<string, string>): Promise<Scene> {
+    const url = await postgres.database();
+    const app = await openApp('postgres', { ...shipped, url, env });
+    const other = new SQL(url, { max: 1 });
+    return {
+      app,
+      other,
+      async running() {
+        const found = await other`SELECT query FROM pg_stat_activity
+          WHERE datname = current_database() AND state = 'active' AND query <> 'ROLLBACK' AND pid <> pg_backend_pid()`;
+        return found.length;
+      },
+      async [Symbol.asyncDispose]() {
+        await Promise.all([app.close(), other.close({ timeout: 0 })]);
+      },
+    };
+  }
+
+  /** Makes every statement on a table take so many seconds, and leaves its rows as they are. */
+  async function slow(sql: SQL, table: string, seconds: number): Promise<void> {
+    await sql.unsafe(`
+      ALTER TABLE "${table}" RENAME TO "_${table}";
+      CREATE VIEW "${table}" AS SELECT "_${table}".*
+        FROM (SELECT pg_sleep(${seconds}) OFFSET 0) AS slept, "_${table}"`);
+  }
+
+  test('a statement is cancelled, and none goes on after the answer', async () => {
+    await using on = await scene({ LIMIT_DEADLINE: '500' });
+    await slow(on.other, 'Item', 30);
+    for (const path of ['/items', '/items/1']) expectExceeded(await within(5_000, on.app.rest('GET', path)));
+    expect(await on.running()).toBe(0);
+    const { errors } = await within(5_000, on.app.graphql('{ items { id } books { id } }'));
+    expect(errors?.map(({ extensions }) => extensions.code)).toContain('DEADLINE_EXCEEDED');
+    expect(await on.running()).toBe(0);
+    expect((await on.app.rest('GET', '/books/1')).status).toBe(200);
+  });
+
+  test('statements that are each quick enough share one deadline', async () => {
+    await using on = await scene({ LIMIT_DEADLINE: '2000', DATABASE_STATEMENT_TIMEOUT: '1500' });
+    for (const table of ['User', 'Post', 'Comment']) await slow(on.other, table, 0.8);
+    expectExceeded(await within(5_000, on.app.rest('GET', '/users?include=posts.comments')));
+    expect(await on.running()).toBe(0);
+    expect((await on.app.rest('GET', '/users')).status).toBe(200);
+  });
+
+  test('the fields of a mutation share one deadline, and what was done stays done', async () => {
+    await using on = await scene({ LIMIT_DEADLINE: '1500' });
+    await on.other.unsafe(`
+      CREATE FUNCTION doze() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.4); RETURN NEW; END $$;
+      CREATE TRIGGER dozing BEFORE INSERT ON "Note" FOR EACH ROW EXECUTE FUNCTION doze()`);
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const fields = names.map((name) => `${name}: createNote(title: "${name}") { id }`);
+    const { body } = await within(5_000, on.app.graphql(`mutation { ${fields.join(' ')} }`));
+    const codes = new Set(body.errors.map(({ extensions }: any) => extensions.code));
+    expect(codes).toEqual(new Set(['DEADLINE_EXCEEDED']));
+    expect(await on.running()).toBe(0);
+    const late = body.errors.map(({ path }: any) => path[0]);
+    const stored = await on.other`SELECT title FROM "Note" WHERE length(title) = 1 ORDER BY title`;
+    expect(stored.length).toBeGreaterThan(0);
+    // The first that fails ends the answer, since a created note cannot be null.
+    const told = [...stored.map(({ title }: any) => title), ...late];
+    expect(told).toEqual(names.slice(0, stored.length + 1));
+  });
+
+  test('the wait for a connection counts', async () => {
+    await using on = await scene({
+      LIMIT_DEADLINE: '600',
+      DATABASE_CONNECTIONS: '1',
+      DATABASE_CONNECT_TIMEOUT: '5000',
+    });
+    await slow(on.other, 'Item', 30);
+    const answers = [1, 2, 3].map(() => on.app.rest('GET', '/items'));
+    for (const answer of await within(5_000, Promise.all(answers))) expectExceeded(answer);
+    expect(await on.running()).toBe(0);
+    expect((await on.app.rest('GET', '/books/1')).status).toBe(200);
+  });
+
+  test('a connection that was hurried goes back to the usual timeout', async () => {
+    await using on = await scene({
+      LIMIT_DEADLINE: '3000',
+      DATABASE_STATEMENT_TIMEOUT: '2800',
+      DATABASE_CONNECTIONS: '1',
+    });
+    await slow(on.other, 'User', 0.3);
+    await on.other.unsafe(`
+      ALTER TABLE "Post" RENAME TO "_Post";
+      CREATE VIEW "Post" AS SELECT id, title, "authorId", _version, current_setting('statement_timeout') AS body
+        FROM "_Post"`);
+    const timeouts = async (path: string) => {
+      const { body } = await on.app.rest('GET', path);
+      return new Set(
+        [body]
+          .flat()
+          .flatMap((each: any) => each.posts ?? [each])
+          .map((each: any) => each.body),
+      );
+    };
+    expect(await timeouts('/posts')).toEqual(new Set(['2800ms']));
+    const [hurried = ''] = await timeouts('/users/1?include=posts');
+    expect(Number.parseInt(hurried, 10)).toBeLessThan(2700);
+    expect(await timeouts('/posts')).toEqual(new Set(['2800ms']));
+  });
+});
+
+test('SQLite: a write that has waited for too long is not begun', async () => {
+  using folder = new Folder();
+  const url = `sqlite:${folder.file('x.db')}`;
+  const app = await openApp('sqlite', { ...shipped, url, env: { LIMIT_DEADLINE: '500' } });
+  const other = new Database(folder.file('x.db'));
+  // Longer than a writer waits for another: those who come first are refused, and all others come too late.
+  other.run('BEGIN IMMEDIATE');
+  const writes = Array.from({ length: 450 }, () => app.rest('POST', '/notes', { title: 'late' }));
+  const answers = await within(20_000, Promise.all(writes));
+  other.run('ROLLBACK');
+  const codes = Map.groupBy(answers, ({ body }) => body.code);
+  expect([...codes.keys()].sort()).toEqual(['DEADLINE_EXCEEDED', 'UNAVAILABLE']);
+  expect(codes.get('UNAVAILABLE')).toHaveLength(200);
+  for (const answer of codes.get('DEADLINE_EXCEEDED') ?? []) expectExceeded(answer);
+  expect(other.query(`SELECT COUNT(*) AS n FROM "Note" WHERE title = 'late'`).get()).toEqual({ n: 0 });
+  expect((await app.rest('POST', '/notes', { title: 'in time' })).status).toBe(201);
+  other.close();
+  await app.close();
+});
