@@ -8,14 +8,9 @@ import { dirname, join } from 'node:path';
 const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0;
 
-/** Nothing here outlives a power failure, so nothing waits for the disk. */
-const settings = [
-  'fsync=off',
-  'full_page_writes=off',
-  'max_connections=200',
-  'shared_buffers=64MB',
-  'timezone=Asia/Tokyo',
-];
+const settings = ['max_connections=200', 'shared_buffers=64MB', 'timezone=Asia/Tokyo'];
+/** What tests store need not outlive a power failure, so nothing waits for the disk. */
+const careless = ['fsync=off', 'full_page_writes=off'];
 
 async function binaries(): Promise<string> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
@@ -35,7 +30,7 @@ async function runToEnd(command: string[], cwd: string): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(`${command[0]}: ${await child.stderr.text()}`);
 }
 
-function freePort(): number {
+export function freePort(): number {
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = probe;
   probe.stop();
@@ -46,16 +41,18 @@ export class Postgres {
   readonly #folder: string;
   readonly #bin: string;
   readonly port: number;
+  readonly #durable: boolean;
   #server: ReturnType<typeof Bun.spawn> | undefined;
   #databases = 0;
 
-  private constructor(folder: string, bin: string, port: number) {
+  private constructor(folder: string, bin: string, port: number, durable: boolean) {
     this.#folder = folder;
     this.#bin = bin;
     this.port = port;
+    this.#durable = durable;
   }
 
-  static async start(): Promise<Postgres> {
+  static async start({ durable = false } = {}): Promise<Postgres> {
     const folder = mkdtempSync(join(tmpdir(), 'duet-postgres-'));
     let home = await binaries();
     if (isRoot) {
@@ -70,7 +67,7 @@ export class Postgres {
       [join(bin, 'initdb'), '-D', data, '-U', 'duet', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
       folder,
     );
-    const postgres = new Postgres(folder, bin, freePort());
+    const postgres = new Postgres(folder, bin, freePort(), durable);
     await postgres.run();
     running.add(postgres);
     return postgres;
@@ -93,6 +90,7 @@ export class Postgres {
   async run(): Promise<void> {
     const options = [
       ...settings,
+      ...(this.#durable ? [] : careless),
       `port=${this.port}`,
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',

@@ -1,7 +1,7 @@
 /** The corridor: every operation of every door comes through here, and nothing else talks to the storage. */
 
 import { DuetError } from '../errors.ts';
-import { all, among, type Filter } from '../query/filter.ts';
+import { all, among } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
 import { type Deadline, type Program, run, type Storage, select } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
@@ -64,16 +64,17 @@ export class Engine {
     return this.#policy.permit(caller, operation);
   }
 
-  async read<const R extends readonly Read[]>(caller: Caller, operations: R): Promise<Answers<R>> {
+  async read<const R extends readonly Read[]>(
+    caller: Caller,
+    operations: R,
+    deadline = this.deadline(),
+  ): Promise<Answers<R>> {
     const permitted = operations.map((operation) => this.permit(caller, operation));
-    return (await this.readPermitted(permitted)) as Answers<R>;
+    return (await this.readPermitted(permitted, deadline)) as Answers<R>;
   }
 
   /** Carries out all reads on one snapshot: one answer shows one moment. */
-  async readPermitted(
-    operations: readonly Permitted<Read>[],
-    deadline = this.deadline(),
-  ): Promise<Answer<Read>[]> {
+  async readPermitted(operations: readonly Permitted<Read>[], deadline: Deadline): Promise<Answer<Read>[]> {
     const { objects } = this.limits;
     const program = function* () {
       const budget = new Budget(objects);
@@ -107,31 +108,31 @@ export class Engine {
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
     // Whatever comes later may look for what comes before it has written.
     const [first, ...others] = writes;
-    const operation = first && (await this.#located(caller, first.operation, deadline));
-    const located = operation ? [{ ...first, operation }, ...others] : writes;
-    return this.#writer.transact(caller, located, idempotency, deadline);
+    if (!first) return [];
+    const located = { ...first, operation: await this.#located(caller, first.operation, deadline) };
+    return this.#writer.transact(caller, [located, ...others], idempotency, deadline);
   }
 
   /**
    * Finds the records of a write on many by a read where a search for them would keep others waiting. The write then
-   * holds them against the filter once more, since they may have changed.
+   * holds them against the filter and the rules once more, since they may have changed.
    */
   async #located<W extends Write>(caller: Caller, operation: W, deadline: Deadline): Promise<W> {
     if (operation.do !== 'update many' && operation.do !== 'delete many') return operation;
-    const { resource, where, atMost } = operation;
+    const { resource, where } = operation;
     const { key } = resource;
-    const seen = this.#seen(caller, operation);
-    const looking = seen && select(resource, [key], seen, { limit: atMost + 1 });
+    const seen = this.#visible<UpdateMany | DeleteMany>(caller, operation);
+    const looking = seen && select(resource, [key], seen.where, { limit: seen.atMost + 1 });
     if (!looking || !this.#storage.delays(looking)) return operation;
     const rows = await this.#storage.read(() => run(looking), 'one', deadline);
     const keys = rows.map((row) => row[key.name]);
     return { ...operation, where: all([among(key, keys), where]) };
   }
 
-  /** The filter as the caller may use it; undefined when it may not, which is for the writer to tell. */
-  #seen(caller: Caller, operation: UpdateMany | DeleteMany): Filter | undefined {
+  /** Undefined where the rules deny it: that is the writer's to tell. */
+  #visible<W extends UpdateMany | DeleteMany>(caller: Caller, operation: W): Permitted<W> | undefined {
     try {
-      return this.permit(caller, operation).where;
+      return this.permit(caller, operation);
     } catch (error) {
       if (error instanceof DuetError) return undefined;
       throw error;

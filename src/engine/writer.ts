@@ -53,13 +53,10 @@ export class StorageWriter implements Writer {
     const access = this.#policy.access(caller);
     const permitted = this.#policy.permit(caller, operation);
     const program = () => perform(access, permitted, new Budget(this.#most));
+    const before = () => told(access, permitted);
     return this.#explained(deadline, () =>
       idempotency
-        ? this.#storage.write(
-            () => once(idempotency, program, () => told(access, permitted)),
-            'many',
-            deadline,
-          )
+        ? this.#storage.write(() => once(idempotency, program, before), 'many', deadline)
         : this.#storage.write(program, stepsOf(access, permitted), deadline),
     );
   }

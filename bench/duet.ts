@@ -1,0 +1,31 @@
+/** Duet as it ships: the real command, its defaults, its log on. */
+
+import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Ask, get } from './load.ts';
+import type { Command } from './process.ts';
+
+const cli = join(import.meta.dir, '../src/cli.ts');
+
+interface Deployment {
+  /** The folder in which every deployment gets one of its own. */
+  readonly folder: string;
+  readonly schema?: string;
+  readonly data?: string;
+  /** A PostgreSQL; without one it is SQLite. */
+  readonly url?: string | undefined;
+  readonly ready?: Ask;
+}
+
+export function duet({ folder, schema, data, url, ready = get('/books?limit=1') }: Deployment): Command {
+  const cwd = mkdtempSync(join(folder, 'duet-'));
+  if (schema === undefined) cpSync(join(import.meta.dir, 'schema.graphql'), join(cwd, 'schema.graphql'));
+  else writeFileSync(join(cwd, 'schema.graphql'), schema);
+  if (data !== undefined) cpSync(data, join(cwd, 'data.json'));
+  return {
+    run: [process.execPath, '--no-env-file', cli, 'serve'],
+    env: url === undefined ? {} : { DATABASE_URL: url },
+    cwd,
+    ready,
+  };
+}

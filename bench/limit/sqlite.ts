@@ -1,0 +1,81 @@
+/** The limit on SQLite: what a person writes by hand for these requests alone, with nothing in between. */
+
+import { Database } from 'bun:sqlite';
+import { type Book, graphql, json, type Note, type Rows } from './answers.ts';
+
+const db = new Database(process.env['DATABASE_FILE'] ?? '', { strict: true });
+db.run('PRAGMA journal_mode = WAL');
+db.run('PRAGMA synchronous = FULL');
+
+const oneBook = db.query<Book, [number]>('SELECT id, title, author, pages FROM books WHERE id = ?');
+const someBooks = db.query<Book, [number]>('SELECT id, title, author, pages FROM books ORDER BY id LIMIT ?');
+const someUsers = db.query<Rows['users'][number], [number]>('SELECT id, name FROM users ORDER BY id LIMIT ?');
+const postsOf = db.query<Rows['posts'][number], [string]>(
+  'SELECT id, title, author_id FROM posts WHERE author_id IN (SELECT value FROM json_each(?)) ORDER BY id',
+);
+const commentsOf = db.query<Rows['comments'][number], [string]>(
+  'SELECT body, post_id FROM comments WHERE post_id IN (SELECT value FROM json_each(?)) ORDER BY id',
+);
+const addNote = db.query<Note, [string, string]>(
+  'INSERT INTO notes (title, body) VALUES (?, ?) RETURNING id, title, body',
+);
+const begin = db.query('BEGIN');
+const beginWriting = db.query('BEGIN IMMEDIATE');
+const commit = db.query('COMMIT');
+
+const idsOf = (rows: readonly { readonly id: number | string }[]) => JSON.stringify(rows.map(({ id }) => id));
+
+function nested(first: number): Rows {
+  begin.run();
+  const users = someUsers.all(first);
+  const posts = postsOf.all(idsOf(users));
+  const comments = commentsOf.all(idsOf(posts));
+  commit.run();
+  return { users, posts, comments };
+}
+
+interface Waiting {
+  readonly title: string;
+  readonly body: string;
+  readonly settle: (note: Note | null) => void;
+}
+let waiting: Waiting[] = [];
+
+/** Creates that arrive together share one commit, and with it one wait for the disk. */
+function commitAll(): void {
+  const batch = waiting;
+  waiting = [];
+  beginWriting.run();
+  const notes = batch.map(({ title, body }) => addNote.get(title, body));
+  commit.run();
+  batch.forEach(({ settle }, at) => {
+    settle(notes[at] ?? null);
+  });
+}
+
+function create(title: string, body: string): Promise<Note | null> {
+  return new Promise((settle) => {
+    waiting.push({ title, body, settle });
+    if (waiting.length === 1) setImmediate(commitAll);
+  });
+}
+
+Bun.serve({
+  hostname: '127.0.0.1',
+  port: Number(process.env['PORT']),
+  routes: {
+    '/books/:id': (request) => {
+      const book = oneBook.get(Number(request.params.id));
+      return book ? json(book) : new Response(null, { status: 404 });
+    },
+    '/books': ({ url }) => json(someBooks.all(Number(url.slice(url.lastIndexOf('=') + 1)))),
+    '/graphql': { POST: graphql({ book: (id) => oneBook.get(id) ?? undefined, nested }) },
+    '/notes': {
+      POST: async (request) => {
+        const { title, body = '' } = (await request.json()) as { title: unknown; body: unknown };
+        if (typeof title !== 'string' || typeof body !== 'string') return new Response(null, { status: 400 });
+        return json(await create(title, body), 201);
+      },
+    },
+  },
+});

@@ -1,0 +1,33 @@
+-- wrk with requests made beforehand: `{id}` in the path and the body stands for a random number up to the last argument.
+-- The outcome is one line of JSON.
+
+local requests = {}
+local at = 0
+
+function init(args)
+  local method, path, body, most = args[1], args[2], args[3], tonumber(args[4])
+  math.randomseed(most)
+  for i = 1, 5000 do
+    local id = tostring(math.random(most))
+    local headers = { ["Content-Type"] = body ~= "" and "application/json" or nil }
+    requests[i] = wrk.format(method, (path:gsub("{id}", id)), headers, body ~= "" and (body:gsub("{id}", id)) or nil)
+  end
+end
+
+function request()
+  at = at % #requests + 1
+  return requests[at]
+end
+
+function done(summary, latency, _)
+  local errors = summary.errors
+  io.write(string.format(
+    '{"requests":%d,"perSecond":%.1f,"p50":%.3f,"p99":%.3f,"refused":%d,"broken":%d}\n',
+    summary.requests,
+    summary.requests / summary.duration * 1e6,
+    latency:percentile(50) / 1000,
+    latency:percentile(99) / 1000,
+    errors.status,
+    errors.connect + errors.read + errors.write + errors.timeout
+  ))
+end

@@ -1,0 +1,89 @@
+/** Load by `wrk`, and what it tells; medians and spread of several rounds. */
+
+import { join } from 'node:path';
+
+/** A request in which `{id}` stands for a random number. */
+export interface Ask {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+}
+
+/** What one round of load came to; times in milliseconds. */
+export interface Outcome {
+  readonly requests: number;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** Answers with a status that is no success. */
+  readonly refused: number;
+  /** Requests without an answer. */
+  readonly broken: number;
+}
+
+/** Small enough that a list of made requests stays small; `{id}` never exceeds it. */
+const MOST = 10_000;
+/** What is also the load of all rounds of the comparison. */
+export const CONNECTIONS = 32;
+
+export function get(path: string): Ask {
+  return { method: 'GET', path };
+}
+
+export function post(path: string, body: unknown): Ask {
+  return { method: 'POST', path, body };
+}
+
+/** Asks once, with this number for `{id}`. */
+export function send(url: string, { method, path, body }: Ask, id = 1): Promise<Response> {
+  const filled = (text: string) => text.replaceAll('{id}', String(id));
+  return fetch(url + filled(path), {
+    method,
+    ...(body !== undefined && {
+      headers: { 'Content-Type': 'application/json' },
+      body: filled(JSON.stringify(body)),
+    }),
+  });
+}
+
+export function requireWrk(): void {
+  if (Bun.which('wrk')) return;
+  console.error('bench: `wrk` makes the load and is not installed. On Debian: apt-get install -y wrk');
+  process.exit(2);
+}
+
+export interface Pressure {
+  readonly seconds: number;
+  readonly connections?: number;
+  /** The highest number that `{id}` stands for. */
+  readonly most?: number;
+}
+
+/** Presses a server with one kind of request; only a server that answers all of them is measured. */
+export async function press(url: string, ask: Ask, pressure: Pressure): Promise<Outcome> {
+  const { seconds, connections = CONNECTIONS, most = MOST } = pressure;
+  const script = join(import.meta.dir, 'load.lua');
+  const body = ask.body === undefined ? '' : JSON.stringify(ask.body);
+  const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url, '--'];
+  const child = Bun.spawn(['wrk', ...options, ask.method, ask.path, body, String(most)], {
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [text, trouble, exit] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  if (exit !== 0) throw new Error(`wrk ${url}${ask.path}: ${trouble}${text}`);
+  const outcome: Outcome = JSON.parse(text.trim().split('\n').at(-1) ?? '');
+  if (outcome.refused + outcome.broken > 0)
+    throw new Error(
+      `${ask.method} ${url}${ask.path}: ${outcome.refused} refused, ${outcome.broken} without an answer`,
+    );
+  // Not one answer in the whole round: it takes at least that long.
+  return outcome.perSecond > 0 ? outcome : { ...outcome, p50: seconds * 1000, p99: seconds * 1000 };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}

@@ -1,0 +1,153 @@
+/** The results of a run as Markdown. */
+
+import { cpus } from 'node:os';
+import type { Comparison, Effort } from './compare.ts';
+import { columnNames, columns } from './contenders.ts';
+import type { Table } from './growth.ts';
+import { CONNECTIONS, median } from './load.ts';
+import type { Overload } from './overload.ts';
+import type { Pressed } from './process.ts';
+import { type Row, rowNames, rows } from './rows.ts';
+import { type Results, ratio, verdicts } from './targets.ts';
+
+const ABSENT = '–';
+const thousands = (value: number) => Math.round(value).toLocaleString('en');
+
+export function report(results: Results, { seconds, rounds }: Effort): string {
+  const { comparison, growth, overload } = results;
+  const [cpu] = cpus();
+  return [
+    `${cpus().length} cores${cpu?.model && cpu.model !== 'unknown' ? ` (${cpu.model})` : ''}, ${process.platform} ${process.arch}, Bun ${Bun.version}; \`wrk\` with one thread beside the server, ${rounds} interleaved rounds of ${seconds} s.`,
+    ...(comparison
+      ? [throughput(comparison), latency(comparison), processor(comparison), standings(comparison)]
+      : []),
+    ...(growth?.tables ?? []).map(markdown),
+    ...(overload ? [markdown(overloaded(overload))] : []),
+    markdown(targets(results)),
+  ].join('\n\n');
+}
+
+export function markdown({ title, head, rows: lines, note }: Table): string {
+  const line = (cells: readonly (string | number)[]) =>
+    `| ${cells.map((cell) => (typeof cell === 'number' ? thousands(cell) : cell)).join(' | ')} |`;
+  const table = [
+    line(head),
+    `|${head.map((_, at) => (at === 0 ? '---' : '--:')).join('|')}|`,
+    ...lines.map(line),
+  ];
+  return [`### ${title}`, '', ...table, ...(note ? ['', note] : [])].join('\n');
+}
+
+function byRow(
+  comparison: Comparison,
+  cell: (outcomes: readonly Pressed[], row: Row) => string,
+): (string | number)[][] {
+  return rowNames.flatMap((row) => {
+    const found = comparison.cells[row];
+    if (!found) return [];
+    return [
+      [
+        rows[row].title,
+        ...columnNames.map((column) => {
+          const outcomes = found[column];
+          return outcomes ? cell(outcomes, row) : ABSENT;
+        }),
+      ],
+    ];
+  });
+}
+
+const heads = ['', ...columnNames.map((name) => columns[name])];
+
+/** The median, and from the worst to the best round. */
+function throughput(comparison: Comparison): string {
+  const lines = byRow(comparison, (outcomes) => {
+    const values = outcomes.map(({ perSecond }) => perSecond);
+    return `${thousands(median(values))} (${thousands(Math.min(...values))}–${thousands(Math.max(...values))})`;
+  }).map((line, at) => {
+    const row = rowNames.filter((name) => comparison.cells[name])[at] ?? 'keyed';
+    return [...line, ratio(comparison, row, 'duet', 'limit')?.toFixed(2) ?? ABSENT];
+  });
+  const missing = comparison.absent.map(({ column, why }) => `${columns[column]} is missing: ${why}.`);
+  return markdown({
+    title: `Requests/s, ${CONNECTIONS} connections: median (worst–best round)`,
+    head: [...heads, 'Duet : limit'],
+    rows: lines,
+    note: [
+      'Platformatic DB and PostGraphile are on PostgreSQL in every row, json-server on its file, which it rewrites without waiting for the disk. PostGraphile has GraphQL only. The limit answers these requests and nothing else: no validation, versions, limits or log.',
+      ...missing,
+    ].join(' '),
+  });
+}
+
+function latency(comparison: Comparison): string {
+  const lines = byRow(comparison, (outcomes) => median(outcomes.map(({ p99 }) => p99)).toFixed(1));
+  return markdown({ title: `p99 latency, ${CONNECTIONS} connections: ms`, head: heads, rows: lines });
+}
+
+function processor(comparison: Comparison): string {
+  const lines = byRow(comparison, (outcomes) => {
+    const value = median(outcomes.map(({ processor: micros }) => micros));
+    return Number.isFinite(value) ? thousands(value) : ABSENT;
+  });
+  return markdown({
+    title: 'Processor time of the server for one request: µs',
+    head: heads,
+    rows: lines,
+    note: 'That of PostgreSQL is not in it. It says the same as requests/s, but a busy machine disturbs it less.',
+  });
+}
+
+function standings({ standings: found }: Comparison): string {
+  return markdown({
+    title: 'Start and memory, with this data',
+    head: ['', 'start to first answer, ms', 'memory at rest, MB'],
+    rows: found.map(({ column, database, firstAnswerMs, memory }) => [
+      `${columns[column]}, ${database}`,
+      Math.round(firstAnswerMs),
+      Math.round(memory),
+    ]),
+  });
+}
+
+function overloaded(found: Overload): Table {
+  const { peak, offered, completed, refused, normalMs, overloadedP99, recoveryMs } = found;
+  return {
+    title: 'Overload: ten times the capacity',
+    head: [
+      'capacity/s',
+      'offered/s',
+      'completed in time/s',
+      'refused/s',
+      'latency before, ms',
+      'p99 of the completed, ms',
+      'back to normal, ms',
+    ],
+    rows: [
+      [
+        peak,
+        offered,
+        completed,
+        refused,
+        normalMs.toFixed(1),
+        overloadedP99.toFixed(0),
+        recoveryMs === null ? 'not within 5 s' : recoveryMs,
+      ],
+    ],
+  };
+}
+
+function targets(results: Results): Table {
+  const found = verdicts(results);
+  return {
+    title: `Targets: ${found.filter(({ held }) => held).length} of ${found.length} held`,
+    head: ['target', 'asked', 'found', 'the limit', 'held'],
+    rows: found.map(({ target, asked, found: value, limit = '', held }) => [
+      target,
+      asked,
+      value,
+      limit,
+      held ? 'yes' : '**no**',
+    ]),
+  };
+}

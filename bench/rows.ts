@@ -1,0 +1,76 @@
+/** The rows of the comparison: what is asked, and the content that every server must answer with. */
+
+import { BOOKS, records } from './data.ts';
+
+export const rows = {
+  keyed: { title: '`GET /books/{id}`', compare: 'book' },
+  list: { title: 'list of 100 books', compare: 'books' },
+  book: { title: 'GraphQL `book(id)`', compare: 'book' },
+  nested: { title: 'GraphQL 20 users → posts → comments', compare: 'users' },
+  create: { title: 'create, durable', compare: 'note' },
+  'pg-keyed': { title: 'PostgreSQL: `GET /books/{id}`', compare: 'book' },
+  'pg-book': { title: 'PostgreSQL: GraphQL `book(id)`', compare: 'book' },
+  'pg-nested': { title: 'PostgreSQL: 20 users → posts → comments', compare: 'users' },
+} as const;
+
+export type Row = keyof typeof rows;
+export const rowNames = Object.keys(rows) as Row[];
+
+export const PAGE = 100;
+export const FIRST_USERS = 20;
+/** The ids by which rows with an id are compared: the first, the last and one between. */
+export const sampleIds = [1, 4711, BOOKS];
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function bookOf({ id, title, author, pages }: Fields) {
+  return { id: Number(id), title, author, pages };
+}
+
+/** One shape for all: ids as numbers, no field that was not asked for, lists without wrappers. */
+export function content(row: Row, answer: unknown): unknown {
+  const body = answer as Fields;
+  const data = (body['data'] ?? body) as Fields;
+  switch (rows[row].compare) {
+    case 'book':
+      return bookOf((data['book'] ?? data) as Fields);
+    case 'books':
+      return (answer as Fields[]).map(bookOf);
+    case 'note': {
+      const note = ((data['createNote'] as Fields | undefined)?.['note'] ?? data) as Fields;
+      return { title: note['title'], body: note['body'], hasId: Number(note['id']) > 0 };
+    }
+    case 'users':
+      return (data['users'] as Fields[]).map(({ name, posts }) => ({
+        name,
+        posts: (posts as Fields[]).map(({ title, comments }) => ({
+          title,
+          comments: (comments as Fields[]).map(({ body: text }) => ({ body: text })),
+        })),
+      }));
+  }
+}
+
+/** What the data says that the answer is. */
+export function expected(row: Row, id: number): unknown {
+  const { users, posts, comments, books } = records();
+  switch (rows[row].compare) {
+    case 'book':
+      return books[id - 1];
+    case 'books':
+      return books.slice(0, PAGE);
+    case 'note':
+      return { title: `Note ${id}`, body: 'Written down.', hasId: true };
+    case 'users': {
+      const byUser = Map.groupBy(posts, ({ authorId }) => authorId);
+      const byPost = Map.groupBy(comments, ({ postId }) => postId);
+      return users.slice(0, FIRST_USERS).map((user) => ({
+        name: user.name,
+        posts: (byUser.get(user.id) ?? []).map((post) => ({
+          title: post.title,
+          comments: (byPost.get(post.id) ?? []).map(({ body }) => ({ body })),
+        })),
+      }));
+    }
+  }
+}

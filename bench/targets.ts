@@ -1,0 +1,148 @@
+/** What is promised of a run, and whether this one keeps it. */
+
+import type { Comparison } from './compare.ts';
+import { type Column, columns, peerNames } from './contenders.ts';
+import type { Growth } from './growth.ts';
+import { median } from './load.ts';
+import type { Overload } from './overload.ts';
+import { type Row, rowNames, rows } from './rows.ts';
+
+export interface Results {
+  readonly comparison?: Comparison;
+  readonly growth?: Growth;
+  readonly overload?: Overload;
+}
+
+export interface Verdict {
+  readonly target: string;
+  readonly asked: string;
+  readonly found: string;
+  /** What the limit reaches, where that tells how far the target is from what can be had at all. */
+  readonly limit?: string;
+  readonly held: boolean;
+}
+
+/** Of what a person gets by hand, how much at least. */
+const ofLimit: Record<Row, number> = {
+  keyed: 0.8,
+  list: 0.8,
+  book: 0.8,
+  nested: 0.85,
+  create: 0.8,
+  'pg-keyed': 0.8,
+  'pg-book': 0.8,
+  'pg-nested': 0.8,
+};
+const TIMES_BEST_PEER = 1.7;
+const TIMES_GENERATED = 5;
+const TIMES_COMMIT_PER_WRITE = 3;
+const START_MS: Record<number, number> = { 5: 150, 500: 1000 };
+const MEMORY_MB = 120;
+const OVERLOADED_SHARE = 0.8;
+const RECOVERY_MS = 2000;
+
+export function verdicts(results: Results): Verdict[] {
+  return [
+    ...(results.comparison ? ofComparison(results.comparison) : []),
+    ...(results.growth ? ofGrowth(results.growth) : []),
+    ...(results.overload ? ofOverload(results.overload) : []),
+  ];
+}
+
+/** The median of the ratios of each round: what disturbs a machine disturbs neighbours in a round alike. */
+export function ratio({ cells }: Comparison, row: Row, of: Column, to: Column): number | undefined {
+  const [above, below] = [cells[row]?.[of], cells[row]?.[to]];
+  if (!above || !below) return undefined;
+  return median(above.map(({ perSecond }, round) => perSecond / (below[round]?.perSecond ?? Number.NaN)));
+}
+
+function ofComparison(comparison: Comparison): Verdict[] {
+  const found: Verdict[] = [];
+  const times = (row: Row, target: string, asked: number, to: Column) => {
+    const value = ratio(comparison, row, 'duet', to);
+    if (value === undefined) return;
+    const limit = to === 'limit' ? undefined : ratio(comparison, row, 'limit', to);
+    found.push({
+      target: `${rows[row].title}: ${target}`,
+      asked: `≥ ${asked} ×`,
+      found: `${value.toFixed(2)} ×`,
+      ...(limit !== undefined && { limit: `${limit.toFixed(2)} ×` }),
+      held: value >= asked,
+    });
+  };
+  for (const row of rowNames) {
+    times(row, 'of the limit', ofLimit[row], 'limit');
+    const best = bestPeer(comparison, row);
+    if (best) times(row, `the best peer, ${columns[best]}`, TIMES_BEST_PEER, best);
+    for (const peer of ['platformatic', 'postgraphile'] as const)
+      times(row, columns[peer], TIMES_GENERATED, peer);
+    found.push(...latency(comparison, row));
+  }
+  times('create', 'Fastify, one commit per write', TIMES_COMMIT_PER_WRITE, 'fastify');
+  return found;
+}
+
+function bestPeer({ cells }: Comparison, row: Row): Column | undefined {
+  const rate = (column: Column) => median((cells[row]?.[column] ?? []).map(({ perSecond }) => perSecond));
+  const present = peerNames.filter((peer) => cells[row]?.[peer]);
+  return present.toSorted((a, b) => rate(b) - rate(a))[0];
+}
+
+function latency({ cells }: Comparison, row: Row): Verdict[] {
+  const p99 = (column: Column) => {
+    const rounds = cells[row]?.[column];
+    return rounds && median(rounds.map((outcome) => outcome.p99));
+  };
+  const own = p99('duet');
+  const peers = peerNames.flatMap((peer) => p99(peer) ?? []);
+  if (own === undefined || peers.length === 0) return [];
+  const best = Math.min(...peers);
+  return [
+    {
+      target: `${rows[row].title}: p99 below every peer's`,
+      asked: `< ${best.toFixed(1)} ms`,
+      found: `${own.toFixed(1)} ms`,
+      held: own < best,
+    },
+  ];
+}
+
+function ofGrowth({ schemas }: Growth): Verdict[] {
+  const starts = schemas.flatMap(({ resources, firstAnswerMs }) => {
+    const most = START_MS[resources];
+    const found = `${Math.round(firstAnswerMs)} ms`;
+    return most === undefined
+      ? []
+      : [
+          {
+            target: `start to first answer, ${resources} resources`,
+            asked: `< ${most} ms`,
+            found,
+            held: firstAnswerMs < most,
+          },
+        ];
+  });
+  const [smallest] = schemas;
+  if (!smallest) return starts;
+  const held = smallest.memory < MEMORY_MB;
+  const found = `${Math.round(smallest.memory)} MB`;
+  return [...starts, { target: 'resident memory at rest', asked: `< ${MEMORY_MB} MB`, found, held }];
+}
+
+function ofOverload({ peak, completed, recoveryMs }: Overload): Verdict[] {
+  const share = completed / peak;
+  return [
+    {
+      target: 'ten times the capacity: completed, of the peak',
+      asked: `≥ ${OVERLOADED_SHARE * 100} %`,
+      found: `${Math.round(share * 100)} %`,
+      held: share >= OVERLOADED_SHARE,
+    },
+    {
+      target: 'latency back to normal after it',
+      asked: `≤ ${RECOVERY_MS} ms`,
+      found: recoveryMs === null ? 'not within 5 s' : `${recoveryMs} ms`,
+      held: recoveryMs !== null && recoveryMs <= RECOVERY_MS,
+    },
+  ];
+}
