@@ -1,0 +1,51 @@
+/** Reads that another process carries out, and searches for the records of a write, see what their caller may see. */
+
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { openApp } from '../app.ts';
+import { headersOf, SECRET } from '../conformance/access-matrix.ts';
+import { Folder } from '../process.ts';
+
+/** More than a server reads by itself where no index bounds it. */
+const ROWS = 30_000;
+const sdl = `
+  type Item @resource @allow(to: [READ, UPDATE, DELETE], where: { owner: { eq: { claim: "sub" } } }) {
+    id: ID!
+    name: String!
+    owner: String!
+    secret: String @default(value: "hush") @allow(to: [READ], role: "admin")
+  }`;
+
+test('on a large table', async () => {
+  using folder = new Folder();
+  const url = `sqlite:${folder.file('duet.db')}`;
+  await (await openApp('sqlite', { sdl, data: {}, url })).close();
+  const db = new Database(folder.file('duet.db'));
+  // Many records of bob's come before the few of ann's that match.
+  db.run(`WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${ROWS})
+    INSERT INTO "Item" (id, name, owner, secret, _version)
+    SELECT i, CASE WHEN i < 100 OR i > ${ROWS - 3} THEN 'hit' ELSE 'miss' END,
+      CASE WHEN i < 100 THEN 'bob' ELSE 'ann' END, 'hush', 1 FROM s`);
+  db.close();
+  const app = await openApp('sqlite', { sdl, data: {}, url, env: { AUTH_SECRET: SECRET } });
+  const [ann, bob] = await Promise.all(
+    ['ann', 'bob'].map((sub) => headersOf({ name: `${sub} at a large table`, claims: { sub } })),
+  );
+  const found = ROWS - 3;
+  const mine = [found + 1, found + 2, found + 3].map((id) => ({ id, name: 'hit', owner: 'ann' }));
+  expect((await app.rest('GET', '/items?name[contains]=hit', undefined, ann)).body).toEqual(mine);
+  expect((await app.rest('GET', '/items?name[contains]=hit&aggregate=count', undefined, ann)).body).toEqual([
+    { count: 3 },
+  ]);
+  const update = (headers: Record<string, string> | undefined) => {
+    const document =
+      'mutation { updateItems(where: { name: { contains: "hit" } }, set: { name: "hit!" }, atMost: 3) { id } }';
+    return app.graphql(document, {}, headers);
+  };
+  expect((await update(ann)).data.updateItems.map(({ id }: { id: string }) => Number(id))).toEqual(
+    mine.map(({ id }) => id),
+  );
+  expect((await update(bob)).errors?.[0].extensions.code).toBe('TOO_MANY_MATCHES');
+  expect((await update({})).data?.updateItems).toEqual([]);
+  await app.close();
+});
