@@ -3,7 +3,7 @@
 import { DuetError } from '../errors.ts';
 import { all, among } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
-import type { Soon } from '../soon.ts';
+import { type Soon, then } from '../soon.ts';
 import { type Deadline, type Program, run, type Storage, select } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -77,13 +77,20 @@ export class Engine {
   /** Carries out all reads on one snapshot: one answer shows one moment. */
   readPermitted(operations: readonly Permitted<Read>[], deadline: Deadline): Soon<Answer<Read>[]> {
     const { objects } = this.limits;
+    const steps = stepsOf(operations);
+    const [only] = operations;
+    if (only && operations.length === 1) {
+      // One read needs no program around its own: each generator that hands rows to another costs.
+      const alone = this.#storage.read(() => performRead(only, new Budget(objects)), steps, deadline);
+      return then(alone, (answer) => [answer]);
+    }
     const program = function* () {
       const budget = new Budget(objects);
       const answers: Answer<Read>[] = [];
       for (const operation of operations) answers.push(yield* performRead(operation, budget));
       return answers;
     };
-    return this.#storage.read(program, stepsOf(operations), deadline);
+    return this.#storage.read(program, steps, deadline);
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */

@@ -67,8 +67,8 @@ export class Budget {
 
 /** Whether all of the reads are a single statement. */
 export function stepsOf(operations: readonly Permitted<Read>[]): Steps {
-  const [only, ...others] = operations;
-  if (!only || others.length > 0) return 'many';
+  const [only] = operations;
+  if (!only || operations.length > 1) return 'many';
   if (only.do === 'aggregate') return 'one';
   const { relations, guards } = only.selection;
   return relations.length === 0 && !guards && !(only.do === 'list' && only.count) ? 'one' : 'many';
@@ -140,7 +140,7 @@ const ROWS: Measure = { as: 'count', of: 'count', column: undefined };
 export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | null> {
   const { resource, key, selection, refusal, seen } = operation;
   if (key === undefined) return null;
-  const nodes = yield* run({ do: 'filled', select: byKey(resource, selection, seen), value: key });
+  const [nodes = []] = yield [{ do: 'filled', select: byKey(resource, selection, seen), value: key }];
   if (nodes.length > 0 && refusal) throw refusal;
   budget.spend(nodes.length);
   if (selection.relations.length > 0 || selection.guards) yield* attach(selection, nodes, budget);
