@@ -2,18 +2,20 @@
 
 import { printSchema } from 'graphql';
 import type { Config } from './config.ts';
-import { page } from './console/page.ts';
+import { consoleRoute } from './console/routes.ts';
 import { anonymous } from './engine/caller.ts';
 import { Engine } from './engine/execute.ts';
 import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
+import { acceptsGzip } from './http/accept.ts';
 import { dispatch, type Exchange, type Found, JSON_TYPE, type Route, withoutBody } from './http/exchange.ts';
 import { problem } from './http/problem.ts';
 import type { Observe } from './observe.ts';
 import { openapi } from './rest/openapi.ts';
 import { restRoutes } from './rest/routes.ts';
 import type { Model } from './schema/model.ts';
+import { StatementCount } from './storage/count.ts';
 import type { Storage } from './storage/storage.ts';
 
 export interface AppOptions {
@@ -35,8 +37,13 @@ export interface App {
 }
 
 export function createApp(options: AppOptions): App {
-  const { storage, observe, config } = options;
-  const engine = new Engine(storage, { objects: config.limitObjects, operations: config.limitOperations });
+  const { observe, config } = options;
+  const introspection = config.introspection === 'on';
+  const count = new StatementCount(options.storage);
+  const engine = new Engine(introspection ? count.storage : options.storage, {
+    objects: config.limitObjects,
+    operations: config.limitOperations,
+  });
   const state = { draining: false };
   const find = router(options, engine, state);
 
@@ -62,7 +69,10 @@ export function createApp(options: AppOptions): App {
     const found = find(path);
     const failed = (cause: unknown) => observe({ event: 'failure', requestId, cause });
     const exchange = { request, requestId, query, caller: anonymous, failed, key: found?.key ?? '' };
-    let response = await answer(exchange, found);
+    let response =
+      introspection && request.headers.get('Duet-Trace') === '1'
+        ? await traced(count, () => answer(exchange, found))
+        : await answer(exchange, found);
     if (request.method === 'HEAD') response = await withoutBody(response);
     response.headers.set('X-Request-Id', requestId);
     if (state.draining) response.headers.set('Connection', 'close');
@@ -77,6 +87,15 @@ export function createApp(options: AppOptions): App {
       state.draining = true;
     },
   };
+}
+
+/** Tells what the answer took: for whoever is learning the API, and asks. */
+async function traced(count: StatementCount, work: () => Promise<Response>): Promise<Response> {
+  const started = performance.now();
+  const { result, statements } = await count.during(work);
+  const ms = (performance.now() - started).toFixed(3);
+  result.headers.set('Server-Timing', `total;dur=${ms}, db;desc="${statements} statements"`);
+  return result;
 }
 
 /** The path without one trailing slash, and the query; by hand, because URL would also repair what is wrong. */
@@ -119,21 +138,20 @@ function router(
     );
   }
   if (introspection) {
-    fixed.set(
-      '/',
-      got(({ request }) =>
-        text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8'),
-      ),
-    );
     const { objects: most, operations } = engine.limits;
     const served = { most, operations, graphql: door !== undefined };
     // Long, and seldom asked for: made when somebody does.
-    let description: string | undefined;
+    let description: { plain: string; zipped: Uint8Array<ArrayBuffer> } | undefined;
     fixed.set(
       '/openapi.json',
-      got(() => {
-        description ??= JSON.stringify(openapi(model, served));
-        return text(description, JSON_TYPE);
+      got(({ request }) => {
+        if (!description) {
+          const plain = JSON.stringify(openapi(model, served));
+          description = { plain, zipped: Bun.gzipSync(plain) };
+        }
+        const headers = { 'Content-Type': JSON_TYPE, Vary: 'Accept-Encoding' };
+        if (!acceptsGzip(request)) return new Response(description.plain, { headers });
+        return new Response(description.zipped, { headers: { ...headers, 'Content-Encoding': 'gzip' } });
       }),
     );
   }
@@ -151,7 +169,7 @@ function router(
   );
   const rest = restRoutes(model, engine, limits, deprecatedSince);
   return (path) => {
-    const route = fixed.get(path);
+    const route = fixed.get(path) ?? (introspection ? consoleRoute(path) : undefined);
     return route ? { route, key: '' } : rest(path);
   };
 }

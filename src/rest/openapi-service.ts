@@ -24,18 +24,20 @@ export function servicePaths(
     type: string,
     schema: JsonSchema,
     codes: readonly Code[] = [],
+    headers = withHeaders([]),
   ): JsonSchema => ({
     get: {
       operationId,
       summary,
       tags: [SERVICE],
       responses: {
-        200: { description: 'OK', headers: withHeaders([]), content: { [type]: { schema } } },
+        200: { description: 'OK', headers, content: { [type]: { schema } } },
         ...failures.of([...codes, 'URL_TOO_LONG', 'INTERNAL']),
       },
     },
   });
   const text = { type: 'string' };
+  const compressed = withHeaders(['Vary']);
   const status = (word: string) => ({
     type: 'object',
     properties: { status: { const: word } },
@@ -46,8 +48,15 @@ export function servicePaths(
       '/graphql': graphqlPath(schemas),
       '/schema.graphql': get('sdl', 'The GraphQL schema', 'text/plain', text),
     }),
-    '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }),
-    '/': get('console', 'A page that lists what is served', 'text/html', text),
+    '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }, [], compressed),
+    '/': get(
+      'console',
+      'The console: the data and both doors, for people',
+      'text/html',
+      text,
+      [],
+      compressed,
+    ),
     '/healthz': get('health', 'Whether the process lives', JSON_TYPE, status('ok')),
     '/readyz': get('ready', 'Whether the service can take requests', JSON_TYPE, status('ready'), [
       'UNAVAILABLE',
