@@ -7,7 +7,7 @@ import { createRoot } from 'react-dom/client';
 import 'graphiql/style.css';
 import '@graphiql/plugin-explorer/style.css';
 import type { Fetcher } from '@graphiql/toolkit';
-import { headers } from './headers.ts';
+import { headers, isDark } from './frame.ts';
 
 /** Where each worker of the editor is, by its label; the build knows. */
 declare const WORKERS: Readonly<Record<string, string>>;
@@ -36,6 +36,7 @@ if (root)
   createRoot(root).render(
     createElement(GraphiQL, {
       fetcher,
+      forcedTheme: isDark() ? 'dark' : 'light',
       plugins: [HISTORY_PLUGIN, explorerPlugin()],
       ...(query !== null && { initialQuery: query, initialVariables: variables ?? '' }),
     }),

@@ -1,2 +1,5 @@
-/** Stylesheets that scripts bring along; the bundler puts them into files of their own. */
-declare module '*.css';
+/** Stylesheets that scripts bring along: in the bundle, or as a file under the URL that the import gives. */
+declare module '*.css' {
+  const url: string;
+  export default url;
+}

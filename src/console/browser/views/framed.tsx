@@ -1,6 +1,7 @@
 /** A tool that is a document of its own, in a frame. */
 
 import { authorization } from '../doors/send.ts';
+import { theme } from '../session.ts';
 
 declare global {
   interface Window {
@@ -13,5 +14,6 @@ window.duetHeaders = authorization;
 
 export function Framed({ title, src, query }: { title: string; src: string; query: URLSearchParams }) {
   const text = query.toString();
-  return <iframe class="framed" title={title} src={text === '' ? src : `${src}#${text}`} />;
+  // Framed tools look at the colours once: with others they begin anew.
+  return <iframe key={theme.value} class="framed" title={title} src={text === '' ? src : `${src}#${text}`} />;
 }
