@@ -178,7 +178,7 @@ function block(fields: readonly string[]): string {
   return `{\n${indented(lines.join('\n'))}\n}`;
 }
 
-const LINE = 60;
+const LINE = 46;
 
 function indented(text: string): string {
   return text.replace(/^/gm, '  ');

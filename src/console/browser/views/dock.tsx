@@ -197,7 +197,7 @@ function CostOf({ wire }: { wire: Wire }) {
 }
 
 function told({ status, ms, bytes: size, statements }: Cost): string {
-  const parts = [String(status), milliseconds(ms), bytes(size)];
+  const parts = [...(status >= 400 ? [String(status)] : []), milliseconds(ms), bytes(size)];
   if (statements !== undefined) parts.push(counted(statements, 'statement'));
   return parts.join(' · ');
 }

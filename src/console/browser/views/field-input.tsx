@@ -8,6 +8,8 @@ import { ReferenceInput } from './reference-input.tsx';
 
 interface Props {
   id: string;
+  /** For what has no label of its own. */
+  label?: string;
   column: Column;
   /** Undefined: nothing is given. */
   value: unknown;
@@ -42,9 +44,10 @@ export function FieldInput(props: Props) {
   );
 }
 
-function OneInput({ id, column, value, schema, before, fallback, invalid, onChange }: Props) {
+function OneInput({ id, label, column, value, schema, before, fallback, invalid, onChange }: Props) {
   const common = {
     id,
+    'aria-label': label,
     'aria-invalid': invalid || undefined,
     'aria-describedby':
       [column.description && `${id}-about`, invalid && `${id}-fault`].filter(Boolean).join(' ') || undefined,
@@ -126,15 +129,12 @@ function OneInput({ id, column, value, schema, before, fallback, invalid, onChan
     case 'float':
     case 'id':
       return (
-        <input
-          {...common}
-          inputMode={column.kind === 'float' ? 'decimal' : 'numeric'}
+        <NumberInput
+          common={common}
+          column={column}
+          value={value}
           placeholder={placeholder}
-          value={value === null || value === undefined ? '' : String(value)}
-          onInput={(event) => {
-            const text = event.currentTarget.value;
-            onChange(text === '' ? emptied(text, column) : scalar(column, text));
-          }}
+          onChange={onChange}
         />
       );
     default: {
@@ -167,10 +167,40 @@ function emptied(text: string, { required }: Column): unknown {
   return required ? undefined : null;
 }
 
+/** Texts that may be longer have more than a line. */
+const LINE = 500;
+
 /** A text that nothing bounds may be long; one that has a key's or a title's bounds is a line. */
 function isLong({ bounds, kind, type }: Column, text: string): boolean {
   if (kind === 'uuid' || type === 'ID' || bounds.format) return false;
-  return bounds.maxLength === undefined || bounds.maxLength > 500 || text.includes('\n');
+  return bounds.maxLength === undefined || bounds.maxLength > LINE || text.includes('\n');
+}
+
+interface NumberProps {
+  common: { id: string };
+  column: Column;
+  value: unknown;
+  placeholder: string;
+  onChange: (value: unknown) => void;
+}
+
+/** Keeps what was typed: a number that is not finished, such as `12.`, is already one with another text. */
+function NumberInput({ common, column, value, placeholder, onChange }: NumberProps) {
+  const typed = useSignal('');
+  const isTyped = typed.value !== '' && scalar(column, typed.value) === value;
+  const text = isTyped ? typed.value : value === null || value === undefined ? '' : String(value);
+  return (
+    <input
+      {...common}
+      inputMode={column.kind === 'float' ? 'decimal' : 'numeric'}
+      placeholder={placeholder}
+      value={text}
+      onInput={(event) => {
+        typed.value = event.currentTarget.value;
+        onChange(typed.value === '' ? emptied('', column) : scalar(column, typed.value));
+      }}
+    />
+  );
 }
 
 interface JsonProps {
@@ -216,7 +246,14 @@ function ListInput(props: Props) {
     return <OneInput {...props} column={{ ...one, list: false }} />;
   }
   const items = Array.isArray(value) ? value : [];
-  const one: Column = { ...column, list: false, required: true, description: undefined };
+  // One item is one line.
+  const one: Column = {
+    ...column,
+    list: false,
+    required: true,
+    description: undefined,
+    bounds: { maxLength: LINE, ...column.bounds },
+  };
   return (
     <div class="items">
       {value === null && <span class="null">null</span>}
@@ -228,6 +265,7 @@ function ListInput(props: Props) {
           <OneInput
             {...props}
             id={`${id}-${at}`}
+            label={`${column.name}, item ${at + 1}`}
             column={one}
             value={item}
             onChange={(next) => onChange(items.with(at, next ?? ''))}

@@ -20,7 +20,7 @@ import { Conflict } from './conflict.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { FieldInput } from './field-input.tsx';
 import { scalar } from './list-place.ts';
-import { Empty, FaultNotice } from './parts.tsx';
+import { Empty, FaultNotice, Prose } from './parts.tsx';
 
 /** What the person has given; what is not in here was left alone. */
 export type Given = Row;
@@ -299,7 +299,7 @@ function Field({ schema, input, column, value, before, faults, onChange }: Field
       />
       {column.description && (
         <p class="quiet small" id={`${id}-about`}>
-          {column.description}
+          <Prose text={column.description} />
         </p>
       )}
       {faults.map(({ detail }) => (

@@ -10,7 +10,7 @@ import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
 import { Filter, FilterChips } from './filter.tsx';
 import { listAsk, listLink, PAGE_SIZES } from './list-place.ts';
-import { counted, Empty, FaultNotice, Icon } from './parts.tsx';
+import { counted, Empty, FaultNotice, Icon, Prose } from './parts.tsx';
 import { Value } from './value.tsx';
 
 interface Props {
@@ -110,7 +110,11 @@ export function Heading({ resource, children }: { resource: Resource; children?:
         <h1>
           {resource.name} {resource.deprecated && <span class="tag">deprecated</span>}
         </h1>
-        {resource.description && <p class="quiet">{resource.description}</p>}
+        {resource.description && (
+          <p class="quiet">
+            <Prose text={resource.description} />
+          </p>
+        )}
       </div>
       <div class="tools">{children}</div>
     </div>
@@ -193,8 +197,13 @@ export function Table({ resource, rows, schema, ask, pending = false, without }:
   const { key } = resource;
   const opens = resource.operations.has('GET');
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
-    <section class="scroll" tabIndex={0} aria-label={`${resource.name} table`} aria-busy={pending}>
+    <section
+      class={rows.length > FEW ? 'scroll tall' : 'scroll'}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
+      tabIndex={0}
+      aria-label={`${resource.name} table`}
+      aria-busy={pending}
+    >
       <table>
         <thead>
           <tr>
@@ -209,7 +218,9 @@ export function Table({ resource, rows, schema, ask, pending = false, without }:
               {columns.map((column) => (
                 <td key={column.name} class={column.kind}>
                   {column === key && opens ? (
-                    <a href={dataLink(resource.name, 'record', row[key.name])}>{String(row[key.name])}</a>
+                    <a class={key.kind} href={dataLink(resource.name, 'record', row[key.name])}>
+                      {String(row[key.name])}
+                    </a>
                   ) : (
                     <Value column={column} row={row} schema={schema} short />
                   )}
@@ -222,6 +233,9 @@ export function Table({ resource, rows, schema, ask, pending = false, without }:
     </section>
   );
 }
+
+/** More rows than these may move under the head of their table. */
+const FEW = 8;
 
 function Head({ column, ask }: { column: Column; ask: ListAsk | undefined }) {
   const { name, description, deprecated, sortable, kind } = column;

@@ -50,6 +50,11 @@ export function FaultNotice({ fault, again }: { fault: Fault; again?: () => void
   );
 }
 
+/** What the schema file says of something, with its `code` as code. */
+export function Prose({ text }: { text: string }) {
+  return <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>;
+}
+
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">

@@ -169,7 +169,7 @@ function Side({ schema }: { schema: Schema | undefined }) {
       <h2>Tools</h2>
       <ul>
         {tools
-          .filter(([tool]) => tool !== 'graphiql' || schema?.hasGraphql)
+          .filter(([tool]) => tool !== 'graphiql' || (schema?.hasGraphql ?? true))
           .map(([tool, label]) => (
             <li key={tool}>
               <a href={to([tool])} aria-current={area === tool ? 'page' : undefined}>
