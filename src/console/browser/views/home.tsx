@@ -48,7 +48,7 @@ function Example({ resource, schema }: { resource: Resource; schema: Schema }) {
 
 function Card({ resource }: { resource: Resource }) {
   const { name, description, rest, graphql, columns } = resource;
-  const root = graphql?.roots.LIST ?? graphql?.roots.GET;
+  const root = graphql?.roots.LIST ?? graphql?.roots.GET ?? graphql?.roots.CREATE;
   return (
     <article class="card">
       <h2>
