@@ -84,6 +84,21 @@ browsing('manners', () => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('what takes longer than half a second shows that it does', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const slow = Promise.withResolvers<void>();
+    await page.route('**/halls*', async (route) => {
+      await slow.promise;
+      await route.continue();
+    });
+    await here.go('#/data/Hall');
+    await page.getByRole('progressbar').waitFor();
+    slow.resolve();
+    await page.getByText('Hall A').waitFor();
+    await page.getByRole('progressbar').waitFor({ state: 'detached' });
+  });
+
   test('the first screen is small, and everything else waits until it is opened', async () => {
     await using here = await visit(duet.url);
     const { page } = here;

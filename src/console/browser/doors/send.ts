@@ -56,8 +56,10 @@ export async function send(ask: Ask, through: Door, schema: Schema): Promise<Ans
       ? await restAnswer(ask, response)
       : await graphqlAnswer(ask, response, schema);
   } catch (error) {
-    if (error instanceof Fault && !isRead(ask) && (error.status === 403 || error.status === 401))
-      wasRefused(ask.resource, operations[ask.do]);
+    if (!(error instanceof Fault)) throw error;
+    // In GraphQL it is a code in an answer of status 200.
+    if (error.status === 401) tokenWanted.value = true;
+    if (error.status === 403 && !isRead(ask)) wasRefused(ask.resource, operations[ask.do]);
     throw error;
   }
 }

@@ -111,6 +111,16 @@ export function typeOf({ type, list, required }: Column): string {
   return `${list ? `[${type}!]` : type}${required ? '!' : ''}`;
 }
 
+/** `User!`: the type of the field that the schema file has for a reference. */
+export function referenceType({ target, required }: Reference): string {
+  return `${target}${required ? '!' : ''}`;
+}
+
+/** The type of a column as a person knows it: of the record, where it is the key of one. */
+export function shownType(column: Column): string {
+  return column.reference ? referenceType(column.reference) : typeOf(column);
+}
+
 export function referencesOf({ columns }: Resource): Reference[] {
   return columns.flatMap(({ reference }) => (reference ? [reference] : []));
 }

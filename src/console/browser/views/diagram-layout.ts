@@ -1,7 +1,7 @@
 /** Where the boxes and the lines of the diagram are. */
 
 import { graphlib, layout } from '@dagrejs/dagre';
-import { type Described, type Resource, referencesOf, type Schema, typeOf } from '../schema/types.ts';
+import { type Described, type Resource, referencesOf, type Schema, shownType } from '../schema/types.ts';
 
 export const ROW = 22;
 export const HEAD = 32;
@@ -126,7 +126,7 @@ function linesOf({ columns, inverses, key }: Resource): Line[] {
       name: described.name,
       description: described.description,
       deprecated: described.deprecated,
-      type: reference ? `${reference.target}${reference.required ? '!' : ''}` : typeOf(column),
+      type: shownType(column),
       relation: reference !== undefined,
       isKey: column === key,
     };

@@ -142,13 +142,7 @@ function OneInput({ id, label, column, value, schema, before, fallback, invalid,
       const long = isLong(column, text);
       const input = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
       return long ? (
-        <textarea
-          {...common}
-          rows={Math.min(12, Math.max(3, text.split('\n').length))}
-          placeholder={placeholder}
-          value={text}
-          onInput={input}
-        />
+        <textarea {...common} rows={1} placeholder={placeholder} value={text} onInput={input} />
       ) : (
         <input {...common} placeholder={placeholder} value={text} onInput={input} />
       );
@@ -228,7 +222,7 @@ function JsonInput({ common, value, placeholder, onChange }: JsonProps) {
       <textarea
         {...common}
         class="mono"
-        rows={4}
+        rows={1}
         spellcheck={false}
         placeholder={placeholder}
         value={text.value}

@@ -14,22 +14,10 @@ import {
   whereOf,
 } from '../filter-tree.ts';
 import type { Column, Resource, Schema } from '../schema/types.ts';
-import { allOf, conditionsOf, isObject, type Where } from '../where.ts';
+import { isObject, type Where } from '../where.ts';
+import { spoken } from './filter-chips.tsx';
 import { listLink, operand } from './list-place.ts';
 import { Icon } from './parts.tsx';
-
-const spoken: Readonly<Record<string, string>> = {
-  eq: 'is',
-  ne: 'is not',
-  gt: 'is more than',
-  gte: 'is at least',
-  lt: 'is less than',
-  lte: 'is at most',
-  in: 'is one of',
-  contains: 'contains',
-  startsWith: 'starts with',
-  isNull: 'is null',
-};
 
 export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema; onClose: () => void }) {
   const { resource } = ask;
@@ -319,27 +307,5 @@ function Remove({ onClick }: { onClick: () => void }) {
     <button type="button" class="plain" aria-label="Remove" onClick={onClick}>
       <Icon name="close" />
     </button>
-  );
-}
-
-/** What is filtered by, each to be taken away. */
-export function FilterChips({ ask }: { ask: ListAsk }) {
-  if (!ask.where) return null;
-  const conditions = conditionsOf(ask.where);
-  const chips = conditions?.map(({ path, operator, value }, at) => ({
-    text: `${path.join('.')} ${spoken[operator] ?? operator} ${Array.isArray(value) ? value.join(', ') : value}`,
-    link: listLink({ ...ask, where: allOf(conditions.toSpliced(at, 1)) }),
-  })) ?? [{ text: JSON.stringify(ask.where), link: listLink({ ...ask, where: undefined }) }];
-  return (
-    <ul class="chips" aria-label="Filters">
-      {chips.map(({ text, link }) => (
-        <li key={text}>
-          <span>{text}</span>
-          <a href={link} aria-label={`Remove ${text}`}>
-            <Icon name="close" />
-          </a>
-        </li>
-      ))}
-    </ul>
   );
 }

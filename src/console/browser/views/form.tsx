@@ -13,7 +13,7 @@ import {
   type Resource,
   type Row,
   type Schema,
-  typeOf,
+  shownType,
 } from '../schema/types.ts';
 import { door } from '../session.ts';
 import { Conflict } from './conflict.tsx';
@@ -285,7 +285,7 @@ function Field({ schema, input, column, value, before, faults, onChange }: Field
           <span class={column.deprecated ? 'deprecated' : ''}>{label}</span>
           {input.required && <span class="required"> required</span>}
         </label>
-        <span class="type">{column.reference ? column.reference.target : typeOf(column)}</span>
+        <span class="type">{shownType(column)}</span>
       </div>
       <FieldInput
         id={id}

@@ -96,9 +96,9 @@ function Plots({ title, source }: { title: string; source: Source }) {
           <table class="live">
             <thead>
               <tr>
-                {['', 'per second', '', 'p50', 'p95', 'p99', '', 'errors per second', ''].map((head, at) => (
-                  <th key={at} scope={head === '' ? undefined : 'col'}>
-                    <span class="head">{head}</span>
+                {HEADS.map((head) => (
+                  <th key={head} scope="col">
+                    <span class={head.endsWith('over time') ? 'sr' : 'head'}>{head}</span>
                   </th>
                 ))}
               </tr>
@@ -114,6 +114,18 @@ function Plots({ title, source }: { title: string; source: Source }) {
     </section>
   );
 }
+
+const HEADS = [
+  'what',
+  'per second',
+  'rate over time',
+  'p50',
+  'p95',
+  'p99',
+  'p95 over time',
+  'errors/s',
+  'errors over time',
+];
 
 function FlowRow({ flow, past }: { flow: Flow; past: readonly (Flow | undefined)[] }) {
   const { name, perSecond, errorsPerSecond, p50, p95, p99 } = flow;
@@ -150,7 +162,7 @@ function rate(perSecond: number): string {
   return perSecond >= 100 ? Math.round(perSecond).toLocaleString('en') : perSecond.toFixed(1);
 }
 
-const WIDTH = 120;
+const WIDTH = 100;
 const HEIGHT = 26;
 
 function Spark({ values, label, bad = false }: { values: readonly number[]; label: string; bad?: boolean }) {

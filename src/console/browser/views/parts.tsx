@@ -67,7 +67,7 @@ export function Empty({ title, children }: { title: string; children?: Component
 export function Copy({ text, label = 'Copy' }: { text: () => string; label?: string }) {
   const copied = useSignal(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text());
+    await toClipboard(text());
     copied.value = true;
     setTimeout(() => {
       copied.value = false;
@@ -79,6 +79,17 @@ export function Copy({ text, label = 'Copy' }: { text: () => string; label?: str
       <span aria-live="polite">{copied.value ? 'Copied' : label}</span>
     </button>
   );
+}
+
+/** Where the origin is not secure, such as a host of the local network, browsers have no clipboard for scripts. */
+async function toClipboard(text: string): Promise<void> {
+  if (isSecureContext) return navigator.clipboard.writeText(text);
+  const field = document.createElement('textarea');
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand('copy');
+  field.remove();
 }
 
 /** A question that stands before everything else until it is answered. */

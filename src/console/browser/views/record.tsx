@@ -5,7 +5,7 @@ import { dataLink, go, to } from '../address.ts';
 import { type DeleteAsk, SHOWN_INVERSES } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
-import { type Inverse, labelled, type Resource, type Row, type Schema, typeOf } from '../schema/types.ts';
+import { type Inverse, labelled, type Resource, type Row, type Schema, shownType } from '../schema/types.ts';
 import { door, isRefused, may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
@@ -58,7 +58,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
               <span class={column.deprecated ? 'deprecated' : ''}>
                 {column.reference?.name ?? column.name}
               </span>{' '}
-              <span class="type">{column.reference ? column.reference.target : typeOf(column)}</span>
+              <span class="type">{shownType(column)}</span>
             </dt>
             <dd>
               <Value column={column} row={row} schema={schema} />
