@@ -2,9 +2,8 @@
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { PREFIX } from './routes.ts';
 
-/** No path of a resource begins with `_`. */
-const PREFIX = '/_console/';
 const browser = join(import.meta.dir, 'browser');
 const out = join(import.meta.dir, '../../dist/console');
 
@@ -80,12 +79,12 @@ async function build(): Promise<File[]> {
   return [...(await bundle(pages, '[name].[ext]', { WORKERS: JSON.stringify(urls) })), ...beside];
 }
 
-if (isInstalled()) {
-  const files = await build();
-  rmSync(out, { recursive: true, force: true });
-  mkdirSync(out, { recursive: true });
-  for (const { url, bytes } of files)
-    await Bun.write(join(out, stored(url)), Bun.gzipSync(bytes, { level: 9 }));
-  await Bun.write(join(out, 'files.js'), listing(files));
-} else
+const installed = isInstalled();
+if (!installed)
   console.log('The console is left out: its packages are those for development, which are not installed.');
+const files = installed ? await build() : [];
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+for (const { url, bytes } of files)
+  await Bun.write(join(out, stored(url)), Bun.gzipSync(bytes, { level: 9 }));
+await Bun.write(join(out, 'files.js'), listing(files));

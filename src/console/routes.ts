@@ -6,7 +6,7 @@ import type { Exchange, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
 
 /** No path of a resource begins with `_`. */
-const PREFIX = '/_console/';
+export const PREFIX = '/_console/';
 
 /** Nothing comes from elsewhere, nothing goes elsewhere, and nothing that is written into a page runs. */
 const STRICT = {
@@ -62,7 +62,7 @@ async function served(
 ): Promise<Response> {
   const files = await built();
   const file = Object.hasOwn(files, url) ? files[url] : undefined;
-  if (!file) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
+  if (!file) throw new DuetError('NOT_FOUND', nothing(files));
   const told = {
     ...headers,
     'Content-Type': file.type,
@@ -75,11 +75,18 @@ async function served(
   return new Response(Bun.gunzipSync(await kept.bytes()), { headers: told });
 }
 
+function nothing(files: object): string {
+  return Object.keys(files).length === 0
+    ? 'The console is not built. `npm install && npm run console` builds it.'
+    : 'There is nothing at this path.';
+}
+
 /** Read when somebody asks for it, so that it costs the start nothing. */
 async function built() {
   try {
     return (await import('#console')).files;
   } catch {
-    throw new DuetError('NOT_FOUND', 'The console is not built. `npm run console` builds it.');
+    // Nobody has run the build here.
+    return {};
   }
 }

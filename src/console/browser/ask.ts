@@ -32,13 +32,13 @@ export interface GetAsk {
   readonly related: boolean;
 }
 
-export interface CreateAsk {
+interface CreateAsk {
   readonly do: 'create';
   readonly resource: Resource;
   readonly values: Row;
 }
 
-export interface UpdateAsk {
+interface UpdateAsk {
   readonly do: 'update';
   readonly resource: Resource;
   readonly key: unknown;

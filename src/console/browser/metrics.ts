@@ -1,6 +1,6 @@
 /** Reads the text that `/metrics` answers (Prometheus text format), and what happened between two readings. */
 
-export interface Sample {
+interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -70,7 +70,7 @@ export const operations: Source = {
 
 export function flows(source: Source, before: Reading, after: Reading): Flow[] {
   const seconds = Math.max(0.001, (after.at - before.at) / 1000);
-  const grown = growth(before, after);
+  const grown = growth(before);
   const names = new Set(of(source.total, after).map(({ labels }) => source.nameOf(labels)));
   return [...names].map((name) => {
     const mine = (sample: Sample) => source.nameOf(sample.labels) === name;
@@ -98,7 +98,7 @@ function of(name: string, { samples }: Reading): Sample[] {
 }
 
 /** A counter that is smaller than before has begun anew. */
-function growth(before: Reading, { samples: _ }: Reading): (sample: Sample) => number {
+function growth(before: Reading): (sample: Sample) => number {
   const earlier = new Map(before.samples.map((sample) => [keyOf(sample), sample.value]));
   return (sample) => {
     const was = earlier.get(keyOf(sample)) ?? 0;

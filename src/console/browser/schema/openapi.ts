@@ -12,7 +12,7 @@ import {
   type Resource,
 } from './types.ts';
 
-export interface JsonSchema {
+interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly format?: string;

@@ -68,7 +68,7 @@ export interface Input {
   readonly default?: unknown;
 }
 
-export interface RestSide {
+interface RestSide {
   readonly path: string;
   readonly operations: ReadonlySet<Operation>;
 }
@@ -112,7 +112,7 @@ export function typeOf({ type, list, required }: Column): string {
 }
 
 /** `User!`: the type of the field that the schema file has for a reference. */
-export function referenceType({ target, required }: Reference): string {
+function referenceType({ target, required }: Reference): string {
   return `${target}${required ? '!' : ''}`;
 }
 

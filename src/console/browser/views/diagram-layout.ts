@@ -12,7 +12,7 @@ const ROW_WIDTH = 900;
 /** Of a character in the type that the diagram is written in. */
 const CHARACTER = 7.3;
 
-export interface Line extends Described {
+interface Line extends Described {
   readonly type: string;
   /** Whether it leads to another box. */
   readonly relation: boolean;
@@ -38,7 +38,7 @@ export interface Edge {
   readonly required: boolean;
 }
 
-export interface Picture {
+interface Picture {
   readonly boxes: readonly Box[];
   readonly edges: readonly Edge[];
   readonly width: number;

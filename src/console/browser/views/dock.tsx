@@ -24,10 +24,7 @@ const shown = signal<readonly Shown[]>([]);
 export function useDock(entries: readonly Shown[]): void {
   useEffect(() => {
     shown.value = entries;
-  }, [
-    entries.map(({ title, ask }) => title + askKey(ask)).join(),
-    ...entries.slice(0, 1).map(({ answer }) => answer),
-  ]);
+  }, [entries.map(({ title, ask }) => title + askKey(ask)).join(), ...entries.map(({ answer }) => answer)]);
   useEffect(
     () => () => {
       shown.value = [];

@@ -23,7 +23,7 @@ import { scalar } from './list-place.ts';
 import { Empty, FaultNotice, Prose } from './parts.tsx';
 
 /** What the person has given; what is not in here was left alone. */
-export type Given = Row;
+type Given = Row;
 
 export function Create({
   schema,
@@ -127,7 +127,8 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
       fault.value = error as Fault;
       theirs.value =
         error instanceof Fault && error.code === 'VERSION_CONFLICT'
-          ? await send(plain, door.value, schema)
+          ? // By now it may be gone; then the fault is all there is to tell.
+            await send(plain, door.value, schema).catch(() => undefined)
           : undefined;
     }
   };

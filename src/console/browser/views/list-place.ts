@@ -38,7 +38,7 @@ export function listLink(ask: ListAsk): string {
 }
 
 /** The column that a path of references leads to. */
-export function columnAt(resource: Resource, path: readonly string[], schema: Schema): Column | undefined {
+function columnAt(resource: Resource, path: readonly string[], schema: Schema): Column | undefined {
   const [name, ...rest] = path;
   if (rest.length === 0) return resource.columns.find((column) => column.name === name);
   const reference = resource.columns.find((column) => column.reference?.name === name)?.reference;

@@ -104,7 +104,7 @@ function files(ask: ListAsk): Shown[] {
   ];
 }
 
-export function Heading({ resource, children }: { resource: Resource; children?: preact.ComponentChildren }) {
+function Heading({ resource, children }: { resource: Resource; children?: preact.ComponentChildren }) {
   return (
     <div class="heading">
       <div>
