@@ -116,17 +116,24 @@ export function groupOf(where: Where | undefined, resource: Resource, schema: Sc
       });
     }
     const conditions = isObject(value) ? conditionsOf({ [name]: value }) : undefined;
-    const parts = conditions?.map(({ path, operator, value: operand }) => ({
+    if (!conditions?.every((condition) => isTyped(condition.value))) return undefined;
+    const parts = conditions.map(({ path, operator, value: operand }) => ({
       path: path.join('.'),
       operator,
       text: Array.isArray(operand) ? operand.join(', ') : String(operand),
     }));
-    return parts?.every(({ path }) => columns.has(path)) ? parts : undefined;
+    return parts.every(({ path }) => columns.has(path)) ? parts : undefined;
   };
   return where ? group(where) : nothing;
 }
 
+/** All or any of one thing is that thing; none of it is not. */
 function flat(group: Group): Part {
   const [only] = group.parts;
-  return group.parts.length === 1 && only ? only : group;
+  return group.is !== 'none' && group.parts.length === 1 && only ? only : group;
+}
+
+/** In the builder a list is separated by commas, so that not every list can be in it. */
+function isTyped(operand: unknown): boolean {
+  return !Array.isArray(operand) || operand.every((item) => /^[^,\s]([^,]*[^,\s])?$/.test(String(item)));
 }

@@ -1,7 +1,7 @@
 /** The REST door: an ask as a request, a response as an answer. */
 
-import { readable } from '../address.ts';
 import { type Answer, type Ask, type GetAsk, type ListAsk, SHOWN_INVERSES } from '../ask.ts';
+import { readable } from '../links.ts';
 import { type Resource, type Row, referencesOf } from '../schema/types.ts';
 import { filterParameters } from '../where.ts';
 import { Fault, type FieldFault, type Wire } from './wire.ts';
@@ -53,7 +53,7 @@ function one({ resource, key }: { resource: Resource; key: unknown }): string {
 function parametersOf(pairs: readonly (readonly [string, string])[]): string {
   return pairs.length === 0
     ? ''
-    : `?${readable(new URLSearchParams(pairs.map(([name, value]) => [name, value])))}`;
+    : `?${readable(new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, value])))}`;
 }
 
 export function listParameters(ask: ListAsk): [string, string][] {

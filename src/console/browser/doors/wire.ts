@@ -40,8 +40,8 @@ export class Fault extends Error {
   }
 }
 
-export function curlOf({ method, path, headers, body }: Wire, token: boolean): string {
-  const parts = [`curl${/[[\]{}]/.test(path) ? ' -g' : ''} ${quoted(location.origin + path)}`];
+export function curlOf({ method, path, headers, body }: Wire, origin: string, token: boolean): string {
+  const parts = [`curl${/[[\]{}]/.test(path) ? ' -g' : ''} ${quoted(origin + path)}`];
   const implied = body === undefined ? 'GET' : 'POST';
   if (method !== implied) parts.push(`-X ${method}`);
   // The token stays where it is: in the shell of whoever pastes this.

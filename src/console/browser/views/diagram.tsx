@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { dataLink } from '../address.ts';
+import { dataLink } from '../links.ts';
 import type { Schema } from '../schema/types.ts';
 import { type Box, draw, type Edge, HEAD, ROW } from './diagram-layout.ts';
 import { Empty, Icon } from './parts.tsx';

@@ -2,10 +2,10 @@
 
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { to } from '../address.ts';
 import { type Answer, type Ask, isRead } from '../ask.ts';
 import { type Cost, costKey, costs, doorFor, send, wireOf } from '../doors/send.ts';
 import { curlOf, type Wire } from '../doors/wire.ts';
+import { to } from '../links.ts';
 import { type Door, type Row, referencesOf, type Schema } from '../schema/types.ts';
 import { dockOpen, door, token } from '../session.ts';
 import { askKey, hasBothDoors } from './answer.ts';
@@ -134,7 +134,7 @@ function shared(row: Row, { resource }: Ask, schema: Schema): Row {
 
 function RestDoor({ wire }: { wire: Wire | undefined }) {
   if (!wire) return <Closed door="rest" />;
-  const text = curlOf(wire, token.value !== '');
+  const text = curlOf(wire, location.origin, token.value !== '');
   return (
     <article class="door" aria-label="REST">
       <header>
@@ -162,7 +162,7 @@ function GraphqlDoor({ ask, wire }: { ask: Ask; wire: Wire | undefined }) {
         ) : (
           <CostOf wire={wire} />
         )}
-        <Copy text={() => curlOf(wire, token.value !== '')} label="curl" />
+        <Copy text={() => curlOf(wire, location.origin, token.value !== '')} label="curl" />
         <Copy text={() => query} label="query" />
         <a class="button plain small" href={to(['graphiql'], { query, ...(json && { variables: json }) })}>
           GraphiQL

@@ -2,10 +2,11 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { dataLink, go } from '../address.ts';
+import { go } from '../address.ts';
 import type { Answer, Ask } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { Fault, type FieldFault } from '../doors/wire.ts';
+import { dataLink } from '../links.ts';
 import {
   type Column,
   type Input,

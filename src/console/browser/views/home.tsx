@@ -1,6 +1,6 @@
 /** The first screen: what is served here, and where to begin. */
 
-import { dataLink, to } from '../address.ts';
+import { dataLink, to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';

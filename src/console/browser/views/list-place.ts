@@ -1,8 +1,8 @@
 /** A list as its address tells it, and the address of a list. */
 
-import { dataLink, to } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { listParameters } from '../doors/rest.ts';
+import { dataLink, to } from '../links.ts';
 import type { Column, Resource, Schema } from '../schema/types.ts';
 import { readFilter } from '../where.ts';
 

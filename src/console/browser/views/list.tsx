@@ -1,8 +1,9 @@
 /** The table of a resource: its columns, its filter, its order, its pages. */
 
 import { useSignal } from '@preact/signals';
-import { dataLink, go, to } from '../address.ts';
+import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
+import { dataLink, to } from '../links.ts';
 import { type Column, type Resource, type Row, type Schema, typeOf } from '../schema/types.ts';
 import { isRefused, may } from '../session.ts';
 import { useAnswer } from './answer.ts';

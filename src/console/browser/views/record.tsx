@@ -1,10 +1,11 @@
 /** One record: its fields, what it refers to, and those that refer to it. */
 
 import { useSignal } from '@preact/signals';
-import { dataLink, go, to } from '../address.ts';
+import { go } from '../address.ts';
 import { type DeleteAsk, SHOWN_INVERSES } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
+import { dataLink, to } from '../links.ts';
 import { type Inverse, labelled, type Resource, type Row, type Schema, shownType } from '../schema/types.ts';
 import { door, isRefused, may } from '../session.ts';
 import { useAnswer } from './answer.ts';

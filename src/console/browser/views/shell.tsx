@@ -3,8 +3,9 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { dataLink, place, to } from '../address.ts';
+import { place } from '../address.ts';
 import { underWay } from '../doors/send.ts';
+import { dataLink, to } from '../links.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { door, theme, token, tokenWanted } from '../session.ts';
 import { Dock } from './dock.tsx';

@@ -1,6 +1,6 @@
 /** A value of a record, as a person reads it. */
 
-import { dataLink } from '../address.ts';
+import { dataLink } from '../links.ts';
 import { type Column, labelled, type Row, type Schema } from '../schema/types.ts';
 
 /** Longer texts are cut in tables, where the record is a click away. */
