@@ -2,16 +2,18 @@
 
 import { printSchema } from 'graphql';
 import { type Config, documentLimits, hasAuthentication } from './config.ts';
-import { page } from './console/page.ts';
+import { consoleRoute } from './console/routes.ts';
 import { anonymous, type Caller } from './engine/caller.ts';
+import { countedWriter } from './engine/counted-writer.ts';
 import { Engine } from './engine/execute.ts';
 import { ApiKeys } from './engine/keys.ts';
 import { Policy } from './engine/policy/policy.ts';
-import type { Writer } from './engine/writer.ts';
+import { StorageWriter, type Writer } from './engine/writer.ts';
 import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
 import type { Trusted } from './graphql/trusted.ts';
+import { acceptsGzip } from './http/accept.ts';
 import { addressReader, type Connections } from './http/address.ts';
 import { answer, JSON_TYPE } from './http/answer.ts';
 import { type Authenticate, authenticator } from './http/authenticate.ts';
@@ -36,17 +38,11 @@ import { openapi } from './rest/openapi.ts';
 import { restRoutes } from './rest/routes.ts';
 import type { Model } from './schema/model.ts';
 import { type Soon, then } from './soon.ts';
+import { StatementCount } from './storage/count.ts';
 import type { Storage } from './storage/storage.ts';
 
 /** Who may read the metrics, where callers are known at all. */
 const METRICS_ROLE = 'metrics';
-
-/** The page has styles of its own and needs nothing else, from nowhere. */
-const PAGE_HEADERS = {
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'Referrer-Policy': 'no-referrer',
-};
 
 export interface AppOptions {
   readonly model: Model;
@@ -86,7 +82,14 @@ export function createApp(given: AppOptions): App {
   };
   peers?.offer(() => metrics.snapshot());
   const options = { ...given, observe };
-  const engine = new Engine(storage, writer, new Policy(model, hasAuthentication(config)), {
+  const policy = new Policy(model, hasAuthentication(config));
+  const introspection = config.introspection === 'on';
+  const count = new StatementCount(storage);
+  const here = new StorageWriter(count.storage, policy, config.limitObjects);
+  const [read, write] = introspection
+    ? [count.storage, countedWriter(count, writer, here)]
+    : [storage, writer];
+  const engine = new Engine(read, write, policy, {
     objects: config.limitObjects,
     operations: config.limitOperations,
     deadline: config.limitDeadline,
@@ -171,13 +174,17 @@ export function createApp(given: AppOptions): App {
       bill: undefined,
     };
     load.inFlight++;
-    let response: Soon<Response>;
-    try {
-      response = handled(exchange, found, connections);
-      if (response instanceof Promise) response = response.catch((error) => failing(error, exchange, found));
-    } catch (error) {
-      response = failing(error, exchange, found);
-    }
+    const attempt = (): Soon<Response> => {
+      try {
+        const response = handled(exchange, found, connections);
+        if (!(response instanceof Promise)) return response;
+        return response.catch((error) => failing(error, exchange, found));
+      } catch (error) {
+        return failing(error, exchange, found);
+      }
+    };
+    const isTraced = introspection && request.headers.get('Duet-Trace') === '1';
+    let response = isTraced ? traced(count, async () => attempt()) : attempt();
     if (request.method === 'HEAD') response = then(response, withoutBody);
     return then(response, (answered) => finished(answered, exchange));
   };
@@ -221,6 +228,15 @@ function authentication({ config, storage }: AppOptions): Authenticate | undefin
   if (!hasAuthentication(config)) return undefined;
   const trust = jwksUrl !== null ? { jwksUrl } : secret !== null && { secret };
   return authenticator(new ApiKeys(storage), trust ? tokenProver({ trust, issuer, audience }) : undefined);
+}
+
+/** Tells what the answer took: for whoever is learning the API, and asks. */
+async function traced(count: StatementCount, work: () => Promise<Response>): Promise<Response> {
+  const started = performance.now();
+  const { result, statements } = await count.during(work);
+  const ms = (performance.now() - started).toFixed(3);
+  result.headers.set('Server-Timing', `total;dur=${ms}, db;desc="${statements} statements"`);
+  return result;
 }
 
 /** The path without one trailing slash, and the query; by hand, because URL would also repair what is wrong. */
@@ -275,9 +291,6 @@ function router(
   }
   const authentication = hasAuthentication(config);
   if (introspection) {
-    add('/', ({ request }) =>
-      text(page(model, URL.parse(request.url)?.origin ?? ''), 'text/html; charset=utf-8', PAGE_HEADERS),
-    );
     const { objects: most, operations } = engine.limits;
     const limited = config.rateLimitAddress !== null || config.rateLimitCaller !== null;
     const trusting = trusted ? (trusted.only ? 'only' : 'too') : 'no';
@@ -290,10 +303,16 @@ function router(
       limited,
     } as const;
     // Long, and seldom asked for: made when somebody does.
-    let description: string | undefined;
-    add('/openapi.json', () => {
-      description ??= JSON.stringify(openapi(model, served));
-      return text(description, JSON_TYPE);
+    let description: { plain: string; zipped: Uint8Array<ArrayBuffer> } | undefined;
+    add('/openapi.json', ({ request }) => {
+      if (!description) {
+        const plain = JSON.stringify(openapi(model, served));
+        description = { plain, zipped: Bun.gzipSync(plain) };
+      }
+      const vary = { Vary: 'Accept-Encoding' };
+      return acceptsGzip(request)
+        ? answer(200, description.zipped, { ...vary, 'Content-Encoding': 'gzip' })
+        : answer(200, description.plain, vary);
     });
   }
   // Those who watch over the service have no credentials.
@@ -311,7 +330,7 @@ function router(
   });
   const rest = restRoutes(model, engine, limits, deprecatedSince);
   return (path) => {
-    const route = fixed.get(path);
+    const route = fixed.get(path) ?? (introspection ? consoleRoute(path) : undefined);
     return route ? { route, key: '' } : rest(path);
   };
 }

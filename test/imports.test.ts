@@ -30,7 +30,9 @@ const floors = [
 const floorOf = (part: string) => floors.findIndex((names) => names.includes(part));
 const partOf = (file: string) => (file.split('/')[0] ?? '').replace(/\.ts$/, '');
 
-const files = [...new Bun.Glob('**/*.ts').scanSync(source)].filter((file) => !file.endsWith('.d.ts')).sort();
+const files = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(source)]
+  .filter((file) => !file.endsWith('.d.ts'))
+  .sort();
 const imports = await Promise.all(
   files.map(async (file) => {
     const text = await Bun.file(join(source, file)).text();
@@ -39,8 +41,24 @@ const imports = await Promise.all(
   }),
 );
 
+/** What runs in the browser is bundled, and shares nothing with the server but the public API. */
+function isBrowser(file: string): boolean {
+  return file.startsWith('console/browser/');
+}
+
+test('the server and the browser import nothing of each other', () => {
+  const crossing = imports.flatMap(({ file, targets }) =>
+    targets
+      .filter(isLocal)
+      .map((target) => relative(source, join(source, dirname(file), target)))
+      .filter((to) => isBrowser(to) !== isBrowser(file))
+      .map((to) => `${file} imports ${to}`),
+  );
+  expect(crossing).toEqual([]);
+});
+
 function isLocal(target: string): boolean {
-  return target.startsWith('.') && target.endsWith('.ts');
+  return target.startsWith('.') && /\.tsx?$/.test(target);
 }
 
 test('every part has its floor', () => {
@@ -81,15 +99,26 @@ test('no file imports itself around a corner', () => {
 
 test('there are no barrels, and packages are those that the architecture names', () => {
   expect(files.filter((file) => /(^|\/)index\.ts$/.test(file))).toEqual([]);
-  const packages = new Set(
-    imports.flatMap(({ targets }) => targets.filter((target) => !target.startsWith('.'))),
-  );
-  for (const name of packages) expect(name).toMatch(/^(graphql|jose|bun|bun:sqlite|node:[a-z]+)$/);
+  const packagesOf = (isHere: (file: string) => boolean) =>
+    new Set(
+      imports
+        .filter(({ file }) => isHere(file))
+        .flatMap(({ targets }) => targets.filter((target) => !target.startsWith('.'))),
+    );
+  for (const name of packagesOf((file) => !isBrowser(file)))
+    expect(name).toMatch(/^(graphql|jose|bun|bun:sqlite|node:[a-z_]+|#console)$/);
+  for (const name of packagesOf(isBrowser))
+    expect(name).toMatch(
+      /^(preact(\/hooks)?|@preact\/signals|@dagrejs\/dagre|(@)?graphiql(\/[a-z-]+)?|react|react-dom\/client|@scalar\/api-reference(\/style\.css)?)$/,
+    );
 });
 
 test('only the command reads arguments and environment', () => {
   expect(
-    imports.filter(({ text }) => /process\.(env|argv)|Bun\.env/.test(text)).map(({ file }) => file),
+    // The build tells packages that they are not being worked on; it reads nothing.
+    imports
+      .filter(({ text }) => /process\.(env|argv)|Bun\.env/.test(text.replace("'process.env.NODE_ENV':", '')))
+      .map(({ file }) => file),
   ).toEqual(['cli.ts']);
 });
 

@@ -1,4 +1,4 @@
-/** Which of several media types a client prefers (RFC 9110, section 12.5.1). */
+/** Which of several media types a client prefers, and whether it takes compressed answers (RFC 9110, section 12.5). */
 
 /** The first offered is the default among equals; undefined when none is acceptable. */
 export function preferredType<const T extends string>(
@@ -37,4 +37,8 @@ function weigh(type: string, ranges: readonly Range[]) {
     if (range) return { quality: range.quality, named: pattern === type, position };
   }
   return { quality: 0, named: false, position: -1 };
+}
+
+export function acceptsGzip({ headers }: Request): boolean {
+  return /(^|,)\s*gzip\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/i.test(headers.get('Accept-Encoding') ?? '');
 }

@@ -16,7 +16,7 @@ const json = common({ 'Content-Type': JSON_TYPE });
 
 export function answer(
   status: number,
-  body: string | ReadableStream<Uint8Array> | null,
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
   fields?: Fields,
   headers: Headers = json,
 ): Response {

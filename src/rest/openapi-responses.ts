@@ -27,7 +27,10 @@ export const headers = {
     description: 'The next page (`rel="next"`), while there is one, and the page before (`rel="prev"`).',
     schema: text,
   },
-  Vary: { description: 'What the answer depends on besides the path: `Accept`.', schema: text },
+  Vary: {
+    description: 'What the answer depends on besides the path: `Accept`, `Accept-Encoding`.',
+    schema: text,
+  },
   'X-Total-Count': {
     description: 'With `count=true`: how many records match, whatever the page.',
     schema: { type: 'integer', minimum: 0 },

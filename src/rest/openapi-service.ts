@@ -26,13 +26,14 @@ export function servicePaths(
     type: string,
     schema: JsonSchema,
     unguarded?: readonly Code[],
+    headers = withHeaders([]),
   ): JsonSchema => ({
     get: {
       operationId,
       summary,
       tags: [SERVICE],
       responses: {
-        200: { description: 'OK', headers: withHeaders([]), content: { [type]: { schema } } },
+        200: { description: 'OK', headers, content: { [type]: { schema } } },
         ...(unguarded
           ? failures.unguarded([...unguarded, 'URL_TOO_LONG', 'INTERNAL'])
           : failures.of(['URL_TOO_LONG', 'INTERNAL'])),
@@ -40,6 +41,7 @@ export function servicePaths(
     },
   });
   const text = { type: 'string' };
+  const compressed = withHeaders(['Vary']);
   const status = (word: string) => ({
     type: 'object',
     properties: { status: { const: word } },
@@ -50,8 +52,15 @@ export function servicePaths(
       '/graphql': graphqlPath(schemas, trusted, failures.guard),
       '/schema.graphql': get('sdl', 'The GraphQL schema', 'text/plain', text),
     }),
-    '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }),
-    '/': get('console', 'A page that lists what is served', 'text/html', text),
+    '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }, undefined, compressed),
+    '/': get(
+      'console',
+      'The console: the data and both doors, for people',
+      'text/html',
+      text,
+      undefined,
+      compressed,
+    ),
     '/healthz': get('health', 'Whether the process lives', JSON_TYPE, status('ok'), []),
     '/readyz': get('ready', 'Whether the service can take requests', JSON_TYPE, status('ready'), stored),
     '/metrics': get('metrics', 'Numbers about the service, for Prometheus', METRICS, text),

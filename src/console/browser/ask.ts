@@ -1,0 +1,71 @@
+/** What the console asks of the service, before it is written for one door or the other. */
+
+import type { Resource, Row } from './schema/types.ts';
+import type { Where } from './where.ts';
+
+export type Ask = ListAsk | GetAsk | CreateAsk | UpdateAsk | DeleteAsk;
+
+export interface ListAsk {
+  readonly do: 'list';
+  readonly resource: Resource;
+  readonly where: Where | undefined;
+  /** `['-pages', 'title']` */
+  readonly sort: readonly string[];
+  /** Undefined: all of them. */
+  readonly limit: number | undefined;
+  readonly after: string | undefined;
+  readonly before: string | undefined;
+  readonly count: boolean;
+  /** Whether to read along what the records refer to. */
+  readonly related: boolean;
+  /** As a file, which only REST has. */
+  readonly as?: FileType;
+}
+
+export type FileType = 'text/csv' | 'application/x-ndjson';
+
+export interface GetAsk {
+  readonly do: 'get';
+  readonly resource: Resource;
+  readonly key: unknown;
+  /** Whether to read along what it refers to, and the first of those that refer to it. */
+  readonly related: boolean;
+}
+
+interface CreateAsk {
+  readonly do: 'create';
+  readonly resource: Resource;
+  readonly values: Row;
+}
+
+interface UpdateAsk {
+  readonly do: 'update';
+  readonly resource: Resource;
+  readonly key: unknown;
+  readonly changes: Row;
+  /** The version that the changes were made to. */
+  readonly version: number | undefined;
+}
+
+export interface DeleteAsk {
+  readonly do: 'delete';
+  readonly resource: Resource;
+  readonly key: unknown;
+}
+
+/** How many of the records that refer to one are shown with it; one more is asked for, to know whether there are more. */
+export const SHOWN_INVERSES = 5;
+
+/** What came back, in the values of REST whichever door it came through. */
+export interface Answer {
+  readonly rows?: readonly Row[];
+  readonly row?: Row;
+  readonly version?: number | undefined;
+  readonly next?: string | undefined;
+  readonly previous?: string | undefined;
+  readonly total?: number | undefined;
+}
+
+export function isRead(ask: Ask): boolean {
+  return ask.do === 'list' || ask.do === 'get';
+}

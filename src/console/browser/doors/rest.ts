@@ -1,0 +1,121 @@
+/** The REST door: an ask as a request, a response as an answer. */
+
+import { type Answer, type Ask, type GetAsk, type ListAsk, SHOWN_INVERSES } from '../ask.ts';
+import { readable } from '../links.ts';
+import { type Resource, type Row, referencesOf } from '../schema/types.ts';
+import { filterParameters } from '../where.ts';
+import { Fault, type FieldFault, type Wire } from './wire.ts';
+
+const JSON_HEADERS = { 'Content-Type': 'application/json' };
+
+export function restWire(ask: Ask, fingerprint: string): Wire | undefined {
+  const { rest } = ask.resource;
+  if (!rest) return undefined;
+  const door = 'rest';
+  switch (ask.do) {
+    case 'list':
+      return {
+        door,
+        method: 'GET',
+        path: rest.path + parametersOf(listParameters(ask)),
+        headers: ask.as ? { Accept: ask.as } : {},
+      };
+    case 'get':
+      return { door, method: 'GET', path: one(ask) + parametersOf(relatedParameters(ask)), headers: {} };
+    case 'create':
+      return {
+        door,
+        method: 'POST',
+        path: rest.path,
+        headers: JSON_HEADERS,
+        body: JSON.stringify(ask.values),
+      };
+    case 'update':
+      return {
+        door,
+        method: 'PUT',
+        path: one(ask),
+        headers: {
+          ...JSON_HEADERS,
+          ...(ask.version !== undefined && { 'If-Match': `"${ask.version}-${fingerprint}"` }),
+        },
+        body: JSON.stringify(ask.changes),
+      };
+    case 'delete':
+      return { door, method: 'DELETE', path: one(ask), headers: {} };
+  }
+}
+
+function one({ resource, key }: { resource: Resource; key: unknown }): string {
+  return `${resource.rest?.path}/${encodeURIComponent(String(key))}`;
+}
+
+function parametersOf(pairs: readonly (readonly [string, string])[]): string {
+  return pairs.length === 0
+    ? ''
+    : `?${readable(new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, value])))}`;
+}
+
+export function listParameters(ask: ListAsk): [string, string][] {
+  const include = ask.related ? includable(ask.resource) : [];
+  const pairs: [string, string | undefined][] = [
+    ...filterParameters(ask.where),
+    ['sort', ask.sort.join(',') || undefined],
+    ['include', include.join(',') || undefined],
+    ['limit', ask.limit?.toString()],
+    ['after', ask.after],
+    ['before', ask.before],
+    ['count', ask.count ? 'true' : undefined],
+  ];
+  return pairs.filter((pair): pair is [string, string] => pair[1] !== undefined);
+}
+
+function relatedParameters({ resource, related }: GetAsk): [string, string][] {
+  if (!related) return [];
+  const lists = resource.inverses.filter(({ doors }) => doors.includes('rest')).map(({ name }) => name);
+  const names = [...includable(resource), ...lists];
+  if (names.length === 0) return [];
+  return [
+    ['include', names.join(',')],
+    ...lists.map((name): [string, string] => [`${name}[limit]`, String(SHOWN_INVERSES + 1)]),
+  ];
+}
+
+function includable(resource: Resource): string[] {
+  return referencesOf(resource)
+    .filter(({ doors }) => doors.includes('rest'))
+    .map(({ name }) => name);
+}
+
+export async function restAnswer(ask: Ask, response: Response): Promise<Answer> {
+  if (!response.ok) throw await restFault(response);
+  if (ask.do === 'delete') return {};
+  if (ask.do === 'list') {
+    const links = linksOf(response.headers.get('Link') ?? '');
+    const total = response.headers.get('X-Total-Count');
+    return {
+      rows: (await response.json()) as Row[],
+      next: links.get('next')?.get('after') ?? undefined,
+      previous: links.get('prev')?.get('before') ?? undefined,
+      total: total === null ? undefined : Number(total),
+    };
+  }
+  const tag = /^"(\d+)-/.exec(response.headers.get('ETag') ?? '')?.[1];
+  return { row: (await response.json()) as Row, version: tag === undefined ? undefined : Number(tag) };
+}
+
+export async function restFault(response: Response): Promise<Fault> {
+  const body = (await response.json().catch(() => ({}))) as {
+    code?: string;
+    detail?: string;
+    requestId?: string;
+    errors?: FieldFault[];
+  };
+  return new Fault(body.code ?? 'UNKNOWN', response.status, body.detail ?? response.statusText, body);
+}
+
+/** `</books?after=…>; rel="next"` */
+function linksOf(header: string): Map<string, URLSearchParams> {
+  const links = [...header.matchAll(/<[^>?]*\??([^>]*)>;\s*rel="(\w+)"/g)];
+  return new Map(links.map(([, query = '', rel = '']) => [rel, new URLSearchParams(query)]));
+}

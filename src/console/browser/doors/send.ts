@@ -1,0 +1,116 @@
+/** Sends asks through a door, and measures what they took. */
+
+import { signal } from '@preact/signals';
+import { type Answer, type Ask, isRead } from '../ask.ts';
+import type { Door, Operation, Schema } from '../schema/types.ts';
+import { token, tokenWanted, wasRefused } from '../session.ts';
+import { graphqlAnswer, graphqlWire } from './graphql.ts';
+import { restAnswer, restWire } from './rest.ts';
+import { Fault, type Wire } from './wire.ts';
+
+/** What a request took. */
+export interface Cost {
+  readonly status: number;
+  readonly ms: number;
+  readonly bytes: number;
+  readonly statements: number | undefined;
+}
+
+/** What was sent last through each door, by the request itself. */
+export const costs = signal<ReadonlyMap<string, Cost>>(new Map());
+
+/** How many requests are under way, for the line at the top. */
+export const underWay = signal(0);
+
+const KEPT_COSTS = 200;
+
+export function wireOf(ask: Ask, through: Door, schema: Schema): Wire | undefined {
+  return through === 'rest' ? restWire(ask, schema.fingerprint) : graphqlWire(ask, schema);
+}
+
+/** The door that was wished for, or the only one that the resource has. */
+export function doorFor(ask: Ask, wished: Door, schema: Schema): Door {
+  if (ask.do === 'list' && ask.as) return 'rest';
+  const other = wished === 'rest' ? 'graphql' : 'rest';
+  return wireOf(ask, wished, schema) ? wished : other;
+}
+
+export function costKey({ method, path, headers, body }: Wire): string {
+  return JSON.stringify([method, path, headers, body]);
+}
+
+const operations: Record<Ask['do'], Operation> = {
+  list: 'LIST',
+  get: 'GET',
+  create: 'CREATE',
+  update: 'UPDATE',
+  delete: 'DELETE',
+};
+
+export async function send(ask: Ask, through: Door, schema: Schema): Promise<Answer> {
+  const wire = wireOf(ask, doorFor(ask, through, schema), schema);
+  if (!wire) throw new Fault('NOT_OFFERED', 405, `${ask.resource.name} does not offer this.`);
+  try {
+    const response = await exchange(wire);
+    return wire.door === 'rest'
+      ? await restAnswer(ask, response)
+      : await graphqlAnswer(ask, response, schema);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    // In GraphQL it is a code in an answer of status 200.
+    if (error.status === 401) tokenWanted.value = true;
+    if (error.status === 403 && !isRead(ask)) wasRefused(ask.resource, operations[ask.do]);
+    throw error;
+  }
+}
+
+/** Sends it with the wish to be told what it took. */
+async function exchange(wire: Wire): Promise<Response> {
+  const started = performance.now();
+  const response = await request(wire);
+  // The whole answer, so that the time is what a client waits.
+  const bytes = await response.arrayBuffer();
+  const ms = performance.now() - started;
+  remember(wire, {
+    status: response.status,
+    ms,
+    bytes: bytes.byteLength,
+    statements: statementsOf(response),
+  });
+  const { status, statusText, headers } = response;
+  return new Response(status === 204 || status === 304 ? null : bytes, { status, statusText, headers });
+}
+
+export async function request(wire: Wire, signal?: AbortSignal): Promise<Response> {
+  underWay.value++;
+  try {
+    const response = await fetch(wire.path, {
+      method: wire.method,
+      headers: { ...authorization(), ...wire.headers, 'Duet-Trace': '1' },
+      ...(wire.body !== undefined && { body: wire.body }),
+      ...(signal && { signal }),
+    });
+    if (response.status === 401) tokenWanted.value = true;
+    return response;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new Fault('UNREACHABLE', 0, 'The service cannot be reached. Is it running?');
+  } finally {
+    underWay.value--;
+  }
+}
+
+export function authorization(): Record<string, string> {
+  return token.value === '' ? {} : { Authorization: `Bearer ${token.value}` };
+}
+
+function remember(wire: Wire, cost: Cost): void {
+  const all = [...costs.value, [costKey(wire), cost] as const];
+  costs.value = new Map(all.slice(-KEPT_COSTS));
+}
+
+/** `Server-Timing: total;dur=1.2, db;desc="2 statements"` */
+function statementsOf(response: Response): number | undefined {
+  const count = /db;desc="(\d+)/.exec(response.headers.get('Server-Timing') ?? '')?.[1];
+  return count === undefined ? undefined : Number(count);
+}

@@ -1,0 +1,261 @@
+/** Reads resources from the OpenAPI document: fields, bounds, bodies, filters, and which operations there are. */
+
+import {
+  type Bounds,
+  type Column,
+  type Input,
+  type Inverse,
+  type Kind,
+  labelOf,
+  type Operation,
+  type Reference,
+  type Resource,
+} from './types.ts';
+
+interface JsonSchema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly enum?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly readOnly?: boolean;
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: JsonSchema;
+}
+
+interface Described {
+  readonly operationId?: string;
+  readonly tags?: readonly string[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+}
+
+interface PathItem {
+  readonly parameters?: readonly Parameter[];
+  readonly get?: Described;
+  readonly post?: Described;
+  readonly put?: Described;
+  readonly delete?: Described;
+}
+
+export interface OpenApi {
+  readonly info: { readonly version: string };
+  readonly tags: readonly { readonly name: string; readonly description?: string }[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+}
+
+export function readOpenApi(document: OpenApi): Resource[] {
+  return document.tags.flatMap(({ name, description }) => {
+    const reader = new Reader(document, name);
+    const resource = reader.read();
+    return resource ? [{ ...resource, description }] : [];
+  });
+}
+
+class Reader {
+  readonly #document: OpenApi;
+  readonly #name: string;
+  readonly #all: PathItem | undefined;
+  readonly #one: PathItem | undefined;
+  readonly #path: string;
+
+  constructor(document: OpenApi, name: string) {
+    this.#document = document;
+    this.#name = name;
+    const mine = Object.entries(document.paths).filter(([, item]) =>
+      [item.get, item.post, item.put, item.delete].some(
+        (operation) =>
+          operation?.tags?.[0] === name &&
+          /^(list|get|create|update|delete)/.test(operation.operationId ?? ''),
+      ),
+    );
+    this.#one = mine.find(([path]) => path.includes('{'))?.[1];
+    this.#all = mine.find(([path]) => !path.includes('{'))?.[1];
+    this.#path = mine[0]?.[0].split('/{')[0] ?? '';
+  }
+
+  read(): Resource | undefined {
+    const record = this.#schemas[this.#name];
+    if (this.#path === '' || !record?.properties) return undefined;
+    const columns = this.#columns(record);
+    const keyName = this.#one?.parameters?.find((parameter) => parameter.in === 'path')?.name;
+    const key = columns.find(({ name }) => name === keyName) ?? columns[0];
+    if (!key) return undefined;
+    const create = this.#inputs(this.#all?.post);
+    const update = this.#inputs(this.#one?.put);
+    const operations = new Set<Operation>();
+    if (this.#all?.get) operations.add('LIST');
+    if (this.#all?.post) operations.add('CREATE');
+    if (this.#one?.get) operations.add('GET');
+    if (this.#one?.put) operations.add('UPDATE');
+    if (this.#one?.delete) operations.add('DELETE');
+    return {
+      name: this.#name,
+      plural: this.#path.slice(1),
+      key,
+      columns,
+      inverses: this.#inverses(record),
+      operations,
+      // What is nested in a body is a list of new records: here a record is made alone.
+      create: create.filter(({ name }) => columns.some((column) => column.name === name)),
+      update,
+      rest: { path: this.#path, operations },
+      graphql: undefined,
+      label: labelOf(columns, key),
+    };
+  }
+
+  get #schemas(): OpenApi['components']['schemas'] {
+    return this.#document.components.schemas;
+  }
+
+  #resolve(schema: JsonSchema): JsonSchema {
+    const name = schema.$ref?.split('/').pop();
+    return name === undefined ? schema : { ...this.#schemas[name], ...schema };
+  }
+
+  #targetOf(schema: JsonSchema): string | undefined {
+    const first = (schema.items ?? schema).anyOf?.find(({ $ref }) => $ref !== undefined)?.$ref;
+    const name = first?.split('/').pop();
+    return name !== undefined && this.#document.tags.some((tag) => tag.name === name) ? name : undefined;
+  }
+
+  #columns(record: JsonSchema): Column[] {
+    const properties = Object.entries(record.properties ?? {});
+    return properties.flatMap(([name, schema]): Column[] => {
+      if (this.#targetOf(schema) !== undefined) return [];
+      // `authorId` stands before `author`: the key of a reference, and what it leads to.
+      const referenced = name.endsWith('Id') ? record.properties?.[name.slice(0, -2)] : undefined;
+      const reference = referenced && !referenced.items && this.#reference(name.slice(0, -2), referenced);
+      return [{ ...this.#column(name, schema), ...(reference && { reference }) }];
+    });
+  }
+
+  #reference(name: string, schema: JsonSchema): Reference | undefined {
+    const target = this.#targetOf(schema);
+    if (target === undefined) return undefined;
+    const required = !(schema.anyOf ?? []).some(({ type }) => type === 'null');
+    return { name, target, required, doors: ['rest'], ...told(schema) };
+  }
+
+  #column(name: string, schema: JsonSchema): Column {
+    // JSON may be an array among other things; a list is nothing else.
+    const types = [schema.type].flat().filter((type) => type !== 'null');
+    const list = types.length === 1 && types[0] === 'array';
+    const of = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema;
+    const value = this.#resolve(list ? (schema.items ?? {}) : of);
+    const nullable =
+      [schema.type].flat().includes('null') || (schema.anyOf ?? []).some(({ type }) => type === 'null');
+    const parameters = (this.#all?.get?.parameters ?? []).map((parameter) => parameter.name);
+    const sorts = this.#all?.get?.parameters?.find((parameter) => parameter.name === 'sort')?.schema.items;
+    return {
+      name,
+      kind: kindOf(value),
+      type: value.$ref?.split('/').pop() ?? typeNames[kindOf(value)],
+      list,
+      required: !nullable,
+      choices: value.enum ?? [],
+      bounds: boundsOf(value),
+      operators: parameters.flatMap((parameter) =>
+        parameter.startsWith(`${name}[`) && !LIST_OPTIONS.has(parameter.slice(name.length))
+          ? [parameter.slice(name.length + 1, -1)]
+          : [],
+      ),
+      sortable: sorts?.enum?.includes(name) ?? false,
+      ...told(schema),
+    };
+  }
+
+  #inverses(record: JsonSchema): Inverse[] {
+    const nested = this.#all?.post?.requestBody;
+    const body = this.#resolve(Object.values(nested?.content ?? {})[0]?.schema ?? {});
+    return Object.entries(record.properties ?? {}).flatMap(([name, schema]): Inverse[] => {
+      const target = schema.items && this.#targetOf(schema);
+      if (target === undefined) return [];
+      const without = /CreateWithout(\w+?)_*$/.exec(body.properties?.[name]?.items?.$ref ?? '')?.[1];
+      return [{ name, target, via: this.#via(target, without), doors: ['rest'], ...told(schema) }];
+    });
+  }
+
+  /** The one reference of the target that leads back; of several, the one that nested creation sets. */
+  #via(target: string, without: string | undefined): string | undefined {
+    const back = Object.entries(this.#schemas[target]?.properties ?? {}).flatMap(([name, schema]) =>
+      !schema.items && this.#targetOf(schema) === this.#name ? [name] : [],
+    );
+    const named = back.find((name) => name.toLowerCase() === without?.toLowerCase());
+    const found = named ?? (back.length === 1 ? back[0] : undefined);
+    return found === undefined ? undefined : `${found}Id`;
+  }
+
+  #inputs(operation: Described | undefined): Input[] {
+    const body = this.#resolve(Object.values(operation?.requestBody?.content ?? {})[0]?.schema ?? {});
+    return Object.entries(body.properties ?? {}).flatMap(([name, schema]) =>
+      schema.readOnly
+        ? []
+        : [
+            {
+              name,
+              required: body.required?.includes(name) ?? false,
+              ...('default' in schema && { default: schema.default }),
+            },
+          ],
+    );
+  }
+}
+
+/** `posts[limit]` tells of the list, `pages[gte]` of the field. */
+const LIST_OPTIONS = new Set(['[limit]', '[after]', '[sort]', '[where]']);
+
+function told({ description, deprecated }: JsonSchema): { description?: string; deprecated?: boolean } {
+  // Said of every relation, and known to whoever sees one.
+  const text = description?.replace(/\n*Present when `include` names it\.$/, '');
+  return { ...(text && { description: text }), ...(deprecated && { deprecated }) };
+}
+
+function kindOf({ type, format, enum: choices }: JsonSchema): Kind {
+  const types = [type].flat().filter((each) => each !== 'null' && each !== undefined);
+  if (choices) return 'enum';
+  if (types.length !== 1) return 'json';
+  if (types[0] === 'integer') return format === 'int64' ? 'id' : 'int';
+  if (types[0] === 'number') return 'float';
+  if (types[0] === 'boolean') return 'boolean';
+  if (types[0] !== 'string') return 'json';
+  return formats[format ?? ''] ?? 'text';
+}
+
+const formats: Readonly<Record<string, Kind>> = { 'date-time': 'datetime', date: 'date', uuid: 'uuid' };
+
+const typeNames: Readonly<Record<Kind, string>> = {
+  id: 'ID',
+  int: 'Int',
+  float: 'Float',
+  boolean: 'Boolean',
+  text: 'String',
+  datetime: 'DateTime',
+  date: 'Date',
+  uuid: 'UUID',
+  enum: 'Enum',
+  json: 'JSON',
+};
+
+function boundsOf(schema: JsonSchema): Bounds {
+  const { minimum, maximum, minLength, maxLength, pattern, format } = schema;
+  const bounds = { minimum, maximum, minLength, maxLength, pattern, format };
+  return Object.fromEntries(Object.entries(bounds).filter(([, bound]) => bound !== undefined));
+}

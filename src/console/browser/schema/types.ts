@@ -1,0 +1,142 @@
+/** What the console knows of the running schema; it comes from the API's own descriptions and from nowhere else. */
+
+export type Kind =
+  | 'id'
+  | 'int'
+  | 'float'
+  | 'boolean'
+  | 'text'
+  | 'datetime'
+  | 'date'
+  | 'uuid'
+  | 'enum'
+  | 'json';
+
+export type Operation = 'LIST' | 'GET' | 'CREATE' | 'UPDATE' | 'DELETE';
+
+export interface Described {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly deprecated?: boolean | undefined;
+}
+
+export interface Bounds {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+}
+
+export interface Column extends Described {
+  readonly kind: Kind;
+  /** Its name in the schema file: `Int`, `Color`. */
+  readonly type: string;
+  readonly list: boolean;
+  readonly required: boolean;
+  /** The values of an enum. */
+  readonly choices: readonly string[];
+  readonly bounds: Bounds;
+  /** As the grammar of filters has them for this column. */
+  readonly operators: readonly string[];
+  readonly sortable: boolean;
+  /** The reference whose key this is. */
+  readonly reference?: Reference | undefined;
+}
+
+export interface Reference extends Described {
+  readonly target: string;
+  readonly required: boolean;
+  /** Through which doors the record itself can be read along. */
+  readonly doors: readonly Door[];
+}
+
+export interface Inverse extends Described {
+  readonly target: string;
+  /** The column of the target that points back; undefined where the API does not tell. */
+  readonly via: string | undefined;
+  readonly doors: readonly Door[];
+}
+
+export type Door = 'rest' | 'graphql';
+
+/** A field that a body may have. */
+export interface Input {
+  readonly name: string;
+  readonly required: boolean;
+  readonly default?: unknown;
+}
+
+interface RestSide {
+  readonly path: string;
+  readonly operations: ReadonlySet<Operation>;
+}
+
+/** The names and types that an operation on the resource is written with. */
+export interface GraphqlSide {
+  readonly roots: Readonly<Partial<Record<Operation, string>>>;
+  readonly connection: string | undefined;
+  /** `where` → `BookWhere`, `id` → `ID!`, by operation. */
+  readonly arguments: Readonly<Partial<Record<Operation | 'CONNECTION', Readonly<Record<string, string>>>>>;
+}
+
+export interface Resource extends Described {
+  readonly plural: string;
+  readonly key: Column;
+  readonly columns: readonly Column[];
+  readonly inverses: readonly Inverse[];
+  readonly operations: ReadonlySet<Operation>;
+  readonly create: readonly Input[];
+  readonly update: readonly Input[];
+  readonly rest: RestSide | undefined;
+  readonly graphql: GraphqlSide | undefined;
+  /** What a person calls a record by. */
+  readonly label: Column;
+}
+
+export interface Schema {
+  readonly resources: readonly Resource[];
+  readonly byName: ReadonlyMap<string, Resource>;
+  /** Stands in every entity tag, after the version. */
+  readonly fingerprint: string;
+  readonly hasRest: boolean;
+  readonly hasGraphql: boolean;
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** `Int!`, `[Color!]`: as the schema file would write it. */
+export function typeOf({ type, list, required }: Column): string {
+  return `${list ? `[${type}!]` : type}${required ? '!' : ''}`;
+}
+
+/** `User!`: the type of the field that the schema file has for a reference. */
+function referenceType({ target, required }: Reference): string {
+  return `${target}${required ? '!' : ''}`;
+}
+
+/** The type of a column as a person knows it: of the record, where it is the key of one. */
+export function shownType(column: Column): string {
+  return column.reference ? referenceType(column.reference) : typeOf(column);
+}
+
+export function referencesOf({ columns }: Resource): Reference[] {
+  return columns.flatMap(({ reference }) => (reference ? [reference] : []));
+}
+
+/** What a person would look for in a record, to tell it from others. */
+export function labelOf(columns: readonly Column[], key: Column): Column {
+  const texts = columns.filter(
+    (column) => column.kind === 'text' && !column.list && !column.deprecated && !column.reference,
+  );
+  const named = ['name', 'title', 'label', 'subject'].flatMap(
+    (name) => texts.find((column) => column.name === name) ?? [],
+  );
+  return named[0] ?? texts.find(({ required }) => required) ?? texts[0] ?? key;
+}
+
+export function labelled({ label, key }: Resource, row: Row): string {
+  const text = row[label.name];
+  return typeof text === 'string' && text !== '' ? text : String(row[key.name] ?? '');
+}

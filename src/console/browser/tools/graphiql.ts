@@ -1,0 +1,43 @@
+/** GraphiQL with the explorer and the docs, in a document of its own. */
+
+import { explorerPlugin } from '@graphiql/plugin-explorer';
+import { GraphiQL, HISTORY_PLUGIN } from 'graphiql';
+import { createElement } from 'react';
+import { createRoot } from 'react-dom/client';
+import 'graphiql/style.css';
+import '@graphiql/plugin-explorer/style.css';
+import type { Fetcher } from '@graphiql/toolkit';
+import { headers, isDark } from './frame.ts';
+
+/** Where each worker of the editor is, by its label; the build knows. */
+declare const WORKERS: Readonly<Record<string, string>>;
+
+Object.assign(globalThis, {
+  MonacoEnvironment: {
+    getWorker: (_: string, label: string) =>
+      new Worker(WORKERS[label] ?? WORKERS['editorWorkerService'] ?? '', { type: 'module' }),
+  },
+});
+
+const fetcher: Fetcher = async (parameters, options) => {
+  const response = await fetch('/graphql', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers(), ...options?.headers },
+    body: JSON.stringify(parameters),
+  });
+  return response.json();
+};
+
+const given = new URLSearchParams(location.hash.slice(1));
+const query = given.get('query');
+const variables = given.get('variables');
+const root = document.getElementById('graphiql');
+if (root)
+  createRoot(root).render(
+    createElement(GraphiQL, {
+      fetcher,
+      forcedTheme: isDark() ? 'dark' : 'light',
+      plugins: [HISTORY_PLUGIN, explorerPlugin()],
+      ...(query !== null && { initialQuery: query, initialVariables: variables ?? '' }),
+    }),
+  );

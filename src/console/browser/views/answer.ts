@@ -1,0 +1,65 @@
+/** Reads through the door in use, for as long as a view is open. */
+
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Answer, Ask } from '../ask.ts';
+import { doorFor, send, wireOf } from '../doors/send.ts';
+import type { Fault } from '../doors/wire.ts';
+import type { Schema } from '../schema/types.ts';
+import { door, token } from '../session.ts';
+
+interface Reading {
+  readonly answer: Answer | undefined;
+  readonly fault: Fault | undefined;
+  readonly pending: boolean;
+  readonly again: () => void;
+}
+
+/** The last answer stays until the next is there, so that nothing jumps. */
+export function useAnswer(ask: Ask, schema: Schema): Reading {
+  const answer = useSignal<Answer | undefined>(undefined);
+  const fault = useSignal<Fault | undefined>(undefined);
+  const pending = useSignal(true);
+  const round = useSignal(0);
+  const through = doorFor(ask, door.value, schema);
+  useEffect(() => {
+    let current = true;
+    pending.value = true;
+    send(ask, through, schema)
+      .then(
+        (found) => {
+          if (!current) return;
+          answer.value = found;
+          fault.value = undefined;
+        },
+        (error) => {
+          if (!current) return;
+          answer.value = undefined;
+          fault.value = error;
+        },
+      )
+      .finally(() => {
+        if (current) pending.value = false;
+      });
+    return () => {
+      current = false;
+    };
+  }, [askKey(ask), through, round.value, token.value, schema]);
+  return {
+    answer: answer.value,
+    fault: fault.value,
+    pending: pending.value,
+    again: () => {
+      round.value++;
+    },
+  };
+}
+
+/** Two asks with the same key are the same. */
+export function askKey({ resource, ...rest }: Ask): string {
+  return JSON.stringify([resource.name, rest]);
+}
+
+export function hasBothDoors(ask: Ask, schema: Schema): boolean {
+  return wireOf(ask, 'rest', schema) !== undefined && wireOf(ask, 'graphql', schema) !== undefined;
+}

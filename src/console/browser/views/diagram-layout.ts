@@ -1,0 +1,154 @@
+/** Where the boxes and the lines of the diagram are. */
+
+import { graphlib, layout } from '@dagrejs/dagre';
+import { type Described, type Resource, referencesOf, type Schema, shownType } from '../schema/types.ts';
+
+export const ROW = 22;
+export const HEAD = 32;
+const MARGIN = 30;
+const GAP = 28;
+/** How wide the rows of unrelated boxes may be, where nothing above them is wider. */
+const ROW_WIDTH = 900;
+/** Of a character in the type that the diagram is written in. */
+const CHARACTER = 7.3;
+
+interface Line extends Described {
+  readonly type: string;
+  /** Whether it leads to another box. */
+  readonly relation: boolean;
+  readonly isKey: boolean;
+}
+
+export interface Box {
+  readonly resource: Resource;
+  readonly lines: readonly Line[];
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+type Size = Pick<Box, 'lines' | 'width' | 'height'>;
+
+export interface Edge {
+  readonly from: string;
+  readonly to: string;
+  readonly name: string;
+  readonly path: string;
+  readonly required: boolean;
+}
+
+interface Picture {
+  readonly boxes: readonly Box[];
+  readonly edges: readonly Edge[];
+  readonly width: number;
+  readonly height: number;
+}
+
+export function draw(schema: Schema): Picture {
+  const graph = new graphlib.Graph({ multigraph: true });
+  graph.setGraph({ rankdir: 'LR', nodesep: GAP, ranksep: 90, marginx: MARGIN, marginy: MARGIN });
+  graph.setDefaultEdgeLabel(() => ({}));
+  const sizes = new Map(schema.resources.map((resource) => [resource.name, sized(resource)]));
+  const related = new Set<string>();
+  for (const resource of schema.resources)
+    for (const { name, target } of referencesOf(resource)) {
+      if (target !== resource.name) graph.setEdge(resource.name, target, {}, name);
+      related.add(resource.name).add(target);
+    }
+  for (const [name, { width, height }] of sizes)
+    if (related.has(name)) graph.setNode(name, { width, height });
+  layout(graph);
+  const boxes = schema.resources.flatMap((resource): Box[] => {
+    const size = sizes.get(resource.name);
+    if (!size || !related.has(resource.name)) return [];
+    const at = graph.node(resource.name);
+    return [{ resource, ...size, x: at.x - size.width / 2, y: at.y - size.height / 2 }];
+  });
+  boxes.push(
+    ...rows(
+      schema.resources.filter(({ name }) => !related.has(name)),
+      sizes,
+      boxes,
+    ),
+  );
+  const byName = new Map(boxes.map((box) => [box.resource.name, box]));
+  const edges = boxes.flatMap((box) =>
+    referencesOf(box.resource).flatMap(({ name, target, required }) => {
+      const to = byName.get(target);
+      return to ? [{ from: box.resource.name, to: target, name, required, path: curve(box, name, to) }] : [];
+    }),
+  );
+  return {
+    boxes,
+    edges,
+    width: Math.max(...boxes.map(({ x, width }) => x + width), 0) + MARGIN,
+    height: Math.max(...boxes.map(({ y, height }) => y + height), 0) + MARGIN,
+  };
+}
+
+/** What is related to nothing stands in rows below the rest. */
+function rows(alone: readonly Resource[], sizes: ReadonlyMap<string, Size>, above: readonly Box[]): Box[] {
+  const right = Math.max(ROW_WIDTH, ...above.map(({ x, width }) => x + width));
+  let y = Math.max(MARGIN - GAP, ...above.map((box) => box.y + box.height)) + GAP;
+  let x = MARGIN;
+  let tallest = 0;
+  return alone.flatMap((resource): Box[] => {
+    const size = sizes.get(resource.name);
+    if (!size) return [];
+    if (x > MARGIN && x + size.width > right) {
+      x = MARGIN;
+      y += tallest + GAP;
+      tallest = 0;
+    }
+    const box = { resource, ...size, x, y };
+    x += size.width + GAP;
+    tallest = Math.max(tallest, size.height);
+    return [box];
+  });
+}
+
+function sized(resource: Resource): Size {
+  const lines = linesOf(resource);
+  const widest = Math.max(
+    resource.name.length * 1.2 + 4,
+    ...lines.map(({ name, type }) => name.length + type.length + 4),
+  );
+  return { lines, width: Math.round(widest * CHARACTER) + 24, height: HEAD + lines.length * ROW + 6 };
+}
+
+/** The fields as the schema file has them: a reference is one, not its key. */
+function linesOf({ columns, inverses, key }: Resource): Line[] {
+  const own = columns.map((column): Line => {
+    const { reference } = column;
+    const described = reference ?? column;
+    return {
+      name: described.name,
+      description: described.description,
+      deprecated: described.deprecated,
+      type: shownType(column),
+      relation: reference !== undefined,
+      isKey: column === key,
+    };
+  });
+  const lists = inverses.map(
+    (inverse): Line => ({ ...inverse, type: `[${inverse.target}!]!`, relation: true, isKey: false }),
+  );
+  return [...own, ...lists];
+}
+
+/** From the line of the reference to the head of the box that it leads to, leaving on the nearer side. */
+function curve(from: Box, name: string, to: Box): string {
+  const row = from.lines.findIndex((line) => line.name === name);
+  const y1 = from.y + HEAD + (row + 0.5) * ROW;
+  const y2 = to.y + HEAD / 2;
+  if (from === to) {
+    const x = from.x + from.width;
+    return `M${x} ${y1}C${x + 46} ${y1},${x + 46} ${y2},${x} ${y2}`;
+  }
+  const right = from.x + from.width / 2 < to.x + to.width / 2;
+  const x1 = right ? from.x + from.width : from.x;
+  const x2 = right ? to.x : to.x + to.width;
+  const bend = Math.max(40, Math.abs(x2 - x1) / 2) * (right ? 1 : -1);
+  return `M${x1} ${y1}C${x1 + bend} ${y1},${x2 - bend} ${y2},${x2} ${y2}`;
+}

@@ -1,0 +1,200 @@
+/** Both doors, side by side: what is on the screen as a command and as an operation, with what each of them took. */
+
+import { signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { type Answer, type Ask, isRead } from '../ask.ts';
+import { type Cost, costKey, costs, doorFor, send, wireOf } from '../doors/send.ts';
+import { curlOf, type Wire } from '../doors/wire.ts';
+import { to } from '../links.ts';
+import { type Door, type Row, referencesOf, type Schema } from '../schema/types.ts';
+import { dockOpen, door, token } from '../session.ts';
+import { askKey, hasBothDoors } from './answer.ts';
+import { bytes, Copy, counted, Icon, milliseconds } from './parts.tsx';
+
+export interface Shown {
+  readonly title: string;
+  readonly ask: Ask;
+  /** What the view itself was answered; undefined as long as it has not asked. */
+  readonly answer?: Answer | undefined;
+}
+
+/** What the view on the screen asks, and what its buttons would. */
+const shown = signal<readonly Shown[]>([]);
+
+export function useDock(entries: readonly Shown[]): void {
+  useEffect(() => {
+    shown.value = entries;
+  }, [entries.map(({ title, ask }) => title + askKey(ask)).join(), ...entries.map(({ answer }) => answer)]);
+  useEffect(
+    () => () => {
+      shown.value = [];
+    },
+    [],
+  );
+}
+
+export function Dock({ schema }: { schema: Schema }) {
+  const chosen = useSignal('');
+  const entries = shown.value;
+  const entry = entries.find(({ title }) => title === chosen.value) ?? entries[0];
+  if (!entry) return null;
+  return (
+    <section class="dock" aria-label="Both doors">
+      <div class="bar">
+        <button
+          type="button"
+          class="plain"
+          aria-expanded={dockOpen.value}
+          onClick={() => {
+            dockOpen.value = !dockOpen.value;
+          }}
+        >
+          <Icon name={dockOpen.value ? 'down' : 'up'} />
+          Both doors
+        </button>
+        {dockOpen.value && entries.length > 1 && (
+          <select
+            aria-label="What to show"
+            value={entry.title}
+            onChange={(event) => {
+              chosen.value = event.currentTarget.value;
+            }}
+          >
+            {entries.map(({ title }) => (
+              <option key={title}>{title}</option>
+            ))}
+          </select>
+        )}
+        {dockOpen.value && <Agreement {...entry} schema={schema} />}
+      </div>
+      {dockOpen.value && (
+        <div class="doors">
+          <RestDoor wire={wireOf(entry.ask, 'rest', schema)} />
+          <GraphqlDoor ask={entry.ask} wire={wireOf(entry.ask, 'graphql', schema)} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Reads through the door that the console does not use, and holds the two answers against each other. */
+function Agreement({ ask, answer, schema }: Shown & { schema: Schema }) {
+  const verdict = useSignal('');
+  useEffect(() => {
+    verdict.value = '';
+    if (!answer || !isRead(ask) || !hasBothDoors(ask, schema)) return;
+    let current = true;
+    const other = doorFor(ask, door.value, schema) === 'rest' ? 'graphql' : 'rest';
+    send(ask, other, schema).then(
+      (theirs) => {
+        if (current)
+          verdict.value =
+            comparable(theirs, ask, schema) === comparable(answer, ask, schema)
+              ? 'Both answers are the same.'
+              : 'The answers differ: the data changed in between.';
+      },
+      // What it is told in place of an answer stands beside the door.
+      () => {},
+    );
+    return () => {
+      current = false;
+    };
+  }, [answer]);
+  return (
+    <span class="agree small quiet" aria-live="polite">
+      {verdict.value}
+    </span>
+  );
+}
+
+function comparable({ rows, row, total }: Answer, ask: Ask, schema: Schema): string {
+  const all = rows ?? (row ? [row] : []);
+  return JSON.stringify([all.map((each) => shared(each, ask, schema)), total]);
+}
+
+/** GraphQL was asked for the key and the label of what is referred to, REST answers it whole. */
+function shared(row: Row, { resource }: Ask, schema: Schema): Row {
+  const narrowed = referencesOf(resource).map(({ name, target, doors }) => {
+    const of = schema.byName.get(target);
+    const value = row[name];
+    if (doors.length < 2) return [name, undefined];
+    if (!of || typeof value !== 'object' || value === null) return [name, value];
+    const record = value as Row;
+    return [name, { key: record[of.key.name], label: record[of.label.name] }];
+  });
+  const oneDoor = resource.inverses
+    .filter(({ doors }) => doors.length < 2)
+    .map(({ name }) => [name, undefined]);
+  const names = [...resource.columns, ...referencesOf(resource), ...resource.inverses].map(
+    ({ name }) => name,
+  );
+  const all = { ...row, ...Object.fromEntries([...narrowed, ...oneDoor]) };
+  return Object.fromEntries(names.map((name) => [name, all[name]]));
+}
+
+function RestDoor({ wire }: { wire: Wire | undefined }) {
+  if (!wire) return <Closed door="rest" />;
+  const text = curlOf(wire, location.origin, token.value !== '');
+  return (
+    <article class="door" aria-label="REST">
+      <header>
+        <span class="tag rest">REST</span>
+        <CostOf wire={wire} />
+        <Copy text={() => text} label="curl" />
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}
+      <pre tabIndex={0}>{text}</pre>
+    </article>
+  );
+}
+
+function GraphqlDoor({ ask, wire }: { ask: Ask; wire: Wire | undefined }) {
+  if (!wire?.graphql) return <Closed door="graphql" />;
+  const { query, variables } = wire.graphql;
+  const json = Object.keys(variables).length > 0 ? JSON.stringify(variables, null, 2) : '';
+  const isFile = ask.do === 'list' && ask.as;
+  return (
+    <article class="door" aria-label="GraphQL">
+      <header>
+        <span class="tag graphql">GraphQL</span>
+        {isFile ? (
+          <span class="cost quiet small">the same list; only REST makes files</span>
+        ) : (
+          <CostOf wire={wire} />
+        )}
+        <Copy text={() => curlOf(wire, location.origin, token.value !== '')} label="curl" />
+        <Copy text={() => query} label="query" />
+        <a class="button plain small" href={to(['graphiql'], { query, ...(json && { variables: json }) })}>
+          GraphiQL
+        </a>
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}
+      <pre tabIndex={0}>
+        {query}
+        {json && <span class="variables">{`\n\n# variables\n${json}`}</span>}
+      </pre>
+    </article>
+  );
+}
+
+function Closed({ door: name }: { door: Door }) {
+  return (
+    <article class="door">
+      <header>
+        <span class={`tag ${name}`}>{name === 'rest' ? 'REST' : 'GraphQL'}</span>
+        <span class="quiet small">does not offer this</span>
+      </header>
+    </article>
+  );
+}
+
+function CostOf({ wire }: { wire: Wire }) {
+  const cost = costs.value.get(costKey(wire));
+  return <span class="cost quiet small">{cost ? told(cost) : 'not sent yet'}</span>;
+}
+
+function told({ status, ms, bytes: size, statements }: Cost): string {
+  const parts = [...(status >= 400 ? [String(status)] : []), milliseconds(ms), bytes(size)];
+  if (statements !== undefined) parts.push(counted(statements, 'statement'));
+  return parts.join(' · ');
+}

@@ -1,0 +1,41 @@
+/** What a list is filtered by, in words. */
+
+import type { ListAsk } from '../ask.ts';
+import { allOf, conditionsOf } from '../where.ts';
+import { listLink } from './list-place.ts';
+import { Icon } from './parts.tsx';
+
+export const spoken: Readonly<Record<string, string>> = {
+  eq: 'is',
+  ne: 'is not',
+  gt: 'is more than',
+  gte: 'is at least',
+  lt: 'is less than',
+  lte: 'is at most',
+  in: 'is one of',
+  contains: 'contains',
+  startsWith: 'starts with',
+  isNull: 'is null',
+};
+
+/** Each can be taken away. */
+export function FilterChips({ ask }: { ask: ListAsk }) {
+  if (!ask.where) return null;
+  const conditions = conditionsOf(ask.where);
+  const chips = conditions?.map(({ path, operator, value }, at) => ({
+    text: `${path.join('.')} ${spoken[operator] ?? operator} ${Array.isArray(value) ? value.join(', ') : value}`,
+    link: listLink({ ...ask, where: allOf(conditions.toSpliced(at, 1)) }),
+  })) ?? [{ text: JSON.stringify(ask.where), link: listLink({ ...ask, where: undefined }) }];
+  return (
+    <ul class="chips" aria-label="Filters">
+      {chips.map(({ text, link }) => (
+        <li key={text}>
+          <span>{text}</span>
+          <a href={link} aria-label={`Remove ${text}`}>
+            <Icon name="close" />
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}

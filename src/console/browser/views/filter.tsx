@@ -1,0 +1,311 @@
+/** Builds a filter with the operators of the grammar, each where it fits. */
+
+import { useSignal } from '@preact/signals';
+import { go } from '../address.ts';
+import type { ListAsk } from '../ask.ts';
+import {
+  type Comparison,
+  comparables,
+  type Group,
+  groupOf,
+  nothing,
+  type Part,
+  type Quantified,
+  whereOf,
+} from '../filter-tree.ts';
+import type { Column, Resource, Schema } from '../schema/types.ts';
+import { isObject, type Where } from '../where.ts';
+import { spoken } from './filter-chips.tsx';
+import { listLink, operand } from './list-place.ts';
+import { Icon } from './parts.tsx';
+
+export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema; onClose: () => void }) {
+  const { resource } = ask;
+  const shown = groupOf(ask.where, resource, schema);
+  const group = useSignal<Group>(shown && shown.parts.length > 0 ? shown : begun(resource, schema));
+  const json = useSignal(JSON.stringify(ask.where ?? {}, null, 2));
+  const written = useSignal(shown === undefined);
+  const fault = useSignal('');
+
+  const apply = (event: Event) => {
+    event.preventDefault();
+    const where = written.value ? parsed(json.value) : whereOf(group.value, resource, schema, operand);
+    if (where === null) {
+      fault.value = 'This is not a JSON object.';
+      return;
+    }
+    go(listLink({ ...ask, where: where && Object.keys(where).length > 0 ? where : undefined }));
+    onClose();
+  };
+  const turn = () => {
+    if (!written.value)
+      json.value = JSON.stringify(whereOf(group.value, resource, schema, operand) ?? {}, null, 2);
+    else {
+      const read = groupOf(parsed(json.value) ?? undefined, resource, schema);
+      if (!read) {
+        fault.value = 'The builder cannot show this filter. It can be applied as it is.';
+        return;
+      }
+      group.value = read;
+    }
+    fault.value = '';
+    written.value = !written.value;
+  };
+  return (
+    <form class="filter" aria-label="Filter" onSubmit={apply}>
+      {written.value ? (
+        <label class="written">
+          The filter as JSON, as both doors take it
+          <textarea
+            class="mono"
+            rows={6}
+            spellcheck={false}
+            value={json.value}
+            onInput={(event) => {
+              json.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+      ) : (
+        <GroupEditor
+          group={group.value}
+          resource={resource}
+          schema={schema}
+          onChange={(next) => {
+            group.value = next;
+          }}
+        />
+      )}
+      {fault.value && (
+        <p class="fault" role="alert">
+          {fault.value}
+        </p>
+      )}
+      <div class="tools">
+        <button type="submit" class="primary">
+          Apply
+        </button>
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+        <button type="button" class="plain" onClick={turn}>
+          {written.value ? 'Build it' : 'Write it as JSON'}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Null for text that is no filter. */
+function parsed(text: string): Where | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function begun(resource: Resource, schema: Schema): Group {
+  return { ...nothing, parts: [comparison(resource, schema)].flatMap((part) => part ?? []) };
+}
+
+function comparison(resource: Resource, schema: Schema): Comparison | undefined {
+  const all = comparables(resource, schema);
+  const path = all.has(resource.label.name) ? resource.label.name : [...all.keys()][0];
+  const column = path === undefined ? undefined : all.get(path);
+  if (!column || path === undefined) return undefined;
+  return fitted({ path, operator: firstOperator(column), text: '' }, column);
+}
+
+function firstOperator({ operators }: Column): string {
+  return operators.includes('contains') ? 'contains' : (operators[0] ?? 'isNull');
+}
+
+interface GroupProps {
+  group: Group;
+  resource: Resource;
+  schema: Schema;
+  onChange: (group: Group) => void;
+  onRemove?: () => void;
+}
+
+function GroupEditor({ group, resource, schema, onChange, onRemove }: GroupProps) {
+  const put = (at: number, part: Part | undefined) =>
+    onChange({ ...group, parts: part ? group.parts.with(at, part) : group.parts.toSpliced(at, 1) });
+  const add = (part: Part | undefined) => part && onChange({ ...group, parts: [...group.parts, part] });
+  return (
+    <fieldset class="group">
+      <legend class="sr">Conditions</legend>
+      <div class="line">
+        <select
+          aria-label="How the conditions are joined"
+          value={group.is}
+          onChange={(event) => onChange({ ...group, is: event.currentTarget.value as Group['is'] })}
+        >
+          <option value="all">all of these</option>
+          <option value="any">any of these</option>
+          <option value="none">none of these</option>
+        </select>
+        {onRemove && <Remove onClick={onRemove} />}
+      </div>
+      {group.parts.map((part, at) => (
+        <PartEditor
+          key={at}
+          part={part}
+          resource={resource}
+          schema={schema}
+          onChange={(next) => put(at, next)}
+        />
+      ))}
+      <div class="line">
+        <button type="button" class="plain" onClick={() => add(comparison(resource, schema))}>
+          <Icon name="plus" /> Condition
+        </button>
+        <button type="button" class="plain" onClick={() => add(begun(resource, schema))}>
+          <Icon name="plus" /> Group
+        </button>
+        {resource.inverses.map(({ name }) => (
+          <button
+            key={name}
+            type="button"
+            class="plain"
+            onClick={() => add({ inverse: name, how: 'some', group: nothing })}
+          >
+            <Icon name="plus" /> {name}
+          </button>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+interface PartProps {
+  part: Part;
+  resource: Resource;
+  schema: Schema;
+  onChange: (part: Part | undefined) => void;
+}
+
+function PartEditor({ part, resource, schema, onChange }: PartProps) {
+  if ('path' in part)
+    return <ComparisonEditor part={part} resource={resource} schema={schema} onChange={onChange} />;
+  if ('inverse' in part)
+    return <QuantifiedEditor part={part} resource={resource} schema={schema} onChange={onChange} />;
+  return (
+    <GroupEditor
+      group={part}
+      resource={resource}
+      schema={schema}
+      onChange={onChange}
+      onRemove={() => onChange(undefined)}
+    />
+  );
+}
+
+function ComparisonEditor({ part, resource, schema, onChange }: PartProps & { part: Comparison }) {
+  const all = comparables(resource, schema);
+  const column = all.get(part.path);
+  const choose = (path: string) => {
+    const next = all.get(path);
+    if (!next) return;
+    const operator = next.operators.includes(part.operator) ? part.operator : firstOperator(next);
+    onChange(fitted({ path, operator, text: next.kind === column?.kind ? part.text : '' }, next));
+  };
+  return (
+    <div class="line condition">
+      <select aria-label="Field" value={part.path} onChange={(event) => choose(event.currentTarget.value)}>
+        {[...all.keys()].map((path) => (
+          <option key={path}>{path}</option>
+        ))}
+      </select>
+      <select
+        aria-label="Operator"
+        value={part.operator}
+        onChange={(event) => onChange(fitted({ ...part, operator: event.currentTarget.value }, column))}
+      >
+        {column?.operators.map((operator) => (
+          <option key={operator} value={operator}>
+            {spoken[operator] ?? operator}
+          </option>
+        ))}
+      </select>
+      <Operand column={column} part={part} onChange={(text) => onChange({ ...part, text })} />
+      <Remove onClick={() => onChange(undefined)} />
+    </div>
+  );
+}
+
+/** Where there is a choice, one is made. */
+function fitted(part: Comparison, column: Column | undefined): Comparison {
+  const choices = choicesOf(part.operator, column);
+  return choices.length === 0 || choices.includes(part.text) ? part : { ...part, text: choices[0] ?? '' };
+}
+
+function choicesOf(operator: string, column: Column | undefined): readonly string[] {
+  if (operator === 'isNull') return ['true', 'false'];
+  if (operator === 'in') return [];
+  return column?.kind === 'boolean' ? ['true', 'false'] : (column?.choices ?? []);
+}
+
+interface OperandProps {
+  column: Column | undefined;
+  part: Comparison;
+  onChange: (text: string) => void;
+}
+
+function Operand({ column, part, onChange }: OperandProps) {
+  const choices = choicesOf(part.operator, column);
+  if (choices.length > 0)
+    return (
+      <select aria-label="Value" value={part.text} onChange={(event) => onChange(event.currentTarget.value)}>
+        {choices.map((choice) => (
+          <option key={choice}>{choice}</option>
+        ))}
+      </select>
+    );
+  const common = {
+    'aria-label': 'Value',
+    value: part.text,
+    onInput: (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value),
+  };
+  if (part.operator === 'in') return <input {...common} placeholder="one, two, three" />;
+  if (column?.kind === 'date') return <input {...common} type="date" />;
+  return <input {...common} placeholder={column?.kind === 'datetime' ? '2026-01-31T12:00:00Z' : ''} />;
+}
+
+function QuantifiedEditor({ part, resource, schema, onChange }: PartProps & { part: Quantified }) {
+  const name = resource.inverses.find((inverse) => inverse.name === part.inverse)?.target ?? '';
+  const target = schema.byName.get(name);
+  return (
+    <div class="quantified">
+      <div class="line">
+        <select
+          aria-label="Quantifier"
+          value={part.how}
+          onChange={(event) => onChange({ ...part, how: event.currentTarget.value as Quantified['how'] })}
+        >
+          <option value="some">some of its {part.inverse}</option>
+          <option value="none">none of its {part.inverse}</option>
+        </select>
+        <Remove onClick={() => onChange(undefined)} />
+      </div>
+      {target && (
+        <GroupEditor
+          group={part.group}
+          resource={target}
+          schema={schema}
+          onChange={(group) => onChange({ ...part, group })}
+        />
+      )}
+    </div>
+  );
+}
+
+function Remove({ onClick }: { onClick: () => void }) {
+  return (
+    <button type="button" class="plain" aria-label="Remove" onClick={onClick}>
+      <Icon name="close" />
+    </button>
+  );
+}

@@ -1,0 +1,64 @@
+/** The first screen: what is served here, and where to begin. */
+
+import { dataLink, to } from '../links.ts';
+import type { Resource, Schema } from '../schema/types.ts';
+import { useAnswer } from './answer.ts';
+import { useDock } from './dock.tsx';
+import { listAsk } from './list-place.ts';
+import { Empty } from './parts.tsx';
+
+export function Home({ schema }: { schema: Schema }) {
+  const first = schema.resources.find(({ operations }) => operations.has('LIST'));
+  if (schema.resources.length === 0)
+    return <Empty title="Nothing is served yet">Add a type with @resource to the schema file.</Empty>;
+  return (
+    <>
+      <div>
+        <h1>What is served here</h1>
+        <p class="quiet lead">
+          Every resource as JSON over HTTP and through GraphQL, with the same rules. Whatever you see or do
+          here, the panel below has it ready to paste for either door.
+        </p>
+      </div>
+      <ul class="cards">
+        {schema.resources.map((resource) => (
+          <li key={resource.name}>
+            <Card resource={resource} />
+          </li>
+        ))}
+      </ul>
+      {first && <Example resource={first} schema={schema} />}
+      <p class="quiet">
+        See how they hang together in the <a href={to(['schema'])}>diagram</a>, write a query in{' '}
+        <a href={to(['graphiql'])}>GraphiQL</a>, or read the <a href={to(['reference'])}>API reference</a>.
+        For programs: <a href="/openapi.json">/openapi.json</a> and{' '}
+        <a href="/schema.graphql">/schema.graphql</a>.
+      </p>
+    </>
+  );
+}
+
+/** Something to see in the dock from the first moment on. */
+function Example({ resource, schema }: { resource: Resource; schema: Schema }) {
+  const ask = listAsk(resource, new URLSearchParams());
+  const { answer } = useAnswer(ask, schema);
+  useDock([{ title: `The ${resource.plural}`, ask, answer }]);
+  return null;
+}
+
+function Card({ resource }: { resource: Resource }) {
+  const { name, description, rest, graphql, columns } = resource;
+  const root = graphql?.roots.LIST ?? graphql?.roots.GET ?? graphql?.roots.CREATE;
+  return (
+    <article class="card">
+      <h2>
+        <a href={dataLink(name)}>{name}</a>
+      </h2>
+      <p class="quiet">{description ?? columns.map((column) => column.name).join(', ')}</p>
+      <p class="doorways">
+        {rest && <span class="tag rest mono">{rest.path}</span>}
+        {root && <span class="tag graphql mono">{root}</span>}
+      </p>
+    </article>
+  );
+}

@@ -1,0 +1,70 @@
+/** A list as its address tells it, and the address of a list. */
+
+import type { ListAsk } from '../ask.ts';
+import { listParameters } from '../doors/rest.ts';
+import { dataLink, to } from '../links.ts';
+import type { Column, Resource, Schema } from '../schema/types.ts';
+import { readFilter } from '../where.ts';
+
+export const PAGE_SIZES = [25, 50, 100, 500];
+
+export function listAsk(resource: Resource, query: URLSearchParams, schema?: Schema): ListAsk {
+  const where = readFilter(query, (path, operator, text) => {
+    const column = schema && columnAt(resource, path, schema);
+    return operand(column, operator, text);
+  });
+  const limit = Number(query.get('limit'));
+  return {
+    do: 'list',
+    resource,
+    where,
+    sort: query.get('sort')?.split(',').filter(Boolean) ?? [],
+    limit: Number.isInteger(limit) && limit > 0 ? limit : (PAGE_SIZES[0] ?? 25),
+    after: query.get('after') ?? undefined,
+    before: query.get('before') ?? undefined,
+    count: query.get('count') === 'true',
+    related: true,
+  };
+}
+
+/** The address says what is asked for, and leaves out what goes without saying. */
+export function listLink(ask: ListAsk): string {
+  const pairs = listParameters({ ...ask, related: false }).filter(
+    ([name, value]) => !(name === 'limit' && value === String(PAGE_SIZES[0])),
+  );
+  return pairs.length === 0
+    ? dataLink(ask.resource.name)
+    : to(['data', ask.resource.name], new URLSearchParams(pairs));
+}
+
+/** The column that a path of references leads to. */
+function columnAt(resource: Resource, path: readonly string[], schema: Schema): Column | undefined {
+  const [name, ...rest] = path;
+  if (rest.length === 0) return resource.columns.find((column) => column.name === name);
+  const reference = resource.columns.find((column) => column.reference?.name === name)?.reference;
+  const target = reference && schema.byName.get(reference.target);
+  return target && columnAt(target, rest, schema);
+}
+
+/** Text as a person typed it, as the operand that the operator takes. */
+export function operand(column: Column | undefined, operator: string, text: string): unknown {
+  if (operator === 'isNull') return text === 'true' ? true : text === 'false' ? false : text;
+  if (operator === 'in') return text === '' ? [] : text.split(',').map((part) => scalar(column, part.trim()));
+  return scalar(column, text);
+}
+
+/** What cannot be read stays text: the service says what is wrong with it. */
+export function scalar(column: Column | undefined, text: string): unknown {
+  switch (column?.kind) {
+    case 'id':
+    case 'int':
+    case 'float': {
+      const number = Number(text);
+      return text.trim() === '' || Number.isNaN(number) ? text : number;
+    }
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : text;
+    default:
+      return text;
+  }
+}

@@ -1,0 +1,129 @@
+/** Small pieces that many views are made of. */
+
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Fault } from '../doors/wire.ts';
+
+const icons = {
+  menu: 'M2 4h12M2 8h12M2 12h12',
+  plus: 'M8 3v10M3 8h10',
+  filter: 'M2 3h12l-4.5 5.5V13l-3-1.5v-3z',
+  download: 'M8 2v8m0 0 3-3m-3 3L5 7M3 13h10',
+  close: 'm4 4 8 8m0-8-8 8',
+  up: 'm4 10 4-4 4 4',
+  down: 'm4 6 4 4 4-4',
+  left: 'm10 3-5 5 5 5',
+  right: 'm6 3 5 5-5 5',
+  key: 'M8 11a3 3 0 1 1-6 0 3 3 0 0 1 6 0M7.2 8.8 13.5 2.5M11 5l2 2',
+  copy: 'M6 6h7v8H6zM10 6V2H3v8h3',
+  fit: 'M2 6V2h4M14 6V2h-4M2 10v4h4M14 10v4h-4',
+} as const;
+
+export function Icon({ name }: { name: keyof typeof icons }) {
+  return (
+    <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+      <path
+        d={icons[name]}
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.5"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      />
+    </svg>
+  );
+}
+
+export function FaultNotice({ fault, again }: { fault: Fault; again?: () => void }) {
+  return (
+    <div class="notice bad" role="alert">
+      <span>
+        {fault.message} <span class="quiet small">{fault.code}</span>
+      </span>
+      {again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What the schema file says of something, with its `code` as code. */
+export function Prose({ text }: { text: string }) {
+  return <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>;
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <strong>{title}</strong>
+      {children}
+    </div>
+  );
+}
+
+export function Copy({ text, label = 'Copy' }: { text: () => string; label?: string }) {
+  const copied = useSignal(false);
+  const copy = async () => {
+    await toClipboard(text());
+    copied.value = true;
+    setTimeout(() => {
+      copied.value = false;
+    }, 1500);
+  };
+  return (
+    <button type="button" class="plain small" onClick={copy}>
+      <Icon name="copy" />
+      <span aria-live="polite">{copied.value ? 'Copied' : label}</span>
+    </button>
+  );
+}
+
+/** Where the origin is not secure, such as a host of the local network, browsers have no clipboard for scripts. */
+async function toClipboard(text: string): Promise<void> {
+  if (isSecureContext) return navigator.clipboard.writeText(text);
+  const field = document.createElement('textarea');
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand('copy');
+  field.remove();
+}
+
+/** A question that stands before everything else until it is answered. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    ref.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={ref} aria-label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+export function bytes(count: number): string {
+  if (count < 1000) return `${count} B`;
+  if (count < 1_000_000) return `${(count / 1000).toFixed(1)} KB`;
+  return `${(count / 1_000_000).toFixed(1)} MB`;
+}
+
+export function milliseconds(ms: number): string {
+  return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
+}
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,157 @@
+/** One record: its fields, what it refers to, and those that refer to it. */
+
+import { useSignal } from '@preact/signals';
+import { go } from '../address.ts';
+import { type DeleteAsk, SHOWN_INVERSES } from '../ask.ts';
+import { send } from '../doors/send.ts';
+import type { Fault } from '../doors/wire.ts';
+import { dataLink, to } from '../links.ts';
+import { type Inverse, labelled, type Resource, type Row, type Schema, shownType } from '../schema/types.ts';
+import { door, isRefused, may } from '../session.ts';
+import { useAnswer } from './answer.ts';
+import { useDock } from './dock.tsx';
+import { allLink, Table } from './list.tsx';
+import { Dialog, Empty, FaultNotice, Icon } from './parts.tsx';
+import { Value } from './value.tsx';
+
+export function Record({ schema, resource, id }: { schema: Schema; resource: Resource; id: string }) {
+  const ask = { do: 'get', resource, key: id, related: true } as const;
+  const removal: DeleteAsk = { do: 'delete', resource, key: id };
+  const { answer, fault, again } = useAnswer(ask, schema);
+  useDock([
+    { title: 'This record', ask, answer },
+    ...(resource.operations.has('DELETE') ? [{ title: 'Delete it', ask: removal }] : []),
+  ]);
+  if (fault?.status === 404)
+    return (
+      <Empty title={`There is no ${resource.name} ${id}`}>
+        <a href={dataLink(resource.name)}>All {resource.plural}</a>
+      </Empty>
+    );
+  if (fault) return <FaultNotice fault={fault} again={again} />;
+  const row = answer?.row;
+  if (!row) return null;
+  return (
+    <>
+      <div class="heading">
+        <div>
+          <p class="crumbs">
+            <a href={dataLink(resource.name)}>{resource.name}</a> <span class="quiet">{id}</span>
+          </p>
+          <h1>{labelled(resource, row)}</h1>
+        </div>
+        <div class="tools">
+          {may(resource, 'UPDATE') && resource.update.length > 0 && (
+            <a class="button primary" href={dataLink(resource.name, 'record', id, 'edit')}>
+              Edit
+            </a>
+          )}
+          {may(resource, 'DELETE') && <Delete ask={removal} schema={schema} name={labelled(resource, row)} />}
+          {(isRefused(resource, 'UPDATE') || isRefused(resource, 'DELETE')) && (
+            <span class="quiet small">read-only for you</span>
+          )}
+        </div>
+      </div>
+      <dl class="fields">
+        {resource.columns.map((column) => (
+          <div key={column.name}>
+            <dt title={column.description}>
+              <span class={column.deprecated ? 'deprecated' : ''}>
+                {column.reference?.name ?? column.name}
+              </span>{' '}
+              <span class="type">{shownType(column)}</span>
+            </dt>
+            <dd>
+              <Value column={column} row={row} schema={schema} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {resource.inverses.map((inverse) => (
+        <InverseList key={inverse.name} inverse={inverse} row={row} resource={resource} schema={schema} />
+      ))}
+    </>
+  );
+}
+
+interface InverseProps {
+  inverse: Inverse;
+  row: Row;
+  resource: Resource;
+  schema: Schema;
+}
+
+function InverseList({ inverse, row, resource, schema }: InverseProps) {
+  const target = schema.byName.get(inverse.target);
+  const rows = row[inverse.name];
+  if (!target || !Array.isArray(rows)) return null;
+  const key = row[resource.key.name];
+  const { via } = inverse;
+  return (
+    <section class="inverse" aria-label={inverse.name}>
+      <header>
+        <h2>
+          <span class={inverse.deprecated ? 'deprecated' : ''}>{inverse.name}</span>{' '}
+          <span class="type">[{target.name}!]!</span>
+        </h2>
+        {via && target.operations.has('LIST') && (
+          <a href={allLink(target, via, key)}>{rows.length > SHOWN_INVERSES ? 'All of them' : 'As a list'}</a>
+        )}
+        {via && may(target, 'CREATE') && (
+          <a class="button" href={to(['data', target.name, 'new'], { [via]: String(key) })}>
+            <Icon name="plus" /> Add
+          </a>
+        )}
+      </header>
+      {rows.length === 0 ? (
+        <p class="quiet">None.</p>
+      ) : (
+        <Table resource={target} rows={rows.slice(0, SHOWN_INVERSES)} schema={schema} without={via} />
+      )}
+    </section>
+  );
+}
+
+function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: string }) {
+  const asking = useSignal(false);
+  const fault = useSignal<Fault | undefined>(undefined);
+  const remove = async () => {
+    try {
+      await send(ask, door.value, schema);
+      go(dataLink(ask.resource.name));
+    } catch (error) {
+      fault.value = error as Fault;
+    }
+  };
+  const close = () => {
+    asking.value = false;
+    fault.value = undefined;
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="danger"
+        onClick={() => {
+          asking.value = true;
+        }}
+      >
+        Delete
+      </button>
+      {asking.value && (
+        <Dialog title={`Delete ${ask.resource.name} ${ask.key}?`} onClose={close}>
+          <p>“{name}” will be gone for everybody, through both doors. This cannot be undone.</p>
+          {fault.value && <FaultNotice fault={fault.value} />}
+          <div class="actions">
+            <button type="button" onClick={close}>
+              Keep it
+            </button>
+            <button type="button" class="danger" onClick={remove}>
+              Delete it
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,199 @@
+/** The frame around every view. */
+
+import { signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { place } from '../address.ts';
+import { underWay } from '../doors/send.ts';
+import { dataLink, to } from '../links.ts';
+import type { Door, Schema } from '../schema/types.ts';
+import { door, theme, token, tokenWanted } from '../session.ts';
+import { Dock } from './dock.tsx';
+import { Icon } from './parts.tsx';
+import { TokenDialog } from './token.tsx';
+
+const menuOpen = signal(false);
+addEventListener('hashchange', () => {
+  menuOpen.value = false;
+});
+
+export function Shell({ schema, children }: { schema: Schema | undefined; children: ComponentChildren }) {
+  const [area] = place.value.path;
+  const full = area === 'graphiql' || area === 'reference' || area === 'schema';
+  const toMain = () => document.getElementById('main')?.focus();
+  return (
+    <>
+      <button type="button" class="skip" onClick={toMain}>
+        Skip to the content
+      </button>
+      <Top schema={schema} />
+      <Side schema={schema} />
+      <div class="stage">
+        <main id="main" tabIndex={-1} class={full ? 'full' : ''}>
+          {children}
+        </main>
+        {schema && !full && area !== 'live' && <Dock schema={schema} />}
+      </div>
+    </>
+  );
+}
+
+function Top({ schema }: { schema: Schema | undefined }) {
+  const asking = useSignal(false);
+  return (
+    <header class="top">
+      <button
+        type="button"
+        class="menu plain"
+        aria-label="Menu"
+        aria-expanded={menuOpen.value}
+        onClick={() => {
+          menuOpen.value = !menuOpen.value;
+        }}
+      >
+        <Icon name="menu" />
+      </button>
+      <a class="brand" href={to([])}>
+        <Logo />
+        Duet
+      </a>
+      {schema?.hasRest && schema.hasGraphql && <DoorSwitch />}
+      <button
+        type="button"
+        aria-label="Token"
+        onClick={() => {
+          asking.value = true;
+        }}
+      >
+        <Icon name="key" />
+        <span class="wide">{token.value === '' ? 'Token' : 'Token set'}</span>
+      </button>
+      <label>
+        <span class="sr">Colours</span>
+        <select
+          value={theme.value}
+          onChange={(event) => {
+            theme.value = event.currentTarget.value;
+          }}
+        >
+          <option value="auto">Auto</option>
+          <option value="light">Light</option>
+          <option value="dark">Dark</option>
+        </select>
+      </label>
+      <Progress />
+      {(asking.value || tokenWanted.value) && (
+        <TokenDialog
+          onClose={() => {
+            asking.value = false;
+            tokenWanted.value = false;
+          }}
+        />
+      )}
+    </header>
+  );
+}
+
+const doors: readonly [Door, string][] = [
+  ['rest', 'REST'],
+  ['graphql', 'GraphQL'],
+];
+
+function DoorSwitch() {
+  return (
+    <fieldset class="segmented">
+      <legend class="sr">The door that the console itself goes through</legend>
+      {doors.map(([name, label]) => (
+        <label key={name} title={`The console goes through ${label}`}>
+          <input
+            type="radio"
+            name="door"
+            checked={door.value === name}
+            onChange={() => {
+              door.value = name;
+            }}
+          />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Shown when something takes longer than half a second. */
+function Progress() {
+  const late = useSignal(false);
+  const busy = underWay.value > 0;
+  useEffect(() => {
+    if (!busy) return;
+    const timer = setTimeout(() => {
+      late.value = true;
+    }, 500);
+    return () => {
+      clearTimeout(timer);
+      late.value = false;
+    };
+  }, [busy]);
+  return (
+    <div
+      class={late.value ? 'progress shown' : 'progress'}
+      {...(late.value && { role: 'progressbar', 'aria-label': 'Waiting for the service' })}
+    />
+  );
+}
+
+const tools: readonly [string, string][] = [
+  ['schema', 'Diagram'],
+  ['graphiql', 'GraphiQL'],
+  ['reference', 'API reference'],
+  ['live', 'Live'],
+];
+
+function Side({ schema }: { schema: Schema | undefined }) {
+  const [area, name] = place.value.path;
+  return (
+    <nav class={menuOpen.value ? 'side open' : 'side'} aria-label="Places">
+      <h2>Data</h2>
+      <ul>
+        {schema?.resources.map((resource) => (
+          <li key={resource.name}>
+            <a
+              href={dataLink(resource.name)}
+              aria-current={area === 'data' && name === resource.name ? 'page' : undefined}
+            >
+              {resource.name}
+              {resource.deprecated && <span class="tag">deprecated</span>}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <h2>Tools</h2>
+      <ul>
+        {tools
+          .filter(([tool]) => tool !== 'graphiql' || (schema?.hasGraphql ?? true))
+          .map(([tool, label]) => (
+            <li key={tool}>
+              <a href={to([tool])} aria-current={area === tool ? 'page' : undefined}>
+                {label}
+              </a>
+            </li>
+          ))}
+      </ul>
+    </nav>
+  );
+}
+
+function Logo() {
+  return (
+    <svg width="22" height="22" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="var(--accent)" />
+      <path
+        d="M9 8v16M9 8h3a8 8 0 0 1 0 16H9M23 8v16M23 8h-3a8 8 0 0 0 0 16h3"
+        fill="none"
+        stroke="var(--accent-ink)"
+        stroke-width="2.4"
+        stroke-linecap="round"
+      />
+    </svg>
+  );
+}

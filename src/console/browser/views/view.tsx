@@ -1,0 +1,85 @@
+/** Which view a place is. */
+
+import { useSignal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Place } from '../address.ts';
+import type { Resource, Schema } from '../schema/types.ts';
+import { Create, Edit } from './form.tsx';
+import { Framed } from './framed.tsx';
+import { Home } from './home.tsx';
+import { List } from './list.tsx';
+import { Empty } from './parts.tsx';
+import { Record } from './record.tsx';
+
+export function View({ schema, place }: { schema: Schema; place: Place }) {
+  const [area, ...rest] = place.path;
+  useEffect(() => {
+    document.title = [...place.path.slice(1, 3), 'Duet'].join(' · ');
+  });
+  switch (area) {
+    case undefined:
+      return <Home schema={schema} />;
+    case 'data': {
+      const resource = schema.byName.get(rest[0] ?? '');
+      return resource ? (
+        <Data
+          key={resource.name}
+          schema={schema}
+          resource={resource}
+          path={rest.slice(1)}
+          query={place.query}
+        />
+      ) : (
+        <Nowhere />
+      );
+    }
+    case 'schema':
+      return <Later key={area} load={async () => (await import('./diagram.tsx')).Diagram} schema={schema} />;
+    case 'live':
+      return <Later key={area} load={async () => (await import('./live.tsx')).Live} schema={schema} />;
+    case 'graphiql':
+      return <Framed title="GraphiQL" src="/_console/graphiql" query={place.query} />;
+    case 'reference':
+      return <Framed title="API reference" src="/_console/reference" query={place.query} />;
+    default:
+      return <Nowhere />;
+  }
+}
+
+interface DataProps {
+  schema: Schema;
+  resource: Resource;
+  path: readonly string[];
+  query: URLSearchParams;
+}
+
+/** Keys may be any text, so that only a place of its own can be told from them: `new` has no key after it. */
+function Data({ schema, resource, path, query }: DataProps) {
+  const [first, second, third] = path;
+  if (first === undefined) return <List schema={schema} resource={resource} query={query} />;
+  if (first === 'new') return <Create schema={schema} resource={resource} query={query} />;
+  if (first !== 'record' || second === undefined) return <Nowhere />;
+  if (third === 'edit') return <Edit key={second} schema={schema} resource={resource} id={second} />;
+  return <Record key={second} schema={schema} resource={resource} id={second} />;
+}
+
+function Nowhere() {
+  return (
+    <Empty title="There is nothing at this address">
+      <span>It may belong to another schema. The list on the left has what there is.</span>
+    </Empty>
+  );
+}
+
+/** A view that is fetched when it is opened. */
+function Later({ load, schema }: { load: () => Promise<ComponentType<{ schema: Schema }>>; schema: Schema }) {
+  const view = useSignal<ComponentType<{ schema: Schema }> | undefined>(undefined);
+  useEffect(() => {
+    load().then((loaded) => {
+      view.value = loaded;
+    });
+  }, []);
+  const Loaded = view.value;
+  return Loaded ? <Loaded schema={schema} /> : null;
+}

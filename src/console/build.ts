@@ -1,0 +1,90 @@
+/** Bundles the console into `dist/console`, compressed, with a module that names its files for the server. */
+
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { PREFIX } from './routes.ts';
+
+const browser = join(import.meta.dir, 'browser');
+const out = join(import.meta.dir, '../../dist/console');
+
+/** What runs beside the editor of GraphiQL, by the label that the editor asks for it with. */
+const workers = {
+  editorWorkerService: 'monaco-editor/esm/vs/editor/editor.worker.js',
+  json: 'monaco-editor/esm/vs/language/json/json.worker.js',
+  graphql: 'monaco-graphql/esm/graphql.worker.js',
+};
+
+interface File {
+  readonly url: string;
+  readonly type: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+async function bundle(
+  entrypoints: string[],
+  entry: string,
+  define: Record<string, string> = {},
+): Promise<File[]> {
+  const { outputs } = await Bun.build({
+    entrypoints,
+    root: browser,
+    target: 'browser',
+    minify: true,
+    splitting: true,
+    publicPath: PREFIX,
+    naming: { entry, chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
+    define: { 'process.env.NODE_ENV': '"production"', ...define },
+  });
+  return Promise.all(
+    outputs.map(async (output) => ({
+      url: PREFIX + output.path.replace(/^\.\//, ''),
+      type: output.type.replace(';charset', '; charset'),
+      bytes: new Uint8Array(await output.arrayBuffer()),
+    })),
+  );
+}
+
+/** The list of what was made, as a module: so that an executable takes the files along. */
+function listing(files: readonly File[]): string {
+  const lines = files.map(({ url, type }, at) => ({
+    import: `import f${at} from './${stored(url)}' with { type: 'file' };`,
+    entry: `  ${JSON.stringify(url)}: { type: ${JSON.stringify(type)}, path: f${at} },`,
+  }));
+  const imports = lines.map((line) => line.import).join('\n');
+  return `${imports}\nexport const files = {\n${lines.map(({ entry }) => entry).join('\n')}\n};\n`;
+}
+
+function stored(url: string): string {
+  return `${url.slice(PREFIX.length)}.gz`;
+}
+
+function isInstalled(): boolean {
+  try {
+    return Bun.resolveSync('preact', import.meta.dir) !== '';
+  } catch {
+    return false;
+  }
+}
+
+async function build(): Promise<File[]> {
+  const urls: Record<string, string> = {};
+  const beside: File[] = [];
+  for (const [label, worker] of Object.entries(workers)) {
+    const [file] = await bundle([Bun.resolveSync(worker, import.meta.dir)], '[name]-[hash].[ext]');
+    if (!file) throw new Error(`nothing came of ${worker}`);
+    urls[label] = file.url;
+    beside.push(file);
+  }
+  const pages = ['index.html', 'graphiql.html', 'reference.html'].map((page) => join(browser, page));
+  return [...(await bundle(pages, '[name].[ext]', { WORKERS: JSON.stringify(urls) })), ...beside];
+}
+
+const installed = isInstalled();
+if (!installed)
+  console.log('The console is left out: its packages are those for development, which are not installed.');
+const files = installed ? await build() : [];
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+for (const { url, bytes } of files)
+  await Bun.write(join(out, stored(url)), Bun.gzipSync(bytes, { level: 9 }));
+await Bun.write(join(out, 'files.js'), listing(files));

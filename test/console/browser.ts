@@ -1,0 +1,113 @@
+/** Drives Debian's Chromium as a person would, and hears of everything that goes wrong in it. */
+
+import { afterAll, describe } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { sharedPostgres } from '../app.ts';
+import { Folder, Server } from '../process.ts';
+import { buildConsole } from './build.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+const FLAGS =
+  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
+
+const installed = existsSync(CHROMIUM);
+
+if (!installed) {
+  const cure = `There is no ${CHROMIUM}. \`apt-get install chromium\` installs it.`;
+  if (process.env['CI']) throw new Error(cure);
+  console.error(`The console was not tested in a browser. ${cure}`);
+}
+
+/** Tests that need a browser: not run where there is none, and then it has been said. */
+export const browsing = describe.skipIf(!installed);
+
+let launched: Promise<Browser> | undefined;
+
+function browser(): Promise<Browser> {
+  launched ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS.split(' ') });
+  return launched;
+}
+
+afterAll(async () => {
+  await (await launched)?.close();
+  launched = undefined;
+});
+
+export interface Visit extends AsyncDisposable {
+  readonly page: Page;
+  /** What was complained of so far: errors of scripts, breaches of the policy, requests to other hosts. */
+  readonly complaints: string[];
+  /** Opens a place of the console, such as `#/data/Book`. */
+  go(place: string): Promise<void>;
+}
+
+export async function visit(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    // Of a status that tells of a fault the browser complains too; the test knows which it expects.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !/^(data|blob):/.test(request.url()))
+      complaints.push(request.url());
+  });
+  page.setDefaultTimeout(30_000);
+  return {
+    page,
+    complaints,
+    async go(place) {
+      await page.goto(`${url}/${place}`);
+      // In a narrow window it is there, but not in sight.
+      await page.locator('nav a[href="#/live"]').waitFor({ state: 'attached' });
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}
+
+/** Looks again and again, for ten seconds at the most. */
+export async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await holds()) return;
+    await Bun.sleep(50);
+  }
+  throw new Error('it never came to be');
+}
+
+export interface Deployment {
+  readonly sdl?: string;
+  readonly data?: unknown;
+}
+
+/** The real service, in a process of its own. */
+export async function service(database: 'sqlite' | 'postgres', { sdl, data }: Deployment = {}) {
+  await buildConsole();
+  const folder = new Folder({
+    ...(sdl !== undefined && { 'schema.graphql': sdl }),
+    ...(data !== undefined && { 'data.json': JSON.stringify(data) }),
+  });
+  const url = database === 'sqlite' ? 'sqlite:duet.db' : await (await sharedPostgres()).database();
+  const server = await Server.start(folder, { DATABASE_URL: url });
+  return {
+    url: server.url,
+    async json(method: string, path: string, body?: unknown): Promise<any> {
+      const response = await fetch(server.url + path, {
+        method,
+        ...(body !== undefined && {
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      });
+      return response.status === 204 ? undefined : response.json();
+    },
+    async end() {
+      await server[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}

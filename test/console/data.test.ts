@@ -1,0 +1,237 @@
+/** The data browser: what people do with records, on the real service, on both databases. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { databases } from '../app.ts';
+import { browsing, service, visit } from './browser.ts';
+import { fetchCurl } from './curl.ts';
+
+browsing.each([...databases])('on %s', (database) => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service(database);
+    for (let at = 1; at <= 60; at++)
+      await duet.json('POST', '/items', {
+        name: `Thing ${at}`,
+        price: at % 7 === 0 ? null : at,
+        quantity: at,
+      });
+  });
+  afterAll(() => duet.end());
+
+  test('create: faults stand at their fields, a reference is found by its text', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Post');
+    await page.getByRole('link', { name: 'New' }).click();
+    await page.getByLabel('title').fill('');
+    await page.getByRole('button', { name: 'Create' }).click();
+    const field = page.locator('.field', { has: page.getByLabel('title') });
+    await field.getByRole('alert').filter({ hasText: 'title is required' }).waitFor();
+    expect(await page.getByLabel('title').getAttribute('aria-invalid')).toBe('true');
+
+    await page.getByLabel('title').fill('Made in a browser');
+    await page.getByLabel('body').fill('Two\nlines');
+    await page.getByLabel('author').pressSequentially('grace');
+    await page.getByRole('option', { name: 'Grace Hopper' }).click();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Made in a browser' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Grace Hopper' }).getAttribute('href')).toBe(
+      '#/data/User/record/2',
+    );
+    const [made] = await duet.json('GET', '/posts?sort=-id&limit=1');
+    expect(made).toMatchObject({ title: 'Made in a browser', body: 'Two\nlines', authorId: 2 });
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('sort and page: in the address, so that a reload and the back button keep them', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Item');
+    const names = () => page.locator('tbody tr td:nth-child(2)').allTextContents();
+    await page.getByRole('button', { name: /^quantity/ }).click();
+    await page.getByRole('button', { name: /^quantity/ }).click();
+    await page.getByText('Thing 60').waitFor();
+    expect(page.url()).toEndWith('#/data/Item?sort=-quantity');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('Thing 35', { exact: true }).waitFor();
+    expect((await names()).length).toBe(25);
+    const second = await names();
+    await page.reload();
+    await page.getByText('Thing 35', { exact: true }).waitFor();
+    expect(await names()).toEqual(second);
+    await page.getByRole('button', { name: 'Previous' }).click();
+    await page.getByText('Thing 60').waitFor();
+    await page.goBack();
+    await page.getByText('Thing 35', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Count' }).click();
+    await page.getByText('63 in all').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('filter: with the operators of the grammar, through references and lists', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Post');
+    await page.getByText('The first bug').waitFor();
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByLabel('Field').selectOption('author.name');
+    const operators = await page
+      .getByLabel('Operator')
+      .locator('option')
+      .evaluateAll((all) => all.map((each: any) => each.value));
+    expect(operators).toEqual([
+      'eq',
+      'ne',
+      'gt',
+      'gte',
+      'lt',
+      'lte',
+      'in',
+      'contains',
+      'startsWith',
+      'isNull',
+    ]);
+    await page.getByLabel('Operator').selectOption('startsWith');
+    await page.getByLabel('Value').fill('Ada');
+    await page.getByRole('button', { name: 'comments' }).click();
+    await page.getByRole('button', { name: 'Condition' }).first().click();
+    await page.getByLabel('Value').last().fill('twice');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('The first bug').waitFor({ state: 'detached' });
+    expect(await page.locator('tbody tr').count()).toBe(1);
+    expect(new URL(page.url().replace('#/', '')).searchParams.get('where')).toBe(
+      '{"and":[{"author":{"name":{"startsWith":"Ada"}}},{"comments":{"some":{"body":{"contains":"twice"}}}}]}',
+    );
+    // What the address says, the builder shows.
+    await page.getByRole('button', { name: 'Filter' }).click();
+    expect(await page.getByLabel('Value').evaluateAll((all) => all.map((each: any) => each.value))).toEqual([
+      'Ada',
+      'twice',
+    ]);
+    await page.getByRole('button', { name: 'Write it as JSON' }).click();
+    await page.getByLabel('The filter as JSON').fill('{"not":{"id":{"in":[1,2]}}}');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('The first bug').waitFor();
+    expect(await page.getByText('On Bernoulli numbers').count()).toBe(0);
+    await here.go('#/data/Item?price[isNull]=true&quantity[gt]=10&sort=quantity');
+    await page.getByText('Thing 14').waitFor();
+    expect(await page.getByRole('list', { name: 'Filters' }).getByRole('listitem').allTextContents()).toEqual(
+      ['price is null true', 'quantity is more than 10'],
+    );
+    await page.getByRole('link', { name: 'Remove quantity is more than 10' }).click();
+    await page.getByText('Thing 7', { exact: true }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('edit: only what was changed is sent, with its version; a conflict shows both sides', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const note = await duet.json('POST', '/notes', { title: 'First', body: 'one' });
+    await here.go(`#/data/Note/record/${note.id}`);
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('title').fill('Mine');
+    const sent = page.waitForRequest((request) => request.method() === 'PUT');
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect((await sent).postDataJSON()).toEqual({ title: 'Mine' });
+    expect((await sent).headers()['if-match']).toMatch(/^"1-/);
+    await page.getByRole('heading', { name: 'Mine' }).waitFor();
+
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('title').fill('Mine again');
+    await page.getByLabel('body').fill('mine');
+    await duet.json('PUT', `/notes/${note.id}`, { title: 'Theirs', body: 'theirs' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Somebody has changed this record').waitFor();
+    expect(await page.locator('.conflict tbody tr').allTextContents()).toEqual([
+      'titleMine Mine again Theirs',
+      'bodyone mine theirs',
+    ]);
+    await page.getByRole('radio', { name: 'body: theirs' }).check();
+    await page.getByRole('button', { name: 'Save what is chosen' }).click();
+    await page.getByRole('heading', { name: 'Mine again' }).waitFor();
+    expect(await duet.json('GET', `/notes/${note.id}`)).toMatchObject({
+      title: 'Mine again',
+      body: 'theirs',
+    });
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('delete: asks once, and says why it cannot be', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const todo = await duet.json('POST', '/todos', { title: 'Go away' });
+    await here.go(`#/data/Todo/record/${todo.id}`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Keep it' }).click();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.waitForURL(/#\/data\/Todo$/);
+    expect((await duet.json('GET', `/todos/${todo.id}`)).status).toBe(404);
+    await here.go('#/data/User/record/1');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('dialog').getByRole('alert').filter({ hasText: 'CONFLICT' }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('download: what is filtered, in its order', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Item?quantity[gte]=58&sort=-quantity');
+    await page.getByText('Thing 60').waitFor();
+    for (const [label, name, begins] of [
+      ['CSV', 'items.csv', /^id,name,price,quantity\r\n\d+,Thing 60,/],
+      ['NDJSON', 'items.ndjson', /^\{"id":\d+,"name":"Thing 60"/],
+    ] as const) {
+      const started = page.waitForEvent('download');
+      await page.getByRole('button', { name: `Download as ${label}`, exact: true }).click();
+      const download = await started;
+      expect(download.suggestedFilename()).toBe(name);
+      const text = await Bun.file(await download.path()).text();
+      expect(text).toMatch(begins);
+      expect(text.match(/Thing/g)?.length).toBe(3);
+    }
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('both doors: the command and the operation ask for what is on the screen', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Post?author.name[eq]=Ada%20Lovelace&sort=-title');
+    const dock = page.getByRole('region', { name: 'Both doors' });
+    await dock.getByText('Both answers are the same.').waitFor();
+    const cost = /^[\d.]+ ms · [\d.]+ K?B · 2 statements$/;
+    const rest = dock.getByRole('article', { name: 'REST' });
+    const graphql = dock.getByRole('article', { name: 'GraphQL' });
+    expect(await rest.locator('.cost').textContent()).toMatch(cost);
+    expect(await graphql.locator('.cost').textContent()).toMatch(cost);
+    const shown = await page.locator('tbody td:nth-child(2)').allTextContents();
+    await rest.getByRole('button', { name: 'curl' }).click();
+    const rows = await (await fetchCurl(await page.evaluate('navigator.clipboard.readText()'))).json();
+    expect((rows as any[]).map(({ title }) => title)).toEqual(shown);
+    await graphql.getByRole('button', { name: 'curl' }).click();
+    const { data } = (await (
+      await fetchCurl(await page.evaluate('navigator.clipboard.readText()'))
+    ).json()) as any;
+    expect(data.postsConnection.edges.map(({ node }: any) => node.title)).toEqual(shown);
+
+    // Through the other door, the same screen.
+    await page.getByRole('radio', { name: 'GraphQL' }).check();
+    await dock.getByText('Both answers are the same.').waitFor();
+    expect(await page.locator('tbody td:nth-child(2)').allTextContents()).toEqual(shown);
+    await here.go('#/data/Todo/new');
+    await page.getByLabel('title').fill("It's done");
+    await page.getByRole('switch', { name: 'done' }).check();
+    await rest.getByText('"done":true').waitFor();
+    const create = (await rest.locator('pre').textContent()) ?? '';
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: "It's done" }).waitFor();
+    const again = (await (await fetchCurl(create)).json()) as any;
+    expect(again).toMatchObject({ title: "It's done", done: true });
+    expect(await duet.json('GET', `/todos/${again.id - 1}`)).toMatchObject({
+      title: "It's done",
+      done: true,
+    });
+    expect(here.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,261 @@
+/** Manners: the keyboard alone, axe, small and large windows, light and dark, on a schema it has never seen. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { databases } from '../app.ts';
+import { browsing, service, visit } from './browser.ts';
+import { museum } from './museum.ts';
+
+const axe = await Bun.file(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir)).text();
+
+/** Every kind of view, with nothing, little and much in it. */
+const places = [
+  '',
+  '#/data/Exhibit',
+  '#/data/Exhibit?stage[eq]=DONE&weight[gte]=3&count=true',
+  '#/data/Nothing',
+  '#/data/Feedback',
+  '#/data/Exhibit/record/1',
+  '#/data/Exhibit/record/2',
+  '#/data/Person/record/0190f5a0-7c1e-7a64-b3f5-000000000001',
+  '#/data/Exhibit/record/999',
+  '#/data/Exhibit/record/3/edit',
+  '#/data/Exhibit/new',
+  '#/schema',
+  '#/live',
+  '#/nowhere',
+];
+
+async function settled(page: Page): Promise<void> {
+  await page.waitForLoadState('networkidle');
+  await page.getByRole('main').locator('h1, .empty').first().waitFor();
+}
+
+browsing('manners', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', museum);
+  });
+  afterAll(() => duet.end());
+
+  test.each(['light', 'dark'] as const)('axe finds nothing serious, in %s', async (colorScheme) => {
+    await using here = await visit(duet.url, { colorScheme });
+    const { page } = here;
+    const found: string[] = [];
+    for (const place of places) {
+      await here.go(place);
+      await settled(page);
+      if (place.endsWith('Exhibit')) await page.getByRole('button', { name: 'Filter' }).click();
+      found.push(...(await findings(page)).map((finding) => `${place} ${finding}`));
+    }
+    expect(found).toEqual([]);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test.each([360, 768, 1280, 3840])('at %d px nothing sticks out', async (width) => {
+    await using here = await visit(duet.url, { viewport: { width, height: 800 } });
+    const { page } = here;
+    for (const place of places) {
+      await here.go(place);
+      await settled(page);
+      const wide = await page.evaluate(
+        '[document.documentElement, document.querySelector("main"), document.querySelector(".top")].map((each) => each.scrollWidth - each.clientWidth)',
+      );
+      expect([place, wide]).toEqual([place, [0, 0, 0]]);
+    }
+    // On a telephone the list of places opens, leads somewhere, and closes.
+    if (width > 760) return;
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'Museum' }).click();
+    await page.getByRole('heading', { name: 'Museum', exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: 'Person' }).isVisible()).toBe(false);
+  });
+
+  test('text of records is text', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    page.on('dialog', (dialog) => here.complaints.push(dialog.message()));
+    for (const place of ['#/data/Exhibit', '#/data/Exhibit/record/1', '#/data/Exhibit/record/1/edit']) {
+      await here.go(place);
+      await settled(page);
+      expect(await page.locator('main img').count()).toBe(0);
+    }
+    await page.getByRole('heading', { name: '<img src=x onerror=alert(1)>' }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('what takes longer than half a second shows that it does', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const slow = Promise.withResolvers<void>();
+    await page.route('**/halls*', async (route) => {
+      await slow.promise;
+      await route.continue();
+    });
+    await here.go('#/data/Hall');
+    await page.getByRole('progressbar').waitFor();
+    slow.resolve();
+    await page.getByText('Hall A').waitFor();
+    await page.getByRole('progressbar').waitFor({ state: 'detached' });
+  });
+
+  test('the first screen is small, and everything else waits until it is opened', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const fetched: string[] = [];
+    page.on('response', (response) => fetched.push(new URL(response.url()).pathname));
+    await here.go('');
+    await settled(page);
+    const size = (await page.evaluate(
+      'performance.getEntries().reduce((sum, entry) => sum + (entry.transferSize ?? 0), 0)',
+    )) as number;
+    expect(size).toBeGreaterThan(10_000);
+    expect(size).toBeLessThan(200_000);
+    expect(fetched.filter((path) => /graphiql|reference|diagram|live|worker/.test(path))).toEqual([]);
+    expect(here.complaints).toEqual([]);
+  });
+});
+
+/** What matters of what axe found; a frame's own document is its maker's. */
+async function findings(page: Page): Promise<string[]> {
+  // A script tag is what the page's policy forbids; the protocol of the browser's tools is not the page.
+  await page.evaluate(axe);
+  return page.evaluate(`axe.run(document, { iframes: false }).then(({ violations }) =>
+    violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 150))))`);
+}
+
+browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service(database, museum);
+  });
+  afterAll(() => duet.end());
+
+  test('create, change and delete a record of every kind of field', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const { keyboard } = page;
+    await here.go('');
+    await settled(page);
+    await keyboard.press('Tab');
+    expect(await focused(page)).toBe('Skip to the content');
+    await tabTo(page, 'Exhibit');
+    await keyboard.press('Enter');
+    await page.getByText('Exhibit 25').waitFor();
+    await tabTo(page, 'New');
+    await keyboard.press('Enter');
+    await tabTo(page, 'field-title');
+    await keyboard.type('A chair');
+    await tabTo(page, 'field-stage');
+    await keyboard.type('DONE');
+    await tabTo(page, 'field-tags');
+    await keyboard.press('Enter');
+    await tabBack(page, 'field-tags-0');
+    await keyboard.type('wood');
+    await tabTo(page, 'field-weight');
+    await keyboard.type('12.5');
+    await tabTo(page, 'field-onLoan');
+    await keyboard.press('Space');
+    await tabTo(page, 'field-acquired');
+    await keyboard.type('01022003');
+    await tabTo(page, 'field-extra');
+    await keyboard.type('{"legs":4}');
+    await tabTo(page, 'field-hallId');
+    await keyboard.type('hall b');
+    await page.getByRole('option', { name: /Nothing found/ }).waitFor();
+    await keyboard.press('Control+A');
+    await keyboard.type('Hall');
+    await page.getByRole('option', { name: 'Hall B' }).waitFor();
+    await keyboard.press('ArrowDown');
+    await keyboard.press('Enter');
+    await tabTo(page, 'Create');
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'A chair' }).waitFor();
+    expect(await duet.json('GET', '/exhibits/61')).toMatchObject({
+      title: 'A chair',
+      stage: 'DONE',
+      tags: ['wood'],
+      weight: 12.5,
+      onLoan: true,
+      acquired: '2003-01-02',
+      extra: { legs: 4 },
+      label: null,
+      hallId: 2,
+    });
+    await tabTo(page, 'Edit');
+    await keyboard.press('Enter');
+    await tabTo(page, 'field-weight');
+    await tabTo(page, 'Set weight to null');
+    await keyboard.press('Enter');
+    await tabTo(page, 'Save');
+    await keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Delete' }).waitFor();
+    expect((await duet.json('GET', '/exhibits/61')).weight).toBeNull();
+    await tabTo(page, 'Delete');
+    await keyboard.press('Enter');
+    await tabTo(page, 'Delete it');
+    await keyboard.press('Enter');
+    await page.getByText('Exhibit 25').waitFor();
+    expect((await duet.json('GET', '/exhibits/61')).status).toBe(404);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('resources with one door, few operations, or keys of their own', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Whisper');
+    await page.getByText('psst').waitFor();
+    await page.getByRole('link', { name: '1', exact: true }).click();
+    await page.getByRole('heading', { name: 'psst' }).waitFor();
+    await here.go('#/data/Ledger');
+    await page.getByText('12.5').waitFor();
+    await here.go('#/data/AuditEntry');
+    await page.getByText('The door was opened.').waitFor();
+    expect(await page.getByRole('link', { name: 'New' }).count()).toBe(0);
+    await here.go('#/data/Feedback');
+    await page.getByRole('link', { name: 'New' }).click();
+    await page.getByLabel('text').fill('Nice');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByText('These can be created, but not read').waitFor();
+    await here.go('#/data/Country/new');
+    await page.getByLabel('code').fill('a/b ü');
+    await page.getByLabel('name').fill('Nowhere');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Nowhere' }).waitFor();
+    // The far side of one of two references to the same type.
+    await here.go('#/data/Person/record/0190f5a0-7c1e-7a64-b3f5-000000000002');
+    const keeps = page.getByRole('region', { name: 'keeps', exact: true });
+    await keeps.getByRole('link', { name: 'All of them' }).click();
+    await page.waitForURL(/#\/data\/Exhibit\?keeperId\[eq\]=/);
+    await page.getByText('Exhibit 49').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+});
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate(
+    'document.activeElement.id || document.activeElement.getAttribute("aria-label") || document.activeElement.textContent.trim()',
+  );
+}
+
+/** Presses Tab until the focus is there. */
+function tabTo(page: Page, name: string): Promise<void> {
+  return press(page, 'Tab', name);
+}
+
+function tabBack(page: Page, name: string): Promise<void> {
+  return press(page, 'Shift+Tab', name);
+}
+
+async function press(page: Page, key: string, name: string): Promise<void> {
+  const passed: string[] = [];
+  for (let tries = 0; tries < 150; tries++) {
+    await page.keyboard.press(key);
+    const here = await focused(page);
+    if (here === name) return;
+    passed.push(here);
+  }
+  throw new Error(`the focus never came to ${name}, but to ${passed.slice(0, 40).join(', ')}`);
+}
