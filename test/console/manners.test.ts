@@ -175,6 +175,7 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await tabTo(page, 'Create');
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'A chair' }).waitFor();
+    expect(await focused(page)).toBe('main');
     expect(await duet.json('GET', '/exhibits/61')).toMatchObject({
       title: 'A chair',
       stage: 'DONE',
