@@ -127,7 +127,8 @@ browsing.each([...databases])('on %s', (database) => {
     await using here = await visit(duet.url);
     const { page } = here;
     const note = await duet.json('POST', '/notes', { title: 'First', body: 'one' });
-    await here.go(`#/data/Note/record/${note.id}`);
+    await here.go('#/data/Note?sort=-id');
+    await page.getByRole('link', { name: String(note.id), exact: true }).click();
     await page.getByRole('link', { name: 'Edit' }).click();
     await page.getByLabel('title').fill('Mine');
     const sent = page.waitForRequest((request) => request.method() === 'PUT');

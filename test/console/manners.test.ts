@@ -106,11 +106,13 @@ browsing('manners', () => {
     page.on('response', (response) => fetched.push(new URL(response.url()).pathname));
     await here.go('');
     await settled(page);
-    const size = (await page.evaluate(
-      'performance.getEntries().reduce((sum, entry) => sum + (entry.transferSize ?? 0), 0)',
-    )) as number;
-    expect(size).toBeGreaterThan(10_000);
-    expect(size).toBeLessThan(200_000);
+    const sizes = (await page.evaluate(
+      'performance.getEntries().map((entry) => [entry.name, entry.transferSize ?? 0])',
+    )) as [string, number][];
+    const sum = (of: RegExp) => sizes.reduce((all, [name, size]) => all + (of.test(name) ? size : 0), 0);
+    expect(sum(/\.js$/)).toBeGreaterThan(10_000);
+    expect(sum(/\.js$/)).toBeLessThan(45_000);
+    expect(sum(/./)).toBeLessThan(200_000);
     expect(fetched.filter((path) => /graphiql|reference|diagram|live|worker/.test(path))).toEqual([]);
     expect(here.complaints).toEqual([]);
   });
@@ -173,6 +175,7 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await tabTo(page, 'Create');
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'A chair' }).waitFor();
+    expect(await focused(page)).toBe('main');
     expect(await duet.json('GET', '/exhibits/61')).toMatchObject({
       title: 'A chair',
       stage: 'DONE',

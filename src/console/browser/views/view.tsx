@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Place } from '../address.ts';
 import type { Resource, Schema } from '../schema/types.ts';
 import { Create, Edit } from './form.tsx';
@@ -14,6 +14,12 @@ import { Record } from './record.tsx';
 
 export function View({ schema, place }: { schema: Schema; place: Place }) {
   const [area, ...rest] = place.path;
+  const moved = useRef(false);
+  // What had the focus may be gone with the last view: then the next Tab begins in this one, not at the top.
+  useEffect(() => {
+    if (moved.current && document.activeElement === document.body) document.getElementById('main')?.focus();
+    moved.current = true;
+  }, [place.path.join('/')]);
   useEffect(() => {
     document.title = [...place.path.slice(1, 3), 'Duet'].join(' · ');
   });

@@ -1,0 +1,91 @@
+/** What the console knows of a schema that it has never seen, from the descriptions of the two doors. */
+
+import { afterAll, expect, test } from 'bun:test';
+import { type Introspection, introspectionQuery } from '../../src/console/browser/schema/introspection.ts';
+import { readSchema } from '../../src/console/browser/schema/merge.ts';
+import { shownType } from '../../src/console/browser/schema/types.ts';
+import { openApp } from '../app.ts';
+import { museum } from './museum.ts';
+
+const app = await openApp('sqlite', museum);
+afterAll(() => app.close());
+const document = (await app.rest('GET', '/openapi.json')).body;
+const introspection = (await app.graphql(introspectionQuery)).data as Introspection;
+const both = readSchema(document, introspection);
+
+/** As the schema file has them; a list of the far side is not a column. */
+const exhibit = {
+  id: 'ID!',
+  title: 'String!',
+  label: 'String',
+  stage: 'Stage!',
+  tags: '[String!]!',
+  weight: 'Float',
+  onLoan: 'Boolean!',
+  inspectedAt: 'DateTime',
+  acquired: 'Date',
+  extra: 'JSON',
+  oldNumber: 'String',
+  createdAt: 'DateTime!',
+  hallId: 'Hall',
+  makerId: 'Person',
+  keeperId: 'Person',
+};
+
+test.each([
+  ['both doors', both],
+  ['REST alone', readSchema(document, undefined)],
+  ['GraphQL alone', readSchema(undefined, introspection)],
+])('types and relations, from %s', (_, schema) => {
+  const { columns, key, label } = schema.byName.get('Exhibit') ?? {};
+  expect(Object.fromEntries(columns?.map((column) => [column.name, shownType(column)]) ?? [])).toEqual(
+    exhibit,
+  );
+  expect(columns).toContain(key as never);
+  expect(columns).toContain(label as never);
+  expect([key?.name, label?.name]).toEqual(['id', 'title']);
+  expect(columns?.find(({ name }) => name === 'stage')?.choices).toEqual([
+    'PLANNED',
+    'ACTIVE',
+    'DONE',
+    'ABANDONED',
+  ]);
+  expect(columns?.filter(({ deprecated }) => deprecated).map(({ name }) => name)).toEqual(['oldNumber']);
+  const person = schema.byName.get('Person');
+  expect(person?.inverses.map(({ name, target }) => [name, target])).toEqual([
+    ['students', 'Person'],
+    ['made', 'Exhibit'],
+    ['keeps', 'Exhibit'],
+  ]);
+  expect(person?.plural).toBe('people');
+});
+
+test('which of several references a list is the far side of is known where the API tells it', () => {
+  const via = (name: string) =>
+    both.byName.get('Person')?.inverses.find((inverse) => inverse.name === name)?.via;
+  expect(['students', 'made', 'keeps'].map(via)).toEqual(['mentorId', 'makerId', 'keeperId']);
+});
+
+test('what can be done, and through which door', () => {
+  const shown = both.resources.map(({ name, operations, rest, graphql }) => [
+    name,
+    [...operations].sort().join(),
+    [rest && 'rest', graphql && 'graphql'].filter(Boolean).join(),
+  ]);
+  expect(shown.slice(4)).toEqual([
+    ['Country', 'CREATE,DELETE,GET,LIST,UPDATE', 'rest,graphql'],
+    ['AuditEntry', 'GET,LIST', 'rest,graphql'],
+    ['Ledger', 'CREATE,DELETE,GET,LIST,UPDATE', 'rest'],
+    ['Feedback', 'CREATE', 'rest,graphql'],
+    ['Nothing', 'CREATE,DELETE,GET,LIST,UPDATE', 'rest,graphql'],
+    ['Whisper', 'CREATE,DELETE,GET,LIST,UPDATE', 'graphql'],
+  ]);
+});
+
+test('what a body may have: nothing that the server sets, and what it does without', () => {
+  const { create, update } = both.byName.get('Exhibit') ?? {};
+  expect(create?.map(({ name }) => name)).not.toContain('createdAt');
+  expect(create?.filter(({ required }) => required).map(({ name }) => name)).toEqual(['title']);
+  expect(create?.find(({ name }) => name === 'stage')?.default).toBe('PLANNED');
+  expect(update?.map(({ name }) => name)).not.toContain('id');
+});
