@@ -31,7 +31,7 @@ import { FaultyStorage, type Trouble } from './faulty.ts';
 import { Generator, type Known, type Request } from './generated.ts';
 
 /** Schemas on SQLite, and a quarter of them on PostgreSQL; each is asked 20 documents. */
-const RUNS = Number(process.env['RUNS'] ?? 60);
+const RUNS = Number(process.env['RUNS'] ?? 50);
 /** Milliseconds, for smaller cases of a failure too. */
 const LONGEST = 60_000;
 
@@ -110,7 +110,8 @@ class Pair {
         ].join('\n'),
       );
     const { errors } = JSON.parse(wanted.body);
-    this.ends[errors === undefined ? 'clean' : 'other'][end]++;
+    const isClean = errors === undefined && choices.trouble.is === 'none';
+    this.ends[isClean ? 'clean' : 'other'][end]++;
   }
 
   async #asked(request: Request, id: string, headers: Record<string, string>) {
@@ -192,8 +193,8 @@ const trouble: fc.Arbitrary<Trouble> = fc.oneof(
     weight: 4,
     arbitrary: fc.record({
       is: fc.constant('rows' as const),
-      every: fc.integer({ min: 1, max: 6 }),
-      from: fc.nat({ max: 5 }),
+      every: fc.integer({ min: 1, max: 20 }),
+      from: fc.nat({ max: 8 }),
       choices: fc.array(nat, { minLength: 1, maxLength: 12 }),
     }),
   },
@@ -263,7 +264,8 @@ describe.each([...databases])('on %s', (database) => {
     const { data, ...others } = ends.clean;
     const executed = Object.values(others).reduce((sum, count) => sum + count, 0);
     expect(data).toBeGreaterThan(3 * executed);
-    expect(ends.other.data).toBe(0);
+    // What the executor has to make anew has something wrong with it.
+    expect(ends.clean.performed).toBe(0);
     for (const end of ['performed', 'refused', 'not compiled'] as const)
       expect(ends.other[end]).toBeGreaterThan(data / 50);
   });

@@ -148,6 +148,11 @@ export class Generator {
     const deeper = composite.length > 0 && depth < DEEPEST && (leaves.length === 0 || this.#dice.once(2));
     if (!deeper && leaves.length === 0) return '__typename';
     const field = this.#dice.pick(deeper ? composite : leaves);
+    const again = field.args.length > 0 && this.#dice.once(4) ? ` ${this.#asked(type, field, depth)}` : '';
+    return this.#asked(type, field, depth) + again;
+  }
+
+  #asked(type: GraphQLObjectType, field: GraphQLField<unknown, unknown>, depth: number): string {
     const args = this.#arguments(field);
     const named = getNamedType(field.type);
     const inner = isObjectType(named) ? ` ${this.#selection(named, depth + 1)}` : '';
