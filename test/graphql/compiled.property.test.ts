@@ -27,7 +27,7 @@ import {
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';
 import { callers, sdl as guardedSdl, newWorld } from '../conformance/access-world.ts';
 import { worldChoices, worldOf } from '../conformance/reading-schemas.ts';
-import { FaultyStorage, type Trouble } from './faulty.ts';
+import { FaultyStorage, misfits, type Trouble } from './faulty.ts';
 import { Generator, type Known, type Request } from './generated.ts';
 
 /** Schemas on SQLite, and a quarter of them on PostgreSQL; each is asked 20 documents. */
@@ -92,17 +92,25 @@ class Pair {
     return new Pair(app, ...parts, { keys: [...keys].slice(0, 20), cursors });
   }
 
+  generated(choices: readonly number[]): Request {
+    return new Generator(this.#door.schema, choices, this.#known).request();
+  }
+
   /** Asks both the same, and complains where they differ. */
-  async compare(choices: Choices, headers: Record<string, string>, caller: Caller): Promise<void> {
-    const request = new Generator(this.#door.schema, choices.document, this.#known).request();
-    this.#storage.trouble = choices.trouble;
+  async compare(
+    request: Request,
+    trouble: Trouble,
+    headers: Record<string, string> = {},
+    caller = anonymous,
+  ): Promise<void> {
+    this.#storage.trouble = trouble;
     const id = `case-${++this.#cases}`;
     const { end, ...seen } = await this.#asked(request, id, headers);
     const wanted = await this.#reference(request, id, caller);
     if (!isDeepStrictEqual(seen, wanted))
       throw new Error(
         [
-          JSON.stringify(choices.trouble),
+          JSON.stringify(trouble),
           request.query,
           JSON.stringify({ ...request, query: undefined }),
           `compiled: ${JSON.stringify(seen)}`,
@@ -110,7 +118,7 @@ class Pair {
         ].join('\n'),
       );
     const { errors } = JSON.parse(wanted.body);
-    const isClean = errors === undefined && choices.trouble.is === 'none';
+    const isClean = errors === undefined && trouble.is === 'none';
     this.ends[isClean ? 'clean' : 'other'][end]++;
   }
 
@@ -224,7 +232,7 @@ describe.each([...databases])('on %s', (database) => {
         const { sdl, data } = worldOf(world);
         const pair = await Pair.open(database, { sdl, data, env: { LIMIT_OBJECTS: objects } });
         try {
-          for (const each of all) await pair.compare(each, {}, anonymous);
+          for (const { document, trouble } of all) await pair.compare(pair.generated(document), trouble);
         } finally {
           await pair.app.close();
         }
@@ -250,7 +258,9 @@ describe.each([...databases])('on %s', (database) => {
         : anonymous;
       try {
         await fc.assert(
-          fc.asyncProperty(choices, (each) => pair.compare(each, headers, caller)),
+          fc.asyncProperty(choices, ({ document, trouble }) =>
+            pair.compare(pair.generated(document), trouble, headers, caller),
+          ),
           { numRuns: runs, unbiased: true, interruptAfterTimeLimit: LONGEST },
         );
       } finally {
@@ -259,6 +269,55 @@ describe.each([...databases])('on %s', (database) => {
     },
     600_000,
   );
+
+  test('every value that does not fit, in a column of every type', async () => {
+    const types = [
+      'ID',
+      'String',
+      'Int',
+      'Float',
+      'Boolean',
+      'DateTime',
+      'Date',
+      'UUID',
+      'JSON',
+      'Color',
+      '[Color!]',
+    ];
+    const lines = types.flatMap((type, index) => [`may${index}: ${type}`, `must${index}: ${type}!`]);
+    const sdl = `enum Color { RED } type Ant @resource { id: ID! ${lines.join('\n')} }`;
+    const sound = [
+      'a',
+      'a',
+      1,
+      1,
+      true,
+      '2024-02-29T00:00:00Z',
+      '2024-02-29',
+      crypto.randomUUID(),
+      {},
+      'RED',
+      ['RED'],
+    ];
+    const row = Object.fromEntries(
+      sound.flatMap((value, at) => [
+        [`may${at}`, value],
+        [`must${at}`, value],
+      ]),
+    );
+    const pair = await Pair.open(database, { sdl, data: { ants: [{ id: 1, ...row }] } });
+    try {
+      for (const name of ['id', ...Object.keys(row)])
+        for (const value of misfits)
+          for (const root of ['ants', 'ant(id: "1")'])
+            await pair.compare(
+              { query: `{ ${root} { ${name} } }`, variables: {}, operationName: undefined },
+              { is: 'column', name, value },
+            );
+    } finally {
+      await pair.app.close();
+    }
+  });
 
   test('nearly all answers without an error were compiled, and others of every kind were met', () => {
     const { data, ...others } = ends.clean;

@@ -13,10 +13,12 @@ export type Trouble =
       readonly from: number;
       readonly choices: readonly number[];
     }
+  /** Every row has this value in this column, if it has the column. */
+  | { readonly is: 'column'; readonly name: string; readonly value: unknown }
   /** The read fails at a step. */
   | { readonly is: 'failure'; readonly step: number; readonly error: number };
 
-const misfits: readonly unknown[] = [
+export const misfits: readonly unknown[] = [
   ...[null, undefined, 'text', '', 1.5, 2 ** 40, Number.NaN, true, {}, [], [null], ['RED', null], [1, 'a']],
   ...['red', -0, { toJSON: 1 }],
 ];
@@ -62,6 +64,10 @@ function* troubled<T>(program: Program<T>, trouble: Trouble): Program<T> {
 }
 
 function spoiler(trouble: Trouble): (row: Row) => void {
+  if (trouble.is === 'column')
+    return (row) => {
+      if (trouble.name in row) row[trouble.name] = trouble.value;
+    };
   if (trouble.is !== 'rows') return () => {};
   const dice = new Dice(trouble.choices);
   let count = 0;
