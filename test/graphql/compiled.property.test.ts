@@ -309,11 +309,10 @@ describe.each([...databases])('on %s', (database) => {
     try {
       for (const name of ['id', ...Object.keys(row)])
         for (const value of misfits)
-          for (const root of ['ants', 'ant(id: "1")'])
-            await pair.compare(
-              { query: `{ ${root} { ${name} } }`, variables: {}, operationName: undefined },
-              { is: 'column', name, value },
-            );
+          await pair.compare(
+            { query: `{ ants { ${name} } }`, variables: {}, operationName: undefined },
+            { is: 'column', name, value },
+          );
     } finally {
       await pair.app.close();
     }
