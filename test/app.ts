@@ -5,16 +5,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accessRules } from '../src/access/faults.ts';
-import { readConfig } from '../src/config.ts';
+import { type Config, readConfig } from '../src/config.ts';
 import { openWriter } from '../src/deployment.ts';
 import { loading } from '../src/engine/load.ts';
 import { Policy } from '../src/engine/policy/policy.ts';
 import { StorageWriter } from '../src/engine/writer.ts';
 import type { Observation } from '../src/observe.ts';
+import type { Model } from '../src/schema/model.ts';
 import { readSchema } from '../src/schema/read.ts';
 import { type App, createApp } from '../src/server.ts';
 import { evolve } from '../src/storage/evolve/evolve.ts';
 import { openDatabase } from '../src/storage/open.ts';
+import type { Storage } from '../src/storage/storage.ts';
 import { Postgres } from './postgres.ts';
 
 /** How to speak to an application. */
@@ -71,6 +73,8 @@ export interface Deployment {
   readonly url?: string;
   /** What is started to read for it; the real command otherwise. */
   readonly reader?: readonly string[];
+  /** What the application gets to see of its storage; all of it otherwise. */
+  readonly around?: (storage: Storage, model: Model, config: Config) => Storage;
 }
 
 /** What `npm start` serves. */
@@ -113,8 +117,9 @@ export async function openApp(
   const statements: string[] = [];
   const observations: Observation[] = [];
   const trace = (sql: string) => statements.push(sql);
-  const storage = openDatabase(config, model, trace, { reader: deployment.reader ?? READER });
-  const { deprecatedSince } = await evolve(storage, model, load.program);
+  const opened = openDatabase(config, model, trace, { reader: deployment.reader ?? READER });
+  const { deprecatedSince } = await evolve(opened, model, load.program);
+  const storage = deployment.around?.(opened, model, config) ?? opened;
   statements.length = 0;
   const observe = (observation: Observation) => observations.push(observation);
   const lost = (cause: unknown) => observe({ event: 'failure', cause });

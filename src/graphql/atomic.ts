@@ -1,9 +1,11 @@
 /** A mutation marked `@atomic`, or sent with a key: its fields are planned together and performed in one transaction. */
 
 import {
+  type FieldNode,
   GraphQLError,
   type GraphQLObjectType,
   getArgumentValues,
+  locatedError,
   type ValidatedExecutionArgs,
 } from 'graphql';
 import type { Write } from '../engine/operation.ts';
@@ -29,12 +31,18 @@ export async function performTogether(
   const { schema, operation, fragmentDefinitions: fragments, variableValues } = args;
   const given: Given = { schema, fragments, variableValues, most: context.engine.limits.objects };
   const mutation = schema.getMutationType() as GraphQLObjectType;
-  const fields = [...answeredFields(operation.selectionSet.selections, given)].filter(
-    ([, [node]]) => node?.name.value !== '__typename',
-  );
-  const failed = (index: number, error: DuetError) => {
+  let fields: [string, FieldNode[]][];
+  try {
+    fields = [...answeredFields(operation.selectionSet.selections, given)].filter(
+      ([, [node]]) => node?.name.value !== '__typename',
+    );
+  } catch (error) {
+    if (error instanceof GraphQLError) return error;
+    throw error;
+  }
+  const failed = (index: number, error: DuetError | GraphQLError) => {
     const [name, nodes] = fields[index] ?? ['', []];
-    return new GraphQLError(error.message, { nodes, path: [name], originalError: error });
+    return locatedError(error, nodes, [name]);
   };
   const writes: NamedWrite[] = [];
   for (const [index, [, nodes]] of fields.entries()) {
@@ -47,7 +55,7 @@ export async function performTogether(
       const planned = planner(binding, nodes, given)(args);
       writes.push({ operation: planned.operation as Write, as: undefined });
     } catch (error) {
-      if (error instanceof DuetError) return failed(index, error);
+      if (error instanceof DuetError || error instanceof GraphQLError) return failed(index, error);
       throw error;
     }
   }

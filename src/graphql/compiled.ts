@@ -4,6 +4,7 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  GraphQLError,
   type GraphQLObjectType,
   getArgumentValues,
   getOperationAST,
@@ -105,7 +106,9 @@ export class CompiledQuery {
     try {
       return this.#fields.map(({ reading }) => reading(variableValues));
     } catch (error) {
-      if (error instanceof NotPlain || error instanceof DuetError) return undefined;
+      // A null that a variable brings where its default made it fit is an error of graphql-js.
+      if (error instanceof NotPlain || error instanceof DuetError || error instanceof GraphQLError)
+        return undefined;
       throw error;
     }
   }

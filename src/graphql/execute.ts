@@ -81,6 +81,8 @@ async function resolveRoot(
         : await running.engine.write(running.caller, operation, undefined, running.deadline),
     );
   } catch (error) {
+    // About the values of variables: the client's to know, as it is.
+    if (error instanceof GraphQLError) throw error;
     if (!(error instanceof DuetError) || error.cause !== undefined) running.failed(error);
     if (error instanceof DuetError) throw error;
     throw new DuetError('INTERNAL', 'Internal server error');

@@ -102,7 +102,9 @@ async function handle(options: GraphqlOptions, documents: Documents, exchange: E
     const known = getOperationAST(document.ast, operationName);
     return refused(valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');
   }
-  const idempotency = idempotencyOf(exchange, 'graphql', bytes);
+  // To ask for the same twice does no harm.
+  const idempotency =
+    valid.operation.operation === 'mutation' ? idempotencyOf(exchange, 'graphql', bytes) : undefined;
   if (idempotency?.refusal) throw idempotency.refusal;
   const context = { engine, caller, deadline, bindings: door.bindings, failed, idempotency };
   const result = await execute(valid, context, outcome?.performed);
