@@ -166,14 +166,14 @@ export function* attach(selection: Selection, nodes: readonly Node[], budget: Bu
     const answers = asked.length > 0 ? yield asked.map((branch) => statementOf(branch, budget)) : [];
     asked.forEach((branch, index) => {
       branch.found = answers[index] ?? [];
-      budget.spend(branch.found.length);
     });
     for (const branch of level) {
       connect(branch);
+      budget.spend(appearances(branch));
       const { guards } = branch.relation.selection;
       if (guards) guarded.push({ guards, rows: branch.found });
     }
-    level = level.flatMap(({ relation, found }) => branches(relation.selection, found));
+    level = level.flatMap((branch) => branches(branch.relation.selection, branch.found, timesOf(branch)));
   }
   if (guarded.length > 0) yield* hide(guarded);
 }
@@ -181,15 +181,23 @@ export function* attach(selection: Selection, nodes: readonly Node[], budget: Bu
 interface Branch {
   readonly relation: Relation;
   readonly parents: readonly Node[];
+  readonly times: Times | undefined;
   readonly keys: readonly unknown[];
   found: Node[];
 }
 
-function branches(selection: Selection, parents: readonly Node[]): Branch[] {
+/**
+ * How often each node stands in the answer; undefined when each does once. A record that many refer to is read once and
+ * written out for each of them, with everything below it: a user's posts' author's posts are as many as posts squared.
+ */
+type Times = ReadonlyMap<Node, number>;
+
+function branches(selection: Selection, parents: readonly Node[], times?: Times): Branch[] {
   if (parents.length === 0) return [];
   return selection.relations.map((relation) => ({
     relation,
     parents,
+    times,
     keys: keysOf(parents, near(relation)),
     found: [],
   }));
@@ -244,6 +252,35 @@ function connect({ relation, parents, found }: Branch): void {
     byParent.set(parent[nearName], children);
   }
   for (const node of found) byParent.get(node[farName])?.push(node);
+}
+
+/** How many objects a branch adds to the answer. */
+function appearances({ relation, parents, times, found }: Branch): number {
+  const { kind } = relation.field;
+  if (kind === 'inverse' && !times) return found.length;
+  const property = relationKey(relation.as);
+  let sum = 0;
+  for (const parent of parents) {
+    const below = parent[property];
+    const each = kind === 'inverse' ? (below as Node[]).length : below === null ? 0 : 1;
+    sum += each * (times?.get(parent) ?? 1);
+  }
+  return sum;
+}
+
+/** Of the nodes that a branch has found; only where something hangs on them does it matter. */
+function timesOf({ relation, parents, times, found }: Branch): Times | undefined {
+  const { field, selection } = relation;
+  if (selection.relations.length === 0 || (field.kind === 'inverse' && !times)) return undefined;
+  if (field.kind === 'reference' && !times && found.length === parents.length) return undefined;
+  const property = relationKey(relation.as);
+  const counted = new Map<Node, number>();
+  for (const parent of parents) {
+    const below = parent[property] as Node | Node[] | null;
+    for (const node of below === null ? [] : [below].flat())
+      counted.set(node, (counted.get(node) ?? 0) + (times?.get(parent) ?? 1));
+  }
+  return counted;
 }
 
 function withPlaces(columns: readonly Column[], order: Order): readonly Column[] {

@@ -102,6 +102,10 @@ export function parseJsonObject(
       'UNSUPPORTED_CONTENT_TYPE',
       `The body must be sent with Content-Type: ${JSON_TYPE}${type === '' ? '' : `, not ${type.slice(0, 100)}`}.`,
     );
+  // What a body unpacks to has no bound, and one read as it is would be another than the client meant.
+  const coding = request.headers.get('Content-Encoding') ?? 'identity';
+  if (coding.toLowerCase() !== 'identity')
+    throw new DuetError('UNSUPPORTED_CONTENT_TYPE', 'The body must be sent without Content-Encoding.');
   const text = decode(bytes);
   // Before JSON.parse: it takes any depth, and what it returns could then not be written out again.
   if (nestsDeeperThan(text, jsonDepth))

@@ -179,14 +179,14 @@ describe.each([...databases])('on %s', (database) => {
       ['/chapters', 6],
       ['/books?include=chapters', 10],
       ['/authors?include=books.chapters', 13],
-      ['/books?include=author', 6],
+      ['/books?include=author', 8],
       ['/authors/1?include=books', 4],
     ] as const;
     const graphql = [
       ['{ chapters { id } }', 6],
       ['{ books { chapters { id } } }', 10],
       ['{ authors { books { chapters { id } } } }', 13],
-      ['{ books { author { id } } }', 6],
+      ['{ books { author { id } } }', 8],
       ['{ author(id: 1) { books { id } } }', 4],
       ['{ books { id } chapters { id } }', 10],
     ] as const;
