@@ -82,6 +82,9 @@ describe.each([...databases])('on %s', async (database) => {
   });
 });
 
+/** Bytes. */
+const MOST_GROWTH = 1_000_000;
+
 describe('memory', async () => {
   const app = await openApp('sqlite', { data: rows() });
   afterAll(() => app.close());
@@ -106,10 +109,15 @@ describe('memory', async () => {
   ])('%s leave nothing behind', async (_, requests, ask) => {
     // Caches are full by then, and what is hot is compiled.
     await askAll(app, ask, 1, 1_500);
-    const before = reachable();
-    await askAll(app, ask, 1_501, 1_500 + requests);
-    const after = reachable();
-    expect(after.heapSize - before.heapSize).toBeLessThan(1_000_000);
-    expect(after.waiting - before.waiting).toBeLessThan(50);
+    const growths: number[] = [];
+    // What leaks does so every time; a heap that is being tidied, or that others have used, grows now and then.
+    for (let round = 0; round < 3 && Math.min(...growths) >= MOST_GROWTH; round++) {
+      const before = reachable();
+      await askAll(app, ask, 1_501 + round * requests, 1_500 + (round + 1) * requests);
+      const after = reachable();
+      growths.push(after.heapSize - before.heapSize);
+      expect(after.waiting - before.waiting).toBeLessThan(50);
+    }
+    expect(Math.min(...growths)).toBeLessThan(MOST_GROWTH);
   });
 });
