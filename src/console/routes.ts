@@ -42,7 +42,7 @@ export function consoleRoute(path: string): Route | undefined {
   const document = documents.get(path);
   if (document) {
     const policy = Object.entries(document.policy).map(([name, value]) => `${name} ${value}`);
-    const headers = { 'Content-Security-Policy': policy.join('; '), 'Cache-Control': 'no-cache' };
+    const headers = { 'Content-Security-Policy': policy.join('; '), 'Cache-Control': 'private, no-cache' };
     return answering(path, (exchange) => served(document.file, exchange, headers));
   }
   if (!path.startsWith(PREFIX) || path.endsWith('.html')) return undefined;
