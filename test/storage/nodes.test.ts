@@ -38,7 +38,7 @@ describe.each([...databases])('on %s', (kind) => {
     const after = before.map((row) => ({ ...row, s: row.s ?? 'd', u: null }));
     expect(await startAtOnce(4, deployment.url, next)).toEqual(Array(4).fill(after));
     expect((await deployment.history()).map(({ steps }) => steps.length)).toEqual([1, 6]);
-  }, 30_000);
+  }, 120_000);
 
   test('nodes of one process that start at once', async () => {
     await using deployment = await Deployment.create(kind);
@@ -223,4 +223,4 @@ test('a SQLite file that is new is opened by any number of processes', async () 
     for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
     expect(await startAtOnce(8, `sqlite:${file}`, old, { as: [{ n: 1 }] })).toHaveLength(8);
   }
-}, 30_000);
+}, 120_000);
