@@ -2,7 +2,7 @@
 /** The `duet` command: the only reader of arguments and environment. */
 
 import packageFile from '../package.json' with { type: 'json' };
-import { type Config, flagOf, readConfig, settings } from './config.ts';
+import { type Config, flagOf, readConfig } from './config.ts';
 import { READER, StartFault } from './deployment.ts';
 import { dev } from './dev.ts';
 import { diff } from './diff.ts';
@@ -12,6 +12,7 @@ import { migrate, migrateAndPrune, type Terminal } from './migrate.ts';
 import { logger, type Observe } from './observe.ts';
 import { self } from './self.ts';
 import { type Running, serve } from './serve.ts';
+import { settings } from './settings.ts';
 import { serveReads } from './storage/reader-process.ts';
 import { exportRecords, importRecords } from './transfer.ts';
 import { superviseWorkers, tellReady, workerPeers } from './workers.ts';

@@ -2,7 +2,7 @@
 
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { settings } from '../src/config.ts';
+import { settings } from '../src/settings.ts';
 import { command, connect, ended, Folder, inShell, Server } from './process.ts';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };

@@ -18,6 +18,7 @@ const floors = [
   ['http'],
   ['rest', 'graphql', 'console'],
   ['setting'],
+  ['settings'],
   ['config'],
   ['self'],
   ['server'],

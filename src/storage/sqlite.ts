@@ -1,33 +1,19 @@
 /** SQLite through `bun:sqlite`: one connection, synchronous, durable. */
 
-import { Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Column, Model } from '../schema/model.ts';
-import { keptAs } from '../schema/values.ts';
-import { Compiler } from './compile.ts';
-import { type Dialect, literal } from './dialect.ts';
+import type { Model } from '../schema/model.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
-import { type Allowance, Bounds } from './sqlite-bounds.ts';
+import { Bounds } from './sqlite-bounds.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
 import { Elsewhere } from './sqlite-elsewhere.ts';
-import { explaining, notUnique } from './sqlite-errors.ts';
-import {
-  Dangling,
-  type Deadline,
-  type Program,
-  type Row,
-  type Select,
-  type Snapshot,
-  type Statement,
-  type Steps,
-  type Storage,
-} from './storage.ts';
+import { explaining } from './sqlite-errors.ts';
+import { compiler, decoded, Runner, UNBOUNDED } from './sqlite-runner.ts';
+import type { Deadline, Program, Row, Select, Snapshot, Steps, Storage } from './storage.ts';
 import { type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
 
-/** Statements beyond this many are prepared anew; a deployment has a few for each resource and document. */
-const KEPT_STATEMENTS = 1000;
 const BUSY_TIMEOUT_MS = 2000;
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
@@ -44,44 +30,6 @@ export interface SqliteOptions {
   /** Runs a process that reads the file that is named behind it; without one, every read runs in this process. */
   readonly reader?: readonly string[] | undefined;
 }
-
-type Codec = 'boolean' | 'json' | undefined;
-
-function codecOf(column: Column): Codec {
-  const kept = keptAs(column);
-  return kept === 'boolean' || kept === 'json' ? kept : undefined;
-}
-
-const dialect: Dialect = {
-  parameter: (position) => `?${position}`,
-  among: (column, position) => `${column} IN (SELECT value FROM json_each(?${position}))`,
-  list: (values) => JSON.stringify(values),
-  encode(column, value) {
-    const codec = codecOf(column);
-    if (codec === 'json') return JSON.stringify(value);
-    return codec === 'boolean' ? Number(value) : value;
-  },
-  read: (_, quoted) => quoted,
-  position: 'instr',
-  order: (quoted, _, descending) => (descending ? `${quoted} DESC` : quoted),
-  count: (quoted) => `COUNT(${quoted})`,
-  // As integers the sum could overflow, and then it fails.
-  sum: (quoted) => `SUM(CAST(${quoted} AS REAL))`,
-  extreme: (of, quoted) => `${of}(${quoted})`,
-  // The list has one column, under a name that no table has: json_each has many, and ordinary ones. No stored name
-  // begins with `_`.
-  perValue: ({ columns, table, key, position, near, condition, order, limit, most }) =>
-    `SELECT ${columns} FROM (SELECT value AS "_per" FROM json_each(?${position})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i" WHERE ${near('"_i"')} = "_per"${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
-  byCodePoint: '',
-  lastId: ({ table }) => `SELECT "seq" AS "last" FROM "sqlite_sequence" WHERE "name" = ${literal(table)}`,
-  // A table has no row there before its first insert, and nothing keeps it from having two.
-  raiseLastId: ({ table }, parameter) =>
-    `INSERT OR REPLACE INTO "sqlite_sequence" (rowid, "name", "seq") SELECT MAX(rowid), ${literal(table)}, ${parameter} FROM "sqlite_sequence" WHERE "name" = ${literal(table)} HAVING ${parameter} > COALESCE(MAX("seq"), 0)`,
-  // A writer has the whole database to itself.
-  lock: '',
-};
-
-const compiler = new Compiler(dialect);
 
 export class SqliteStorage implements Storage, Evolvable {
   readonly ddl = sqliteDdl;
@@ -273,91 +221,4 @@ export class SqliteStorage implements Storage, Evolvable {
       }
     });
   }
-}
-
-/** Thrown out of a read at the statement that may visit too many rows to let everybody else wait. */
-const UNBOUNDED = new Error('the statement is not bounded');
-
-/** Runs programs on one connection, whose statements it keeps prepared. */
-class Runner {
-  readonly #database: Database;
-  readonly #model: Model;
-  readonly #trace: ((sql: string) => void) | undefined;
-  readonly #prepared = new Map<string, Prepared>();
-
-  constructor(database: Database, model: Model, trace: ((sql: string) => void) | undefined) {
-    this.#database = database;
-    this.#model = model;
-    this.#trace = trace;
-  }
-
-  close(): void {
-    for (const statement of this.#prepared.values()) statement.finalize();
-    this.#prepared.clear();
-    this.#database.close();
-  }
-
-  /** With an allowance, throws UNBOUNDED before a statement that it does not admit. */
-  drive<T>(running: Program<T>, allowance?: Allowance): T {
-    let step = running.next();
-    while (!step.done) {
-      let rows: Row[][];
-      try {
-        rows = step.value.map((statement) => this.#execute(statement, allowance));
-      } catch (error) {
-        step = running.throw(error instanceof SQLiteError ? this.#toldToPrograms(error) : error);
-        continue;
-      }
-      step = running.next(rows);
-    }
-    return step.value;
-  }
-
-  #execute(statement: Statement, allowance: Allowance | undefined): Row[] {
-    const { sql, parameters, columns } = compiler.compile(statement);
-    const asked = statement.do === 'filled' ? statement.select : statement;
-    const isReading = asked.do === 'select' || asked.do === 'aggregate';
-    if (allowance && isReading && !allowance.admits(asked, sql, parameters)) throw UNBOUNDED;
-    this.#trace?.(sql);
-    const rows = this.prepare(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
-    return decoded(rows, columns);
-  }
-
-  prepare(sql: string): Prepared {
-    let prepared = this.#prepared.get(sql);
-    if (prepared) return prepared;
-    const [oldest] = this.#prepared;
-    if (oldest && this.#prepared.size >= KEPT_STATEMENTS) {
-      oldest[1].finalize();
-      this.#prepared.delete(oldest[0]);
-    }
-    prepared = this.#database.prepare(sql);
-    this.#prepared.set(sql, prepared);
-    return prepared;
-  }
-
-  #toldToPrograms(error: SQLiteError): Error {
-    switch (error.code) {
-      case 'SQLITE_CONSTRAINT_UNIQUE':
-      case 'SQLITE_CONSTRAINT_PRIMARYKEY':
-        return notUnique(this.#model, error) ?? error;
-      case 'SQLITE_CONSTRAINT_FOREIGNKEY':
-        return new Dangling(undefined);
-      default:
-        return error;
-    }
-  }
-}
-
-function decoded(rows: Row[], columns: readonly Column[]): Row[] {
-  for (const column of columns) {
-    const codec = codecOf(column);
-    if (codec === undefined) continue;
-    for (const row of rows) {
-      const value = row[column.name];
-      if (value === null) continue;
-      row[column.name] = codec === 'boolean' ? value !== 0 : JSON.parse(String(value));
-    }
-  }
-  return rows;
 }

@@ -2,9 +2,10 @@
 
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { flagOf, settings } from '../../src/config.ts';
+import { flagOf } from '../../src/config.ts';
 import { catalogue, faultCodes } from '../../src/errors.ts';
 import { directiveNames } from '../../src/schema/directives.ts';
+import { settings } from '../../src/settings.ts';
 
 const root = join(import.meta.dir, '../..');
 const read = (file: string) => Bun.file(join(root, file)).text();
