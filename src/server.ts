@@ -330,8 +330,11 @@ function router(
   });
   const rest = restRoutes(model, engine, limits, deprecatedSince);
   return (path) => {
-    const route = fixed.get(path) ?? (introspection ? consoleRoute(path) : undefined);
-    return route ? { route, key: '' } : rest(path);
+    const route = fixed.get(path);
+    const found = route ? { route, key: '' } : rest(path);
+    if (found || !introspection) return found;
+    const page = consoleRoute(path);
+    return page && { route: page, key: '' };
   };
 }
 
