@@ -4,7 +4,7 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { databases, sharedPostgres, shipped } from './app.ts';
-import { command, Folder, Server } from './process.ts';
+import { alive, command, Folder, Server } from './process.ts';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
@@ -341,16 +341,8 @@ test('workers end with a parent that was killed', async () => {
   for (let tries = 0; tries < 1000 && started().length < 2; tries++) await Bun.sleep(10);
   const pids = started().map(({ pid }) => pid);
   server.signal('SIGKILL');
-  const alive = () =>
-    pids.filter((pid) => {
-      try {
-        return process.kill(pid, 0);
-      } catch {
-        return false;
-      }
-    });
-  for (let tries = 0; tries < 1000 && alive().length > 0; tries++) await Bun.sleep(10);
-  expect([pids.length, alive()]).toEqual([2, []]);
+  for (let tries = 0; tries < 1000 && pids.some(alive); tries++) await Bun.sleep(10);
+  expect([pids.length, pids.filter(alive)]).toEqual([2, []]);
 });
 
 test('memory cannot be shared between workers', async () => {

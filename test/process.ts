@@ -1,6 +1,6 @@
 /** Runs the real command in a folder of its own, for tests of what only a process can show. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -153,4 +153,13 @@ export async function connect(url: string) {
       return received;
     },
   };
+}
+
+/** Whether a process runs. Orphans that nobody collects stay in the table of processes as zombies, and do not. */
+export function alive(pid: number): boolean {
+  try {
+    return !/^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
 }

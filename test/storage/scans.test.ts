@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { type Answer, openApp, within } from '../app.ts';
-import { Folder, Server } from '../process.ts';
+import { alive, Folder, Server } from '../process.ts';
 
 setDefaultTimeout(120_000);
 
@@ -250,14 +250,6 @@ describe('a server', () => {
     );
   }
 
-  function lives(pid: number): boolean {
-    try {
-      return process.kill(pid, 0);
-    } catch {
-      return false;
-    }
-  }
-
   async function until(what: string, holds: () => boolean): Promise<void> {
     for (let tries = 0; tries < 1000; tries++) {
       if (holds()) return;
@@ -292,7 +284,7 @@ describe('a server', () => {
     expect(first).toBeGreaterThan(0);
     const { status, body } = await within(20_000, get(server, endless));
     expect([status, body.code]).toEqual([503, 'DEADLINE_EXCEEDED']);
-    await until('the reader is gone', () => !lives(first));
+    await until('the reader is gone', () => !alive(first));
     expect((await get(server, '/items/1')).status).toBe(200);
     expect((await get(server, '/items?name[contains]=77777&limit=1')).status).toBe(200);
     const [second = 0] = readers(server.pid);
@@ -323,7 +315,7 @@ describe('a server', () => {
       await Bun.sleep(after);
       server.signal(signal);
       await within(20_000, server.exited());
-      await until('the reader is gone', () => !lives(pid));
+      await until('the reader is gone', () => !alive(pid));
       await asked;
     }
   });
