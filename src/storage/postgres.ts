@@ -35,8 +35,10 @@ import {
 const TRIES = 4;
 /** How often a node that starts asks whether another is done with the tables. */
 const LOCK_POLL_MS = 50;
-/** How long a change of a table waits for others to leave it: everybody who comes later waits behind it. */
+/** How long a change of a table waits at first for others to leave it: everybody who comes later waits behind it. */
 const TABLE_LOCK_MS = 500;
+/** And at last: longer than PostgreSQL takes to send an autovacuum away (deadlock_timeout, a second unless set). */
+const MOST_TABLE_LOCK_MS = 2000;
 
 const casts: Record<ReturnType<typeof keptAs>, string> = {
   serial: 'int8',
@@ -185,11 +187,14 @@ export class PostgresStorage implements Storage, Evolvable {
       await makeOwnTables(holder);
       // The holder idles for as long as the work takes.
       await holder.send('SET idle_in_transaction_session_timeout = 0');
-      await holder.send('BEGIN');
-      // Asked for again and again: whoever waits inside a statement holds a snapshot, for whose end the building of an
-      // index waits, and with it the node that has the lock.
-      while ((await holder.send(`SELECT 1 FROM ${quote(LOCK)} FOR UPDATE SKIP LOCKED`)).length === 0)
+      // Asked for again and again, each time in a transaction of its own: whoever builds an index concurrently waits
+      // for the end of every transaction that was seen with a snapshot, and the one that builds has the lock.
+      for (;;) {
+        await holder.send('BEGIN');
+        if ((await holder.send(`SELECT 1 FROM ${quote(LOCK)} FOR UPDATE SKIP LOCKED`)).length > 0) break;
+        await holder.send('ROLLBACK');
         await Bun.sleep(LOCK_POLL_MS);
+      }
       const worker = await Connection.open(patient);
       try {
         const result = await work(this.#session(worker));
@@ -217,9 +222,10 @@ export class PostgresStorage implements Storage, Evolvable {
     return {
       query: (sql, parameters) => connection.send(sql, parameters),
       transaction: async (work) => {
-        for (;;) {
+        for (let tries = 1; ; tries++) {
+          const lockMs = Math.min(tries * TABLE_LOCK_MS, MOST_TABLE_LOCK_MS);
           await connection.send('BEGIN');
-          await connection.send(`SET LOCAL lock_timeout = ${TABLE_LOCK_MS}`);
+          await connection.send(`SET LOCAL lock_timeout = ${lockMs}`);
           try {
             const result = await work();
             await connection.send('COMMIT');

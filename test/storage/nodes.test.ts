@@ -38,7 +38,7 @@ describe.each([...databases])('on %s', (kind) => {
     const after = before.map((row) => ({ ...row, s: row.s ?? 'd', u: null }));
     expect(await startAtOnce(4, deployment.url, next)).toEqual(Array(4).fill(after));
     expect((await deployment.history()).map(({ steps }) => steps.length)).toEqual([1, 6]);
-  }, 120_000);
+  });
 
   test('nodes of one process that start at once', async () => {
     await using deployment = await Deployment.create(kind);
@@ -197,6 +197,27 @@ describe('on postgres', () => {
     await deployment.using(old, async (app) => {
       expect(await post(app, { n: 1 })).toEqual({ id: 3, n: 1, s: null });
     });
+    await other.close({ timeout: 0 });
+  });
+
+  // An index that is built concurrently waits for the end of each transaction that it has seen reading.
+  test('a node that waits for another keeps no transaction open', async () => {
+    await using deployment = await Deployment.create('postgres');
+    await deployment.evolve(old);
+    const other = new Bun.SQL(deployment.url, { max: 1 });
+    await other.unsafe('BEGIN; SELECT 1 FROM "_duet_lock" FOR UPDATE').simple();
+    const evolution = deployment.evolve(next);
+    const waiting = () =>
+      deployment.sql(`SELECT now() - xact_start > interval '400 ms' AS "long"
+        FROM pg_stat_activity WHERE query LIKE '%SKIP LOCKED' OR query = 'ROLLBACK'`);
+    for (let tries = 0; tries < 100 && (await waiting()).length === 0; tries++) await Bun.sleep(10);
+    await Bun.sleep(500);
+    for (let look = 0; look < 20; look++) {
+      expect((await waiting()).filter(({ long }) => long)).toEqual([]);
+      await Bun.sleep(10);
+    }
+    await other.unsafe('ROLLBACK');
+    expect((await evolution).applied.length).toBe(5);
     await other.close({ timeout: 0 });
   });
 
