@@ -107,7 +107,7 @@ test('there are no barrels, and packages are those that the architecture names',
         .flatMap(({ targets }) => targets.filter((target) => !target.startsWith('.'))),
     );
   for (const name of packagesOf((file) => !isBrowser(file)))
-    expect(name).toMatch(/^(graphql|jose|bun|bun:sqlite|node:[a-z_]+|#console)$/);
+    expect(name).toMatch(/^(graphql|jose|bun|bun:sqlite|bun:ffi|node:[a-z_]+|#console)$/);
   for (const name of packagesOf(isBrowser))
     expect(name).toMatch(
       /^(preact(\/hooks)?|@preact\/signals|@dagrejs\/dagre|(@)?graphiql(\/[a-z-]+)?|react|react-dom\/client|@scalar\/api-reference(\/style\.css)?)$/,

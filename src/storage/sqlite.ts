@@ -10,8 +10,10 @@ import { Bounds } from './sqlite-bounds.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
 import { Elsewhere } from './sqlite-elsewhere.ts';
 import { explaining } from './sqlite-errors.ts';
+import { Moment } from './sqlite-moment.ts';
 import { compiler, decoded, Runner, UNBOUNDED } from './sqlite-runner.ts';
 import type { Deadline, Program, Row, Select, Snapshot, Steps, Storage } from './storage.ts';
+import { WalIndex } from './wal-index.ts';
 import { type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
 
 const BUSY_TIMEOUT_MS = 2000;
@@ -39,11 +41,15 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #runner: Runner;
   readonly #bounds: Bounds;
   readonly #elsewhere: Elsewhere | undefined;
+  /** Looked for at the first read; undefined where there can be none. */
+  #moment: Moment | undefined;
+  #hasLooked: boolean;
   readonly #queue = new WriteQueue((batch) => this.#commit(batch));
 
   constructor({ path, model, trace, asItIs = false, reader }: SqliteOptions) {
     this.#model = model;
     this.#trace = trace;
+    this.#hasLooked = path === ':memory:' || asItIs;
     // Not opened as readonly, which would leave the files of the WAL behind that the last to close takes away.
     this.#database = asItIs
       ? new Database(existsSync(path) ? path : ':memory:', { readwrite: true, create: false, strict: true })
@@ -66,14 +72,26 @@ export class SqliteStorage implements Storage, Evolvable {
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {
     const allowance = this.#elsewhere && this.#bounds.allowance();
     try {
-      return steps === 'one'
-        ? explaining(() => this.#runner.drive(program(), allowance))
-        : this.#transaction('BEGIN', () => this.#runner.drive(program(), allowance));
+      const moment = this.#moment ?? this.#firstMoment();
+      if (!moment && steps === 'many')
+        return this.#transaction('BEGIN', () => this.#runner.drive(program(), allowance));
+      return explaining(() => {
+        moment?.begin();
+        return this.#runner.drive(program(), allowance);
+      });
     } catch (error) {
       if (error !== UNBOUNDED || !this.#elsewhere) throw error;
       // Begun anew, so that all of it shows one moment.
       return this.#elsewhere.read(program, steps, deadline);
     }
+  }
+
+  #firstMoment(): Moment | undefined {
+    if (this.#hasLooked) return undefined;
+    this.#hasLooked = true;
+    const index = WalIndex.of(this.#database.filename);
+    this.#moment = index && new Moment(this.#database, index);
+    return this.#moment;
   }
 
   write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
@@ -123,11 +141,13 @@ export class SqliteStorage implements Storage, Evolvable {
 
   async close(): Promise<void> {
     this.#elsewhere?.close();
+    this.#moment?.close();
     this.#runner.close();
   }
 
   /** All of the work is one transaction: it keeps other writers out, and a failure leaves everything as it was. */
   async exclusively<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    this.#moment?.end();
     await this.#becomeWriter();
     try {
       for (const sql of ownTables()) this.#database.run(sql);
@@ -140,6 +160,7 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   async looking<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    this.#moment?.end();
     this.#database.run('PRAGMA query_only = ON');
     this.#database.run('BEGIN');
     try {
@@ -210,6 +231,7 @@ export class SqliteStorage implements Storage, Evolvable {
   /** Begins, works without ever yielding to the event loop, and commits: nothing else can interleave. */
   #transaction<T>(begin: string, work: () => T): T {
     return explaining(() => {
+      this.#moment?.end();
       this.#runner.prepare(begin).run();
       try {
         const result = work();
