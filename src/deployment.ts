@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { accessRules } from './access/faults.ts';
 import { type Config, documentLimits, hasAuthentication } from './config.ts';
 import { loading } from './engine/load.ts';
+import { PacedWriter } from './engine/paced-writer.ts';
 import { Policy } from './engine/policy/policy.ts';
 import { ThreadWriter } from './engine/thread-writer.ts';
 import { StorageWriter, type Writer } from './engine/writer.ts';
@@ -44,13 +45,14 @@ export function openDeployment(
 /** Told the text of every statement. */
 type Trace = (sql: string) => void;
 
-/** A file has its writes in a thread of their own; other databases wait for no disk of ours. */
+/** Writes to a file may have to wait for its disk, and then do so in a thread; other databases wait for no disk of ours. */
 export function openWriter(
   config: Pick<Config, 'database' | 'limitObjects' | 'authJwksUrl' | 'authSecret' | 'authKeys'>,
   model: Model,
   storage: Storage,
   lost: (cause: Error) => void,
   trace?: Trace,
+  slowMs?: number,
 ): Writer {
   const { database, limitObjects: most } = config;
   const authentication = hasAuthentication(config);
@@ -59,7 +61,12 @@ export function openWriter(
   // Seen from here, it is at the same place in the single-file executable.
   const code = new URL('./engine/writer-thread.ts', import.meta.url);
   if (!isFile) return here;
-  return new ThreadWriter({ code, path: database.path, model, authentication, most, here, lost, trace });
+  const { path } = database;
+  const thread = (committed: (ms: number) => void) =>
+    new ThreadWriter({ code, path, model, authentication, most, here, committed, lost, trace });
+  const writer = new PacedWriter(here, thread, slowMs);
+  storage.onCommit?.((ms) => writer.committed(ms));
+  return writer;
 }
 
 /** The documents that clients may name, all of them sound; undefined when there is no such file. */

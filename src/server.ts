@@ -30,6 +30,7 @@ import {
 import { Load } from './http/load.ts';
 import { problem } from './http/problem.ts';
 import { type Bill, RateLimits, WRITE_COST } from './http/rate-limits.ts';
+import { requestIdOf, split } from './http/request.ts';
 import { SharedLimits } from './http/shared-limits.ts';
 import { tokenProver } from './http/tokens.ts';
 import { type Family, METRICS_TYPE, Metrics, render } from './metrics.ts';
@@ -103,9 +104,9 @@ export function createApp(given: AppOptions): App {
   const limits = rateLimits(options);
   const addressOf = addressReader(config.trustedProxies ?? []);
 
-  const failing = (error: unknown, exchange: Arriving, found: Found | undefined): Response => {
+  const failing = (error: unknown, exchange: Arriving): Response => {
     exchange.bill?.settle();
-    const failed = found?.route.failed ?? problem;
+    const failed = exchange.found?.route.failed ?? problem;
     // What has a cause beyond the request is the operator's to know.
     if (!(error instanceof DuetError) || error.cause !== undefined) exchange.failed(error);
     if (error instanceof DuetError) return failed(error, exchange);
@@ -122,12 +123,8 @@ export function createApp(given: AppOptions): App {
       return limits?.admit(bill, caller.subject);
     });
 
-  const handled = (
-    exchange: Arriving,
-    found: Found | undefined,
-    connections: Connections | undefined,
-  ): Soon<Response> => {
-    const { request } = exchange;
+  const handled = (exchange: Arriving, connections: Connections | undefined): Soon<Response> => {
+    const { request, found } = exchange;
     if (!found?.route.spared) load.admit();
     if (limits && !found?.route.open) {
       exchange.bill = limits.bill(costOf(request, found));
@@ -136,36 +133,47 @@ export function createApp(given: AppOptions): App {
     if (request.url.length > config.limitUrl)
       throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
     if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
-    const handle = handlerOf(found.route, request);
+    const handle = handlerOf(found.route, exchange.method);
     const isGuarded = (authenticate || exchange.bill) && !found.route.open;
     return isGuarded ? then(introduced(exchange), () => handle(exchange)) : handle(exchange);
   };
 
-  const finished = (response: Response, { bill, request, requestId, found, path, started }: Arriving) => {
+  const answered = (exchange: Arriving, connections: Connections | undefined): Soon<Response> => {
+    try {
+      const response = handled(exchange, connections);
+      if (!(response instanceof Promise)) return response;
+      return response.catch((error) => failing(error, exchange));
+    } catch (error) {
+      return failing(error, exchange);
+    }
+  };
+
+  const finished = (response: Response, exchange: Arriving): Soon<Response> => {
     load.inFlight--;
+    const { bill, requestId, method, path, found, started } = exchange;
     const { headers, status } = response;
     headers.set('X-Request-Id', requestId);
     if (status === 401 || status === 403) challenge(response);
     bill?.tell(headers);
-    share?.(request, response);
+    share?.(exchange.request, response);
     if (state.draining) headers.set('Connection', 'close');
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
     const route = found?.route.template ?? 'none';
-    observe({ event: 'request', requestId, method: request.method, path, route, status, ms });
-    return response;
+    observe({ event: 'request', requestId, method, path, route, status, ms });
+    return method === 'HEAD' ? withoutBody(response) : response;
   };
 
   const fetch = (request: Request, connections?: Connections): Soon<Response> => {
-    const started = performance.now();
     const { path, query } = split(request.url);
-    const requestId = requestIdOf(request);
     const found = find(path);
+    const requestId = requestIdOf(request);
     const exchange: Arriving = {
       request,
+      method: request.method,
       requestId,
       query,
       path,
-      started,
+      started: performance.now(),
       found,
       caller: anonymous,
       failed: (cause) => observe({ event: 'failure', requestId, cause }),
@@ -174,19 +182,13 @@ export function createApp(given: AppOptions): App {
       bill: undefined,
     };
     load.inFlight++;
-    const attempt = (): Soon<Response> => {
-      try {
-        const response = handled(exchange, found, connections);
-        if (!(response instanceof Promise)) return response;
-        return response.catch((error) => failing(error, exchange, found));
-      } catch (error) {
-        return failing(error, exchange, found);
-      }
-    };
     const isTraced = introspection && request.headers.get('Duet-Trace') === '1';
-    let response = isTraced ? traced(count, async () => attempt()) : attempt();
-    if (request.method === 'HEAD') response = then(response, withoutBody);
-    return then(response, (answered) => finished(answered, exchange));
+    const response = isTraced
+      ? traced(count, async () => answered(exchange, connections))
+      : answered(exchange, connections);
+    return response instanceof Promise
+      ? response.then((made) => finished(made, exchange))
+      : finished(response, exchange);
   };
 
   return {
@@ -202,6 +204,7 @@ type Arriving = Exchange & {
   caller: Caller;
   spend: Exchange['spend'];
   bill: Bill | undefined;
+  readonly method: string;
   readonly path: string;
   readonly found: Found | undefined;
   readonly started: number;
@@ -239,33 +242,6 @@ async function traced(count: StatementCount, work: () => Promise<Response>): Pro
   return result;
 }
 
-/** The path without one trailing slash, and the query; by hand, because URL would also repair what is wrong. */
-function split(url: string): { path: string; query: string } {
-  // Without a sound Host header (HTTP/1.0 needs none) there is nothing before the path.
-  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
-  const hash = url.indexOf('#', start);
-  const end = hash === -1 ? url.length : hash;
-  const mark = url.indexOf('?', start);
-  const pathEnd = mark === -1 || mark > end ? end : mark;
-  const path = url.slice(start, pathEnd);
-  return {
-    // `//` is not the root with a trailing slash: it has an empty segment.
-    path: path.length > 2 && path.endsWith('/') ? path.slice(0, -1) : path,
-    query: url.slice(pathEnd + 1, end),
-  };
-}
-
-/** A client's own id is kept when it can do no harm in headers and logs. */
-function requestIdOf(request: Request): string {
-  const given = request.headers.get('X-Request-Id');
-  if (given !== null && /^[A-Za-z0-9._-]{1,128}$/.test(given)) return given;
-  return `${PROCESS}-${(++requests).toString(36)}`;
-}
-
-/** Unlike those of other processes; what tells requests apart is their number. */
-const PROCESS = crypto.randomUUID();
-let requests = 0;
-
 function router(
   { model, config, observe, deprecatedSince, peers, trusted }: AppOptions,
   engine: Engine,
@@ -278,7 +254,7 @@ function router(
   const introspection = config.introspection === 'on';
   const fixed = new Map<string, Route>();
   const add = (template: string, handler: Handler, more?: Pick<Route, 'open' | 'spared'>) =>
-    fixed.set(template, { template, methods: { GET: handler }, failed: problem, ...more });
+    fixed.set(template, { template, methods: new Map([['GET', handler]]), failed: problem, ...more });
   const door = graphqlDoor(model);
   if (door) {
     const document = documentLimits(config);

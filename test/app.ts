@@ -123,7 +123,8 @@ export async function openApp(
   statements.length = 0;
   const observe = (observation: Observation) => observations.push(observation);
   const lost = (cause: unknown) => observe({ event: 'failure', cause });
-  const writer = openWriter(config, model, storage, lost, trace);
+  // Every file is a slow one here: the way through the thread is the longer one, and memory goes the other.
+  const writer = openWriter(config, model, storage, lost, trace, 0);
   const app = createApp({ model, storage, writer, config, deprecatedSince, observe });
   const unguarded = () => {
     const open = { ...config, authSecret: null, authJwksUrl: null, authKeys: 'off' } as const;

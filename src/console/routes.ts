@@ -52,7 +52,7 @@ export function consoleRoute(path: string): Route | undefined {
 }
 
 function answering(template: string, handler: (exchange: Exchange) => Promise<Response>): Route {
-  return { template, methods: { GET: handler }, failed: problem };
+  return { template, methods: new Map([['GET', handler]]), failed: problem };
 }
 
 async function served(

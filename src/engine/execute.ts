@@ -20,13 +20,22 @@ import type {
 import { pagesOf } from './pages.ts';
 import type { Permitted } from './policy/permitted.ts';
 import type { Policy } from './policy/policy.ts';
-import { aggregate, Budget, get, type Listing, list, type Node, stepsOf } from './read.ts';
+import {
+  aggregate,
+  answerOf,
+  Budget,
+  get,
+  isOneStatement,
+  type Listing,
+  list,
+  type Node,
+  statementOf,
+} from './read.ts';
 import type { NamedWrite, Written } from './transaction.ts';
 import type { Writer } from './writer.ts';
 
 type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
 type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
-type Answers<R extends readonly Read[]> = { -readonly [I in keyof R]: Answer<R[I]> };
 
 export interface EngineLimits {
   /** Objects in one answer. */
@@ -65,43 +74,47 @@ export class Engine {
     return this.#policy.permit(caller, operation);
   }
 
-  read<const R extends readonly Read[]>(
-    caller: Caller,
-    operations: R,
-    deadline = this.deadline(),
-  ): Soon<Answers<R>> {
-    const permitted = operations.map((operation) => this.permit(caller, operation));
-    return this.readPermitted(permitted, deadline) as Soon<Answers<R>>;
+  read<R extends Read>(caller: Caller, operation: R): Soon<Answer<R>> {
+    return this.#readAlone(this.permit<Read>(caller, operation), this.deadline()) as Soon<Answer<R>>;
   }
 
   /** Carries out all reads on one snapshot: one answer shows one moment. */
   readPermitted(operations: readonly Permitted<Read>[], deadline: Deadline): Soon<Answer<Read>[]> {
     const { objects } = this.limits;
-    const steps = stepsOf(operations);
     const [only] = operations;
-    if (only && operations.length === 1) {
-      // One read needs no program around its own: each generator that hands rows to another costs.
-      const alone = this.#storage.read(() => performRead(only, new Budget(objects)), steps, deadline);
-      return then(alone, (answer) => [answer]);
-    }
+    if (only && operations.length === 1) return then(this.#readAlone(only, deadline), (answer) => [answer]);
     const program = function* () {
       const budget = new Budget(objects);
       const answers: Answer<Read>[] = [];
       for (const operation of operations) answers.push(yield* performRead(operation, budget));
       return answers;
     };
-    return this.#storage.read(program, steps, deadline);
+    return this.#storage.read(program, 'many', deadline);
+  }
+
+  #readAlone(operation: Permitted<Read>, deadline: Deadline): Soon<Answer<Read>> {
+    const { objects } = this.limits;
+    if (!isOneStatement(operation))
+      return this.#storage.read(() => performRead(operation, new Budget(objects)), 'many', deadline);
+    // What names no record needs no look.
+    if (operation.do === 'get' && operation.key === undefined) return null;
+    const budget = new Budget(objects);
+    const rows = this.#storage.ask(statementOf(operation, budget), deadline);
+    return rows instanceof Promise
+      ? rows.then((found) => answerOf(operation, found, budget))
+      : answerOf(operation, rows, budget);
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
-  async write<W extends Write>(
+  write<W extends Write>(
     caller: Caller,
     operation: W,
     idempotency?: Idempotency,
     deadline = this.deadline(),
   ): Promise<WrittenBy<W>> {
-    const located = await this.#located(caller, operation, deadline);
-    return this.#writer.write(caller, located, idempotency, deadline) as Promise<WrittenBy<W>>;
+    const write = (located: W) =>
+      this.#writer.write(caller, located, idempotency, deadline) as Promise<WrittenBy<W>>;
+    return isOnMany(operation) ? this.#located(caller, operation, deadline).then(write) : write(operation);
   }
 
   /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
@@ -126,7 +139,7 @@ export class Engine {
    * holds them against the filter and the rules once more, since they may have changed.
    */
   async #located<W extends Write>(caller: Caller, operation: W, deadline: Deadline): Promise<W> {
-    if (operation.do !== 'update many' && operation.do !== 'delete many') return operation;
+    if (!isOnMany(operation)) return operation;
     const { resource, where } = operation;
     const { key } = resource;
     const seen = this.#visible<UpdateMany | DeleteMany>(caller, operation);
@@ -161,6 +174,10 @@ export class Engine {
   async ready(): Promise<void> {
     await this.#storage.ping(this.deadline());
   }
+}
+
+function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {
+  return operation.do === 'update many' || operation.do === 'delete many';
 }
 
 function performRead(operation: Permitted<Read>, budget: Budget): Program<Answer<Read>> {

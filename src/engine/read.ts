@@ -3,6 +3,7 @@
 import { DuetError } from '../errors.ts';
 import { type Measure, sumTooLarge } from '../query/aggregates.ts';
 import { all, equal, type Filter } from '../query/filter.ts';
+import type { ListQuery } from '../query/list.ts';
 import { type Order, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import {
@@ -13,7 +14,6 @@ import {
   run,
   type Select,
   type Statement,
-  type Steps,
   select,
 } from '../storage/storage.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from './operation.ts';
@@ -65,20 +65,71 @@ export class Budget {
   }
 }
 
-/** Whether all of the reads are a single statement. */
-export function stepsOf(operations: readonly Permitted<Read>[]): Steps {
-  const [only] = operations;
-  if (!only || operations.length > 1) return 'many';
-  if (only.do === 'aggregate') return 'one';
-  const { relations, guards } = only.selection;
-  return relations.length === 0 && !guards && !(only.do === 'list' && only.count) ? 'one' : 'many';
+export function isOneStatement(operation: Permitted<Read>): boolean {
+  if (operation.do === 'aggregate') return true;
+  const { relations, guards } = operation.selection;
+  return relations.length === 0 && !guards && !(operation.do === 'list' && operation.count);
+}
+
+/** What a read that is a single statement asks for; the answer is made of its rows by `answerOf`. */
+export function statementOf(operation: Permitted<Read>, budget: Budget): Statement {
+  switch (operation.do) {
+    case 'get':
+      return {
+        do: 'filled',
+        select: byKey(operation.resource, operation.selection, operation.seen),
+        value: operation.key,
+      };
+    case 'list': {
+      const { limit } = operation.list;
+      const most = limit === undefined ? budget.most : Math.min(limit + 1, budget.most);
+      return { do: 'filled', select: selectOf(operation, most), value: undefined };
+    }
+    case 'aggregate': {
+      const { resource, where, by, measures } = operation;
+      return { do: 'aggregate', resource, where, by, measures, limit: budget.most };
+    }
+  }
+}
+
+export function answerOf(
+  operation: Permitted<Read>,
+  rows: Row[],
+  budget: Budget,
+): Listing | Node[] | Node | null {
+  switch (operation.do) {
+    case 'get':
+      if (rows.length > 0 && operation.refusal) throw operation.refusal;
+      budget.spend(rows.length);
+      return rows[0] ?? null;
+    case 'list':
+      return listingOf(operation.list, rows, undefined, budget);
+    case 'aggregate':
+      budget.spend(rows.length);
+      for (const { as, of } of operation.measures)
+        if (of === 'sum' && rows.some((row) => row[as] !== null && !Number.isFinite(row[as])))
+          throw sumTooLarge();
+      return rows;
+  }
+}
+
+function listingOf(
+  { limit, backwards }: ListQuery,
+  nodes: Node[],
+  total: number | undefined,
+  budget: Budget,
+): Listing {
+  const more = limit !== undefined && nodes.length > limit;
+  if (more) nodes.length = limit;
+  if (backwards) nodes.reverse();
+  budget.spend(nodes.length);
+  return { nodes, more, total };
 }
 
 export function* list(operation: Permitted<List>, budget: Budget): Program<Listing> {
   const { resource, selection, list: query, count } = operation;
-  const { where, limit, backwards } = query;
-  const most = limit === undefined ? budget.most : Math.min(limit + 1, budget.most);
-  const statement: Statement = { do: 'filled', select: selectOf(operation, most), value: undefined };
+  const { where } = query;
+  const statement = statementOf(operation, budget);
   const counting: Statement = {
     do: 'aggregate',
     resource,
@@ -88,12 +139,9 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
     limit: undefined,
   };
   const [nodes = [], counted] = yield count ? [statement, counting] : [statement];
-  const more = limit !== undefined && nodes.length > limit;
-  if (more) nodes.length = limit;
-  if (backwards) nodes.reverse();
-  budget.spend(nodes.length);
+  const listing = listingOf(query, nodes, counted && Number(counted[0]?.[ROWS.as]), budget);
   if (selection.relations.length > 0 || selection.guards) yield* attach(selection, nodes, budget);
-  return { nodes, more, total: counted && Number(counted[0]?.[ROWS.as]) };
+  return listing;
 }
 
 /** What is made once for each operation, selection and relation: doors keep these and hand them in again. */
@@ -138,23 +186,16 @@ function byKey(resource: Resource, selection: Selection, seen: Filter | undefine
 const ROWS: Measure = { as: 'count', of: 'count', column: undefined };
 
 export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | null> {
-  const { resource, key, selection, refusal, seen } = operation;
+  const { key, selection } = operation;
   if (key === undefined) return null;
-  const [nodes = []] = yield [{ do: 'filled', select: byKey(resource, selection, seen), value: key }];
-  if (nodes.length > 0 && refusal) throw refusal;
-  budget.spend(nodes.length);
+  const [nodes = []] = yield [statementOf(operation, budget)];
+  const node = answerOf(operation, nodes, budget) as Node | null;
   if (selection.relations.length > 0 || selection.guards) yield* attach(selection, nodes, budget);
-  return nodes[0] ?? null;
+  return node;
 }
 
 export function* aggregate(operation: Permitted<Aggregate>, budget: Budget): Program<Node[]> {
-  const { resource, where, by, measures } = operation;
-  const rows = yield* run({ do: 'aggregate', resource, where, by, measures, limit: budget.most });
-  budget.spend(rows.length);
-  for (const { as, of } of measures)
-    if (of === 'sum' && rows.some((row) => row[as] !== null && !Number.isFinite(row[as])))
-      throw sumTooLarge();
-  return rows;
+  return answerOf(operation, yield* run(statementOf(operation, budget)), budget) as Node[];
 }
 
 /** Adds the related nodes of a selection to nodes that were read already, level by level, and hides what is to be. */
@@ -163,7 +204,7 @@ export function* attach(selection: Selection, nodes: readonly Node[], budget: Bu
   let level = branches(selection, nodes);
   while (level.length > 0) {
     const asked = level.filter(({ keys }) => keys.length > 0);
-    const answers = asked.length > 0 ? yield asked.map((branch) => statementOf(branch, budget)) : [];
+    const answers = asked.length > 0 ? yield asked.map((branch) => relatedTo(branch, budget)) : [];
     asked.forEach((branch, index) => {
       branch.found = answers[index] ?? [];
     });
@@ -222,7 +263,7 @@ function keysOf(nodes: readonly Node[], { name }: Column): unknown[] {
   return [...keys];
 }
 
-function statementOf({ relation, keys }: Branch, budget: Budget): Filled {
+function relatedTo({ relation, keys }: Branch, budget: Budget): Filled {
   const most = budget.roughly;
   const related = madeFor(relation, most, () => {
     const { field, selection, list: query, seen } = relation;

@@ -25,6 +25,8 @@ export interface ThreadWriterOptions {
   readonly most: number;
   /** What writes as long as the thread cannot. */
   readonly here: Writer;
+  /** Told how long commits in the thread take. */
+  readonly committed?: ((ms: number) => void) | undefined;
   /** Told when the thread is lost. */
   readonly lost: (cause: Error) => void;
   readonly trace?: ((sql: string) => void) | undefined;
@@ -38,6 +40,7 @@ interface Waiting {
 export class ThreadWriter implements Writer {
   readonly #wire: Wire;
   readonly #here: Writer;
+  readonly #committed: ((ms: number) => void) | undefined;
   readonly #told: (cause: Error) => void;
   readonly #trace: ((sql: string) => void) | undefined;
   readonly #waiting = new Map<number, Waiting>();
@@ -48,9 +51,11 @@ export class ThreadWriter implements Writer {
   #lastId = 0;
   #closed: (() => void) | undefined;
 
-  constructor({ code, path, model, authentication, most, here, lost, trace }: ThreadWriterOptions) {
+  constructor(options: ThreadWriterOptions) {
+    const { code, path, model, authentication, most, here, committed, lost, trace } = options;
     this.#wire = new Wire(model);
     this.#here = here;
+    this.#committed = committed;
     this.#told = lost;
     this.#trace = trace;
     this.#worker = new Worker(code);
@@ -110,8 +115,9 @@ export class ThreadWriter implements Writer {
     this.#worker.postMessage(this.#wire.write(calls));
   }
 
-  #heard({ done, failed, traced, closed }: Answers): void {
+  #heard({ done, failed, commits, traced, closed }: Answers): void {
     this.#ready = true;
+    for (const ms of commits) this.#committed?.(ms);
     for (const sql of traced) this.#trace?.(sql);
     for (const [id, written] of JSON.parse(done) as [number, Written | Written[]][])
       this.#settled(id)?.resolve(written);

@@ -43,16 +43,16 @@ export class WriteFailed extends Error {
 /** One node, or those of a write on many. */
 export type Written = Node | Node[];
 
-export function* perform(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
+export function perform(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
   switch (operation.do) {
     case 'create many':
-      return yield* createMany(access, operation, budget);
+      return createMany(access, operation, budget);
     case 'update many':
-      return yield* updateMany(access, operation, budget);
+      return updateMany(access, operation, budget);
     case 'delete many':
-      return yield* deleteMany(access, operation, budget);
+      return deleteMany(access, operation, budget);
     default:
-      return yield* write(access, operation, budget);
+      return write(access, operation, budget);
   }
 }
 

@@ -17,7 +17,7 @@ export interface NewRecord {
 
 /** A list may hold new records of a resource that can be created, through a door that leads to it. */
 function nestable({ inverses }: Resource, through: Door | undefined): readonly Inverse[] {
-  if (!through) return [];
+  if (!through || inverses.length === 0) return [];
   return inverses.filter(({ target }) => target[through] && target.operations.has('CREATE'));
 }
 
@@ -50,10 +50,10 @@ function newRecord(
   known: Column | undefined,
   faults: Fault[],
 ): NewRecord {
-  const columns = creatable(resource).filter((column) => column !== known);
+  const columns = known ? creatable(resource).filter((column) => column !== known) : creatable(resource);
   const lists = nestable(resource, through);
-  for (const name of strangers(input, [...columns, ...lists]))
-    faults.push(notWritable(resource, name, [...columns, ...lists]));
+  const writable = lists.length > 0 ? [...columns, ...lists] : columns;
+  for (const name of strangers(input, writable)) faults.push(notWritable(resource, name, writable));
   const values = emptyRow();
   for (const column of columns) {
     const given = Object.hasOwn(input, column.name) ? input[column.name] : defaultOf(column);

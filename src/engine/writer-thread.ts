@@ -21,6 +21,8 @@ export interface Opening {
 export interface Answers {
   readonly done: string;
   readonly failed: string;
+  /** How long they took, in milliseconds. */
+  readonly commits: readonly number[];
   readonly traced: readonly string[];
   readonly closed: boolean;
 }
@@ -37,6 +39,7 @@ class Thread {
   #writer: StorageWriter | undefined;
   #done: [number, Written | Written[]][] = [];
   #failed: [number, unknown][] = [];
+  #commits: number[] = [];
   #traced: string[] = [];
   #calls = 0;
   #answering = false;
@@ -44,7 +47,11 @@ class Thread {
   constructor({ path, model: sent, authentication, most, traced }: Opening) {
     const model = revived(sent);
     const trace = traced ? (sql: string) => this.#traced.push(sql) : undefined;
-    this.#open = () => new SqliteStorage({ path, model, trace });
+    this.#open = () => {
+      const storage = new SqliteStorage({ path, model, trace });
+      storage.onCommit((ms) => this.#commits.push(ms));
+      return storage;
+    };
     this.#policy = new Policy(model, authentication);
     this.#most = most;
     this.#wire = new Wire(model);
@@ -89,11 +96,13 @@ class Thread {
     const answers: Answers = {
       done: JSON.stringify(this.#done),
       failed: this.#wire.write(this.#failed),
+      commits: this.#commits,
       traced: this.#traced,
       closed,
     };
     this.#done = [];
     this.#failed = [];
+    this.#commits = [];
     this.#traced = [];
     this.#answering = false;
     self.postMessage(answers);

@@ -53,12 +53,10 @@ export class StorageWriter implements Writer {
     const access = this.#policy.access(caller);
     const permitted = this.#policy.permit(caller, operation);
     const program = () => perform(access, permitted, new Budget(this.#most));
-    const before = () => told(access, permitted);
-    return this.#explained(deadline, () =>
-      idempotency
-        ? this.#storage.write(() => once(idempotency, program, before), 'many', deadline)
-        : this.#storage.write(program, stepsOf(access, permitted), deadline),
-    );
+    const done = idempotency
+      ? this.#storage.write(() => once(idempotency, program, () => told(access, permitted)), 'many', deadline)
+      : this.#storage.write(program, stepsOf(access, permitted), deadline);
+    return done.catch((error) => this.#explain(error, deadline));
   }
 
   async transact(
@@ -76,24 +74,23 @@ export class StorageWriter implements Writer {
     });
     const access = this.#policy.access(caller);
     const program = () => transact(access, permitted, new Budget(this.#most));
-    return this.#explained(deadline, () =>
-      this.#storage.write(idempotency ? () => once(idempotency, program) : program, 'many', deadline),
+    const done = this.#storage.write(
+      idempotency ? () => once(idempotency, program) : program,
+      'many',
+      deadline,
     );
+    return done.catch((error) => this.#explain(error, deadline));
   }
 
   /** The storage is not its own. */
   async close(): Promise<void> {}
 
   /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */
-  async #explained<T>(deadline: Deadline, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      const reason = error instanceof WriteFailed ? error.reason : error;
-      if (!(reason instanceof Collision)) throw error;
-      const explained = await this.#storage.read(() => collided(reason), 'many', deadline);
-      throw error instanceof WriteFailed ? new WriteFailed(error.index, explained) : explained;
-    }
+  async #explain(error: unknown, deadline: Deadline): Promise<never> {
+    const reason = error instanceof WriteFailed ? error.reason : error;
+    if (!(reason instanceof Collision)) throw error;
+    const explained = await this.#storage.read(() => collided(reason), 'many', deadline);
+    throw error instanceof WriteFailed ? new WriteFailed(error.index, explained) : explained;
   }
 }
 

@@ -47,7 +47,7 @@ export function graphqlRoute(options: GraphqlOptions): Route {
   const documents = new Documents(door, introspection, limits.document, engine.limits.objects);
   return {
     template: '/graphql',
-    methods: { POST: (exchange) => handle(options, documents, exchange) },
+    methods: new Map([['POST', (exchange) => handle(options, documents, exchange)]]),
     failed: (error, exchange) => {
       const type = preferredType(exchange.request.headers.get('Accept'), mediaTypes) ?? JSON_TYPE;
       const response = respond(error.status, type, { errors: [formattedAlone(error, exchange.requestId)] });

@@ -72,9 +72,12 @@ function tooSlow({ bodyTime }: BodyLimits): DuetError {
   });
 }
 
-async function readWithin(request: Request, limit: number): Promise<Uint8Array> {
+function readWithin(request: Request, limit: number): Promise<Uint8Array> {
   const announced = Number(request.headers.get('Content-Length') ?? Number.NaN);
-  if (announced <= limit) return request.bytes();
+  return announced <= limit ? request.bytes() : readChunks(request, limit);
+}
+
+async function readChunks(request: Request, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   // A chunked body says nothing of its size beforehand: it is counted as it comes.
@@ -118,6 +121,7 @@ export function parseJsonObject(
 
 /** `Application/JSON; charset=utf-8` → `application/json`. */
 function mediaType(header: string): string {
+  if (header === JSON_TYPE) return header;
   return (header.split(';', 1)[0] ?? '').trim().toLowerCase();
 }
 

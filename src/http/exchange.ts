@@ -24,7 +24,7 @@ export type Handler = (exchange: Exchange) => Soon<Response>;
 export interface Route {
   /** The path, with the names of parameters in braces. */
   readonly template: string;
-  readonly methods: Readonly<Partial<Record<string, Handler>>>;
+  readonly methods: ReadonlyMap<string, Handler>;
   /** How errors look here. */
   readonly failed: (error: DuetError, exchange: Exchange) => Response;
   /** Nobody's credentials are looked at, good or bad: those who watch over a service have none. */
@@ -40,10 +40,10 @@ export interface Found {
 }
 
 /** Who answers a method here, before anybody asks who is asking. */
-export function handlerOf(route: Route, { method }: Request): Handler {
+export function handlerOf(route: Route, method: string): Handler {
   // A HEAD is answered as a GET; its body is taken away at the very end, from errors too.
   const registered = method === 'HEAD' ? 'GET' : method;
-  const handler = Object.hasOwn(route.methods, registered) ? route.methods[registered] : undefined;
+  const handler = route.methods.get(registered);
   if (handler) return handler;
   const allow = allowed(route);
   if (method === 'OPTIONS') return () => answerWithoutBody(204, { Allow: allow });
@@ -53,7 +53,7 @@ export function handlerOf(route: Route, { method }: Request): Handler {
 }
 
 function allowed({ methods }: Route): string {
-  return Object.keys(methods)
+  return [...methods.keys()]
     .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
     .concat('OPTIONS')
     .join(', ');

@@ -107,14 +107,15 @@ export interface WriteRequest {
   readonly idempotency: Idempotency | undefined;
 }
 
-export async function parseCreate(from: Collection, exchange: Exchange): Promise<WriteRequest> {
+export function parseCreate(from: Collection, exchange: Exchange): Promise<WriteRequest> {
   const { resource, one, limits } = from;
   const { request } = exchange;
-  const bytes = await readBody(request, limits);
-  refuseParameters(resource, exchange.query);
-  const input = parseJsonObject(request, bytes, limits);
-  const idempotency = idempotencyOf(exchange, resource.path, bytes);
-  return { operation: { do: 'create', resource, input, selection: one, through: 'rest' }, idempotency };
+  return readBody(request, limits).then((bytes): WriteRequest => {
+    refuseParameters(resource, exchange.query);
+    const input = parseJsonObject(request, bytes, limits);
+    const idempotency = idempotencyOf(exchange, resource.path, bytes);
+    return { operation: { do: 'create', resource, input, selection: one, through: 'rest' }, idempotency };
+  });
 }
 
 export async function parseUpdate(from: Collection, exchange: Exchange): Promise<WriteRequest> {

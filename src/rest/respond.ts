@@ -112,8 +112,11 @@ function isRuled({ allow }: Resource): boolean {
   return allow.length > 0;
 }
 
+/** The record without its version, which comes last in what is stored of it; rules can hide columns, and move others. */
 function whole({ resource }: Collection, node: Node): string {
-  return JSON.stringify(shown({ columns: resource.columns, relations: [] }, node));
+  if (isRuled(resource)) return JSON.stringify(shown({ columns: resource.columns, relations: [] }, node));
+  const { name } = resource.version;
+  return `${JSON.stringify(node).slice(0, -`,"${name}":${node[name]}}`.length)}}`;
 }
 
 /** A node as the selection asks for it: columns first, then what is included. */

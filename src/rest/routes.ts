@@ -51,7 +51,7 @@ export function restRoutes(
     if (resource.rest)
       collections.set(resource.path, collection(resource, model.fingerprint, limits, most, deprecatedSince));
   }
-  const byPath = new Map([...collections].map(([path, from]) => [path, routesOf(from, engine)]));
+  const byPath = new Map([...collections].map(([path, from]) => [path, answering(routesOf(from, engine))]));
   const transaction = transactionRoute(engine, collections, limits);
 
   return (path) => {
@@ -59,13 +59,16 @@ export function restRoutes(
     const found = readPath(path);
     const routes = found && byPath.get(found.segment);
     if (!routes) return undefined;
-    return found.key === undefined ? answering(routes.list, '') : answering(routes.one, found.key);
+    const { key = '' } = found;
+    const route = found.key === undefined ? routes.list : routes.one;
+    return route && { route, key };
   };
 }
 
 /** A path on which nothing is registered does not exist. */
-function answering(route: Route, key: string): Found | undefined {
-  return Object.keys(route.methods).length > 0 ? { route, key } : undefined;
+function answering({ list, one }: Routes): Partial<Routes> {
+  const isThere = ({ methods }: Route) => methods.size > 0;
+  return { ...(isThere(list) && { list }), ...(isThere(one) && { one }) };
 }
 
 function routesOf(from: Collection, engine: Engine): Routes {
@@ -80,7 +83,7 @@ function routesOf(from: Collection, engine: Engine): Routes {
         return handler(exchange);
       },
     ]);
-    return { template, failed: problem, methods: Object.fromEntries(methods) };
+    return { template, failed: problem, methods: new Map(methods) };
   };
   return {
     list: route(`/${path}`, {
@@ -91,10 +94,8 @@ function routesOf(from: Collection, engine: Engine): Routes {
           if (type) return exportList(from, engine, type, exchange);
           const operation = parseList(from, exchange);
           if (operation.do === 'aggregate')
-            return then(engine.read(exchange.caller, [operation]), ([rows]) =>
-              aggregated(from, operation, rows),
-            );
-          return then(engine.read(exchange.caller, [operation]), ([listing]) => {
+            return then(engine.read(exchange.caller, operation), (rows) => aggregated(from, operation, rows));
+          return then(engine.read(exchange.caller, operation), (listing) => {
             exchange.spend?.(costOfAnswer(listing.nodes));
             return listed(from, operation, listing, exchange.query);
           });
@@ -102,10 +103,10 @@ function routesOf(from: Collection, engine: Engine): Routes {
       ],
       POST: [
         'CREATE',
-        async (exchange) => {
-          const { operation, idempotency } = await parseCreate(from, exchange);
-          return created(from, await engine.write(exchange.caller, operation, idempotency));
-        },
+        (exchange) =>
+          parseCreate(from, exchange)
+            .then(({ operation, idempotency }) => engine.write(exchange.caller, operation, idempotency))
+            .then((node) => created(from, node)),
       ],
     }),
     one: route(`/${path}/{${key.name}}`, {
@@ -113,7 +114,7 @@ function routesOf(from: Collection, engine: Engine): Routes {
         'GET',
         (exchange) => {
           const operation = parseGet(from, exchange);
-          return then(engine.read(exchange.caller, [operation]), ([node]) => {
+          return then(engine.read(exchange.caller, operation), (node) => {
             if (!operation.shaped)
               return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
             exchange.spend?.(costOfAnswer(node));

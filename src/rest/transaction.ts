@@ -6,7 +6,7 @@ import { failedAt, type NamedWrite, ResultOf, WriteFailed, type Written } from '
 import { DuetError, type Fault, pointer, validationFailed } from '../errors.ts';
 import { answer } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
-import type { Route } from '../http/exchange.ts';
+import type { Handler, Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
 import { WRITE_COST } from '../http/rate-limits.ts';
@@ -44,39 +44,38 @@ export function transactionRoute(
   collections: ReadonlyMap<string, Collection>,
   limits: BodyLimits,
 ): Route {
+  const perform: Handler = async (exchange) => {
+    const { request, caller } = exchange;
+    const bytes = await readBody(request, limits);
+    const body = parseJsonObject(request, bytes, limits);
+    if (exchange.query !== '')
+      throw validationFailed([
+        {
+          parameter: exchange.query.slice(0, 100),
+          code: 'UNKNOWN',
+          detail: 'this path takes no parameters',
+        },
+      ]);
+    const steps = readSteps(body, collections);
+    exchange.spend?.((steps.length - 1) * WRITE_COST);
+    const nodes = await engine
+      .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes))
+      .catch((error) => {
+        if (error instanceof WriteFailed && error.reason instanceof DuetError)
+          throw failedAt(error.index, error.reason);
+        throw error;
+      });
+    const results = await Promise.all(nodes.map((node, index) => resultOf(steps[index], node)));
+    const dates = results.flatMap(({ headers }) =>
+      'Deprecation' in headers ? [String(headers['Deprecation'])] : [],
+    );
+    const deprecation = dates.length > 0 ? { Deprecation: dates.toSorted()[0] ?? '' } : {};
+    return answer(200, JSON.stringify({ results }), deprecation);
+  };
   return {
     template: '/transaction',
     failed: problem,
-    methods: {
-      POST: async (exchange) => {
-        const { request, caller } = exchange;
-        const bytes = await readBody(request, limits);
-        const body = parseJsonObject(request, bytes, limits);
-        if (exchange.query !== '')
-          throw validationFailed([
-            {
-              parameter: exchange.query.slice(0, 100),
-              code: 'UNKNOWN',
-              detail: 'this path takes no parameters',
-            },
-          ]);
-        const steps = readSteps(body, collections);
-        exchange.spend?.((steps.length - 1) * WRITE_COST);
-        const nodes = await engine
-          .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes))
-          .catch((error) => {
-            if (error instanceof WriteFailed && error.reason instanceof DuetError)
-              throw failedAt(error.index, error.reason);
-            throw error;
-          });
-        const results = await Promise.all(nodes.map((node, index) => resultOf(steps[index], node)));
-        const dates = results.flatMap(({ headers }) =>
-          'Deprecation' in headers ? [String(headers['Deprecation'])] : [],
-        );
-        const deprecation = dates.length > 0 ? { Deprecation: dates.toSorted()[0] ?? '' } : {};
-        return answer(200, JSON.stringify({ results }), deprecation);
-      },
-    },
+    methods: new Map([['POST', perform]]),
   };
 }
 

@@ -17,9 +17,16 @@ export function storedColumns(resource: Resource): readonly Column[] {
   return columns;
 }
 
+const given = new WeakMap<Resource, readonly Column[]>();
+
 /** Columns a client may give on create. */
 export function creatable(resource: Resource): readonly Column[] {
-  return resource.columns.filter(({ origin }) => origin.by === 'client');
+  let columns = given.get(resource);
+  if (!columns) {
+    columns = resource.columns.filter(({ origin }) => origin.by === 'client');
+    given.set(resource, columns);
+  }
+  return columns;
 }
 
 /** Columns a client may change: a key stays what it is. */

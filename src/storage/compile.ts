@@ -8,6 +8,7 @@ import { ANSWERS, BURIED, type Dialect, KEYS, quote } from './dialect.ts';
 import type {
   Aggregate,
   Filled,
+  Insert,
   OnAnswers,
   OnKeys,
   OnRemains,
@@ -31,6 +32,13 @@ interface Template {
   readonly open: Conditions;
 }
 
+/** An INSERT of records that have values for the same columns. */
+interface Insertion {
+  readonly sql: string;
+  /** For each column of the resource, whether it is among them. */
+  readonly has: readonly boolean[];
+}
+
 function filled({ sql, columns, open }: Template, { value }: Filled): Compiled {
   if (open.openAt === undefined) return { sql, parameters: open.parameters, columns };
   const parameters = open.parameters.slice();
@@ -38,9 +46,13 @@ function filled({ sql, columns, open }: Template, { value }: Filled): Compiled {
   return { sql, parameters, columns };
 }
 
+/** Which columns a new record has hangs on its resource; a key that an import brings along is about all that differs. */
+const KEPT_INSERTIONS = 8;
+
 export class Compiler {
   readonly #dialect: Dialect;
   readonly #templates = new WeakMap<Select, Template>();
+  readonly #insertions = new WeakMap<Resource, Insertion[]>();
   readonly #lists = new WeakMap<readonly Column[], string>();
 
   constructor(dialect: Dialect) {
@@ -49,8 +61,32 @@ export class Compiler {
 
   compile(statement: Statement): Compiled {
     if (statement.do === 'filled') return filled(this.#template(statement.select), statement);
+    if (statement.do === 'insert') return this.#insert(statement);
     const { sql, columns, open } = this.#compile(statement);
     return { sql, columns, parameters: open.parameters };
+  }
+
+  #insert(statement: Insert): Compiled {
+    const { resource, values, version } = statement;
+    const { columns } = resource;
+    const known = this.#insertions.get(resource) ?? [];
+    this.#insertions.set(resource, known);
+    let insertion = known.find(({ has }) =>
+      columns.every(({ name }, index) => Object.hasOwn(values, name) === has[index]),
+    );
+    if (!insertion) {
+      const has = columns.map(({ name }) => Object.hasOwn(values, name));
+      insertion = { sql: this.#compile(statement).sql, has };
+      if (known.length < KEPT_INSERTIONS) known.push(insertion);
+    }
+    const parameters: unknown[] = [];
+    for (const column of columns) {
+      if (!Object.hasOwn(values, column.name)) continue;
+      const value = values[column.name];
+      parameters.push(value === null ? null : this.#dialect.encode(column, value));
+    }
+    parameters.push(version);
+    return { sql: insertion.sql, parameters, columns: storedColumns(resource) };
   }
 
   #template(select: Select): Template {

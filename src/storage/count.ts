@@ -14,6 +14,11 @@ export class StatementCount {
 
   constructor(storage: Storage) {
     this.storage = {
+      ask: (statement, deadline) => {
+        const count = this.#counts.getStore();
+        if (count) count.statements++;
+        return storage.ask(statement, deadline);
+      },
       read: (program, steps, deadline) => storage.read(this.#counted(program), steps, deadline),
       write: (program, steps, deadline) => storage.write(this.#counted(program), steps, deadline),
       delays: (select) => storage.delays(select),

@@ -25,6 +25,7 @@ import {
   type NotUnique,
   type Program,
   type Row,
+  run,
   type Snapshot,
   type Statement,
   type Steps,
@@ -118,6 +119,10 @@ export class PostgresStorage implements Storage, Evolvable {
     this.#options = options;
     this.#pool = new Pool(options);
     this.#constraints = constraintsOf(options.model);
+  }
+
+  ask(statement: Statement, deadline: Deadline): Promise<Row[]> {
+    return this.read(() => run(statement), 'one', deadline);
   }
 
   async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {

@@ -78,7 +78,7 @@ export class Runner {
     while (!step.done) {
       let rows: Row[][];
       try {
-        rows = step.value.map((statement) => this.#execute(statement, allowance));
+        rows = step.value.map((statement) => this.execute(statement, allowance));
       } catch (error) {
         step = running.throw(error instanceof SQLiteError ? this.#toldToPrograms(error) : error);
         continue;
@@ -88,7 +88,7 @@ export class Runner {
     return step.value;
   }
 
-  #execute(statement: Statement, allowance: Allowance | undefined): Row[] {
+  execute(statement: Statement, allowance: Allowance | undefined): Row[] {
     const { sql, parameters, columns } = compiler.compile(statement);
     const asked = statement.do === 'filled' ? statement.select : statement;
     const isReading = asked.do === 'select' || asked.do === 'aggregate';
@@ -124,15 +124,24 @@ export class Runner {
   }
 }
 
+const coded = new WeakMap<readonly Column[], readonly Column[]>();
+
+/** Those whose values are not what SQLite gives back; lists of columns are made once, and mostly none is among them. */
+function codedAmong(columns: readonly Column[]): readonly Column[] {
+  let some = coded.get(columns);
+  if (!some) {
+    some = columns.filter((column) => codecOf(column) !== undefined);
+    coded.set(columns, some);
+  }
+  return some;
+}
+
 export function decoded(rows: Row[], columns: readonly Column[]): Row[] {
-  for (const column of columns) {
-    const codec = codecOf(column);
-    if (codec === undefined) continue;
+  for (const column of codedAmong(columns))
     for (const row of rows) {
       const value = row[column.name];
       if (value === null) continue;
-      row[column.name] = codec === 'boolean' ? value !== 0 : JSON.parse(String(value));
+      row[column.name] = codecOf(column) === 'boolean' ? value !== 0 : JSON.parse(String(value));
     }
-  }
   return rows;
 }

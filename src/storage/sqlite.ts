@@ -9,10 +9,20 @@ import { ownTables } from './evolve/tables.ts';
 import { Bounds } from './sqlite-bounds.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
 import { Elsewhere } from './sqlite-elsewhere.ts';
-import { explaining } from './sqlite-errors.ts';
+import { explained, explaining } from './sqlite-errors.ts';
 import { Moment } from './sqlite-moment.ts';
 import { compiler, decoded, Runner, UNBOUNDED } from './sqlite-runner.ts';
-import type { Deadline, Program, Row, Select, Snapshot, Steps, Storage } from './storage.ts';
+import {
+  type Deadline,
+  type Program,
+  type Row,
+  run,
+  type Select,
+  type Snapshot,
+  type Statement,
+  type Steps,
+  type Storage,
+} from './storage.ts';
 import { WalIndex } from './wal-index.ts';
 import { type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
 
@@ -44,6 +54,7 @@ export class SqliteStorage implements Storage, Evolvable {
   /** Looked for at the first read; undefined where there can be none. */
   #moment: Moment | undefined;
   #hasLooked: boolean;
+  #committed: ((ms: number) => void) | undefined;
   readonly #queue = new WriteQueue((batch) => this.#commit(batch));
 
   constructor({ path, model, trace, asItIs = false, reader }: SqliteOptions) {
@@ -67,6 +78,17 @@ export class SqliteStorage implements Storage, Evolvable {
         trace?.(sql);
         return { sql, parameters, decode: (rows) => decoded(rows, columns) };
       });
+  }
+
+  ask(statement: Statement, deadline: Deadline): Row[] | Promise<Row[]> {
+    try {
+      (this.#moment ?? this.#firstMoment())?.begin();
+      return this.#runner.execute(statement, this.#elsewhere && this.#bounds);
+    } catch (error) {
+      if (error === UNBOUNDED && this.#elsewhere)
+        return this.#elsewhere.read(() => run(statement), 'one', deadline);
+      throw error instanceof SQLiteError ? explained(error) : error;
+    }
   }
 
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {
@@ -100,7 +122,11 @@ export class SqliteStorage implements Storage, Evolvable {
 
   delays(looking: Select): boolean {
     const { sql, parameters } = compiler.compile(looking);
-    return this.#elsewhere !== undefined && !this.#bounds.allowance().admits(looking, sql, parameters);
+    return this.#elsewhere !== undefined && !this.#bounds.admits(looking, sql, parameters);
+  }
+
+  onCommit(listener: (ms: number) => void): void {
+    this.#committed = listener;
   }
 
   /** A connection of its own; of a database in memory, which no other connection can see, a copy. */
@@ -202,11 +228,20 @@ export class SqliteStorage implements Storage, Evolvable {
    * own, so that one that fails does so alone.
    */
   #commit(batch: readonly Waiting[]): Outcome[] {
+    const begun = performance.now();
+    let [entered, left] = [begun, begun];
     // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
-    return this.#transaction('BEGIN IMMEDIATE', () => {
-      if (batch.length === 1) return batch.map(({ program }) => ({ result: this.#runner.drive(program()) }));
-      return batch.map((waiting) => this.#apart(waiting));
+    const outcomes = this.#transaction('BEGIN IMMEDIATE', () => {
+      entered = performance.now();
+      const done =
+        batch.length === 1
+          ? batch.map(({ program }) => ({ result: this.#runner.drive(program()) }))
+          : batch.map((waiting) => this.#apart(waiting));
+      left = performance.now();
+      return done;
     });
+    this.#committed?.(entered - begun + performance.now() - left);
+    return outcomes;
   }
 
   #apart({ program, steps }: Waiting): Outcome {

@@ -208,12 +208,16 @@ export interface Snapshot {
 export type Deadline = number;
 
 export interface Storage {
+  /** Runs one statement that reads: it needs no program around it. */
+  ask(statement: Statement, deadline: Deadline): Row[] | Promise<Row[]>;
   /** Runs all statements of the program on one snapshot. */
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T>;
   /** Runs the program in one transaction; when the promise fulfils, its effects are durable. */
   write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T>;
   /** Whether others would have to wait while a write looks for its records so: then a read is to find them before. */
   delays(looking: Select): boolean;
+  /** Tells how long each write waited for others and for the disk, where this process stands still meanwhile. */
+  onCommit?(listener: (ms: number) => void): void;
   /** A moment that can be read from again and again, however long that takes. */
   snapshot(): Promise<Snapshot>;
   /** Fails when the database cannot be reached. */

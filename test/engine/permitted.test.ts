@@ -13,7 +13,7 @@ import type { Model } from '../../src/schema/model.ts';
 /** Never run: the type checker reads them, and fails where one of these lines is not an error. */
 export function unthinkable(engine: Engine, access: Access, read: Get, create: Create) {
   // @ts-expect-error: nobody asks
-  engine.read([read]);
+  engine.read(read);
   // @ts-expect-error: nobody asks
   engine.write(create);
   // @ts-expect-error: no rule was asked

@@ -1,7 +1,7 @@
 /** A real storage that fails, or whose rows are not what the file promises, as a case says. */
 
 import { DuetError } from '../../src/errors.ts';
-import type { Program, Row, Storage } from '../../src/storage/storage.ts';
+import { type Program, type Row, run, type Storage } from '../../src/storage/storage.ts';
 import { Dice } from './generated.ts';
 
 export type Trouble =
@@ -44,6 +44,7 @@ export class FaultyStorage implements Storage {
   read: Storage['read'] = (program, steps, deadline) =>
     this.#storage.read(() => troubled(program(), this.trouble), steps, deadline);
   write: Storage['write'] = (...of) => this.#storage.write(...of);
+  ask: Storage['ask'] = (statement, deadline) => this.read(() => run(statement), 'one', deadline);
   delays: Storage['delays'] = (looking) => this.#storage.delays(looking);
   snapshot: Storage['snapshot'] = () => this.#storage.snapshot();
   ping: Storage['ping'] = (deadline) => this.#storage.ping(deadline);

@@ -29,6 +29,11 @@ export class Access {
     this.#made = of?.made;
   }
 
+  /** Whether there are no rules to ask. */
+  get isFree(): boolean {
+    return this.#rights === undefined;
+  }
+
   /** The records of a resource on which the caller may act so. */
   rows(resource: Resource, action: Action): Filter {
     return this.#rights ? this.#own(this.#rights.rows(resource, action)) : everything;
