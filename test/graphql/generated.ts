@@ -14,6 +14,7 @@ import {
   isNonNullType,
   isObjectType,
   isRequiredArgument,
+  type OperationTypeNode,
 } from 'graphql';
 
 export interface Request {
@@ -84,8 +85,8 @@ export class Generator {
     this.#careless = this.#dice.once(4);
   }
 
-  request(): Request {
-    const root = this.#schema.getQueryType() as GraphQLObjectType;
+  request(kind: 'query' | 'mutation' = 'query'): Request {
+    const root = this.#schema.getRootType(kind as OperationTypeNode) as GraphQLObjectType;
     const selection = this.#selection(root, 0);
     const declared = this.#declared.length > 0 ? `(${this.#declared.join(', ')})` : '';
     const fragments = this.#fragments.map(
@@ -93,7 +94,7 @@ export class Generator {
     );
     const several = this.#dice.once(6);
     const other = several ? ['query Other { __typename }'] : [];
-    const query = [`query Main${declared} ${selection}`, ...other, ...fragments].join('\n');
+    const query = [`${kind} Main${declared} ${selection}`, ...other, ...fragments].join('\n');
     const names = several ? ['Main', 'Main', 'Other', undefined, 'Missing'] : [undefined, 'Main'];
     const operationName = names[this.#dice.roll(names.length)];
     return { query, variables: this.#variables, operationName };

@@ -74,10 +74,11 @@ export class Description {
     const url = query === '' ? path : `${path}?${query}`;
     const response = await this.#app.fetch(url, init);
     const what = `${of.method} ${url} ${JSON.stringify(body)?.slice(0, 300) ?? ''}`;
-    return this.#check(of, response, what);
+    return this.check(of, response, what);
   }
 
-  async #check(of: DescribedOperation, response: Response, what: string): Promise<Seen> {
+  /** Fails when the answer is not declared for the operation. */
+  async check(of: DescribedOperation, response: Response, what: string): Promise<Seen> {
     const { status, headers } = response;
     const text = await response.text();
     const about = `${what} → ${status} ${text.slice(0, 500)}`;
