@@ -3,6 +3,7 @@
 import {
   type GraphQLArgument,
   type GraphQLField,
+  type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -14,6 +15,7 @@ import {
   isNonNullType,
   isObjectType,
   isRequiredArgument,
+  isRequiredInputField,
   type OperationTypeNode,
 } from 'graphql';
 
@@ -229,14 +231,14 @@ export class Generator {
   #inputFields(
     type: {
       readonly isOneOf: boolean;
-      getFields(): Record<string, { name: string; type: GraphQLInputType }>;
+      getFields(): Record<string, GraphQLInputField>;
     },
     depth: number,
   ) {
     const all = Object.values(type.getFields());
     const plain = depth > 2 ? all.filter((field) => !isInputObjectType(getNamedType(field.type))) : all;
     const length = type.isOneOf ? 1 : Math.min(this.#dice.roll(3), plain.length);
-    const chosen = new Set<(typeof all)[number]>();
+    const chosen = new Set(all.filter(isRequiredInputField));
     while (chosen.size < length) {
       const size = chosen.size;
       chosen.add(this.#dice.pick(plain));

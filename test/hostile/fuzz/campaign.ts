@@ -62,11 +62,11 @@ export class Campaign {
   }
 
   #learn(method: string, { status, headers, route, body }: Verdict): void {
-    const outcome =
-      route === '/graphql' && status === 200
-        ? body.data
-          ? 'data'
-          : 'errors'
+    const [code = status] = /\b[A-Z]+(_[A-Z]+)+\b/.exec(JSON.stringify(body?.errors ?? '')) ?? [];
+    const outcome = body?.data
+      ? 'data'
+      : route === '/graphql'
+        ? `GraphQL ${code}`
         : `${method} ${route} ${status}`;
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
     const { memory } = this.#arsenal;

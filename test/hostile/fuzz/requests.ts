@@ -102,8 +102,7 @@ export class Gunner {
   }
 
   shot(): Shot {
-    const isGraphql = this.#dice.once(3);
-    const operation = isGraphql ? this.#operation('POST', '/graphql') : this.#dice.pick(this.#ordinary);
+    const operation = this.#target();
     const body = this.#body(operation);
     const url = this.#path(operation) + this.#query(operation);
     const headers = this.#headers(operation, body !== undefined);
@@ -123,13 +122,12 @@ export class Gunner {
     return this.#arsenal.described.operation(method, path);
   }
 
-  /** What is the same for every deployment is seldom of interest. */
-  get #ordinary(): readonly DescribedOperation[] {
+  #target(): DescribedOperation {
+    if (this.#dice.once(3)) return this.#operation('POST', '/graphql');
+    if (this.#dice.once(10)) return this.#operation('POST', '/transaction');
     const { operations } = this.#arsenal.described;
-    if (this.#dice.once(40)) return operations;
-    const isOwn = ({ path, operation }: DescribedOperation) =>
-      path === '/transaction' || !operation.tags.includes('Service');
-    return operations.filter(isOwn);
+    // What is the same for every deployment is seldom of interest.
+    return this.#dice.pick(this.#dice.once(40) ? operations : operations.filter(isOwn));
   }
 
   #path({ path }: DescribedOperation): string {
@@ -191,10 +189,8 @@ export class Gunner {
   }
 
   #transaction(): unknown {
-    const { described } = this.#arsenal;
-    const writes = described.operations.filter(
-      ({ method, operation }) => method !== 'GET' && !operation.tags.includes('Service'),
-    );
+    const { operations: all } = this.#arsenal.described;
+    const writes = all.filter((each) => each.method !== 'GET' && isOwn(each));
     const operations = Array.from({ length: 1 + this.#dice.roll(4) }, (_, index) =>
       this.#step(this.#dice.pick(writes), index),
     );
@@ -319,6 +315,11 @@ export class Gunner {
     ];
     return `${encode(this.#dice.pick(names))}=${encode(this.#dice.pick(strangeTexts))}`;
   }
+}
+
+/** Whether the schema file has it, and not every deployment. */
+function isOwn({ operation }: DescribedOperation): boolean {
+  return !operation.tags.includes('Service');
 }
 
 /** Percent-encoded, even where a half surrogate makes the real thing throw. */

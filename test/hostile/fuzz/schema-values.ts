@@ -90,7 +90,8 @@ export class SchemaValues {
 
   #object({ properties = {}, required = [] }: any, depth: number): Record<string, unknown> {
     const names = Object.keys(properties);
-    const more = depth < DEEPEST && names.length > 0 ? this.#dice.roll(5) : 0;
+    const more =
+      depth < DEEPEST && names.length > 0 ? this.#dice.roll(5) + (required.length === 0 ? 1 : 0) : 0;
     const chosen = new Set<string>(required);
     for (let count = 0; count < more; count++) chosen.add(this.#dice.pick(names));
     return Object.fromEntries([...chosen].map((name) => [name, this.of(properties[name] ?? {}, depth + 1)]));
