@@ -14,7 +14,7 @@ const INSIDE = new RegExp(
   [
     String.raw`\b(SELECT|INSERT INTO|DELETE FROM|UPDATE "|ON CONFLICT|COLLATE|PRAGMA|RETURNING)\b`,
     'SQLITE|sqlite|bun:|postgres(?!ql)|pg_|constraint failed|violates|syntax error at|no such (column|table)',
-    String.raw`(Type|Range|Reference|Syntax|Internal)Error\b|is not a function|undefined is not|\bat .{1,200}:\d+:\d+`,
+    String.raw`(Type|Range|Reference|Syntax|Internal)Error\b|is not a function|undefined is not|    at .{1,200}:\d+`,
     String.raw`node_modules|/src/|\.ts:\d|_duet_|hidden_(table|column)`,
   ].join('|'),
 );
