@@ -17,8 +17,8 @@ const LONGEST_MS = 60_000 + REQUESTS * 100;
 const stored = `
   type Crate @resource @table(name: "hidden_table") @unique(fields: ["row", "shelf"]) {
     id: ID!
-    row: Int! @column(name: "hidden_column") @constraint(min: 0, max: 9)
-    shelf: String @unique
+    row: Int @column(name: "hidden_column") @unique @constraint(min: 0, max: 99)
+    shelf: String!
     weight: Float! @default(value: 1.5)
     inside: Crate @onDelete(do: CASCADE)
     near: Crate @onDelete(do: SET_NULL)

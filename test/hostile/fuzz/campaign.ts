@@ -15,6 +15,7 @@ import { Memory } from './schema-values.ts';
 const FEW = 3;
 const MANY = 30;
 const SETTLE_EVERY = 100;
+const LINK = /<(\/[^>]*[?&](?:after|before)=([\w-]+))>/g;
 
 export class Campaign {
   readonly #judge: Judge;
@@ -72,8 +73,10 @@ export class Campaign {
     const { memory } = this.#arsenal;
     const tag = headers.get('ETag');
     if (tag !== null) memory.remember('tags', tag);
-    const [, cursor] = /[?&](?:after|before)=([\w-]+)/.exec(headers.get('Link') ?? '') ?? [];
-    if (cursor !== undefined) memory.remember('cursors', cursor);
+    for (const [, link = '', cursor = ''] of (headers.get('Link') ?? '').matchAll(LINK)) {
+      memory.remember('links', link);
+      memory.remember('cursors', cursor);
+    }
   }
 
   /** Finds out what there is, and keeps it from becoming too much or nothing. */

@@ -64,7 +64,6 @@ export const strangeTexts: readonly string[] = [
 ];
 
 const strangers: readonly unknown[] = [
-  null,
   true,
   false,
   0,
@@ -92,7 +91,8 @@ const strangers: readonly unknown[] = [
 ];
 
 export function stranger(dice: Dice): unknown {
-  if (dice.once(12)) return deep(dice.pick([8, 33, 400]));
+  if (dice.once(4)) return null;
+  if (dice.once(16)) return deep(dice.pick([8, 33, 400]));
   return dice.once(2) ? dice.pick(strangeTexts) : dice.pick(strangers);
 }
 

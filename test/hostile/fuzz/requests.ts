@@ -85,29 +85,29 @@ export class Gunner {
   readonly #dice: Dice;
   readonly #choices: readonly number[];
   readonly #values: SchemaValues;
-  /** How many things are made wrong. */
-  readonly #faults: number;
+  /** Whether values may be other than described. */
+  readonly #careless: boolean;
+  /** How many things are done to the whole request; most would hide what is wrong with its values. */
+  readonly #spoils: number;
 
   constructor(arsenal: Arsenal, seed: number) {
     this.#arsenal = arsenal;
     this.#choices = choicesOf(seed, CHOICES);
     this.#dice = new Dice(this.#choices);
-    this.#faults = [0, 0, 0, 1, 1, 2, 4][this.#dice.roll(7)] ?? 0;
-    this.#values = new SchemaValues(
-      arsenal.described,
-      arsenal.memory,
-      this.#dice,
-      this.#faults > 0 ? 10 : 100,
-    );
+    this.#careless = this.#dice.once(2);
+    this.#spoils = this.#dice.pick([0, 0, 0, 0, 1, 1, 2, 4]);
+    this.#values = new SchemaValues(arsenal.described, arsenal.memory, this.#dice, this.#careless ? 6 : 100);
   }
 
   shot(): Shot {
-    const operation = this.#target();
+    const { links } = this.#arsenal.memory;
+    const isFollowing = links.length > 0 && this.#dice.once(20);
+    const operation = isFollowing ? this.#operation('GET', '/') : this.#target();
     const body = this.#body(operation);
-    const url = this.#path(operation) + this.#query(operation);
+    const url = isFollowing ? this.#followed(links) : this.#path(operation) + this.#query(operation);
     const headers = this.#headers(operation, body !== undefined);
     let shot: Shot = { url, method: operation.method, headers, body };
-    for (let fault = 0; fault < this.#faults; fault++) shot = this.#spoilt(shot);
+    for (let count = 0; count < this.#spoils; count++) shot = this.#spoilt(shot);
     return shot;
   }
 
@@ -130,6 +130,18 @@ export class Gunner {
     return this.#dice.pick(this.#dice.once(40) ? operations : operations.filter(isOwn));
   }
 
+  #followed(links: readonly string[]): string {
+    return this.#dice.pick(links).replace(/[\w-]+$/, (cursor) => this.#cursor(cursor));
+  }
+
+  /** Clients can write cursors too: one of the right query, with other values in it. */
+  #cursor(cursor: string): string {
+    if (!this.#careless) return cursor;
+    const [name, ...place] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const forged = place.map((value: unknown) => (this.#dice.once(2) ? stranger(this.#dice) : value));
+    return Buffer.from(JSON.stringify([name, ...forged])).toString('base64url');
+  }
+
   #path({ path }: DescribedOperation): string {
     return path.replace(/\{\w+\}/, () => {
       const { memory } = this.#arsenal;
@@ -149,7 +161,10 @@ export class Gunner {
       const special = queried.filter(
         ({ name }) => !/^[\w.]+(\[\w+\])?$/.test(name) || /^[a-zA-Z]+$/.test(name),
       );
-      const parameter = this.#dice.pick(this.#dice.once(2) ? special : queried);
+      const where = queried.filter(({ content }) => content);
+      const parameter = this.#dice.pick(
+        where.length > 0 && this.#dice.once(4) ? where : this.#dice.once(2) ? special : queried,
+      );
       given.set(parameter.name, this.#parameter(parameter));
       const [, list] = /^(\w+)\[(?:limit|after|sort|where)\]$/.exec(parameter.name) ?? [];
       if (list !== undefined && queried.some(({ name }) => name === 'include')) given.set('include', list);
@@ -159,7 +174,7 @@ export class Gunner {
 
   #parameter({ name, schema, content }: any): string {
     const { cursors } = this.#arsenal.memory;
-    if (/(after|before)\]?$/.test(name) && cursors.length > 0) return this.#dice.pick(cursors);
+    if (/(after|before)\]?$/.test(name) && cursors.length > 0) return this.#cursor(this.#dice.pick(cursors));
     const value = this.#values.of(schema ?? content['application/json'].schema);
     if (content) return JSON.stringify(this.#maybe(value));
     if (/^(include|fields)$/.test(name) && this.#dice.once(4)) return this.#longPath(schema);
@@ -173,7 +188,7 @@ export class Gunner {
   }
 
   #maybe(value: unknown): unknown {
-    return this.#faults > 0 && this.#dice.once(3) ? disturbed(value, this.#dice) : value;
+    return this.#careless && this.#dice.once(3) ? disturbed(value, this.#dice) : value;
   }
 
   #body({ path, operation }: DescribedOperation): string | undefined {
@@ -185,7 +200,7 @@ export class Gunner {
 
   #written(value: unknown): string {
     const json = JSON.stringify(value);
-    return this.#faults > 0 && this.#dice.once(6) ? untidy(json, this.#dice) : json;
+    return this.#careless && this.#dice.once(6) ? untidy(json, this.#dice) : json;
   }
 
   #transaction(): unknown {
@@ -234,7 +249,7 @@ export class Gunner {
     const request = generator.request(this.#dice.once(3) ? 'mutation' : 'query');
     let { query } = request;
     if (query.startsWith('mutation') && this.#dice.once(4)) query = query.replace(' {', ' @atomic {');
-    const isSpoilt = this.#faults > 0 && this.#dice.once(2);
+    const isSpoilt = this.#careless && this.#dice.once(2);
     if (isSpoilt) query = this.#dice.once(2) ? scrambled(query, this.#dice) : this.#shuffled(query);
     const variables = this.#maybe(request.variables);
     const extensions = this.#dice.once(20) ? { extensions: this.#dice.pick([null, {}, []]) } : {};

@@ -9,6 +9,8 @@ import { strangeTexts } from './noise.ts';
 export class Memory {
   /** By the path of their collection. */
   readonly keys = new Map<string, readonly (string | number)[]>();
+  /** Of next and previous pages. */
+  readonly links: string[] = [];
   readonly cursors: string[] = [];
   readonly tags: string[] = [];
 
@@ -17,7 +19,7 @@ export class Memory {
     return [...this.keys.values()].flat();
   }
 
-  remember(kind: 'cursors' | 'tags', value: string): void {
+  remember(kind: 'links' | 'cursors' | 'tags', value: string): void {
     this[kind].push(value);
     if (this[kind].length > 20) this[kind].shift();
   }
@@ -42,7 +44,8 @@ export class SchemaValues {
   of(given: any, depth = 0): unknown {
     const dice = this.#dice;
     const schema = this.#described.schema(given);
-    if (depth > 0 && dice.once(this.#care)) return dice.pick(edges(this.#described, schema));
+    if (depth > 0 && dice.once(this.#care))
+      return dice.once(4) ? null : dice.pick(edges(this.#described, schema));
     const options = schema.anyOf ?? schema.oneOf;
     if (options) return this.of(dice.pick(options), depth);
     if (schema.enum) return dice.pick(schema.enum);
@@ -83,7 +86,8 @@ export class SchemaValues {
     if (schema.format === 'uuid') return dice.pick([plain, ...known.filter(isUuid)]);
     if (schema.format !== undefined) return plain;
     const length = Math.min(schema.maxLength ?? 6, Math.max(schema.minLength ?? 1, 1 + dice.roll(6)));
-    const letters = Array.from({ length }, () => dice.pick([...'abcdexyz'])).join('');
+    // Few letters: what must be unique has to collide now and then.
+    const letters = Array.from({ length }, () => dice.pick(dice.once(2) ? ['a'] : [...'abxyz'])).join('');
     if (schema.pattern !== undefined || dice.once(2)) return letters;
     return dice.pick([letters, plain, ...known, ...(dice.once(4) ? strangeTexts : [])]);
   }
