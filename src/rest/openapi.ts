@@ -178,7 +178,13 @@ function listing({ schemas, failures, most }: Context, resource: Resource): Oper
           [NDJSON_TYPE]: file,
         },
       },
-      ...failures.of(['VALIDATION_FAILED', 'TOO_MANY_OBJECTS', ...always, ...stored]),
+      ...failures.of([
+        'VALIDATION_FAILED',
+        'TOO_MANY_OBJECTS',
+        ...(isRelated(resource) ? (['QUERY_TOO_DEEP'] as const) : []),
+        ...always,
+        ...stored,
+      ]),
     },
   });
 }
@@ -188,7 +194,6 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
     'If-None-Match',
     'Tags of versions that the client has: 304 for one of them.',
   );
-  const related = shownFields(resource).some(({ kind }) => kind !== 'column');
   return operation(resource, 'get', `Get one ${resource.singular}`, {
     parameters: [...parametersOfOne({ resource, schemas, most }), ifNoneMatch],
     responses: {
@@ -200,7 +205,7 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
       304: { description: 'Not Modified', headers: withHeaders(['ETag']) },
       ...failures.of([
         'VALIDATION_FAILED',
-        ...(related ? (['TOO_MANY_OBJECTS'] as const) : []),
+        ...(isRelated(resource) ? (['TOO_MANY_OBJECTS', 'QUERY_TOO_DEEP'] as const) : []),
         'NOT_FOUND',
         ...always,
         ...stored,
@@ -270,6 +275,11 @@ function deletion({ failures }: Context, resource: Resource): Operation {
     parameters: [ifMatch, idempotencyKey],
     responses: { 204: { description: 'It is gone.', headers: withHeaders([]) }, ...failures.of(codes) },
   });
+}
+
+/** Whether anything can be included. */
+function isRelated(resource: Resource): boolean {
+  return shownFields(resource).some(({ kind }) => kind !== 'column');
 }
 
 /** What a create can make: the record, and whatever can be nested in it, with the reference that leads back. */

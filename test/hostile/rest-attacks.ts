@@ -261,7 +261,7 @@ const parameters: [string, string, Outcome][] = [
   [
     'an include without end',
     list({ include: `posts${'.author.posts'.repeat(50)}` }, 'users'),
-    { status: 400, code: 'TOO_MANY_OBJECTS' },
+    { status: 400, code: 'QUERY_TOO_DEEP' },
   ],
   ...[
     'x',
