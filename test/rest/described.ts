@@ -27,7 +27,7 @@ export class Description {
   /** `GET /books 200`, for each answer so far. */
   readonly seen = new Set<string>();
   readonly #app: AppUnderTest;
-  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true, ownProperties: true });
   readonly #validators = new Map<string, ValidateFunction>();
 
   private constructor(app: AppUnderTest, document: any) {

@@ -127,7 +127,12 @@ export class Judge {
       if (path && value !== null) throw new Error(`an error at ${path}, where there is something`);
     }
     if (data === undefined || data === null) return;
-    const { query, variables, operationName } = JSON.parse(sent);
+    // Without what every object inherits, which graphql-js would take for the value of a field named so.
+    const bare = (_: string, value: unknown) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.assign(Object.create(null), value)
+        : value;
+    const { query, variables, operationName } = JSON.parse(sent, bare);
     const again = await execute({
       schema: this.#schema,
       document: parse(query),
