@@ -1,9 +1,11 @@
 /** Random requests through both doors: not one fails, tells of the inside, or is answered other than the descriptions say. */
 
 import { describe, expect, test } from 'bun:test';
-import { databases, openEmptied } from '../app.ts';
+import fc from 'fast-check';
+import { type DatabaseKind, type Deployment, databases, openEmptied } from '../app.ts';
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';
 import { callers, sdl as guardedSdl, newWorld } from '../conformance/access-world.ts';
+import { worldChoices, worldOf } from '../conformance/reading-schemas.ts';
 import { rich } from '../rest/rich.ts';
 import { Campaign } from './fuzz/campaign.ts';
 
@@ -12,6 +14,10 @@ const REQUESTS = Number(process.env['FUZZ'] ?? 5000);
 /** The same seed makes the same requests, but for the keys and times that the server chooses. */
 const SEED = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const LONGEST_MS = 60_000 + REQUESTS * 100;
+/** For each of the tests below, on each database. */
+const SHARE = Math.ceil(REQUESTS / 6);
+/** Requests for each schema that is made up. */
+const FEW = 280;
 
 /** Stored under names that no answer may have. */
 const stored = `
@@ -25,29 +31,62 @@ const stored = `
     contents: [Crate!]! @inverse(of: "inside")
   }`;
 
-const open = { sdl: rich.sdl + stored, data: rich.data, env: {} };
-const guarded = { sdl: guardedSdl, data: newWorld(), env: { AUTH_SECRET: SECRET } };
 /** Small enough to be met; what a busy machine would refuse is not what is tested. */
 const limits = { LIMIT_BODY: '20000', LIMIT_URL: '2000', LIMIT_LAG: '60000', LIMIT_DEADLINE: '60000' };
 
-for (const [name, deployment] of Object.entries({ open, guarded }))
-  describe.each([...databases])(`${name}, on %s`, (database) => {
-    test(
-      'whatever is asked, the answer is one that is described, and the data stays sound',
-      async () => {
-        const env = { ...deployment.env, ...limits };
-        await using fresh = await openEmptied(database, { ...deployment, env });
-        const app = await fresh.next();
-        const known = name === 'open' ? [{}] : await Promise.all(callers.map(headersOf));
-        const campaign = await Campaign.of(app, deployment.sdl, known);
-        await campaign.run(SEED, Math.floor(REQUESTS / 4));
-        expect((await app.rest('GET', '/readyz')).status).toBe(200);
-        expect(await campaign.audit()).toBeGreaterThan(0);
-        // Noise that is refused at the door would find nothing.
-        const seen = [...campaign.outcomes.keys()].join();
-        for (const outcome of ['data', 'VALIDATION_FAILED', ' 201', ' 400', ' 404'])
-          expect([outcome, seen.includes(outcome)]).toEqual([outcome, true]);
-      },
-      LONGEST_MS,
-    );
-  });
+/** How often each outcome was met. */
+async function fuzzed(
+  database: DatabaseKind,
+  { sdl, data, env }: Deployment & { readonly sdl: string },
+  requests: number,
+  known: readonly Record<string, string>[] = [{}],
+): Promise<ReadonlyMap<string, number>> {
+  await using fresh = await openEmptied(database, { sdl, data, env: { ...env, ...limits } });
+  const app = await fresh.next();
+  const campaign = await Campaign.of(app, sdl, known);
+  await campaign.run(SEED, requests);
+  await campaign.audit();
+  expect((await app.rest('GET', '/readyz')).status).toBe(200);
+  return campaign.outcomes;
+}
+
+/** Noise that is refused at the door would find nothing. */
+function expectDepth(outcomes: ReadonlyMap<string, number>): void {
+  const seen = [...outcomes.keys()].join();
+  for (const outcome of ['data', 'VALIDATION_FAILED', ' 201', ' 400', ' 404'])
+    expect([outcome, seen.includes(outcome)]).toEqual([outcome, true]);
+}
+
+describe.each([...databases])('every answer is described, and the data stays sound, on %s', (database) => {
+  test(
+    'with everything that a schema can say',
+    async () => {
+      expectDepth(await fuzzed(database, { sdl: rich.sdl + stored, data: rich.data }, SHARE));
+    },
+    LONGEST_MS,
+  );
+
+  test(
+    'with callers and rules',
+    async () => {
+      const known = await Promise.all(callers.map(headersOf));
+      const deployment = { sdl: guardedSdl, data: newWorld(), env: { AUTH_SECRET: SECRET } };
+      expectDepth(await fuzzed(database, deployment, SHARE, known));
+    },
+    LONGEST_MS,
+  );
+
+  test(
+    'with schemas that are made up',
+    async () => {
+      const numRuns = Math.ceil(SHARE / FEW);
+      for (const choices of fc.sample(worldChoices, { numRuns, seed: SEED })) {
+        const { sdl, data } = worldOf(choices);
+        await fuzzed(database, { sdl, data }, FEW).catch((error) => {
+          throw new Error(`${error.message}\n${sdl}`);
+        });
+      }
+    },
+    LONGEST_MS,
+  );
+});
