@@ -73,6 +73,7 @@ export class SchemaValues {
   }
 
   #number({ minimum = -10, maximum = 1000 }: { minimum?: number; maximum?: number }): number {
+    if (this.#dice.once(this.#care)) return this.#dice.pick([minimum - 1, maximum + 1]);
     const known = this.#memory.allKeys.filter((key) => typeof key === 'number');
     const candidates = [1, 2, 3, 7, minimum, maximum, ...known];
     return this.#dice.pick(candidates.filter((each) => each >= minimum && each <= maximum));
@@ -85,7 +86,10 @@ export class SchemaValues {
     const isUuid = (key: string) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(key);
     if (schema.format === 'uuid') return dice.pick([plain, ...known.filter(isUuid)]);
     if (schema.format !== undefined) return plain;
-    const length = Math.min(schema.maxLength ?? 6, Math.max(schema.minLength ?? 1, 1 + dice.roll(6)));
+    const { minLength = 1, maxLength = 6 } = schema;
+    const length = dice.once(this.#care)
+      ? dice.pick([Math.max(0, minLength - 1), maxLength + 1])
+      : Math.min(maxLength, Math.max(minLength, 1 + dice.roll(6)));
     // Few letters: what must be unique has to collide now and then.
     const letters = Array.from({ length }, () => dice.pick(dice.once(2) ? ['a'] : [...'abxyz'])).join('');
     if (schema.pattern !== undefined || dice.once(2)) return letters;
