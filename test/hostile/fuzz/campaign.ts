@@ -2,7 +2,7 @@
 
 import { buildSchema, type GraphQLSchema } from 'graphql';
 import { accessRules } from '../../../src/access/faults.ts';
-import type { Model } from '../../../src/schema/model.ts';
+import type { Model, Resource } from '../../../src/schema/model.ts';
 import { connectionName } from '../../../src/schema/names.ts';
 import { readSchema } from '../../../src/schema/read.ts';
 import type { AppUnderTest, Doors } from '../../app.ts';
@@ -113,7 +113,8 @@ export class Campaign {
     const lists = this.#model.resources.filter(({ rest, operations }) => rest && operations.has('LIST'));
     const tables = new Map<string, any[]>();
     for (const { path, name } of lists) tables.set(name, (await this.#operator.rest('GET', `/${path}`)).body);
-    for (const { name, columns, uniques, key } of lists) {
+    for (const resource of lists) {
+      const { name, columns, uniques, key } = resource;
       const rows = tables.get(name) ?? [];
       records += rows.length;
       for (const row of rows)
@@ -122,6 +123,7 @@ export class Campaign {
           row,
           `a stored ${name}: ${JSON.stringify(row)}`,
         );
+      this.#auditInputs(resource, rows);
       for (const unique of [[key], ...uniques.map((each) => each.columns)]) {
         const values = rows
           .map((row) => unique.map((column) => row[column.name]))
@@ -138,5 +140,16 @@ export class Campaign {
       }
     }
     return records;
+  }
+
+  /** What is stored is what could be sent: only the schemas of input have the constraints. */
+  #auditInputs({ path, operations }: Resource, rows: readonly any[]): void {
+    if (!operations.has('CREATE')) return;
+    const { requestBody } = this.described.operation('POST', `/${path}`).operation;
+    const { $ref } = requestBody.content['application/json'].schema;
+    for (const field of Object.keys(this.described.at($ref).properties))
+      for (const row of rows)
+        if (Object.hasOwn(row, field))
+          this.described.fit(join(`${$ref}/properties`, field), row[field], `a stored ${field} of /${path}`);
   }
 }
