@@ -73,7 +73,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   diff: {
     usage: 'diff',
-    doc: 'show what the schema file would change: tables, REST, GraphQL',
+    doc: 'show what the schema file would change: tables, REST, GraphQL, rules',
     run: ({ config, observe }) => diff(config, observe, print),
   },
   migrate: {

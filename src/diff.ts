@@ -1,6 +1,7 @@
-/** What a change of the file means, in one report for three surfaces: tables, REST and GraphQL. */
+/** What a change of the file means, in one report: tables, REST, GraphQL, and who may do what. */
 
 import { BreakingChangeType, findSchemaChanges, type GraphQLSchema } from 'graphql';
+import { ruleChanges } from './access/changes.ts';
 import type { Config } from './config.ts';
 import { faulting, openDeployment } from './deployment.ts';
 import { graphqlDoor } from './graphql/schema.ts';
@@ -24,6 +25,7 @@ export interface Report {
   readonly Tables: readonly Change[];
   readonly REST: readonly Change[];
   readonly GraphQL: readonly Change[];
+  readonly Rules: readonly Change[];
 }
 
 export async function diff(config: Config, observe: Observe, print: (line: string) => void): Promise<void> {
@@ -46,6 +48,10 @@ export function reportOf(before: Model | undefined, model: Model, comparison: Co
     Tables: tableChanges(comparison),
     REST: restChanges(before, model),
     GraphQL: graphqlChanges(before && schemaOf(before), schemaOf(model)),
+    Rules: ruleChanges(before, model).map(({ narrows, text }) => ({
+      mark: narrows ? 'breaking' : 'safe',
+      text,
+    })),
   };
 }
 

@@ -37,7 +37,8 @@ export const catalogue = {
   },
   QUERY_TOO_DEEP: {
     status: 400,
-    meaning: 'GraphQL: an operation nests fields deeper than `LIMIT_DEPTH`.',
+    meaning:
+      'A GraphQL operation, or the `include` and `fields` of a read, nests fields deeper than `LIMIT_DEPTH`.',
   },
   INTROSPECTION_TOO_DEEP: {
     status: 400,

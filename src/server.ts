@@ -304,7 +304,7 @@ function router(
     const told = peers ? await peers.collect() : new Map([[undefined, metrics.snapshot()]]);
     return text(render(told), METRICS_TYPE);
   });
-  const rest = restRoutes(model, engine, limits, deprecatedSince);
+  const rest = restRoutes(model, engine, { ...limits, depth: config.limitDepth }, deprecatedSince);
   return (path) => {
     const route = fixed.get(path);
     const found = route ? { route, key: '' } : rest(path);

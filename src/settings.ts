@@ -250,7 +250,7 @@ export const settings = {
     env: 'LIMIT_DEPTH',
     flag: true,
     default: '10',
-    doc: 'GraphQL: how deep an operation may nest fields, the innermost included.',
+    doc: 'How deep a GraphQL operation or an `include` may nest fields, the innermost included.',
     ...whole(1, 1000),
   }),
   limitIntrospectionDepth: setting({

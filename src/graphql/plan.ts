@@ -4,7 +4,7 @@ import type { FieldNode, GraphQLObjectType } from 'graphql';
 import type { Aggregate, Operation, Read, Relation, Selection } from '../engine/operation.ts';
 import type { Listing, Node } from '../engine/read.ts';
 import { type Fault, pointer, validationFailed } from '../errors.ts';
-import { type AggregateFunction, answerOf, measuresOf, type Wanted } from '../query/aggregates.ts';
+import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
 import { everything } from '../query/filter.ts';
 import { type ListQuery, readAtMost, readList } from '../query/list.ts';
 import { cursorOf, type OrderBy, queryName } from '../query/order.ts';
@@ -196,7 +196,7 @@ function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], give
       }
   }
   const measures = measuresOf(wanted);
-  const empty = { by: {}, sum: {}, avg: {}, min: {}, max: {} };
+  const empty = { by: nothing(), sum: {}, avg: {}, min: {}, max: {} };
   return (args, within) => {
     const where = whereOf(resource, args, within);
     const by = [...new Set(((args['groupBy'] ?? []) as string[]).flatMap((name) => find(name) ?? []))];

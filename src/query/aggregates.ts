@@ -58,7 +58,9 @@ export function answerOf(
   wanted: readonly Wanted[],
 ): Record<string, unknown> {
   const answer: Record<string, unknown> = {};
-  if (by.length > 0) answer['by'] = Object.fromEntries(by.map(({ name }) => [name, row[name]]));
+  const common = nothing();
+  for (const { name } of by) common[name] = row[name];
+  if (by.length > 0) answer['by'] = common;
   for (const { of, column } of wanted) {
     if (!column) answer[of] = row[nameOf('count', undefined)];
     else {
@@ -68,6 +70,11 @@ export function answerOf(
     }
   }
   return answer;
+}
+
+/** Values of a group that has none; without a prototype, as a field may be called `constructor`. */
+export function nothing(): Record<string, unknown> {
+  return Object.create(null);
 }
 
 /** Finite numbers can have a sum that is not, and no database or door has a word for it. */

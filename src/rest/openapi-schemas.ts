@@ -2,7 +2,7 @@
 
 import { aggregateFits, aggregateFunctions } from '../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
-import type { Column, Described, Enum, Field, Model, Reference, Resource } from '../schema/model.ts';
+import type { Column, Described, Enum, Field, Inverse, Model, Reference, Resource } from '../schema/model.ts';
 import { filterTypeName, ownFilters } from '../schema/names.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
 import {
@@ -80,8 +80,7 @@ export class Schemas {
       const key = column === resource.key ? keyBounds(column) : {};
       return [column.name, { ...columnSchema(column), ...key, ...documented(column), ...value }];
     });
-    const lists = resource.inverses.filter(({ reference }) => nestedIn(reference.owner).includes(reference));
-    for (const { name, target, reference } of lists) {
+    for (const { name, target, reference } of nestable(resource)) {
       const description = `New ${target.plural} that point to it.`;
       properties.push([
         name,
@@ -251,6 +250,11 @@ function nestedIn({ references, rest, operations }: Resource): readonly Referenc
   return references.filter((reference) =>
     reference.target.inverses.some((inverse) => inverse.reference === reference),
   );
+}
+
+/** The lists that a new record can bring along. */
+export function nestable({ inverses }: Resource): readonly Inverse[] {
+  return inverses.filter(({ reference }) => nestedIn(reference.owner).includes(reference));
 }
 
 /** `PostCreateWithoutAuthor`: the author is what it is nested in. */

@@ -3,7 +3,7 @@
 import type { Code } from '../errors.ts';
 import { JSON_TYPE } from '../http/answer.ts';
 import { exampleInput, exampleOf, exampleRecord } from '../schema/examples.ts';
-import type { Model, OperationKind, Resource } from '../schema/model.ts';
+import type { Model, OperationKind, Reference, Resource } from '../schema/model.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
 import { updatable } from '../schema/values.ts';
 import { CSV_TYPE, NDJSON_TYPE } from './export.ts';
@@ -20,7 +20,15 @@ import {
   withHeaders,
   written,
 } from './openapi-responses.ts';
-import { documented, list, reference, Schemas, shownFields, typeSchema } from './openapi-schemas.ts';
+import {
+  documented,
+  list,
+  nestable,
+  reference,
+  Schemas,
+  shownFields,
+  typeSchema,
+} from './openapi-schemas.ts';
 import { SERVICE, servicePaths, serviceSchemas } from './openapi-service.ts';
 import { transaction } from './openapi-transaction.ts';
 import { visible } from './shape.ts';
@@ -170,7 +178,13 @@ function listing({ schemas, failures, most }: Context, resource: Resource): Oper
           [NDJSON_TYPE]: file,
         },
       },
-      ...failures.of(['VALIDATION_FAILED', 'TOO_MANY_OBJECTS', ...always, ...stored]),
+      ...failures.of([
+        'VALIDATION_FAILED',
+        'TOO_MANY_OBJECTS',
+        ...(isRelated(resource) ? (['QUERY_TOO_DEEP'] as const) : []),
+        ...always,
+        ...stored,
+      ]),
     },
   });
 }
@@ -180,7 +194,6 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
     'If-None-Match',
     'Tags of versions that the client has: 304 for one of them.',
   );
-  const related = shownFields(resource).some(({ kind }) => kind !== 'column');
   return operation(resource, 'get', `Get one ${resource.singular}`, {
     parameters: [...parametersOfOne({ resource, schemas, most }), ifNoneMatch],
     responses: {
@@ -192,7 +205,7 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
       304: { description: 'Not Modified', headers: withHeaders(['ETag']) },
       ...failures.of([
         'VALIDATION_FAILED',
-        ...(related ? (['TOO_MANY_OBJECTS'] as const) : []),
+        ...(isRelated(resource) ? (['TOO_MANY_OBJECTS', 'QUERY_TOO_DEEP'] as const) : []),
         'NOT_FOUND',
         ...always,
         ...stored,
@@ -202,11 +215,13 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
 }
 
 function creation({ schemas, failures }: Context, resource: Resource): Operation {
-  const { key } = resource;
   const codes: Code[] = [...bodied, ...always, ...written];
-  if (needsClaim(resource)) codes.push('UNAUTHENTICATED');
-  if (collides(resource) || key.origin.by === 'client') codes.push('CONFLICT');
-  if (key.origin.by === 'serial') codes.push('KEYS_EXHAUSTED');
+  for (const [each, known] of createdWith(resource)) {
+    const { key } = each;
+    if (needsClaim(each)) codes.push('UNAUTHENTICATED');
+    if (collides(each, known) || key.origin.by === 'client') codes.push('CONFLICT');
+    if (key.origin.by === 'serial') codes.push('KEYS_EXHAUSTED');
+  }
   return operation(resource, 'create', `Create one ${resource.singular}`, {
     parameters: [idempotencyKey],
     requestBody: body(
@@ -262,9 +277,22 @@ function deletion({ failures }: Context, resource: Resource): Operation {
   });
 }
 
-/** Whether what is stored can be in the way of a write. */
-function collides({ references, uniques }: Resource): boolean {
-  return references.length > 0 || uniques.length > 0;
+/** Whether anything can be included. */
+function isRelated(resource: Resource): boolean {
+  return shownFields(resource).some(({ kind }) => kind !== 'column');
+}
+
+/** What a create can make: the record, and whatever can be nested in it, with the reference that leads back. */
+function createdWith(resource: Resource): Map<Resource, Reference | undefined> {
+  const made = new Map<Resource, Reference | undefined>([[resource, undefined]]);
+  for (const [each] of made)
+    for (const { target, reference } of nestable(each)) if (!made.has(target)) made.set(target, reference);
+  return made;
+}
+
+/** Whether what is stored can be in the way of a write; a reference that is `known` leads somewhere. */
+function collides({ references, uniques }: Resource, known?: Reference): boolean {
+  return references.some((reference) => reference !== known) || uniques.length > 0;
 }
 
 /** A read can include whatever can be reached along relations. */

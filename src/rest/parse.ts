@@ -13,15 +13,13 @@ import { storedColumns } from '../schema/values.ts';
 import { type Deprecations, deprecationOfColumns } from './deprecation.ts';
 import { versionsOf } from './etag.ts';
 import { type ExportType, refuseInExports } from './export.ts';
-import { readListRequest, readOneRequest, refuseParameters } from './query.ts';
+import { type ReadLimits, readListRequest, readOneRequest, refuseParameters } from './query.ts';
 
 /** What the routes of one resource share. */
-export interface Collection {
+export interface Collection extends ReadLimits {
   readonly resource: Resource;
   readonly fingerprint: string;
   readonly limits: BodyLimits;
-  /** The longest page. */
-  readonly most: number;
   readonly deprecatedSince: Deprecations;
   /** What an answer with whole records says besides: that some of their fields are deprecated, and since when. */
   readonly headers: Readonly<Record<string, string>>;
@@ -35,7 +33,7 @@ export function collection(
   resource: Resource,
   fingerprint: string,
   limits: BodyLimits,
-  most: number,
+  reads: ReadLimits,
   deprecatedSince: Deprecations,
 ): Collection {
   return {
@@ -44,7 +42,7 @@ export function collection(
     headers: deprecationOfColumns(resource, resource.columns, deprecatedSince),
     fingerprint,
     limits,
-    most,
+    ...reads,
     one: { columns: storedColumns(resource), relations: [] },
     lists: new Map(),
   };
@@ -68,16 +66,18 @@ export function parseList(from: Collection, { query }: Exchange): List | Aggrega
   return operation;
 }
 
-function readListOperation({ resource, most }: Collection, query: string): List | Aggregation {
-  const { list, selection, count, aggregate } = readListRequest(resource, query, most);
+function readListOperation(from: Collection, query: string): List | Aggregation {
+  const { resource } = from;
+  const { list, selection, count, aggregate } = readListRequest(resource, query, from);
   if (!aggregate) return { do: 'list', resource, selection, list, count, places: list.limit !== undefined };
   const { by, wanted } = aggregate;
   const { where } = list;
   return { do: 'aggregate', resource, where, by, wanted, measures: measuresOf(wanted) };
 }
 
-export function parseExport({ resource, most }: Collection, type: ExportType, { query }: Exchange): List {
-  const request = readListRequest(resource, query, most);
+export function parseExport(from: Collection, type: ExportType, { query }: Exchange): List {
+  const { resource } = from;
+  const request = readListRequest(resource, query, from);
   refuseInExports(request, type);
   return {
     do: 'list',
@@ -92,11 +92,9 @@ export function parseExport({ resource, most }: Collection, type: ExportType, { 
 export type Aggregation = Aggregate & { readonly wanted: readonly Wanted[] };
 
 /** `shaped`: not the plain record, so that its version does not tell whether the answer has changed. */
-export function parseGet(
-  { resource, one, most }: Collection,
-  exchange: Exchange,
-): Get & { readonly shaped: boolean } {
-  const { value: shape, refusal } = attempt(() => readOneRequest(resource, exchange.query, most));
+export function parseGet(from: Collection, exchange: Exchange): Get & { readonly shaped: boolean } {
+  const { resource, one } = from;
+  const { value: shape, refusal } = attempt(() => readOneRequest(resource, exchange.query, from));
   const key = readKey(resource.key, exchange.key);
   return { do: 'get', resource, key, selection: shape ?? one, refusal, shaped: shape !== undefined };
 }

@@ -13,6 +13,14 @@ import { flagFrom, fromText } from '../schema/spelling.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { readShape } from './shape.ts';
 
+/** What a read may ask for. */
+export interface ReadLimits {
+  /** The longest page. */
+  readonly most: number;
+  /** Levels of fields. */
+  readonly depth: number;
+}
+
 export interface ListRequest {
   readonly list: ListQuery;
   readonly selection: Selection;
@@ -37,8 +45,8 @@ export const oneParameters = ['fields', 'include'] as const;
 /** What can be said of an included list: `posts[limit]=3`. */
 export const includedParameters = ['limit', 'after', 'sort', 'where'] as const;
 
-export function readListRequest(resource: Resource, query: string, most: number): ListRequest {
-  const reader = new QueryReader(query, most);
+export function readListRequest(resource: Resource, query: string, limits: ReadLimits): ListRequest {
+  const reader = new QueryReader(query, limits);
   const selection = reader.selection(resource);
   const where = all([reader.where(resource, 'where'), ...reader.filters(resource)]);
   const list = reader.list(resource, where, '');
@@ -49,9 +57,9 @@ export function readListRequest(resource: Resource, query: string, most: number)
 }
 
 /** Undefined when the whole record is wanted, and nothing else. */
-export function readOneRequest(resource: Resource, query: string, most: number): Selection | undefined {
+export function readOneRequest(resource: Resource, query: string, limits: ReadLimits): Selection | undefined {
   if (query === '') return undefined;
-  const reader = new QueryReader(query, most);
+  const reader = new QueryReader(query, limits);
   const shaped = reader.has('fields') || reader.has('include');
   const selection = reader.selection(resource);
   reader.finish(oneParameters, resource);
@@ -60,17 +68,19 @@ export function readOneRequest(resource: Resource, query: string, most: number):
 
 /** For routes that take no parameter at all. */
 export function refuseParameters(resource: Resource, query: string): void {
-  if (query !== '') new QueryReader(query, 0).finish([], resource);
+  if (query !== '') new QueryReader(query, NOTHING).finish([], resource);
 }
+
+const NOTHING: ReadLimits = { most: 0, depth: 0 };
 
 class QueryReader {
   readonly #parameters = new Map<string, string>();
   readonly #used = new Set<string>();
   readonly #faults: Fault[] = [];
-  readonly #most: number;
+  readonly #limits: ReadLimits;
 
-  constructor(query: string, most: number) {
-    this.#most = most;
+  constructor(query: string, limits: ReadLimits) {
+    this.#limits = limits;
     for (const [name, value] of new URLSearchParams(query)) {
       if (this.#parameters.has(name)) this.#report(name, 'UNKNOWN', `"${cited(name)}" is given twice`);
       this.#parameters.set(name, value);
@@ -134,7 +144,7 @@ class QueryReader {
       where,
       this.#sort(resource, named('sort')),
       page,
-      this.#most,
+      this.#limits.most,
       (parameter, code, detail) => this.#report(parameter, code, detail),
     );
   }
@@ -259,6 +269,7 @@ class QueryReader {
       report: (parameter, detail) => this.#report(parameter, 'UNKNOWN', detail),
       column: (of, name) => this.#column(of, name, 'fields', () => true),
       list: (field, at) => this.#included(field, at),
+      depth: this.#limits.depth,
     });
   }
 

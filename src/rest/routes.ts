@@ -22,6 +22,7 @@ import {
   parseUpdate,
 } from './parse.ts';
 import { readPath } from './paths.ts';
+import type { ReadLimits } from './query.ts';
 import { aggregated, created, deleted, found, foundWhole, listed, updated, VARY } from './respond.ts';
 import { transactionRoute } from './transaction.ts';
 
@@ -42,14 +43,14 @@ interface Routes {
 export function restRoutes(
   model: Model,
   engine: Engine,
-  limits: BodyLimits,
+  limits: BodyLimits & Pick<ReadLimits, 'depth'>,
   deprecatedSince: ReadonlyMap<string, Date>,
 ): (path: string) => Found | undefined {
   const collections = new Map<string, Collection>();
   for (const resource of model.resources) {
-    const most = engine.limits.objects;
+    const reads = { most: engine.limits.objects, depth: limits.depth };
     if (resource.rest)
-      collections.set(resource.path, collection(resource, model.fingerprint, limits, most, deprecatedSince));
+      collections.set(resource.path, collection(resource, model.fingerprint, limits, reads, deprecatedSince));
   }
   const byPath = new Map([...collections].map(([path, from]) => [path, answering(routesOf(from, engine))]));
   const transaction = transactionRoute(engine, collections, limits);

@@ -1,6 +1,7 @@
 /** `include` and `fields`: which columns and relations of a record are wanted. */
 
 import type { Relation, Selection } from '../engine/operation.ts';
+import { DuetError } from '../errors.ts';
 import type { ListQuery } from '../query/list.ts';
 import type { Column, Field, Inverse, Reference, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
@@ -12,6 +13,8 @@ export interface ShapeContext {
   readonly column: (resource: Resource, name: string) => Column | undefined;
   /** What is said of an included list, at a path such as `posts.comments`. */
   readonly list: (field: Inverse, at: string) => ListQuery;
+  /** Levels of fields, counted as in a GraphQL operation that asks for the same. */
+  readonly depth: number;
 }
 
 export function readShape(
@@ -53,9 +56,9 @@ class Shape {
   }
 }
 
-function reach(root: Shape, path: string, { report }: ShapeContext): Shape | undefined {
+function reach(root: Shape, path: string, { report, depth }: ShapeContext): Shape | undefined {
   let shape = root;
-  for (const name of path.split('.')) {
+  for (const [index, name] of path.split('.').entries()) {
     const { resource } = shape;
     const field = visible(resource.fieldByName.get(name));
     if (!field || field.kind === 'column') {
@@ -65,6 +68,9 @@ function reach(root: Shape, path: string, { report }: ShapeContext): Shape | und
       report('include', `"${name.slice(0, 100)}" is no relation of ${resource.name}.${cure}`);
       return undefined;
     }
+    // The field that the path starts from and the columns at its end are levels too.
+    if (index + 3 > depth)
+      throw new DuetError('QUERY_TOO_DEEP', `What is asked for has more than ${depth} levels of fields.`);
     shape = shape.include(field);
   }
   return shape;

@@ -169,6 +169,56 @@ describe.each([...databases])('on %s', (database) => {
     });
   });
 
+  describe('limitDepth, by include and fields', () => {
+    const limit = Number(settings.limitDepth.default);
+    /** The path of as many relations as make so many levels, with the list and the columns at its end. */
+    const path = (count: number) =>
+      levels(count - 1)
+        .match(/author|posts/g)
+        ?.join('.') ?? '';
+    const reads: Record<string, (count: number) => string> = {
+      'of a list': (n) => `/posts?include=${path(n)}`,
+      'by a field at its end': (n) => `/posts?fields=${path(n)}.id`,
+      'beside a shorter one': (n) => `/posts?include=comments,${path(n)}`,
+    };
+
+    test.each(Object.entries(reads))('%s', async (_, read) => {
+      expect((await app.rest('GET', read(limit))).status).toBe(200);
+      app.statements.length = 0;
+      const { status, body } = await app.rest('GET', read(limit + 1));
+      expect([status, body.code, body.detail]).toEqual([
+        400,
+        'QUERY_TOO_DEEP',
+        'What is asked for has more than 10 levels of fields.',
+      ]);
+      expect(app.statements).toEqual([]);
+    });
+
+    test('in files too', async () => {
+      const Accept = 'application/x-ndjson';
+      const statuses = [limit, limit + 1].map(
+        async (count) => (await app.fetch(`/posts?include=${path(count)}`, { headers: { Accept } })).status,
+      );
+      expect(await Promise.all(statuses)).toEqual([200, 400]);
+    });
+
+    test('of one record, of which only its existence is told first', async () => {
+      const read = async (key: number, count: number) =>
+        (await app.rest('GET', `/posts/${key}?include=${path(count)}`)).status;
+      expect([await read(1, limit), await read(999, limit + 1)]).toEqual([200, 404]);
+      app.statements.length = 0;
+      expect(await read(1, limit + 1)).toBe(400);
+      expect(app.statements).toHaveLength(1);
+    });
+
+    test('is a setting', async () => {
+      const wider = await openApp(database, { env: { LIMIT_DEPTH: String(limit + 1) } });
+      for (const read of Object.values(reads))
+        expect((await wider.rest('GET', read(limit + 1))).status).toBe(200);
+      await wider.close();
+    });
+  });
+
   test('each limit is a setting', async () => {
     for (const { setting, code, documents } of rows) {
       const { env, default: text } = settings[setting];

@@ -70,6 +70,17 @@ describe.each([...databases])('on %s', (database) => {
     });
     const { data: seen } = await app.graphql(query, { where: { constructor: { eq: 5 } } });
     expect(seen.listeds).toEqual([{ id: '2' }]);
+    const groups =
+      '{ all: listedsAggregate { ...A }  each: listedsAggregate(groupBy: [id], where: { id: { eq: 2 } }) { ...A } }';
+    const { body } = await app.graphql(
+      `${groups} fragment A on listedAggregate { by { id constructor } max { constructor } }`,
+    );
+    expect(body).toEqual({
+      data: {
+        all: [{ by: { id: null, constructor: null }, max: { constructor: 5 } }],
+        each: [{ by: { id: '2', constructor: null }, max: { constructor: 5 } }],
+      },
+    });
   });
 
   test('a filter can be so long and so deep, and no more', async () => {

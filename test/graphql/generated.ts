@@ -3,6 +3,7 @@
 import {
   type GraphQLArgument,
   type GraphQLField,
+  type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -14,6 +15,8 @@ import {
   isNonNullType,
   isObjectType,
   isRequiredArgument,
+  isRequiredInputField,
+  type OperationTypeNode,
 } from 'graphql';
 
 export interface Request {
@@ -84,8 +87,8 @@ export class Generator {
     this.#careless = this.#dice.once(4);
   }
 
-  request(): Request {
-    const root = this.#schema.getQueryType() as GraphQLObjectType;
+  request(kind: 'query' | 'mutation' = 'query'): Request {
+    const root = this.#schema.getRootType(kind as OperationTypeNode) as GraphQLObjectType;
     const selection = this.#selection(root, 0);
     const declared = this.#declared.length > 0 ? `(${this.#declared.join(', ')})` : '';
     const fragments = this.#fragments.map(
@@ -93,7 +96,7 @@ export class Generator {
     );
     const several = this.#dice.once(6);
     const other = several ? ['query Other { __typename }'] : [];
-    const query = [`query Main${declared} ${selection}`, ...other, ...fragments].join('\n');
+    const query = [`${kind} Main${declared} ${selection}`, ...other, ...fragments].join('\n');
     const names = several ? ['Main', 'Main', 'Other', undefined, 'Missing'] : [undefined, 'Main'];
     const operationName = names[this.#dice.roll(names.length)];
     return { query, variables: this.#variables, operationName };
@@ -228,14 +231,14 @@ export class Generator {
   #inputFields(
     type: {
       readonly isOneOf: boolean;
-      getFields(): Record<string, { name: string; type: GraphQLInputType }>;
+      getFields(): Record<string, GraphQLInputField>;
     },
     depth: number,
   ) {
     const all = Object.values(type.getFields());
     const plain = depth > 2 ? all.filter((field) => !isInputObjectType(getNamedType(field.type))) : all;
     const length = type.isOneOf ? 1 : Math.min(this.#dice.roll(3), plain.length);
-    const chosen = new Set<(typeof all)[number]>();
+    const chosen = new Set(all.filter(isRequiredInputField));
     while (chosen.size < length) {
       const size = chosen.size;
       chosen.add(this.#dice.pick(plain));

@@ -36,7 +36,15 @@ export interface Answer {
 export const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
 
 export const CLOSE = 'Host: duet.test\r\nConnection: close\r\n';
-const JSON_TYPE = 'Content-Type: application/json\r\n';
+export const typed = (type: string) => `Content-Type: ${type}\r\n`;
+const JSON_TYPE = typed('application/json');
+
+/** What would end a quoted text. */
+export const SQL = `'; DROP TABLE "Book"; --`;
+/** Names that every object has. */
+export const inherited = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+
+export const invalid = (...faults: string[]): Wanted => ({ status: 400, code: 'VALIDATION_FAILED', faults });
 
 /** A request line with its headers, each ended by CRLF, and a body of announced length. */
 export function request(line: string, headers = '', body?: string): string {

@@ -4,12 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { databases, sharedPostgres, shipped } from '../app.ts';
 import { Folder, Server } from '../process.ts';
 import { type Answer, attack, type Outcome, type Wanted } from './attack.ts';
+import { bodyAttacks, THING } from './body-attacks.ts';
 import { callerAttacks, SECRET } from './caller-attacks.ts';
 import { graphqlAttacks } from './graphql-attacks.ts';
 import { httpAttacks } from './http-attacks.ts';
-import { restAttacks, THING } from './rest-attacks.ts';
+import { restAttacks } from './rest-attacks.ts';
 
-const attacks = [...httpAttacks, ...restAttacks, ...graphqlAttacks];
+const attacks = [...httpAttacks, ...bodyAttacks, ...restAttacks, ...graphqlAttacks];
 const collections = Object.keys(shipped.data).filter((name) => name !== 'greetings');
 
 describe.each([...databases])('on %s', (database) => {

@@ -1,7 +1,7 @@
 /** Attacks on the GraphQL door: envelopes, documents and variables. */
 
 import { expect } from 'bun:test';
-import { type Attack, get, graphql, type Outcome, post, request } from './attack.ts';
+import { type Attack, get, graphql, type Outcome, post, request, SQL } from './attack.ts';
 
 const malformed = { status: 400, code: 'MALFORMED_BODY' };
 const refused = (code: string) => ({ status: 200, code });
@@ -25,7 +25,6 @@ const fragments = (count: number) =>
 const aliases = (count: number) => Array.from({ length: count }, (_, at) => `a${at}: title`).join(' ');
 const deep = (levels: number) =>
   `{ users { ${'posts { author { '.repeat(levels)} id ${'} }'.repeat(levels)} } }`;
-const SQL = `'; DROP TABLE "Book"; --`;
 const byWhere = 'query ($where: BookWhere) { books(where: $where) { id } }';
 const byId = 'query ($id: ID!) { book(id: $id) { id } }';
 const create = 'mutation ($title: String!, $pages: Int!) { createBook(title: $title, pages: $pages) { id } }';

@@ -2,41 +2,19 @@
 
 import { describe, expect, test } from 'bun:test';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
-import { type AppUnderTest, databases, openApp, sharedPostgres } from '../app.ts';
+import { databases, openApp, sharedPostgres } from '../app.ts';
 import { command, Folder, Server } from '../process.ts';
+import { sdl, seen, withIssuer } from './guarded.ts';
 import { bearer, Issuer, sound } from './issuer.ts';
 
-const sdl = `
-  type Note @resource @allow(to: [READ, CREATE, UPDATE, DELETE]) {
-    id: ID!
-    title: String!
-    owner: String! @set(claim: "sub")
-  }`;
 const SECRET = 'a secret of at least thirty-two bytes';
 const now = () => Math.floor(Date.now() / 1000);
-
-/** Who the service takes the sender of these headers for, or what it says against them. */
-async function seen(app: AppUnderTest, headers: Record<string, string>) {
-  const answer = await app.rest('POST', '/notes', { title: 'x' }, headers);
-  if (answer.status === 201) return answer.body.owner;
-  return [answer.status, answer.body.code, answer.headers.get('WWW-Authenticate')];
-}
 
 const invalid = (why: string) => [
   401,
   'UNAUTHENTICATED',
   `Bearer error="invalid_token", error_description="${why}"`,
 ];
-
-async function withIssuer(work: (app: AppUnderTest, issuer: Issuer) => Promise<void>, alg?: string) {
-  await using issuer = await Issuer.start(alg);
-  const app = await openApp('sqlite', { sdl, env: issuer.env });
-  try {
-    await work(app, issuer);
-  } finally {
-    await app.close();
-  }
-}
 
 describe('a token of an issuer that publishes its keys', () => {
   test.each(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'])('signed with %s names its caller', async (alg) => {
@@ -163,66 +141,6 @@ describe('a token of an issuer that publishes its keys', () => {
       expect((await app.rest('GET', '/notes')).status).toBe(200);
     });
   });
-});
-
-describe('the keys of the issuer', () => {
-  test('are asked for again when a token names a new one, but not again and again', async () => {
-    await withIssuer(async (app, issuer) => {
-      const old = await issuer.sign();
-      expect(await seen(app, bearer(old))).toBe('ann');
-      await Bun.sleep(5100);
-      await issuer.rotate();
-      const [one, other] = [await issuer.sign(), await issuer.sign({ sub: 'bob' })];
-      expect(await Promise.all([seen(app, bearer(one)), seen(app, bearer(other))])).toEqual(['ann', 'bob']);
-      expect(issuer.asked).toBe(2);
-      for (let tries = 0; tries < 20; tries++)
-        expect((await seen(app, bearer(await issuer.sign({}, { kid: `made-up-${tries}` }))))[0]).toBe(401);
-      expect(issuer.asked).toBe(2);
-    });
-  });
-
-  test.each(['failing', 'hanging'] as const)(
-    'that is %s are kept; what they cannot judge is 503',
-    async (mood) => {
-      await withIssuer(async (app, issuer) => {
-        expect(await seen(app, bearer(await issuer.sign()))).toBe('ann');
-        issuer.mood = mood;
-        await Bun.sleep(5100);
-        const unknown = seen(app, bearer(await issuer.sign({}, { kid: 'new' })));
-        // Meanwhile, known keys work, and nobody who names one waits.
-        for (const sub of ['bob', 'cy']) {
-          const answer = seen(app, bearer(await issuer.sign({ sub })));
-          const first = mood === 'hanging' ? Promise.race([answer, unknown.then(() => 'waited')]) : answer;
-          expect(await first).toBe(sub);
-        }
-        expect((await unknown).slice(0, 2)).toEqual([503, 'UNAVAILABLE']);
-        const asked = issuer.asked;
-        expect((await seen(app, bearer(await issuer.sign({}, { kid: 'newer' }))))[0]).toBe(503);
-        expect(issuer.asked).toBe(asked);
-        issuer.mood = 'well';
-        await Bun.sleep(5100);
-        await issuer.rotate();
-        expect(await seen(app, bearer(await issuer.sign()))).toBe('ann');
-      });
-    },
-  );
-
-  test.each(['failing', 'redirecting', 'boundless', 'babbling'] as const)(
-    'that could never be had from one that is %s leave tokens undecided and the anonymous unharmed',
-    async (mood) => {
-      await withIssuer(async (app, issuer) => {
-        issuer.mood = mood;
-        const answer = await app.rest('POST', '/notes', { title: 'x' }, bearer(await issuer.sign()));
-        expect([answer.status, answer.body.code, answer.headers.get('Retry-After')]).toEqual([
-          503,
-          'UNAVAILABLE',
-          '5',
-        ]);
-        expect(app.observations).toContainEqual(expect.objectContaining({ event: 'failure' }));
-        expect((await app.rest('GET', '/notes')).status).toBe(200);
-      });
-    },
-  );
 });
 
 describe('a token signed with a shared secret', () => {

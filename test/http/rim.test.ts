@@ -2,6 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { openApp, within } from '../app.ts';
+import { headersOf, SECRET } from '../conformance/access-matrix.ts';
+import { callers, newWorld, sdl } from '../conformance/access-world.ts';
 import { command, connect, Folder, Server } from '../process.ts';
 
 const CHUNK = 'POST /books HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
@@ -37,6 +39,38 @@ describe('every answer', () => {
     expect(headers.get('Content-Security-Policy')).toContain("default-src 'none'");
     expect(headers.get('Content-Security-Policy')).toContain("frame-ancestors 'none'");
     expect(headers.get('Referrer-Policy')).toBe('no-referrer');
+    await app.close();
+  });
+
+  test('is for its own caller alone, whatever the outcome and whoever asks', async () => {
+    const env = { AUTH_SECRET: SECRET };
+    const app = await openApp('sqlite', { sdl, data: newWorld(), env });
+    const seen = new Set<number>();
+    for (const who of callers) {
+      const headers = await headersOf(who);
+      const tag = (await app.fetch('/people/1', { headers })).headers.get('ETag') ?? '';
+      for (const [path, init] of [
+        ['/people'],
+        ['/people/1'],
+        ['/people/1', { headers: { 'If-None-Match': tag } }],
+        ['/people', { headers: { Accept: 'text/csv' } }],
+        ['/people/1', { method: 'HEAD' }],
+        ['/people/999'],
+        ['/people?no=1'],
+        ['/vaults'],
+        ['/graphql', { method: 'POST', body: '{"query":"{ people { id } }"}' }],
+        ['/people/1', { headers: { Authorization: 'Bearer no' } }],
+      ] as [string, RequestInit?][]) {
+        const response = await app.fetch(path, { ...init, headers: { ...headers, ...init?.headers } });
+        seen.add(response.status);
+        expect([who.name, path, response.headers.get('Cache-Control')]).toEqual([
+          who.name,
+          path,
+          'private, no-cache',
+        ]);
+      }
+    }
+    expect([...seen].sort()).toEqual([200, 304, 400, 401, 403, 404]);
     await app.close();
   });
 });

@@ -27,7 +27,7 @@ export class Description {
   /** `GET /books 200`, for each answer so far. */
   readonly seen = new Set<string>();
   readonly #app: AppUnderTest;
-  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true, ownProperties: true });
   readonly #validators = new Map<string, ValidateFunction>();
 
   private constructor(app: AppUnderTest, document: any) {
@@ -74,10 +74,11 @@ export class Description {
     const url = query === '' ? path : `${path}?${query}`;
     const response = await this.#app.fetch(url, init);
     const what = `${of.method} ${url} ${JSON.stringify(body)?.slice(0, 300) ?? ''}`;
-    return this.#check(of, response, what);
+    return this.check(of, response, what);
   }
 
-  async #check(of: DescribedOperation, response: Response, what: string): Promise<Seen> {
+  /** Fails when the answer is not declared for the operation. */
+  async check(of: DescribedOperation, response: Response, what: string): Promise<Seen> {
     const { status, headers } = response;
     const text = await response.text();
     const about = `${what} → ${status} ${text.slice(0, 500)}`;

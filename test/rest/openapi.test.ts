@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import type { Resource } from '../../src/schema/model.ts';
+import type { Reference, Resource } from '../../src/schema/model.ts';
 import { databases, openApp, shipped } from '../app.ts';
 import { type Description, join } from './described.ts';
 import { rich } from './rich.ts';
@@ -27,6 +27,10 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
       afterAll(() => walk.app.close());
 
       const whole = (resource: Resource) => join('#/components/schemas', resource.name);
+      /** Points to a record that there is not. */
+      const gone = ({ column, target }: Reference) => ({
+        [column.name]: target.key.origin.by === 'serial' ? 987654321 : NOWHERE,
+      });
 
       test('the document is valid OpenAPI 3.1', async () => {
         const { valid, errors } = await new Validator().validate(structuredClone(described.document));
@@ -282,9 +286,8 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
         if (walk.model.byType.has('Signed'))
           expect((await send({ method: 'POST', path: '/signeds', body: {} })).status).toBe(401);
         for (const { operation, resource } of walk.operations('POST', 'list').slice(0, 3))
-          for (const { column, target } of resource.references) {
-            const gone = { [column.name]: target.key.origin.by === 'serial' ? 987654321 : NOWHERE };
-            const body = { ...walk.input(operation, resource), ...gone };
+          for (const reference of resource.references) {
+            const body = { ...walk.input(operation, resource), ...gone(reference) };
             expect((await send({ method: 'POST', path: operation.path, body })).status).toBe(409);
           }
       });
@@ -312,12 +315,21 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
           const again = await described.send(operation, { body: input });
           const isTaken = resource.uniques.length > 0 || resource.key.origin.by === 'client';
           if (isTaken) expect([operation.path, again.status]).toEqual([operation.path, 409]);
-          for (const { column, target } of resource.references) {
-            const gone = { [column.name]: target.key.origin.by === 'serial' ? 987654321 : NOWHERE };
-            expect((await walk.create(resource, gone)).status).toBe(409);
+          for (const reference of resource.references) {
+            expect((await walk.create(resource, gone(reference))).status).toBe(409);
             const put = walk.find('PUT', resource);
             const key = String(walk.key(resource));
-            if (put) expect((await described.send(put, { key, body: gone })).status).toBe(409);
+            if (put) expect((await described.send(put, { key, body: gone(reference) })).status).toBe(409);
+          }
+          for (const { name: list, target, reference } of resource.inverses) {
+            const { [reference.column.name]: _, ...nested } = walk.input(
+              described.operation('POST', `/${target.path}`),
+              target,
+            );
+            for (const other of target.references.filter((each) => each !== reference)) {
+              const made = await walk.create(resource, { [list]: [{ ...nested, ...gone(other) }] });
+              expect([operation.path, list, made.status]).toEqual([operation.path, list, 409]);
+            }
           }
         }
         for (const { operation, resource } of walk.operations('PUT', 'one')) {
