@@ -19,6 +19,9 @@ export interface Cost {
 /** What was sent last through each door, by the request itself. */
 export const costs = signal<ReadonlyMap<string, Cost>>(new Map());
 
+/** What was done last: its view is left by then, and what it took is still worth knowing. */
+export const lastWrite = signal<Ask | undefined>(undefined);
+
 /** How many requests are under way, for the line at the top. */
 export const underWay = signal(0);
 
@@ -52,9 +55,10 @@ export async function send(ask: Ask, through: Door, schema: Schema): Promise<Ans
   if (!wire) throw new Fault('NOT_OFFERED', 405, `${ask.resource.name} does not offer this.`);
   try {
     const response = await exchange(wire);
-    return wire.door === 'rest'
-      ? await restAnswer(ask, response)
-      : await graphqlAnswer(ask, response, schema);
+    const answer =
+      wire.door === 'rest' ? await restAnswer(ask, response) : await graphqlAnswer(ask, response, schema);
+    if (!isRead(ask)) lastWrite.value = ask;
+    return answer;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // In GraphQL it is a code in an answer of status 200.
@@ -70,13 +74,7 @@ async function exchange(wire: Wire): Promise<Response> {
   const response = await request(wire);
   // The whole answer, so that the time is what a client waits.
   const bytes = await response.arrayBuffer();
-  const ms = performance.now() - started;
-  remember(wire, {
-    status: response.status,
-    ms,
-    bytes: bytes.byteLength,
-    statements: statementsOf(response),
-  });
+  remember(wire, response, started, bytes.byteLength);
   const { status, statusText, headers } = response;
   return new Response(status === 204 || status === 304 ? null : bytes, { status, statusText, headers });
 }
@@ -104,7 +102,14 @@ export function authorization(): Record<string, string> {
   return token.value === '' ? {} : { Authorization: `Bearer ${token.value}` };
 }
 
-function remember(wire: Wire, cost: Cost): void {
+/** For the dock, once the whole answer is there. */
+export function remember(wire: Wire, response: Response, started: number, bytes: number): void {
+  const cost: Cost = {
+    status: response.status,
+    ms: performance.now() - started,
+    bytes,
+    statements: statementsOf(response),
+  };
   const all = [...costs.value, [costKey(wire), cost] as const];
   costs.value = new Map(all.slice(-KEPT_COSTS));
 }

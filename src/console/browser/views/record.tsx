@@ -12,7 +12,7 @@ import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
 import { allLink, Table } from './list.tsx';
 import { Dialog, Empty, FaultNotice, Icon } from './parts.tsx';
-import { Value } from './value.tsx';
+import { directionOf, shortened, Value } from './value.tsx';
 
 export function Record({ schema, resource, id }: { schema: Schema; resource: Resource; id: string }) {
   const ask = { do: 'get', resource, key: id, related: true } as const;
@@ -24,8 +24,10 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
   ]);
   if (fault?.status === 404)
     return (
-      <Empty title={`There is no ${resource.name} ${id}`}>
-        <a href={dataLink(resource.name)}>All {resource.plural}</a>
+      <Empty icon="search" title={`There is no ${resource.name} ${id}`}>
+        <a class="button" href={dataLink(resource.name)}>
+          All {resource.plural}
+        </a>
       </Empty>
     );
   if (fault) return <FaultNotice fault={fault} again={again} />;
@@ -38,7 +40,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
           <p class="crumbs">
             <a href={dataLink(resource.name)}>{resource.name}</a> <span class="quiet">{id}</span>
           </p>
-          <h1>{labelled(resource, row)}</h1>
+          <h1 dir="auto">{labelled(resource, row)}</h1>
         </div>
         <div class="tools">
           {may(resource, 'UPDATE') && resource.update.length > 0 && (
@@ -61,7 +63,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
               </span>{' '}
               <span class="type">{shownType(column)}</span>
             </dt>
-            <dd>
+            <dd dir={directionOf(column)}>
               <Value column={column} row={row} schema={schema} />
             </dd>
           </div>
@@ -140,7 +142,10 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
       </button>
       {asking.value && (
         <Dialog title={`Delete ${ask.resource.name} ${ask.key}?`} onClose={close}>
-          <p>“{name}” will be gone for everybody, through both doors. This cannot be undone.</p>
+          <p>
+            “<bdi>{shortened(name)}</bdi>” will be gone for everybody, through both doors. This cannot be
+            undone.
+          </p>
           {fault.value && <FaultNotice fault={fault.value} />}
           <div class="actions">
             <button type="button" onClick={close}>

@@ -11,6 +11,7 @@ import { door, theme, token, tokenWanted } from '../session.ts';
 import { Dock } from './dock.tsx';
 import { Icon } from './parts.tsx';
 import { TokenDialog } from './token.tsx';
+import { tools } from './tools.ts';
 
 const menuOpen = signal(false);
 addEventListener('hashchange', () => {
@@ -142,13 +143,6 @@ function Progress() {
   );
 }
 
-const tools: readonly [string, string][] = [
-  ['schema', 'Diagram'],
-  ['graphiql', 'GraphiQL'],
-  ['reference', 'API reference'],
-  ['live', 'Live'],
-];
-
 function Side({ schema }: { schema: Schema | undefined }) {
   const [area, name] = place.value.path;
   return (
@@ -161,6 +155,7 @@ function Side({ schema }: { schema: Schema | undefined }) {
               href={dataLink(resource.name)}
               aria-current={area === 'data' && name === resource.name ? 'page' : undefined}
             >
+              <Icon name="table" />
               {resource.name}
               {resource.deprecated && <span class="tag">deprecated</span>}
             </a>
@@ -170,11 +165,12 @@ function Side({ schema }: { schema: Schema | undefined }) {
       <h2>Tools</h2>
       <ul>
         {tools
-          .filter(([tool]) => tool !== 'graphiql' || (schema?.hasGraphql ?? true))
-          .map(([tool, label]) => (
-            <li key={tool}>
-              <a href={to([tool])} aria-current={area === tool ? 'page' : undefined}>
-                {label}
+          .filter((tool) => tool.area !== 'graphiql' || (schema?.hasGraphql ?? true))
+          .map((tool) => (
+            <li key={tool.area}>
+              <a href={to([tool.area])} aria-current={area === tool.area ? 'page' : undefined}>
+                <Icon name={tool.icon} />
+                {tool.label}
               </a>
             </li>
           ))}
