@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { type Answer, type Ask, isRead } from '../ask.ts';
-import type { Door, Operation, Schema } from '../schema/types.ts';
+import type { Door, Schema } from '../schema/types.ts';
 import { token, tokenWanted, wasRefused } from '../session.ts';
 import { graphqlAnswer, graphqlWire } from './graphql.ts';
 import { restAnswer, restWire } from './rest.ts';
@@ -42,14 +42,6 @@ export function costKey({ method, path, headers, body }: Wire): string {
   return JSON.stringify([method, path, headers, body]);
 }
 
-const operations: Record<Ask['do'], Operation> = {
-  list: 'LIST',
-  get: 'GET',
-  create: 'CREATE',
-  update: 'UPDATE',
-  delete: 'DELETE',
-};
-
 export async function send(ask: Ask, through: Door, schema: Schema): Promise<Answer> {
   const wire = wireOf(ask, doorFor(ask, through, schema), schema);
   if (!wire) throw new Fault('NOT_OFFERED', 405, `${ask.resource.name} does not offer this.`);
@@ -63,7 +55,10 @@ export async function send(ask: Ask, through: Door, schema: Schema): Promise<Ans
     if (!(error instanceof Fault)) throw error;
     // In GraphQL it is a code in an answer of status 200.
     if (error.status === 401) tokenWanted.value = true;
-    if (error.status === 403 && !isRead(ask)) wasRefused(ask.resource, operations[ask.do]);
+    // Fields that may not be given are told at their places, and the rest of the record may be.
+    const isOfRecord = error.status === 403 && error.errors.length === 0;
+    if (isOfRecord && (ask.do === 'update' || ask.do === 'delete'))
+      wasRefused(ask.resource, ask.do === 'update' ? 'UPDATE' : 'DELETE', ask.key);
     throw error;
   }
 }

@@ -1,22 +1,10 @@
 /** What a list is filtered by, in words. */
 
 import type { ListAsk } from '../ask.ts';
+import { spoken } from '../filter-tree.ts';
 import { allOf, conditionsOf } from '../where.ts';
 import { listLink } from './list-place.ts';
 import { Icon } from './parts.tsx';
-
-export const spoken: Readonly<Record<string, string>> = {
-  eq: 'is',
-  ne: 'is not',
-  gt: 'is more than',
-  gte: 'is at least',
-  lt: 'is less than',
-  lte: 'is at most',
-  in: 'is one of',
-  contains: 'contains',
-  startsWith: 'starts with',
-  isNull: 'is null',
-};
 
 /** Each can be taken away. */
 export function FilterChips({ ask }: { ask: ListAsk }) {

@@ -2,13 +2,14 @@
 
 import { dataLink, to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
+import { may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
 import { listAsk } from './list-place.ts';
 import { Empty, Prose } from './parts.tsx';
 
 export function Home({ schema }: { schema: Schema }) {
-  const first = schema.resources.find(({ operations }) => operations.has('LIST'));
+  const first = schema.resources.find((resource) => may(resource, 'LIST'));
   if (schema.resources.length === 0)
     return (
       <Empty icon="table" title="Nothing is served yet">

@@ -5,7 +5,7 @@ import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { dataLink, to } from '../links.ts';
 import { type Column, type Resource, type Row, type Schema, typeOf } from '../schema/types.ts';
-import { isRefused, may } from '../session.ts';
+import { may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
@@ -13,6 +13,7 @@ import { Filter } from './filter.tsx';
 import { FilterChips } from './filter-chips.tsx';
 import { listAsk, listLink, PAGE_SIZES } from './list-place.ts';
 import { counted, Empty, FaultNotice, Icon, Prose } from './parts.tsx';
+import { ReadOnly } from './read-only.tsx';
 import { directionOf, Value } from './value.tsx';
 
 interface Props {
@@ -124,14 +125,16 @@ function Heading({ resource, children }: { resource: Resource; children?: preact
 }
 
 function New({ resource }: { resource: Resource }) {
-  if (may(resource, 'CREATE'))
-    return (
-      <a class="button primary" href={dataLink(resource.name, 'new')}>
-        <Icon name="plus" /> New
-      </a>
-    );
-  if (isRefused(resource, 'CREATE')) return <span class="quiet small">read-only for you</span>;
-  return null;
+  return (
+    <>
+      <ReadOnly resource={resource} writes={['CREATE', 'UPDATE', 'DELETE']} />
+      {may(resource, 'CREATE') && (
+        <a class="button primary" href={dataLink(resource.name, 'new')}>
+          <Icon name="plus" /> New
+        </a>
+      )}
+    </>
+  );
 }
 
 function NoList({ resource }: { resource: Resource }) {

@@ -19,6 +19,7 @@ const icons = {
   copy: 'M6 6h7v8H6zM10 6V2H3v8h3',
   fit: 'M2 6V2h4M14 6V2h-4M2 10v4h4M14 10v4h-4',
   search: 'M11.5 7a4.5 4.5 0 1 1-9 0 4.5 4.5 0 0 1 9 0M10.3 10.3 14 14',
+  lock: 'M4 7h8v7H4zM5.5 7V5a2.5 2.5 0 0 1 5 0v2',
   table: 'M2 3h12v10H2zM2 6.5h12M6 6.5V13',
   graph: 'M2 3h5v4H2zM9 9h5v4H9zM7 5h4.5v4',
   pulse: 'M1.5 8.5h3l2-5 3 9 2-4h3',

@@ -7,11 +7,12 @@ import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { dataLink, to } from '../links.ts';
 import { type Inverse, labelled, type Resource, type Row, type Schema, shownType } from '../schema/types.ts';
-import { door, isRefused, may } from '../session.ts';
+import { door, may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
 import { allLink, Table } from './list.tsx';
 import { Dialog, Empty, FaultNotice, Icon } from './parts.tsx';
+import { ReadOnly } from './read-only.tsx';
 import { directionOf, shortened, Value } from './value.tsx';
 
 export function Record({ schema, resource, id }: { schema: Schema; resource: Resource; id: string }) {
@@ -43,15 +44,15 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
           <h1 dir="auto">{labelled(resource, row)}</h1>
         </div>
         <div class="tools">
-          {may(resource, 'UPDATE') && resource.update.length > 0 && (
+          {may(resource, 'UPDATE', id) && resource.update.length > 0 && (
             <a class="button primary" href={dataLink(resource.name, 'record', id, 'edit')}>
               Edit
             </a>
           )}
-          {may(resource, 'DELETE') && <Delete ask={removal} schema={schema} name={labelled(resource, row)} />}
-          {(isRefused(resource, 'UPDATE') || isRefused(resource, 'DELETE')) && (
-            <span class="quiet small">read-only for you</span>
+          {may(resource, 'DELETE', id) && (
+            <Delete ask={removal} schema={schema} name={labelled(resource, row)} />
           )}
+          <ReadOnly resource={resource} writes={['UPDATE', 'DELETE']} id={id} />
         </div>
       </div>
       <dl class="fields">

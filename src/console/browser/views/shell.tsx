@@ -7,7 +7,7 @@ import { place } from '../address.ts';
 import { underWay } from '../doors/send.ts';
 import { dataLink, to } from '../links.ts';
 import type { Door, Schema } from '../schema/types.ts';
-import { door, theme, token, tokenWanted } from '../session.ts';
+import { door, isRefused, theme, token, tokenWanted } from '../session.ts';
 import { Dock } from './dock.tsx';
 import { Icon } from './parts.tsx';
 import { TokenDialog } from './token.tsx';
@@ -30,7 +30,7 @@ export function Shell({ schema, children }: { schema: Schema | undefined; childr
       <Top schema={schema} />
       <Side schema={schema} />
       <div class="stage">
-        <main id="main" tabIndex={-1} class={full ? 'full' : ''}>
+        <main id="main" tabIndex={-1} class={full ? 'full' : ''} aria-busy={underWay.value > 0}>
           {children}
         </main>
         {schema && !full && area !== 'live' && <Dock schema={schema} />}
@@ -155,7 +155,7 @@ function Side({ schema }: { schema: Schema | undefined }) {
               href={dataLink(resource.name)}
               aria-current={area === 'data' && name === resource.name ? 'page' : undefined}
             >
-              <Icon name="table" />
+              <Icon name={isRefused(resource, 'LIST') ? 'lock' : 'table'} />
               {resource.name}
               {resource.deprecated && <span class="tag">deprecated</span>}
             </a>
