@@ -42,6 +42,11 @@ async function settled(page: Page): Promise<void> {
   await page.getByRole('main').locator('h1, .empty:not([role="status"])').first().waitFor();
 }
 
+/** Places that are looked at: that they are there does not mean that anything can be seen. */
+const pictured = ['', '#/data/Exhibit', '#/schema'];
+/** A picture of one colour has fewer bytes. */
+const BLANK = 16_000;
+
 /** What may not be wider than it is shown: where it is, it covers what is beside it. */
 const boxes =
   'html, main, .top, .card, .card h2, .card .tag, thead .head, .side a, .chips li, .figures, .notice';
@@ -79,6 +84,9 @@ browsing('manners', () => {
           .map((each) => each.outerHTML.slice(0, 100))`,
       );
       expect([place, wide]).toEqual([place, []]);
+      if (!pictured.includes(place)) continue;
+      const { byteLength } = await page.screenshot();
+      expect([place, byteLength > BLANK]).toEqual([place, true]);
     }
     // On a telephone the list of places opens, leads somewhere, and closes.
     if (width > 760) return;
@@ -139,7 +147,7 @@ browsing('manners', () => {
 async function findings(page: Page): Promise<string[]> {
   // A script tag is what the page's policy forbids; the protocol of the browser's tools is not the page.
   await page.evaluate(axe);
-  return page.evaluate(`axe.run(document, { iframes: false }).then(({ violations }) =>
+  return page.evaluate(`axe.run(document, { iframes: false, resultTypes: ['violations'] }).then(({ violations }) =>
     violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 150))))`);

@@ -57,7 +57,10 @@ export interface OpenApi {
   readonly info: { readonly version: string };
   readonly tags: readonly { readonly name: string; readonly description?: string }[];
   readonly paths: Readonly<Record<string, PathItem>>;
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly securitySchemes?: object;
+  };
 }
 
 export function readOpenApi(document: OpenApi): Resource[] {

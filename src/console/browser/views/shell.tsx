@@ -59,16 +59,18 @@ function Top({ schema }: { schema: Schema | undefined }) {
         Duet
       </a>
       {schema?.hasRest && schema.hasGraphql && <DoorSwitch />}
-      <button
-        type="button"
-        aria-label="Token"
-        onClick={() => {
-          asking.value = true;
-        }}
-      >
-        <Icon name="key" />
-        <span class="wide">{token.value === '' ? 'Token' : 'Token set'}</span>
-      </button>
+      {(schema?.hasCallers || token.value !== '') && (
+        <button
+          type="button"
+          aria-label="Token"
+          onClick={() => {
+            asking.value = true;
+          }}
+        >
+          <Icon name="key" />
+          <span class="wide">{token.value === '' ? 'Token' : 'Token set'}</span>
+        </button>
+      )}
       <label>
         <span class="sr">Colours</span>
         <select

@@ -18,7 +18,9 @@ export function Value({
   short?: boolean;
 }) {
   const value = row[column.name];
-  if (value === null || value === undefined) return <span class="null">null</span>;
+  // What the rules hide from the caller is left out of the record.
+  if (value === undefined) return <span class="null">hidden</span>;
+  if (value === null) return <span class="null">null</span>;
   if (column.reference) return <Referenced column={column} row={row} schema={schema} />;
   if (column.list && Array.isArray(value) && column.kind !== 'json')
     return (
