@@ -2,7 +2,7 @@
 
 import type { ListAsk } from '../ask.ts';
 import { spoken } from '../filter-tree.ts';
-import { allOf, conditionsOf } from '../where.ts';
+import { allOf, type Condition, conditionsOf } from '../where.ts';
 import { listLink } from './list-place.ts';
 import { Icon } from './parts.tsx';
 
@@ -10,8 +10,8 @@ import { Icon } from './parts.tsx';
 export function FilterChips({ ask }: { ask: ListAsk }) {
   if (!ask.where) return null;
   const conditions = conditionsOf(ask.where);
-  const chips = conditions?.map(({ path, operator, value }, at) => ({
-    text: `${path.join('.')} ${spoken[operator] ?? operator} ${Array.isArray(value) ? value.join(', ') : value}`,
+  const chips = conditions?.map((condition, at) => ({
+    text: inWords(condition),
     link: listLink({ ...ask, where: allOf(conditions.toSpliced(at, 1)) }),
   })) ?? [{ text: JSON.stringify(ask.where), link: listLink({ ...ask, where: undefined }) }];
   return (
@@ -26,4 +26,10 @@ export function FilterChips({ ask }: { ask: ListAsk }) {
       ))}
     </ul>
   );
+}
+
+function inWords({ path, operator, value }: Condition): string {
+  const field = path.join('.');
+  if (operator === 'isNull') return `${field} is ${value === false ? 'not null' : 'null'}`;
+  return `${field} ${spoken[operator] ?? operator} ${Array.isArray(value) ? value.join(', ') : value}`;
 }
