@@ -3,7 +3,7 @@
 import { printSchema } from 'graphql';
 import { type Config, documentLimits, hasAuthentication } from './config.ts';
 import { consoleRoute } from './console/routes.ts';
-import { anonymous, type Caller } from './engine/caller.ts';
+import { anonymous, type Caller, requireRole } from './engine/caller.ts';
 import { countedWriter } from './engine/counted-writer.ts';
 import { Engine } from './engine/execute.ts';
 import { ApiKeys } from './engine/keys.ts';
@@ -14,6 +14,7 @@ import { graphqlRoute } from './graphql/handler.ts';
 import { graphqlDoor } from './graphql/schema.ts';
 import type { Trusted } from './graphql/trusted.ts';
 import { acceptsGzip } from './http/accept.ts';
+import { accessOf } from './http/access.ts';
 import { addressReader, type Connections } from './http/address.ts';
 import { answer, JSON_TYPE } from './http/answer.ts';
 import { type Authenticate, authenticator } from './http/authenticate.ts';
@@ -42,7 +43,7 @@ import { type Soon, then } from './soon.ts';
 import { StatementCount } from './storage/count.ts';
 import type { Storage } from './storage/storage.ts';
 
-/** Who may read the metrics, where callers are known at all. */
+/** Who may read the metrics, where callers are known at all: they tell much of what is done here, and by how many. */
 const METRICS_ROLE = 'metrics';
 
 export interface AppOptions {
@@ -267,6 +268,7 @@ function router(
   }
   const authentication = hasAuthentication(config);
   if (introspection) {
+    add('/access.json', accessOf(model, engine));
     const { objects: most, operations } = engine.limits;
     const limited = config.rateLimitAddress !== null || config.rateLimitCaller !== null;
     const trusting = trusted ? (trusted.only ? 'only' : 'too') : 'no';
@@ -314,12 +316,6 @@ function router(
   };
 }
 
-/** What is counted tells much of what is done here, and by how many. */
-function requireRole({ subject, roles }: Caller, role: string): void {
-  if (subject === undefined) throw new DuetError('UNAUTHENTICATED', `This needs the role "${role}".`);
-  if (!roles.includes(role)) throw new DuetError('FORBIDDEN', `This needs the role "${role}".`);
-}
-
-function text(body: string, type: string, more?: Readonly<Record<string, string>>): Response {
-  return answer(200, body, { ...more, 'Content-Type': type });
+function text(body: string, type: string): Response {
+  return answer(200, body, { 'Content-Type': type });
 }

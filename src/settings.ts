@@ -106,7 +106,7 @@ export const settings = {
     env: 'INTROSPECTION',
     flag: true,
     default: 'on',
-    doc: 'Whether clients may ask for the schema: GraphQL introspection and suggestions, `/schema.graphql`, `/openapi.json` and the page at `/`.',
+    doc: 'Whether clients may learn the schema: introspection and suggestions, `/schema.graphql`, `/openapi.json`, `/access.json`, the page `/`.',
     ...oneOf('on', 'off'),
   }),
   authJwksUrl: setting({

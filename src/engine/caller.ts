@@ -1,5 +1,7 @@
 /** Who asks: every operation names its caller, so that no rule can be skipped for want of one. */
 
+import { DuetError } from '../errors.ts';
+
 export interface Caller {
   /** Who it is: the `sub` of a token, or the name of an API key; undefined for the anonymous. */
   readonly subject: string | undefined;
@@ -9,3 +11,9 @@ export interface Caller {
 }
 
 export const anonymous: Caller = { subject: undefined, roles: [], claims: {} };
+
+/** For what belongs to no resource, and so has no rules. */
+export function requireRole({ subject, roles }: Caller, role: string): void {
+  if (subject === undefined) throw new DuetError('UNAUTHENTICATED', `This needs the role "${role}".`);
+  if (!roles.includes(role)) throw new DuetError('FORBIDDEN', `This needs the role "${role}".`);
+}

@@ -69,6 +69,11 @@ export class Engine {
     this.#policy.access(caller).admit(resource, action);
   }
 
+  /** What the rules let the caller do with some records at least. */
+  actions(caller: Caller, resource: Resource): Action[] {
+    return this.#policy.access(caller).actions(resource);
+  }
+
   /** What the caller may have of an operation; throws when that is nothing. */
   permit<O extends Operation>(caller: Caller, operation: O): Permitted<O> {
     return this.#policy.permit(caller, operation);

@@ -53,6 +53,10 @@ export function servicePaths(
       '/schema.graphql': get('sdl', 'The GraphQL schema', 'text/plain', text),
     }),
     '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }, undefined, compressed),
+    '/access.json': get('access', 'What the caller may do, by type', JSON_TYPE, {
+      type: 'object',
+      additionalProperties: list({ enum: ['READ', 'CREATE', 'UPDATE', 'DELETE'] }),
+    }),
     '/': get(
       'console',
       'The console: the data and both doors, for people',

@@ -130,5 +130,6 @@ export const ownPaths: readonly string[] = [
   'readyz',
   'metrics',
   'openapi.json',
+  'access.json',
   'schema.graphql',
 ];

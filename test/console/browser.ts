@@ -3,7 +3,7 @@
 import { afterAll, describe } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { sharedPostgres } from '../app.ts';
+import { type DatabaseKind, sharedPostgres } from '../app.ts';
 import { Folder, Server } from '../process.ts';
 import { buildConsole } from './build.ts';
 
@@ -82,17 +82,19 @@ export async function until(holds: () => Promise<boolean>): Promise<void> {
 export interface Deployment {
   readonly sdl?: string;
   readonly data?: unknown;
+  /** Settings as in the environment. */
+  readonly env?: Record<string, string>;
 }
 
 /** The real service, in a process of its own. */
-export async function service(database: 'sqlite' | 'postgres', { sdl, data }: Deployment = {}) {
+export async function service(database: DatabaseKind, { sdl, data, env }: Deployment = {}) {
   await buildConsole();
   const folder = new Folder({
     ...(sdl !== undefined && { 'schema.graphql': sdl }),
     ...(data !== undefined && { 'data.json': JSON.stringify(data) }),
   });
   const url = database === 'sqlite' ? 'sqlite:duet.db' : await (await sharedPostgres()).database();
-  const server = await Server.start(folder, { DATABASE_URL: url });
+  const server = await Server.start(folder, { DATABASE_URL: url, ...env });
   return {
     url: server.url,
     async json(method: string, path: string, body?: unknown): Promise<any> {

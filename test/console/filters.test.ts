@@ -1,12 +1,16 @@
 /** Filters on their way between the builder, the address and the doors: nothing is lost and nothing is added. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
-import { type Group, groupOf, whereOf } from '../../src/console/browser/filter-tree.ts';
+import { type Group, groupOf, spoken, whereOf } from '../../src/console/browser/filter-tree.ts';
 import { type Introspection, introspectionQuery } from '../../src/console/browser/schema/introspection.ts';
 import { readSchema } from '../../src/console/browser/schema/merge.ts';
+import { LIST_OPTIONS } from '../../src/console/browser/schema/openapi.ts';
 import type { Resource } from '../../src/console/browser/schema/types.ts';
 import { listAsk, listLink, operand } from '../../src/console/browser/views/list-place.ts';
-import type { Where } from '../../src/console/browser/where.ts';
+import { LOGIC, OWN_PARAMETERS, type Where } from '../../src/console/browser/where.ts';
+import { operatorNames } from '../../src/query/operators.ts';
+import { includedParameters, listParameters } from '../../src/rest/query.ts';
+import { ownFilters } from '../../src/schema/names.ts';
 import { openApp } from '../app.ts';
 import { museum } from './museum.ts';
 
@@ -59,23 +63,18 @@ describe.each(filters)('%j', (where, parameters) => {
   });
 });
 
+test('the console and the service have the same names for everything that a list can be asked', () => {
+  expect([...OWN_PARAMETERS].sort()).toEqual([...listParameters].sort());
+  expect([...LIST_OPTIONS].sort()).toEqual([...includedParameters].sort());
+  expect([...LOGIC].sort()).toEqual([...ownFilters, 'some', 'none'].sort());
+  expect(Object.keys(spoken).sort()).toEqual([...operatorNames].sort());
+});
+
 test('every column has exactly the operators that both doors have for it', async () => {
   for (const resource of schema.resources) {
     if (!resource.operations.has('LIST') || !resource.rest) continue;
     for (const { name, operators } of resource.columns)
-      for (const operator of [
-        'eq',
-        'ne',
-        'gt',
-        'gte',
-        'lt',
-        'lte',
-        'in',
-        'contains',
-        'startsWith',
-        'isNull',
-        'like',
-      ]) {
+      for (const operator of [...operatorNames, 'like']) {
         const { body } = await app.rest('GET', `${resource.rest.path}?${name}[${operator}]=x`);
         const unknown = body.errors?.some(({ code }: any) => code === 'UNKNOWN') ?? false;
         expect([resource.name, name, operator, unknown]).toEqual([

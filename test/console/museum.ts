@@ -63,6 +63,12 @@ type Ledger @resource(graphql: false) { id: ID! amount: Float! }
 "Only to be created."
 type Feedback @resource(only: [CREATE]) { id: ID! text: String! }
 type Nothing @resource(plural: "nothings") { id: ID! note: String }
+type OrganisationForStandardisationDocumentReference @resource {
+  id: ID!
+  short: Int
+  nameOfTheCommitteeThatIsResponsibleForTheDocument: Int
+  text: String
+}
 `;
 
 const key = (at: number) => `0190f5a0-7c1e-7a64-b3f5-${String(at).padStart(12, '0')}`;
@@ -101,5 +107,8 @@ export const museum = {
     auditEntries: [{ id: 1, text: 'The door was opened.' }],
     whispers: [{ id: 1, text: 'psst' }],
     ledgers: [{ id: 1, amount: 12.5 }],
+    organisationForStandardisationDocumentReferences: [
+      { id: 1, short: 1, text: 'مرحبا بالعالم '.repeat(30) },
+    ],
   },
 };

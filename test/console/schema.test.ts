@@ -78,6 +78,7 @@ test('what can be done, and through which door', () => {
     ['Ledger', 'CREATE,DELETE,GET,LIST,UPDATE', 'rest'],
     ['Feedback', 'CREATE', 'rest,graphql'],
     ['Nothing', 'CREATE,DELETE,GET,LIST,UPDATE', 'rest,graphql'],
+    ['OrganisationForStandardisationDocumentReference', 'CREATE,DELETE,GET,LIST,UPDATE', 'rest,graphql'],
     ['Whisper', 'CREATE,DELETE,GET,LIST,UPDATE', 'graphql'],
   ]);
 });

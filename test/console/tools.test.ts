@@ -1,14 +1,15 @@
-/** GraphiQL, the API reference, the diagram, the plots and the token: each as a person uses it. */
+/** GraphiQL, the API reference, the diagram and the plots: each as a person uses it, on both databases. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { databases } from '../app.ts';
 import { browsing, service, until, visit } from './browser.ts';
 import { museum } from './museum.ts';
 
-browsing('tools', () => {
+browsing.each([...databases])('on %s', (database) => {
   let duet: Awaited<ReturnType<typeof service>>;
   let other: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    [duet, other] = await Promise.all([service('sqlite'), service('sqlite', museum)]);
+    [duet, other] = await Promise.all([service(database), service(database, museum)]);
   });
   afterAll(() => Promise.all([duet.end(), other.end()]));
 
@@ -77,85 +78,30 @@ browsing('tools', () => {
     expect(here.complaints).toEqual([]);
   });
 
-  test('the plots follow /metrics, and say so where there is none', async () => {
+  test('the plots follow /metrics: rates, latencies and errors, by route and by operation', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
-    let round = 0;
-    // The text as Prometheus would read it, from a service that is asked ten times a second.
-    await page.route('**/metrics', (route) =>
-      route.fulfill({ contentType: 'text/plain; version=0.0.4', body: metrics(20 * round++) }),
-    );
     await here.go('#/live');
     const routes = page.getByRole('region', { name: 'By route', exact: true });
-    await routes.getByRole('row', { name: /GET \/books\/\{id\}/ }).waitFor();
-    const text = (await routes.getByRole('row', { name: /GET \/books/ }).textContent()) ?? '';
-    // All of them within the bucket from 1 to 5 ms: the middle of it is the median.
-    expect(text).toContain('3.0 ms');
+    await routes.getByRole('row', { name: /GET \/metrics/ }).waitFor();
+    await Promise.all([
+      ...Array.from({ length: 30 }, (_, at) => duet.json('GET', `/books/${at < 10 ? 999 : 1}`)),
+      duet.json('POST', '/graphql', { query: 'query Pages { books { pages } }' }),
+    ]);
+    const row = routes.getByRole('row', { name: /^GET \/books\/\{id\}/ });
+    await row.waitFor();
+    const cells = (await row.getByRole('cell').allTextContents()).filter((text) => text !== '');
+    expect(cells).toHaveLength(5);
+    const [rate, p50, p95, p99, errors] = cells.map((text) => Number.parseFloat(text));
+    expect(cells[1]).toEndWith(' ms');
+    expect(p50).toBeLessThanOrEqual(p95 as number);
+    expect(p95).toBeLessThanOrEqual(p99 as number);
+    // A third of them asked for a book that there is not.
+    expect(Math.abs((rate as number) - 3 * (errors as number))).toBeLessThan(0.25);
+    expect(errors).toBeGreaterThan(0);
     const operations = page.getByRole('region', { name: 'By GraphQL operation', exact: true });
-    await operations.getByRole('row', { name: /query Books/ }).waitFor();
-    await page.unroute('**/metrics');
-    await page.route('**/metrics', (route) => route.fulfill({ status: 404, body: '{}' }));
-    await page.getByText('There are no metrics').waitFor();
-    expect(here.complaints).toEqual([]);
-  });
-
-  test('a token is asked for when the service wants one, sent with every request, and kept nowhere', async () => {
-    await using here = await visit(duet.url);
-    const { page } = here;
-    const seen: (string | undefined)[] = [];
-    await page.route('**/books*', (route) => {
-      const given = route.request().headers()['authorization'];
-      seen.push(given);
-      return given
-        ? route.continue()
-        : route.fulfill({
-            status: 401,
-            headers: { 'WWW-Authenticate': 'Bearer' },
-            json: { code: 'UNAUTHENTICATED', detail: 'Who are you?' },
-          });
-    });
-    await here.go('#/data/Book');
-    await page.getByRole('dialog', { name: 'Who is asking' }).getByLabel('Token').fill('abc.def');
-    await page.getByRole('button', { name: 'Use it' }).click();
-    await page.getByText('Dune').waitFor();
-    expect(seen.at(-1)).toBe('Bearer abc.def');
-    const kept = await page.evaluate(
-      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])',
-    );
-    expect(kept).not.toContain('abc');
-    expect(await page.getByRole('article', { name: 'REST' }).locator('pre').textContent()).not.toContain(
-      'abc',
-    );
-    expect(here.complaints).toEqual([]);
-  });
-
-  test('who may not write is told so, and is not asked to try again', async () => {
-    await using here = await visit(duet.url);
-    const { page } = here;
-    await page.route('**/books', (route) =>
-      route.request().method() === 'POST'
-        ? route.fulfill({ status: 403, json: { code: 'FORBIDDEN', detail: 'Not for you.' } })
-        : route.continue(),
-    );
-    await here.go('#/data/Book/new');
-    await page.getByLabel('title').fill('Mine');
-    await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('Not for you.').waitFor();
-    await page.getByRole('link', { name: 'Cancel' }).click();
-    await page.getByText('read-only for you').waitFor();
-    expect(await page.getByRole('link', { name: 'New' }).count()).toBe(0);
+    await operations.getByRole('row', { name: /^query Pages/ }).waitFor();
+    await page.getByRole('img', { name: /^Requests per second, at most [1-9]/ }).waitFor();
     expect(here.complaints).toEqual([]);
   });
 });
-
-function metrics(count: number): string {
-  return `# HELP duet_requests_total Requests.
-# TYPE duet_requests_total counter
-duet_requests_total{route="/books/{id}",method="GET",status="200"} ${count}
-duet_request_duration_seconds_bucket{route="/books/{id}",method="GET",le="0.001"} 0
-duet_request_duration_seconds_bucket{route="/books/{id}",method="GET",le="0.005"} ${count}
-duet_request_duration_seconds_bucket{route="/books/{id}",method="GET",le="+Inf"} ${count}
-duet_graphql_operations_total{operation="Books",type="query",outcome="ok"} ${count}
-duet_graphql_operation_duration_seconds_bucket{operation="Books",type="query",le="+Inf"} ${count}
-`;
-}

@@ -24,6 +24,20 @@ export interface Quantified {
 
 export type Part = Comparison | Quantified | Group;
 
+/** The operators in words. */
+export const spoken: Readonly<Record<string, string>> = {
+  eq: 'is',
+  ne: 'is not',
+  gt: 'is more than',
+  gte: 'is at least',
+  lt: 'is less than',
+  lte: 'is at most',
+  in: 'is one of',
+  contains: 'contains',
+  startsWith: 'starts with',
+  isNull: 'is null',
+};
+
 export const nothing: Group = { is: 'all', parts: [] };
 
 /** What can be compared: own columns, and those of records that are referred to. */

@@ -1,4 +1,4 @@
-/** What lasts while the page is open: the token, the door in use, the looks, and what the caller was refused. */
+/** What lasts while the page is open: the token, the door in use, the looks, and what the caller may not do. */
 
 import { effect, signal } from '@preact/signals';
 import type { Door, Operation, Resource } from './schema/types.ts';
@@ -11,7 +11,12 @@ export const door = signal<Door>(remembered('door') === 'graphql' ? 'graphql' : 
 export const theme = signal(remembered('theme') ?? 'auto');
 /** Whether both doors are shown; where there is room for little else, only when asked for. */
 export const dockOpen = signal((remembered('dock') ?? (innerWidth >= 900 ? 'open' : 'closed')) === 'open');
+/** What the service says that the caller may do, by type; nothing is known of it at first. */
+const allowed = signal<Allowed>({});
+/** Records that the service has refused to let the caller change: rules may tell one record from another. */
 const refused = signal<ReadonlySet<string>>(new Set());
+
+export type Allowed = Readonly<Record<string, readonly string[]>>;
 
 effect(() => remember('door', door.value));
 effect(() => remember('dock', dockOpen.value ? 'open' : 'closed'));
@@ -27,17 +32,30 @@ export function takeToken(text: string): void {
   refused.value = new Set();
 }
 
-export function wasRefused(resource: Resource, operation: Operation): void {
-  refused.value = new Set([...refused.value, `${resource.name} ${operation}`]);
+export function takeAllowed(told: Allowed): void {
+  allowed.value = told;
 }
 
-/** Whether the service has the operation, and has not refused it to this caller. */
-export function may(resource: Resource, operation: Operation): boolean {
-  return resource.operations.has(operation) && !refused.value.has(`${resource.name} ${operation}`);
+export function wasRefused(resource: Resource, operation: Operation, key: unknown): void {
+  refused.value = new Set([...refused.value, named(resource, operation, key)]);
 }
 
-export function isRefused(resource: Resource, operation: Operation): boolean {
-  return refused.value.has(`${resource.name} ${operation}`);
+/** Whether the service has the operation, and would not refuse it to this caller. */
+export function may(resource: Resource, operation: Operation, key?: unknown): boolean {
+  return resource.operations.has(operation) && !isRefused(resource, operation, key);
+}
+
+/** Without a key: whichever the record. */
+export function isRefused(resource: Resource, operation: Operation, key?: unknown): boolean {
+  const actions = allowed.value[resource.name];
+  const action = operation === 'LIST' || operation === 'GET' ? 'READ' : operation;
+  return (
+    (actions !== undefined && !actions.includes(action)) || refused.value.has(named(resource, operation, key))
+  );
+}
+
+function named({ name }: Resource, operation: Operation, key: unknown): string {
+  return JSON.stringify([name, operation, String(key)]);
 }
 
 function remembered(name: string): string | null {

@@ -10,8 +10,8 @@ export interface Condition {
   readonly value: unknown;
 }
 
-/** What a list can be asked beside filters, in REST and so in the address. */
-const OWN = new Set([
+/** What a list can be asked beside filters, in REST and so in the address; a test holds it against the service. */
+export const OWN_PARAMETERS: ReadonlySet<string> = new Set([
   'limit',
   'after',
   'before',
@@ -24,7 +24,8 @@ const OWN = new Set([
   'groupBy',
 ]);
 
-const LOGIC = new Set(['and', 'or', 'not', 'some', 'none']);
+/** What a filter has beside fields. */
+export const LOGIC: ReadonlySet<string> = new Set(['and', 'or', 'not', 'some', 'none']);
 
 /** The comparisons of a filter that has nothing but comparisons joined by *and*; undefined for any other. */
 export function conditionsOf(where: Where, path: readonly string[] = []): Condition[] | undefined {
@@ -105,7 +106,7 @@ export function readFilter(
   for (const [name, text] of query) {
     const [, path, operator] = /^([\w.]+)\[(\w+)\]$/.exec(name) ?? [];
     if (path === undefined || operator === undefined) {
-      if (!OWN.has(name))
+      if (!OWN_PARAMETERS.has(name))
         conditions.push({
           path: name.split('.'),
           operator: 'eq',

@@ -65,6 +65,13 @@ export class Access {
     if (refused) throw this.denied(`You may not ${verbs[refused]} ${resource.plural}.`);
   }
 
+  /** What the caller may do with some records at least; whatever else it tries is refused on all of them. */
+  actions(resource: Resource): Action[] {
+    const may = (action: Action) => !isNothing(this.rows(resource, action));
+    // What one writes, one is shown.
+    return may('READ') ? actions.filter(may) : [];
+  }
+
   /** A caller that nobody knows may have more to show than it did. */
   denied(detail: string, errors?: readonly Fault[]): DuetError {
     const known = this.caller.subject !== undefined;
@@ -84,6 +91,8 @@ export class Access {
     return own;
   }
 }
+
+const actions: readonly Action[] = ['READ', 'CREATE', 'UPDATE', 'DELETE'];
 
 export const verbs: Readonly<Record<Action, string>> = {
   READ: 'read',

@@ -184,16 +184,19 @@ function indented(text: string): string {
   return text.replace(/^/gm, '  ');
 }
 
+interface GraphqlError {
+  readonly message: string;
+  readonly path?: readonly (string | number)[];
+  readonly extensions?: {
+    readonly code?: string;
+    readonly requestId?: string;
+    readonly errors?: FieldFault[];
+  };
+}
+
 interface Result {
   readonly data?: Record<string, unknown> | null;
-  readonly errors?: readonly {
-    readonly message: string;
-    readonly extensions?: {
-      readonly code?: string;
-      readonly requestId?: string;
-      readonly errors?: FieldFault[];
-    };
-  }[];
+  readonly errors?: readonly GraphqlError[];
 }
 
 /** Codes that the console acts on, with the status that REST has for them. */
@@ -232,13 +235,22 @@ export async function graphqlAnswer(ask: Ask, response: Response, schema: Schema
 
 export async function graphqlResult(response: Response): Promise<Record<string, unknown>> {
   const result = (await response.json().catch(() => ({}))) as Result;
-  const error = result.errors?.[0];
+  const error = result.errors?.find((each) => !leftOut(each, result));
   if (error) {
     const { code = 'UNKNOWN', ...more } = error.extensions ?? {};
     throw new Fault(code, statuses[code] ?? response.status, error.message, more);
   }
   if (!result.data) throw new Fault('UNKNOWN', response.status, response.statusText);
   return result.data;
+}
+
+/** A field that the rules hide is null, with an error of its own, beside what is shown; as in REST it is left out then. */
+function leftOut({ path, extensions }: GraphqlError, { data }: Result): boolean {
+  const field = path?.at(-1);
+  if (extensions?.code !== 'FORBIDDEN' || field === undefined) return false;
+  const record = path?.slice(0, -1).reduce<unknown>((at, step) => (at as Row | null)?.[step], data);
+  if (!isObject(record) || record === data) return false;
+  return delete record[field];
 }
 
 /** Keys are text in GraphQL and numbers in REST. */

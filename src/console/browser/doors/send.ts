@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { type Answer, type Ask, isRead } from '../ask.ts';
-import type { Door, Operation, Schema } from '../schema/types.ts';
+import type { Door, Schema } from '../schema/types.ts';
 import { token, tokenWanted, wasRefused } from '../session.ts';
 import { graphqlAnswer, graphqlWire } from './graphql.ts';
 import { restAnswer, restWire } from './rest.ts';
@@ -18,6 +18,9 @@ export interface Cost {
 
 /** What was sent last through each door, by the request itself. */
 export const costs = signal<ReadonlyMap<string, Cost>>(new Map());
+
+/** What was done last: its view is left by then, and what it took is still worth knowing. */
+export const lastWrite = signal<Ask | undefined>(undefined);
 
 /** How many requests are under way, for the line at the top. */
 export const underWay = signal(0);
@@ -39,27 +42,23 @@ export function costKey({ method, path, headers, body }: Wire): string {
   return JSON.stringify([method, path, headers, body]);
 }
 
-const operations: Record<Ask['do'], Operation> = {
-  list: 'LIST',
-  get: 'GET',
-  create: 'CREATE',
-  update: 'UPDATE',
-  delete: 'DELETE',
-};
-
 export async function send(ask: Ask, through: Door, schema: Schema): Promise<Answer> {
   const wire = wireOf(ask, doorFor(ask, through, schema), schema);
   if (!wire) throw new Fault('NOT_OFFERED', 405, `${ask.resource.name} does not offer this.`);
   try {
     const response = await exchange(wire);
-    return wire.door === 'rest'
-      ? await restAnswer(ask, response)
-      : await graphqlAnswer(ask, response, schema);
+    const answer =
+      wire.door === 'rest' ? await restAnswer(ask, response) : await graphqlAnswer(ask, response, schema);
+    if (!isRead(ask)) lastWrite.value = ask;
+    return answer;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // In GraphQL it is a code in an answer of status 200.
     if (error.status === 401) tokenWanted.value = true;
-    if (error.status === 403 && !isRead(ask)) wasRefused(ask.resource, operations[ask.do]);
+    // Fields that may not be given are told at their places, and the rest of the record may be.
+    const isOfRecord = error.status === 403 && error.errors.length === 0;
+    if (isOfRecord && (ask.do === 'update' || ask.do === 'delete'))
+      wasRefused(ask.resource, ask.do === 'update' ? 'UPDATE' : 'DELETE', ask.key);
     throw error;
   }
 }
@@ -70,13 +69,7 @@ async function exchange(wire: Wire): Promise<Response> {
   const response = await request(wire);
   // The whole answer, so that the time is what a client waits.
   const bytes = await response.arrayBuffer();
-  const ms = performance.now() - started;
-  remember(wire, {
-    status: response.status,
-    ms,
-    bytes: bytes.byteLength,
-    statements: statementsOf(response),
-  });
+  remember(wire, response, started, bytes.byteLength);
   const { status, statusText, headers } = response;
   return new Response(status === 204 || status === 304 ? null : bytes, { status, statusText, headers });
 }
@@ -104,7 +97,14 @@ export function authorization(): Record<string, string> {
   return token.value === '' ? {} : { Authorization: `Bearer ${token.value}` };
 }
 
-function remember(wire: Wire, cost: Cost): void {
+/** For the dock, once the whole answer is there. */
+export function remember(wire: Wire, response: Response, started: number, bytes: number): void {
+  const cost: Cost = {
+    status: response.status,
+    ms: performance.now() - started,
+    bytes,
+    statements: statementsOf(response),
+  };
   const all = [...costs.value, [costKey(wire), cost] as const];
   costs.value = new Map(all.slice(-KEPT_COSTS));
 }

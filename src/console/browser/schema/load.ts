@@ -1,22 +1,28 @@
-/** Asks both doors to describe themselves. */
+/** Asks both doors to describe themselves, and what the caller may do. */
 
 import { graphqlResult } from '../doors/graphql.ts';
 import { restFault } from '../doors/rest.ts';
 import { request } from '../doors/send.ts';
+import { type Allowed, takeAllowed } from '../session.ts';
 import { type Introspection, introspectionQuery } from './introspection.ts';
 import { readSchema } from './merge.ts';
 import type { OpenApi } from './openapi.ts';
 import type { Schema } from './types.ts';
 
 export async function loadSchema(): Promise<Schema> {
-  const [document, introspection] = await Promise.all([openapi(), introspected()]);
+  const [document, introspection, allowed] = await Promise.all([
+    described<OpenApi>('/openapi.json'),
+    introspected(),
+    described<Allowed>('/access.json'),
+  ]);
+  takeAllowed(allowed);
   return readSchema(document, introspection);
 }
 
-async function openapi(): Promise<OpenApi | undefined> {
-  const response = await request({ door: 'rest', method: 'GET', path: '/openapi.json', headers: {} });
+async function described<T>(path: string): Promise<T> {
+  const response = await request({ door: 'rest', method: 'GET', path, headers: {} });
   if (!response.ok) throw await restFault(response);
-  return (await response.json()) as OpenApi;
+  return (await response.json()) as T;
 }
 
 /** A deployment may have closed this door. */

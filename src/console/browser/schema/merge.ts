@@ -16,6 +16,7 @@ export function readSchema(document: OpenApi | undefined, introspection: Introsp
     resources,
     byName: new Map(resources.map((resource) => [resource.name, resource])),
     fingerprint: document?.info.version ?? '',
+    hasCallers: document?.components.securitySchemes !== undefined,
     hasRest: rest.length > 0,
     hasGraphql: graphql.length > 0,
   };

@@ -57,7 +57,10 @@ export interface OpenApi {
   readonly info: { readonly version: string };
   readonly tags: readonly { readonly name: string; readonly description?: string }[];
   readonly paths: Readonly<Record<string, PathItem>>;
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly securitySchemes?: object;
+  };
 }
 
 export function readOpenApi(document: OpenApi): Resource[] {
@@ -173,7 +176,7 @@ class Reader {
       choices: value.enum ?? [],
       bounds: boundsOf(value),
       operators: parameters.flatMap((parameter) =>
-        parameter.startsWith(`${name}[`) && !LIST_OPTIONS.has(parameter.slice(name.length))
+        parameter.startsWith(`${name}[`) && !LIST_OPTIONS.has(parameter.slice(name.length + 1, -1))
           ? [parameter.slice(name.length + 1, -1)]
           : [],
       ),
@@ -220,7 +223,7 @@ class Reader {
 }
 
 /** `posts[limit]` tells of the list, `pages[gte]` of the field. */
-const LIST_OPTIONS = new Set(['[limit]', '[after]', '[sort]', '[where]']);
+export const LIST_OPTIONS: ReadonlySet<string> = new Set(['limit', 'after', 'sort', 'where']);
 
 function told({ description, deprecated }: JsonSchema): { description?: string; deprecated?: boolean } {
   // Said of every relation, and known to whoever sees one.

@@ -100,6 +100,8 @@ export interface Schema {
   readonly byName: ReadonlyMap<string, Resource>;
   /** Stands in every entity tag, after the version. */
   readonly fingerprint: string;
+  /** Whether the service looks at who is asking. */
+  readonly hasCallers: boolean;
   readonly hasRest: boolean;
   readonly hasGraphql: boolean;
 }

@@ -30,7 +30,8 @@ const fetcher: Fetcher = async (parameters, options) => {
 
 const given = new URLSearchParams(location.hash.slice(1));
 const query = given.get('query');
-const variables = given.get('variables');
+const example = given.get('example');
+const variables = given.get('variables') ?? '';
 const root = document.getElementById('graphiql');
 if (root)
   createRoot(root).render(
@@ -38,6 +39,7 @@ if (root)
       fetcher,
       forcedTheme: isDark() ? 'dark' : 'light',
       plugins: [HISTORY_PLUGIN, explorerPlugin()],
-      ...(query !== null && { initialQuery: query, initialVariables: variables ?? '' }),
+      ...(query !== null && { initialQuery: query, initialVariables: variables }),
+      ...(example !== null && { defaultTabs: [{ query: example, variables }] }),
     }),
   );

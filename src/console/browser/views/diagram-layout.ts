@@ -7,8 +7,10 @@ export const ROW = 22;
 export const HEAD = 32;
 const MARGIN = 30;
 const GAP = 28;
-/** How wide the rows of unrelated boxes may be, where nothing above them is wider. */
-const ROW_WIDTH = 900;
+/** Unrelated boxes are put in rows of these widths, or beside the others; what fits a window best is shown. */
+const ROW_WIDTHS = [900, 1300, 1800, 2400];
+/** The shape of the windows that most people have. */
+const WINDOW = 1.6;
 /** Of a character in the type that the diagram is written in. */
 const CHARACTER = 7.3;
 
@@ -66,7 +68,7 @@ export function draw(schema: Schema): Picture {
     return [{ resource, ...size, x: at.x - size.width / 2, y: at.y - size.height / 2 }];
   });
   boxes.push(
-    ...rows(
+    ...arranged(
       schema.resources.filter(({ name }) => !related.has(name)),
       sizes,
       boxes,
@@ -79,33 +81,68 @@ export function draw(schema: Schema): Picture {
       return to ? [{ from: box.resource.name, to: target, name, required, path: curve(box, name, to) }] : [];
     }),
   );
+  const { width, height } = extent(boxes);
+  return { boxes, edges, width: width + MARGIN, height: height + MARGIN };
+}
+
+/** What is related to nothing stands below the rest or beside it: wherever the whole can be shown largest. */
+function arranged(
+  alone: readonly Resource[],
+  sizes: ReadonlyMap<string, Size>,
+  others: readonly Box[],
+): readonly Box[] {
+  const open = alone
+    .flatMap((resource) => {
+      const size = sizes.get(resource.name);
+      return size ? [{ resource, ...size }] : [];
+    })
+    .toSorted((one, other) => other.height - one.height);
+  const { width, height } = extent(others);
+  const tallest = Math.max(height, ...open.map((box) => box.height));
+  const ways = [
+    columns(open, width === 0 ? MARGIN : width + GAP, tallest),
+    ...ROW_WIDTHS.map((wide) => rows(open, height === 0 ? MARGIN : height + GAP, Math.max(width, wide))),
+  ];
+  const [best = []] = ways.toSorted(
+    (one, other) => fitting(extent([...others, ...other])) - fitting(extent([...others, ...one])),
+  );
+  return best;
+}
+
+type Unplaced = Omit<Box, 'x' | 'y'>;
+
+function rows(boxes: readonly Unplaced[], top: number, right: number): Box[] {
+  let [x, y, tallest] = [MARGIN, top, 0];
+  return boxes.map((box) => {
+    if (x > MARGIN && x + box.width > right) [x, y, tallest] = [MARGIN, y + tallest + GAP, 0];
+    const placed = { ...box, x, y };
+    x += box.width + GAP;
+    tallest = Math.max(tallest, box.height);
+    return placed;
+  });
+}
+
+function columns(boxes: readonly Unplaced[], left: number, bottom: number): Box[] {
+  let [x, y, widest] = [left, MARGIN, 0];
+  return boxes.map((box) => {
+    if (y > MARGIN && y + box.height > MARGIN + bottom) [x, y, widest] = [x + widest + GAP, MARGIN, 0];
+    const placed = { ...box, x, y };
+    y += box.height + GAP;
+    widest = Math.max(widest, box.width);
+    return placed;
+  });
+}
+
+function extent(boxes: readonly Box[]): { width: number; height: number } {
   return {
-    boxes,
-    edges,
-    width: Math.max(...boxes.map(({ x, width }) => x + width), 0) + MARGIN,
-    height: Math.max(...boxes.map(({ y, height }) => y + height), 0) + MARGIN,
+    width: Math.max(0, ...boxes.map(({ x, width }) => x + width)),
+    height: Math.max(0, ...boxes.map(({ y, height }) => y + height)),
   };
 }
 
-/** What is related to nothing stands in rows below the rest. */
-function rows(alone: readonly Resource[], sizes: ReadonlyMap<string, Size>, above: readonly Box[]): Box[] {
-  const right = Math.max(ROW_WIDTH, ...above.map(({ x, width }) => x + width));
-  let y = Math.max(MARGIN - GAP, ...above.map((box) => box.y + box.height)) + GAP;
-  let x = MARGIN;
-  let tallest = 0;
-  return alone.flatMap((resource): Box[] => {
-    const size = sizes.get(resource.name);
-    if (!size) return [];
-    if (x > MARGIN && x + size.width > right) {
-      x = MARGIN;
-      y += tallest + GAP;
-      tallest = 0;
-    }
-    const box = { resource, ...size, x, y };
-    x += size.width + GAP;
-    tallest = Math.max(tallest, size.height);
-    return [box];
-  });
+/** How large something of this size can be shown. */
+function fitting({ width, height }: { width: number; height: number }): number {
+  return Math.min(WINDOW / width, 1 / height);
 }
 
 function sized(resource: Resource): Size {

@@ -18,6 +18,9 @@ const STEP = 1.25;
 const LEAST = 0.1;
 const MOST = 3;
 const PAN = 60;
+/** Between these it is fitted into the window: below, nobody could read it, and one pans instead. */
+const SMALL = 0.6;
+const LARGE = 1.6;
 
 export function Diagram({ schema }: { schema: Schema }) {
   const picture = useMemo(() => draw(schema), [schema]);
@@ -27,8 +30,8 @@ export function Diagram({ schema }: { schema: Schema }) {
 
   const fit = () => {
     const { width = 0, height = 0 } = frame.current?.getBoundingClientRect() ?? {};
-    const scale = Math.min(1.15, width / picture.width, height / picture.height);
-    const readable = Math.max(scale, Math.min(0.5, width / 400));
+    const scale = Math.min(LARGE, width / picture.width, height / picture.height);
+    const readable = Math.max(scale, SMALL);
     camera.value = {
       scale: readable,
       x: Math.max(0, (width - picture.width * readable) / 2),
@@ -99,7 +102,7 @@ export function Diagram({ schema }: { schema: Schema }) {
     act();
   };
 
-  if (picture.boxes.length === 0) return <Empty title="There is nothing to draw yet" />;
+  if (picture.boxes.length === 0) return <Empty icon="graph" title="There is nothing to draw yet" />;
   const { x, y, scale } = camera.value;
   return (
     <div class="diagram">

@@ -3,7 +3,7 @@
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { type Answer, type Ask, isRead } from '../ask.ts';
-import { type Cost, costKey, costs, doorFor, send, wireOf } from '../doors/send.ts';
+import { type Cost, costKey, costs, doorFor, lastWrite, send, wireOf } from '../doors/send.ts';
 import { curlOf, type Wire } from '../doors/wire.ts';
 import { to } from '../links.ts';
 import { type Door, type Row, referencesOf, type Schema } from '../schema/types.ts';
@@ -35,7 +35,8 @@ export function useDock(entries: readonly Shown[]): void {
 
 export function Dock({ schema }: { schema: Schema }) {
   const chosen = useSignal('');
-  const entries = shown.value;
+  const written: Shown[] = lastWrite.value ? [{ title: 'The last change', ask: lastWrite.value }] : [];
+  const entries = [...shown.value, ...written];
   const entry = entries.find(({ title }) => title === chosen.value) ?? entries[0];
   if (!entry) return null;
   return (

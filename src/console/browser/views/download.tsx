@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { FileType, ListAsk } from '../ask.ts';
 import { restFault } from '../doors/rest.ts';
-import { request, wireOf } from '../doors/send.ts';
+import { remember, request, wireOf } from '../doors/send.ts';
 import { Fault } from '../doors/wire.ts';
 import type { Schema } from '../schema/types.ts';
 import { bytes, FaultNotice, Icon } from './parts.tsx';
@@ -27,6 +27,7 @@ export function Download({ ask, schema }: { ask: ListAsk; schema: Schema }) {
     got.value = 0;
     fault.value = undefined;
     try {
+      const started = performance.now();
       const response = await request(wire, abort.signal);
       if (!response.ok) throw await restFault(response);
       const chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -34,6 +35,7 @@ export function Download({ ask, schema }: { ask: ListAsk; schema: Schema }) {
         chunks.push(chunk);
         got.value += chunk.byteLength;
       }
+      remember(wire, response, started, got.value);
       hand(new Blob(chunks, { type: as }), `${ask.resource.plural}.${extension}`);
     } catch (error) {
       if (!abort.signal.aborted)

@@ -30,7 +30,8 @@ export function FieldInput(props: Props) {
       {clearable && (
         <button
           type="button"
-          class="plain small"
+          class="plain small nullify"
+          title={`Set ${column.name} to null`}
           aria-label={`Set ${column.name} to null`}
           onClick={() => {
             onChange(null);
@@ -53,7 +54,11 @@ function OneInput({ id, label, column, value, schema, before, fallback, invalid,
       [column.description && `${id}-about`, invalid && `${id}-fault`].filter(Boolean).join(' ') || undefined,
   };
   const placeholder =
-    value === null ? 'null' : fallback === undefined ? '' : `${JSON.stringify(fallback)} by default`;
+    value === null
+      ? 'null'
+      : fallback === undefined
+        ? ''
+        : `${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} by default`;
   const target = column.reference && schema.byName.get(column.reference.target);
   if (column.reference && target?.operations.has('LIST'))
     return (
@@ -91,7 +96,7 @@ function OneInput({ id, label, column, value, schema, before, fallback, invalid,
           }}
         >
           {(value === undefined || value === null || !column.required) && (
-            <option value="">{placeholder || '…'}</option>
+            <option value="">{placeholder || 'not set'}</option>
           )}
           {(column.kind === 'boolean' ? ['true', 'false'] : column.choices).map((choice) => (
             <option key={choice}>{choice}</option>
@@ -142,9 +147,9 @@ function OneInput({ id, label, column, value, schema, before, fallback, invalid,
       const long = isLong(column, text);
       const input = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
       return long ? (
-        <textarea {...common} rows={1} placeholder={placeholder} value={text} onInput={input} />
+        <textarea {...common} dir="auto" rows={1} placeholder={placeholder} value={text} onInput={input} />
       ) : (
-        <input {...common} placeholder={placeholder} value={text} onInput={input} />
+        <input {...common} dir="auto" placeholder={placeholder} value={text} onInput={input} />
       );
     }
   }

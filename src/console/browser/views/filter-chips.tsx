@@ -1,29 +1,17 @@
 /** What a list is filtered by, in words. */
 
 import type { ListAsk } from '../ask.ts';
-import { allOf, conditionsOf } from '../where.ts';
+import { spoken } from '../filter-tree.ts';
+import { allOf, type Condition, conditionsOf } from '../where.ts';
 import { listLink } from './list-place.ts';
 import { Icon } from './parts.tsx';
-
-export const spoken: Readonly<Record<string, string>> = {
-  eq: 'is',
-  ne: 'is not',
-  gt: 'is more than',
-  gte: 'is at least',
-  lt: 'is less than',
-  lte: 'is at most',
-  in: 'is one of',
-  contains: 'contains',
-  startsWith: 'starts with',
-  isNull: 'is null',
-};
 
 /** Each can be taken away. */
 export function FilterChips({ ask }: { ask: ListAsk }) {
   if (!ask.where) return null;
   const conditions = conditionsOf(ask.where);
-  const chips = conditions?.map(({ path, operator, value }, at) => ({
-    text: `${path.join('.')} ${spoken[operator] ?? operator} ${Array.isArray(value) ? value.join(', ') : value}`,
+  const chips = conditions?.map((condition, at) => ({
+    text: inWords(condition),
     link: listLink({ ...ask, where: allOf(conditions.toSpliced(at, 1)) }),
   })) ?? [{ text: JSON.stringify(ask.where), link: listLink({ ...ask, where: undefined }) }];
   return (
@@ -38,4 +26,10 @@ export function FilterChips({ ask }: { ask: ListAsk }) {
       ))}
     </ul>
   );
+}
+
+function inWords({ path, operator, value }: Condition): string {
+  const field = path.join('.');
+  if (operator === 'isNull') return `${field} is ${value === false ? 'not null' : 'null'}`;
+  return `${field} ${spoken[operator] ?? operator} ${Array.isArray(value) ? value.join(', ') : value}`;
 }

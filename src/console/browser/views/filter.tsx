@@ -11,11 +11,11 @@ import {
   nothing,
   type Part,
   type Quantified,
+  spoken,
   whereOf,
 } from '../filter-tree.ts';
 import type { Column, Resource, Schema } from '../schema/types.ts';
 import { isObject, type Where } from '../where.ts';
-import { spoken } from './filter-chips.tsx';
 import { listLink, operand } from './list-place.ts';
 import { Icon } from './parts.tsx';
 

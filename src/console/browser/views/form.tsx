@@ -137,8 +137,10 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
   const row = before.value?.row;
   if (!row)
     return fault.value ? (
-      <Empty title={fault.value.message}>
-        <a href={dataLink(resource.name)}>All {resource.plural}</a>
+      <Empty icon="search" title={fault.value.message}>
+        <a class="button" href={dataLink(resource.name)}>
+          All {resource.plural}
+        </a>
       </Empty>
     ) : null;
   return (
@@ -149,7 +151,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
             <a href={dataLink(resource.name)}>{resource.name}</a>{' '}
             <a href={dataLink(resource.name, 'record', id)}>{id}</a>
           </p>
-          <h1>{labelled(resource, row)}</h1>
+          <h1 dir="auto">{labelled(resource, row)}</h1>
         </div>
       </div>
       {theirs.value?.row ? (

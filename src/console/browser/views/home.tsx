@@ -2,15 +2,22 @@
 
 import { dataLink, to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
+import { may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
 import { listAsk } from './list-place.ts';
-import { Empty } from './parts.tsx';
+import { Empty, Prose } from './parts.tsx';
 
 export function Home({ schema }: { schema: Schema }) {
-  const first = schema.resources.find(({ operations }) => operations.has('LIST'));
+  const first = schema.resources.find((resource) => may(resource, 'LIST'));
   if (schema.resources.length === 0)
-    return <Empty title="Nothing is served yet">Add a type with @resource to the schema file.</Empty>;
+    return (
+      <Empty icon="table" title="Nothing is served yet">
+        <p>
+          Add a type with <code>@resource</code> to the schema file.
+        </p>
+      </Empty>
+    );
   return (
     <>
       <div>
@@ -54,7 +61,9 @@ function Card({ resource }: { resource: Resource }) {
       <h2>
         <a href={dataLink(name)}>{name}</a>
       </h2>
-      <p class="quiet">{description ?? columns.map((column) => column.name).join(', ')}</p>
+      <p class="quiet">
+        {description ? <Prose text={description} /> : columns.map((column) => column.name).join(', ')}
+      </p>
       <p class="doorways">
         {rest && <span class="tag rest mono">{rest.path}</span>}
         {root && <span class="tag graphql mono">{root}</span>}

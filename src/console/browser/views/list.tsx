@@ -5,7 +5,7 @@ import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { dataLink, to } from '../links.ts';
 import { type Column, type Resource, type Row, type Schema, typeOf } from '../schema/types.ts';
-import { isRefused, may } from '../session.ts';
+import { may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
@@ -13,7 +13,8 @@ import { Filter } from './filter.tsx';
 import { FilterChips } from './filter-chips.tsx';
 import { listAsk, listLink, PAGE_SIZES } from './list-place.ts';
 import { counted, Empty, FaultNotice, Icon, Prose } from './parts.tsx';
-import { Value } from './value.tsx';
+import { ReadOnly } from './read-only.tsx';
+import { directionOf, Value } from './value.tsx';
 
 interface Props {
   schema: Schema;
@@ -124,14 +125,16 @@ function Heading({ resource, children }: { resource: Resource; children?: preact
 }
 
 function New({ resource }: { resource: Resource }) {
-  if (may(resource, 'CREATE'))
-    return (
-      <a class="button primary" href={dataLink(resource.name, 'new')}>
-        <Icon name="plus" /> New
-      </a>
-    );
-  if (isRefused(resource, 'CREATE')) return <span class="quiet small">read-only for you</span>;
-  return null;
+  return (
+    <>
+      <ReadOnly resource={resource} writes={['CREATE', 'UPDATE', 'DELETE']} />
+      {may(resource, 'CREATE') && (
+        <a class="button primary" href={dataLink(resource.name, 'new')}>
+          <Icon name="plus" /> New
+        </a>
+      )}
+    </>
+  );
 }
 
 function NoList({ resource }: { resource: Resource }) {
@@ -163,23 +166,29 @@ function NoList({ resource }: { resource: Resource }) {
           </button>
         </form>
       ) : (
-        <Empty title="These can be created, but not read" />
+        <Empty icon="plus" title="These can be created, but not read" />
       )}
     </>
   );
 }
 
 function NoRows({ ask }: { ask: ListAsk }) {
-  if (ask.after || ask.before) return <Empty title="This page is empty" />;
+  if (ask.after || ask.before) return <Empty icon="table" title="This page is empty" />;
   if (ask.where)
     return (
-      <Empty title="Nothing fits the filter">
-        <a href={listLink({ ...ask, where: undefined })}>Show all</a>
+      <Empty icon="filter" title="Nothing fits the filter">
+        <a class="button" href={listLink({ ...ask, where: undefined })}>
+          Show all
+        </a>
       </Empty>
     );
   return (
-    <Empty title={`There is no ${ask.resource.name} yet`}>
-      {may(ask.resource, 'CREATE') && <a href={dataLink(ask.resource.name, 'new')}>Make the first one</a>}
+    <Empty icon="table" title={`There is no ${ask.resource.name} yet`}>
+      {may(ask.resource, 'CREATE') && (
+        <a class="button" href={dataLink(ask.resource.name, 'new')}>
+          Make the first one
+        </a>
+      )}
     </Empty>
   );
 }
@@ -218,7 +227,7 @@ export function Table({ resource, rows, schema, ask, pending = false, without }:
           {rows.map((row) => (
             <tr key={String(row[key.name])}>
               {columns.map((column) => (
-                <td key={column.name} class={column.kind}>
+                <td key={column.name} class={column.kind} dir={directionOf(column)}>
                   {column === key && opens ? (
                     <a class={key.kind} href={dataLink(resource.name, 'record', row[key.name])}>
                       {String(row[key.name])}

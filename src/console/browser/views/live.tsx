@@ -1,8 +1,11 @@
 /** What the service is doing right now: rates, latencies and errors, by route and by GraphQL operation. */
 
 import { signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { authorization } from '../doors/send.ts';
+import { restFault } from '../doors/rest.ts';
+import { request } from '../doors/send.ts';
+import type { Fault } from '../doors/wire.ts';
 import {
   type Flow,
   flows,
@@ -13,7 +16,9 @@ import {
   type Source,
 } from '../metrics.ts';
 import type { Schema } from '../schema/types.ts';
+import { token } from '../session.ts';
 import { Empty, milliseconds } from './parts.tsx';
+import { Plot } from './plot.tsx';
 
 const EVERY_MS = 2000;
 /** Two minutes are kept, so that a plot has something to show when one comes back to it. */
@@ -22,57 +27,66 @@ const KEPT = 60;
 const SPAN = 15;
 
 const readings = signal<readonly Reading[]>([]);
+/** All requests, whichever their route. */
+const everything: Source = { ...requests, nameOf: () => 'all' };
 
 export function Live(_: { schema: Schema }) {
-  const missing = useSignal('');
+  const fault = useSignal<Fault | undefined>(undefined);
   useEffect(() => {
     let current = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const read = async () => {
-      const told = await reading();
-      if (!current) return;
-      if (typeof told === 'string') missing.value = told;
-      else {
-        missing.value = '';
+      try {
+        const told = await reading();
+        if (!current) return;
+        fault.value = undefined;
         readings.value = [...readings.value, told].slice(-KEPT);
+      } catch (error) {
+        if (!current) return;
+        fault.value = error as Fault;
+        // Who is asking does not change by asking again.
+        if (fault.value.status === 401 || fault.value.status === 403) return;
       }
+      timer = setTimeout(read, EVERY_MS);
     };
     read();
-    const timer = setInterval(read, EVERY_MS);
     return () => {
       current = false;
-      clearInterval(timer);
+      clearTimeout(timer);
     };
-  }, []);
+  }, [token.value]);
   return (
     <>
       <div>
         <h1>Live</h1>
         <p class="quiet">
-          From /metrics of the process that answers, every two seconds; the plots show two minutes.
+          From <code>/metrics</code>, every two seconds. The plots show up to two minutes, the numbers the
+          last half minute.
         </p>
       </div>
-      {missing.value !== '' ? (
-        <Empty title="There are no metrics">{missing.value}</Empty>
+      {fault.value ? (
+        <Empty icon="pulse" title="There are no metrics to show">
+          {fault.value.message}
+        </Empty>
       ) : (
         <>
-          <Plots title="By route" source={requests} />
-          <Plots title="By GraphQL operation" source={operations} />
+          <Summary />
+          <Flows title="By route" source={requests} />
+          <Flows title="By GraphQL operation" source={operations} />
         </>
       )}
     </>
   );
 }
 
-/** The fault as text. */
-async function reading(): Promise<Reading | string> {
-  const response = await fetch('/metrics', { headers: authorization() }).catch(() => undefined);
-  if (!response) return 'The service cannot be reached.';
-  if (response.status === 404) return 'This deployment does not serve /metrics.';
-  if (!response.ok) return `/metrics answered ${response.status}.`;
+async function reading(): Promise<Reading> {
+  const response = await request({ door: 'rest', method: 'GET', path: '/metrics', headers: {} });
+  if (!response.ok) throw await restFault(response);
   return { at: performance.now(), samples: readMetrics(await response.text()) };
 }
 
-function Plots({ title, source }: { title: string; source: Source }) {
+/** What happened lately, and in each step before, busiest first. */
+function observed(source: Source): { now: Flow[]; steps: ReadonlyMap<string, Flow>[] } {
   const all = readings.value;
   const last = all.at(-1);
   const before = all[Math.max(0, all.length - 1 - SPAN)];
@@ -82,53 +96,137 @@ function Plots({ title, source }: { title: string; source: Source }) {
     .map(
       (reading, at) => new Map(flows(source, all[at] ?? reading, reading).map((flow) => [flow.name, flow])),
     );
-  const busy = now.toSorted(
-    (one, other) => other.perSecond - one.perSecond || one.name.localeCompare(other.name),
+  return {
+    now: now.toSorted((one, other) => other.perSecond - one.perSecond || one.name.localeCompare(other.name)),
+    steps,
+  };
+}
+
+function Summary() {
+  const { now, steps } = observed(everything);
+  const [all] = now;
+  if (!all) return <p class="quiet">Listening…</p>;
+  const past = steps.map((step) => step.get('all'));
+  const values = (of: (flow: Flow) => number | undefined) => past.map((flow) => (flow && of(flow)) ?? 0);
+  return (
+    <div class="cards figures">
+      <Figure title="Requests per second" figures={[['', rate(all.perSecond)]]}>
+        <Plot
+          large
+          label="Requests per second"
+          written={rate}
+          lines={[{ look: 'first', values: values((flow) => flow.perSecond) }]}
+        />
+      </Figure>
+      <Figure
+        title="Latency"
+        figures={[
+          ['p50', latency(all.p50)],
+          ['p95', latency(all.p95)],
+          ['p99', latency(all.p99)],
+        ]}
+      >
+        <Plot
+          large
+          label="Latency: p50, p95 and p99"
+          written={milliseconds}
+          lines={[
+            { look: 'third', values: values((flow) => flow.p99) },
+            { look: 'second', values: values((flow) => flow.p95) },
+            { look: 'first', values: values((flow) => flow.p50) },
+          ]}
+        />
+      </Figure>
+      <Figure title="Errors per second" figures={[['', rate(all.errorsPerSecond)]]}>
+        <Plot
+          large
+          label="Errors per second"
+          written={rate}
+          lines={[{ look: 'bad', values: values((flow) => flow.errorsPerSecond) }]}
+        />
+      </Figure>
+    </div>
   );
+}
+
+interface FigureProps {
+  title: string;
+  figures: readonly (readonly [string, string])[];
+  children: ComponentChildren;
+}
+
+function Figure({ title, figures, children }: FigureProps) {
+  return (
+    <section class="card" aria-label={title}>
+      <h2>{title}</h2>
+      <p class="figure">
+        {figures.map(([name, value], at) => (
+          <span key={name}>
+            {name && <span class={`quiet small look${at + 1}`}>{name} </span>}
+            {value}
+          </span>
+        ))}
+      </p>
+      {children}
+    </section>
+  );
+}
+
+function Flows({ title, source }: { title: string; source: Source }) {
+  const { now, steps } = observed(source);
+  const pastOf = ({ name }: Flow) => steps.map((step) => step.get(name));
+  const busy = now.filter((flow) => pastOf(flow).some((step) => step && step.perSecond > 0));
+  const idle = now.filter((flow) => !busy.includes(flow)).map(({ name }) => name);
+  if (readings.value.length < 2) return null;
   return (
     <section class="inverse" aria-label={title}>
       <h2>{title}</h2>
-      {busy.length === 0 ? (
-        <p class="quiet">{all.length < 2 ? 'Listening…' : 'Nothing has been asked yet.'}</p>
-      ) : (
+      {busy.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
         <section class="scroll" tabIndex={0} aria-label={`${title}, table`}>
           <table class="live">
             <thead>
               <tr>
-                {HEADS.map((head) => (
-                  <th key={head} scope="col">
-                    <span class={head.endsWith('over time') ? 'sr' : 'head'}>{head}</span>
+                {HEADS.map(([head, kind]) => (
+                  <th key={head} scope="col" class={kind}>
+                    <span class="head">{head}</span>
                   </th>
                 ))}
               </tr>
             </thead>
             <tbody>
               {busy.map((flow) => (
-                <FlowRow key={flow.name} flow={flow} past={steps.map((step) => step.get(flow.name))} />
+                <FlowRow key={flow.name} flow={flow} past={pastOf(flow)} />
               ))}
             </tbody>
           </table>
         </section>
       )}
+      {idle.length > 0 && (
+        <p class="quiet small names">
+          {busy.length > 0 ? 'Quiet' : 'All quiet'} for two minutes: {idle.join(', ')}.
+        </p>
+      )}
+      {now.length === 0 && <p class="quiet">Nothing has been asked yet.</p>}
     </section>
   );
 }
 
 const HEADS = [
-  'what',
-  'per second',
-  'rate over time',
-  'p50',
-  'p95',
-  'p99',
-  'p95 over time',
-  'errors/s',
-  'errors over time',
-];
+  ['what', ''],
+  ['per second', 'int'],
+  ['rate', ''],
+  ['p50', 'int'],
+  ['p95', 'int'],
+  ['p99', 'int'],
+  ['latency', ''],
+  ['errors/s', 'int'],
+  ['errors', ''],
+] as const;
 
 function FlowRow({ flow, past }: { flow: Flow; past: readonly (Flow | undefined)[] }) {
   const { name, perSecond, errorsPerSecond, p50, p95, p99 } = flow;
+  const values = (of: (flow: Flow) => number | undefined) => past.map((each) => (each && of(each)) ?? 0);
   return (
     <tr>
       <th scope="row" class="mono">
@@ -136,51 +234,40 @@ function FlowRow({ flow, past }: { flow: Flow; past: readonly (Flow | undefined)
       </th>
       <td class="int">{rate(perSecond)}</td>
       <td>
-        <Spark values={past.map((each) => each?.perSecond ?? 0)} label={`${name}: requests per second`} />
+        <Plot
+          label={`${name}: requests per second`}
+          written={rate}
+          lines={[{ look: 'first', values: values((each) => each.perSecond) }]}
+        />
       </td>
       {[p50, p95, p99].map((value, at) => (
         <td key={at} class="int">
-          {value === undefined ? <span class="null">–</span> : milliseconds(value)}
+          {latency(value)}
         </td>
       ))}
       <td>
-        <Spark values={past.map((each) => each?.p95 ?? 0)} label={`${name}: latency, 95th percentile`} />
+        <Plot
+          label={`${name}: latency, 95th percentile`}
+          written={milliseconds}
+          lines={[{ look: 'first', values: values((each) => each.p95) }]}
+        />
       </td>
       <td class={errorsPerSecond > 0 ? 'int bad' : 'int'}>{rate(errorsPerSecond)}</td>
       <td>
-        <Spark
-          values={past.map((each) => each?.errorsPerSecond ?? 0)}
+        <Plot
           label={`${name}: errors per second`}
-          bad
+          written={rate}
+          lines={[{ look: 'bad', values: values((each) => each.errorsPerSecond) }]}
         />
       </td>
     </tr>
   );
 }
 
-function rate(perSecond: number): string {
-  return perSecond >= 100 ? Math.round(perSecond).toLocaleString('en') : perSecond.toFixed(1);
+function latency(ms: number | undefined): string {
+  return ms === undefined ? '–' : milliseconds(ms);
 }
 
-const WIDTH = 100;
-const HEIGHT = 26;
-
-function Spark({ values, label, bad = false }: { values: readonly number[]; label: string; bad?: boolean }) {
-  const most = Math.max(...values, 0);
-  const step = WIDTH / Math.max(1, KEPT - 2);
-  const x = (at: number) => WIDTH - (values.length - 1 - at) * step;
-  const y = (value: number) => HEIGHT - 2 - (most === 0 ? 0 : (value / most) * (HEIGHT - 5));
-  const points = values.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
-  return (
-    <svg
-      class={bad ? 'spark bad' : 'spark'}
-      width={WIDTH}
-      height={HEIGHT}
-      role="img"
-      aria-label={`${label}, at most ${rate(most)}`}
-    >
-      <path class="floor" d={`M0 ${HEIGHT - 1.5}H${WIDTH}`} />
-      {points.length > 1 && <polyline points={points.join(' ')} />}
-    </svg>
-  );
+function rate(perSecond: number): string {
+  return perSecond >= 100 ? Math.round(perSecond).toLocaleString('en') : perSecond.toFixed(1);
 }

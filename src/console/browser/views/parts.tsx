@@ -18,9 +18,18 @@ const icons = {
   key: 'M8 11a3 3 0 1 1-6 0 3 3 0 0 1 6 0M7.2 8.8 13.5 2.5M11 5l2 2',
   copy: 'M6 6h7v8H6zM10 6V2H3v8h3',
   fit: 'M2 6V2h4M14 6V2h-4M2 10v4h4M14 10v4h-4',
+  search: 'M11.5 7a4.5 4.5 0 1 1-9 0 4.5 4.5 0 0 1 9 0M10.3 10.3 14 14',
+  lock: 'M4 7h8v7H4zM5.5 7V5a2.5 2.5 0 0 1 5 0v2',
+  table: 'M2 3h12v10H2zM2 6.5h12M6 6.5V13',
+  graph: 'M2 3h5v4H2zM9 9h5v4H9zM7 5h4.5v4',
+  pulse: 'M1.5 8.5h3l2-5 3 9 2-4h3',
+  code: 'm5 4-4 4 4 4m6-8 4 4-4 4',
+  book: 'M3 2.5h8.5a1.5 1.5 0 0 1 1.5 1.5v9.5H4.5A1.5 1.5 0 0 1 3 12zM3 12a1.5 1.5 0 0 1 1.5-1.5H13',
 } as const;
 
-export function Icon({ name }: { name: keyof typeof icons }) {
+export type IconName = keyof typeof icons;
+
+export function Icon({ name }: { name: IconName }) {
   return (
     <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
       <path
@@ -55,9 +64,19 @@ export function Prose({ text }: { text: string }) {
   return <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>;
 }
 
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+/** What stands where there is nothing to show, and what can be done about it. */
+export function Empty({
+  icon,
+  title,
+  children,
+}: {
+  icon: IconName;
+  title: string;
+  children?: ComponentChildren;
+}) {
   return (
     <div class="empty">
+      <Icon name={icon} />
       <strong>{title}</strong>
       {children}
     </div>

@@ -7,12 +7,13 @@ import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { dataLink, to } from '../links.ts';
 import { type Inverse, labelled, type Resource, type Row, type Schema, shownType } from '../schema/types.ts';
-import { door, isRefused, may } from '../session.ts';
+import { door, may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
 import { allLink, Table } from './list.tsx';
 import { Dialog, Empty, FaultNotice, Icon } from './parts.tsx';
-import { Value } from './value.tsx';
+import { ReadOnly } from './read-only.tsx';
+import { directionOf, shortened, Value } from './value.tsx';
 
 export function Record({ schema, resource, id }: { schema: Schema; resource: Resource; id: string }) {
   const ask = { do: 'get', resource, key: id, related: true } as const;
@@ -24,8 +25,10 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
   ]);
   if (fault?.status === 404)
     return (
-      <Empty title={`There is no ${resource.name} ${id}`}>
-        <a href={dataLink(resource.name)}>All {resource.plural}</a>
+      <Empty icon="search" title={`There is no ${resource.name} ${id}`}>
+        <a class="button" href={dataLink(resource.name)}>
+          All {resource.plural}
+        </a>
       </Empty>
     );
   if (fault) return <FaultNotice fault={fault} again={again} />;
@@ -38,18 +41,18 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
           <p class="crumbs">
             <a href={dataLink(resource.name)}>{resource.name}</a> <span class="quiet">{id}</span>
           </p>
-          <h1>{labelled(resource, row)}</h1>
+          <h1 dir="auto">{labelled(resource, row)}</h1>
         </div>
         <div class="tools">
-          {may(resource, 'UPDATE') && resource.update.length > 0 && (
+          {may(resource, 'UPDATE', id) && resource.update.length > 0 && (
             <a class="button primary" href={dataLink(resource.name, 'record', id, 'edit')}>
               Edit
             </a>
           )}
-          {may(resource, 'DELETE') && <Delete ask={removal} schema={schema} name={labelled(resource, row)} />}
-          {(isRefused(resource, 'UPDATE') || isRefused(resource, 'DELETE')) && (
-            <span class="quiet small">read-only for you</span>
+          {may(resource, 'DELETE', id) && (
+            <Delete ask={removal} schema={schema} name={labelled(resource, row)} />
           )}
+          <ReadOnly resource={resource} writes={['UPDATE', 'DELETE']} id={id} />
         </div>
       </div>
       <dl class="fields">
@@ -61,7 +64,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
               </span>{' '}
               <span class="type">{shownType(column)}</span>
             </dt>
-            <dd>
+            <dd dir={directionOf(column)}>
               <Value column={column} row={row} schema={schema} />
             </dd>
           </div>
@@ -140,7 +143,10 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
       </button>
       {asking.value && (
         <Dialog title={`Delete ${ask.resource.name} ${ask.key}?`} onClose={close}>
-          <p>“{name}” will be gone for everybody, through both doors. This cannot be undone.</p>
+          <p>
+            “<bdi>{shortened(name)}</bdi>” will be gone for everybody, through both doors. This cannot be
+            undone.
+          </p>
           {fault.value && <FaultNotice fault={fault.value} />}
           <div class="actions">
             <button type="button" onClick={close}>

@@ -7,10 +7,11 @@ import { place } from '../address.ts';
 import { underWay } from '../doors/send.ts';
 import { dataLink, to } from '../links.ts';
 import type { Door, Schema } from '../schema/types.ts';
-import { door, theme, token, tokenWanted } from '../session.ts';
+import { door, isRefused, theme, token, tokenWanted } from '../session.ts';
 import { Dock } from './dock.tsx';
 import { Icon } from './parts.tsx';
 import { TokenDialog } from './token.tsx';
+import { tools } from './tools.ts';
 
 const menuOpen = signal(false);
 addEventListener('hashchange', () => {
@@ -29,7 +30,7 @@ export function Shell({ schema, children }: { schema: Schema | undefined; childr
       <Top schema={schema} />
       <Side schema={schema} />
       <div class="stage">
-        <main id="main" tabIndex={-1} class={full ? 'full' : ''}>
+        <main id="main" tabIndex={-1} class={full ? 'full' : ''} aria-busy={underWay.value > 0}>
           {children}
         </main>
         {schema && !full && area !== 'live' && <Dock schema={schema} />}
@@ -58,16 +59,18 @@ function Top({ schema }: { schema: Schema | undefined }) {
         Duet
       </a>
       {schema?.hasRest && schema.hasGraphql && <DoorSwitch />}
-      <button
-        type="button"
-        aria-label="Token"
-        onClick={() => {
-          asking.value = true;
-        }}
-      >
-        <Icon name="key" />
-        <span class="wide">{token.value === '' ? 'Token' : 'Token set'}</span>
-      </button>
+      {(schema?.hasCallers || token.value !== '') && (
+        <button
+          type="button"
+          aria-label="Token"
+          onClick={() => {
+            asking.value = true;
+          }}
+        >
+          <Icon name="key" />
+          <span class="wide">{token.value === '' ? 'Token' : 'Token set'}</span>
+        </button>
+      )}
       <label>
         <span class="sr">Colours</span>
         <select
@@ -142,13 +145,6 @@ function Progress() {
   );
 }
 
-const tools: readonly [string, string][] = [
-  ['schema', 'Diagram'],
-  ['graphiql', 'GraphiQL'],
-  ['reference', 'API reference'],
-  ['live', 'Live'],
-];
-
 function Side({ schema }: { schema: Schema | undefined }) {
   const [area, name] = place.value.path;
   return (
@@ -161,6 +157,7 @@ function Side({ schema }: { schema: Schema | undefined }) {
               href={dataLink(resource.name)}
               aria-current={area === 'data' && name === resource.name ? 'page' : undefined}
             >
+              <Icon name={isRefused(resource, 'LIST') ? 'lock' : 'table'} />
               {resource.name}
               {resource.deprecated && <span class="tag">deprecated</span>}
             </a>
@@ -170,11 +167,12 @@ function Side({ schema }: { schema: Schema | undefined }) {
       <h2>Tools</h2>
       <ul>
         {tools
-          .filter(([tool]) => tool !== 'graphiql' || (schema?.hasGraphql ?? true))
-          .map(([tool, label]) => (
-            <li key={tool}>
-              <a href={to([tool])} aria-current={area === tool ? 'page' : undefined}>
-                {label}
+          .filter((tool) => tool.area !== 'graphiql' || (schema?.hasGraphql ?? true))
+          .map((tool) => (
+            <li key={tool.area}>
+              <a href={to([tool.area])} aria-current={area === tool.area ? 'page' : undefined}>
+                <Icon name={tool.icon} />
+                {tool.label}
               </a>
             </li>
           ))}

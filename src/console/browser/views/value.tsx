@@ -18,14 +18,16 @@ export function Value({
   short?: boolean;
 }) {
   const value = row[column.name];
-  if (value === null || value === undefined) return <span class="null">null</span>;
+  // What the rules hide from the caller is left out of the record.
+  if (value === undefined) return <span class="null">hidden</span>;
+  if (value === null) return <span class="null">null</span>;
   if (column.reference) return <Referenced column={column} row={row} schema={schema} />;
   if (column.list && Array.isArray(value) && column.kind !== 'json')
     return (
       <span class="items">
         {value.length === 0 && <span class="null">none</span>}
         {value.map((item, at) => (
-          <span class="tag" key={at}>
+          <span class="tag" dir="auto" key={at}>
             {String(item)}
           </span>
         ))}
@@ -39,15 +41,23 @@ export function Value({
     case 'datetime':
       return <time dateTime={String(value)}>{moment(String(value))}</time>;
     case 'json':
-      return <code class="json">{shortened(JSON.stringify(value, null, short ? 0 : 2), short)}</code>;
+      return (
+        <code class="json">{short ? shortened(JSON.stringify(value)) : JSON.stringify(value, null, 2)}</code>
+      );
     case 'uuid':
       return <code>{String(value)}</code>;
     case 'int':
     case 'float':
       return <>{String(value)}</>;
     default:
-      return <>{value === '' ? <span class="null">empty</span> : shortened(String(value), short)}</>;
+      if (value === '') return <span class="null">empty</span>;
+      return <>{short ? shortened(String(value)) : String(value)}</>;
   }
+}
+
+/** Texts are read in the direction of their own script. */
+export function directionOf({ kind, list }: Column): 'auto' | undefined {
+  return kind === 'text' && !list ? 'auto' : undefined;
 }
 
 function Referenced({ column, row, schema }: { column: Column; row: Row; schema: Schema }) {
@@ -59,14 +69,14 @@ function Referenced({ column, row, schema }: { column: Column; row: Row; schema:
     target && typeof record === 'object' && record !== null ? labelled(target, record as Row) : String(key);
   if (!target?.operations.has('GET')) return <>{text}</>;
   return (
-    <a href={dataLink(target.name, 'record', key)} title={`${target.name} ${key}`}>
-      {shortened(text, true)}
+    <a dir="auto" href={dataLink(target.name, 'record', key)} title={`${target.name} ${key}`}>
+      {shortened(text)}
     </a>
   );
 }
 
-function shortened(text: string, short: boolean): string {
-  return short && text.length > SHORT ? `${text.slice(0, SHORT)}…` : text;
+export function shortened(text: string): string {
+  return text.length > SHORT ? `${text.slice(0, SHORT)}…` : text;
 }
 
 /** `2024-05-01 12:30:00`, with what is finer only where there is something finer. */

@@ -4,13 +4,19 @@ import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Place } from '../address.ts';
+import { graphqlWire } from '../doors/graphql.ts';
+import { to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
+import { isRefused } from '../session.ts';
 import { Create, Edit } from './form.tsx';
 import { Framed } from './framed.tsx';
 import { Home } from './home.tsx';
 import { List } from './list.tsx';
+import { listAsk } from './list-place.ts';
 import { Empty } from './parts.tsx';
+import { Refused } from './read-only.tsx';
 import { Record } from './record.tsx';
+import { tools } from './tools.ts';
 
 export function View({ schema, place }: { schema: Schema; place: Place }) {
   const [area, ...rest] = place.path;
@@ -21,7 +27,7 @@ export function View({ schema, place }: { schema: Schema; place: Place }) {
     moved.current = true;
   }, [place.path.join('/')]);
   useEffect(() => {
-    document.title = [...place.path.slice(1, 3), 'Duet'].join(' · ');
+    document.title = [...titleOf(place.path), 'Duet'].join(' · ');
   });
   switch (area) {
     case undefined:
@@ -45,12 +51,36 @@ export function View({ schema, place }: { schema: Schema; place: Place }) {
     case 'live':
       return <Later key={area} load={async () => (await import('./live.tsx')).Live} schema={schema} />;
     case 'graphiql':
-      return <Framed title="GraphiQL" src="/_console/graphiql" query={place.query} />;
+      return (
+        <Framed
+          title="GraphiQL"
+          src="/_console/graphiql"
+          query={place.query.has('query') ? place.query : exampleOf(schema)}
+        />
+      );
     case 'reference':
       return <Framed title="API reference" src="/_console/reference" query={place.query} />;
     default:
       return <Nowhere />;
   }
+}
+
+/** Something to run at once, for whoever has written nothing yet. */
+function exampleOf(schema: Schema): URLSearchParams {
+  const first = schema.resources.find(({ graphql }) => graphql?.roots.LIST !== undefined);
+  const wire = first && graphqlWire(listAsk(first, new URLSearchParams()), schema);
+  if (!wire?.graphql) return new URLSearchParams();
+  const { query, variables } = wire.graphql;
+  return new URLSearchParams({ example: query, variables: JSON.stringify(variables, null, 2) });
+}
+
+/** What a bookmark is called. */
+function titleOf([area, name, what, key, how]: readonly string[]): string[] {
+  if (area !== 'data') return tools.filter((tool) => tool.area === area).map(({ label }) => label);
+  if (name === undefined) return [];
+  if (what === 'new') return [`New ${name}`];
+  if (key === undefined) return [name];
+  return [how === 'edit' ? `Edit ${name} ${key}` : `${name} ${key}`];
 }
 
 interface DataProps {
@@ -64,16 +94,22 @@ interface DataProps {
 function Data({ schema, resource, path, query }: DataProps) {
   const [first, second, third] = path;
   if (first === undefined) return <List schema={schema} resource={resource} query={query} />;
+  if (first === 'new' && isRefused(resource, 'CREATE')) return <Refused resource={resource} write="CREATE" />;
   if (first === 'new') return <Create schema={schema} resource={resource} query={query} />;
   if (first !== 'record' || second === undefined) return <Nowhere />;
+  if (third === 'edit' && isRefused(resource, 'UPDATE'))
+    return <Refused resource={resource} write="UPDATE" />;
   if (third === 'edit') return <Edit key={second} schema={schema} resource={resource} id={second} />;
   return <Record key={second} schema={schema} resource={resource} id={second} />;
 }
 
 function Nowhere() {
   return (
-    <Empty title="There is nothing at this address">
-      <span>It may belong to another schema. The list on the left has what there is.</span>
+    <Empty icon="search" title="There is nothing at this address">
+      <span>It may belong to another schema.</span>
+      <a class="button" href={to([])}>
+        What is served here
+      </a>
     </Empty>
   );
 }
@@ -81,11 +117,31 @@ function Nowhere() {
 /** A view that is fetched when it is opened. */
 function Later({ load, schema }: { load: () => Promise<ComponentType<{ schema: Schema }>>; schema: Schema }) {
   const view = useSignal<ComponentType<{ schema: Schema }> | undefined>(undefined);
+  const failed = useSignal(false);
   useEffect(() => {
-    load().then((loaded) => {
-      view.value = loaded;
-    });
+    load().then(
+      (loaded) => {
+        view.value = loaded;
+      },
+      () => {
+        failed.value = true;
+      },
+    );
   }, []);
   const Loaded = view.value;
-  return Loaded ? <Loaded schema={schema} /> : null;
+  if (Loaded) return <Loaded schema={schema} />;
+  // A service that was replaced meanwhile has files of other names.
+  if (failed.value)
+    return (
+      <Empty icon="search" title="This part of the console could not be fetched">
+        <button type="button" onClick={() => location.reload()}>
+          Load the page again
+        </button>
+      </Empty>
+    );
+  return (
+    <p class="empty" role="status">
+      Opening…
+    </p>
+  );
 }

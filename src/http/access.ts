@@ -1,0 +1,14 @@
+/** What the caller may do, for programs that offer only that: the rules of the file, as far as they are known without a record. */
+
+import type { Engine } from '../engine/execute.ts';
+import type { Model } from '../schema/model.ts';
+import { answer } from './answer.ts';
+import type { Handler } from './exchange.ts';
+
+/** `{"Post":["READ","CREATE"]}`: what is not listed is refused, whichever the record. */
+export function accessOf({ resources }: Model, engine: Engine): Handler {
+  return ({ caller }) => {
+    const actions = resources.map((resource) => [resource.name, engine.actions(caller, resource)]);
+    return answer(200, JSON.stringify(Object.fromEntries(actions)));
+  };
+}

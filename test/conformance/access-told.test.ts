@@ -1,0 +1,71 @@
+/** `/access.json`: what a caller is told that it may do, held against what it may. */
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import { databases, openApp } from '../app.ts';
+import { headersOf, SECRET } from './access-matrix.ts';
+import type { Who } from './access-world.ts';
+
+const sdl = `
+type Post @resource
+  @allow(to: [READ])
+  @allow(to: [CREATE, UPDATE], where: { by: { eq: { claim: "sub" } } })
+  @allow(to: [READ, CREATE, UPDATE, DELETE], role: "admin")
+{
+  id: ID!
+  by: String!
+}
+type Drop @resource @allow(to: [CREATE]) { id: ID! by: String! }
+type Vault @resource(rest: false) @allow(to: [READ], role: "admin") { id: ID! by: String! }
+`;
+const data = { posts: [{ by: 'ann' }, { by: 'bob' }], vaults: [{ by: 'root' }] };
+
+const callers: [string, Who['claims'], object][] = [
+  // Nobody without a token has the claim that the second rule asks for.
+  ['anonymous', undefined, { Post: ['READ'], Drop: [], Vault: [] }],
+  ['ann', { sub: 'ann' }, { Post: ['READ', 'CREATE', 'UPDATE'], Drop: [], Vault: [] }],
+  [
+    'root',
+    { sub: 'root', roles: ['admin'] },
+    { Post: ['READ', 'CREATE', 'UPDATE', 'DELETE'], Drop: [], Vault: ['READ'] },
+  ],
+];
+
+/** One try of each action; the first post is ann's. */
+const attempts: Record<string, (name: string) => string> = {
+  READ: (name) => `{ ${name.toLowerCase()}s { id } }`,
+  CREATE: (name) => `mutation { create${name}(by: "ann") { id } }`,
+  UPDATE: (name) => `mutation { update${name}(id: 1, by: "ann") { id } }`,
+  DELETE: (name) => `mutation { delete${name}(id: 2) { id } }`,
+};
+
+describe.each([...databases])('on %s', async (database) => {
+  const app = await openApp(database, { sdl, data, env: { AUTH_SECRET: SECRET } });
+  afterAll(() => app.close());
+
+  test.each(callers)(
+    '%s is told what it may do, and nothing else is done for it',
+    async (name, claims, may) => {
+      const headers = await headersOf({ name: `${name} told`, claims });
+      const told = await app.rest('GET', '/access.json', undefined, headers);
+      expect([told.status, told.body]).toEqual([200, may]);
+      for (const [type, actions] of Object.entries<string[]>(told.body))
+        for (const [action, attempt] of Object.entries(attempts)) {
+          const { errors } = await app.graphql(attempt(type), undefined, headers);
+          const refused = /^(UNAUTHENTICATED|FORBIDDEN)$/.test(errors?.[0].extensions.code);
+          expect([type, action, refused]).toEqual([type, action, !actions.includes(action)]);
+        }
+    },
+  );
+
+  test('without authentication everything, and nothing is told without introspection', async () => {
+    const all = ['READ', 'CREATE', 'UPDATE', 'DELETE'];
+    expect((await app.unguarded().rest('GET', '/access.json')).body).toEqual({
+      Post: all,
+      Drop: all,
+      Vault: all,
+    });
+    const closed = await openApp(database, { sdl, data, env: { INTROSPECTION: 'off' } });
+    expect((await closed.rest('GET', '/access.json')).status).toBe(404);
+    await closed.close();
+  });
+});

@@ -1,0 +1,128 @@
+/** Who is asking: a service with authentication and rules, and what the console does with its 401 and its 403. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { headersOf, SECRET } from '../conformance/access-matrix.ts';
+import { browsing, service, visit } from './browser.ts';
+
+const sdl = `
+type Note @resource
+  @allow(to: [READ])
+  @allow(to: [CREATE, UPDATE], role: "authenticated", where: { by: { eq: { claim: "sub" } } })
+{
+  id: ID!
+  by: String!
+  text: String!
+  draft: String @allow(to: [READ], role: "editor")
+}
+type Plan @resource @allow(to: [READ], role: "authenticated") { id: ID! title: String! }
+`;
+const data = {
+  notes: [
+    { by: 'ann', text: 'Of Ann' },
+    { by: 'bob', text: 'Of Bob' },
+  ],
+  plans: [{ title: 'To rest' }],
+};
+
+async function tokenOf(sub: string, ...roles: string[]): Promise<string> {
+  const { Authorization = '' } = await headersOf({ name: `console ${sub}`, claims: { sub, roles } });
+  return Authorization.replace('Bearer ', '');
+}
+
+// Who may do what is held on both databases below both doors; what the console makes of it is the same on each.
+browsing('callers', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', { sdl, data, env: { AUTH_SECRET: SECRET } });
+  });
+  afterAll(() => duet.end());
+
+  test('a token is asked for when the service wants one, sent with every request, and kept nowhere', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    // What everybody may read is there without one.
+    await here.go('#/data/Note');
+    await page.getByText('Of Bob').waitFor();
+    expect(await page.getByText('read-only for you').isVisible()).toBe(true);
+    // A field that it may not read takes nothing else away, through neither door.
+    for (const door of ['REST', 'GraphQL']) {
+      await page.getByRole('radio', { name: door }).check();
+      await page.getByText('Both answers are the same.').waitFor();
+      expect(await page.getByRole('cell', { name: 'hidden' }).count()).toBe(2);
+    }
+    await page.getByRole('link', { name: 'Plan' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Who is asking' });
+    await dialog.getByLabel('Token').fill('not.a.token');
+    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await page.getByRole('alert').filter({ hasText: 'UNAUTHENTICATED' }).first().waitFor();
+    const token = await tokenOf('ann');
+    const sent: (string | undefined)[] = [];
+    page.on('request', (request) => sent.push(request.headers()['authorization']));
+    await dialog.getByLabel('Token').fill(token);
+    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await page.getByText('To rest').waitFor();
+    await page.getByText('Both answers are the same.').waitFor();
+    expect(sent.length).toBeGreaterThan(4);
+    expect(new Set(sent)).toEqual(new Set([`Bearer ${token}`]));
+    const kept = await page.evaluate(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])',
+    );
+    expect(kept).not.toContain(token);
+    const command = await page.getByRole('article', { name: 'REST' }).locator('pre').textContent();
+    expect(command).toContain('$TOKEN');
+    expect(command).not.toContain(token);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('what the roles of the caller never allow is not offered, and of a record the service is asked', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const refusals: number[] = [];
+    page.on('response', (response) => response.status() >= 400 && refusals.push(response.status()));
+    await here.go('');
+    await page.getByRole('button', { name: 'Token' }).click();
+    await page
+      .getByLabel('Token', { exact: true })
+      .last()
+      .fill(await tokenOf('ann'));
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByRole('link', { name: 'Plan' }).first().click();
+    await page.getByText('To rest').waitFor();
+    await page.getByText('read-only for you').waitFor();
+    expect(await page.getByRole('link', { name: 'New' }).count()).toBe(0);
+    await page.evaluate("location.hash = '#/data/Plan/new'");
+    await page.getByText('You may not create plans').waitFor();
+    await page.evaluate("location.hash = '#/data/Note/record/2'");
+    await page.getByText('not yours to delete').waitFor();
+    expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+    expect(refusals).toEqual([]);
+    // That the note is somebody else's, only the service knows.
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('text').fill('Of Ann now');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').filter({ hasText: 'You may not update this note.' }).waitFor();
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByText('read-only for you').waitFor();
+    expect(refusals).toEqual([403]);
+    await page.evaluate("location.hash = '#/data/Note/record/1'");
+    await page.getByRole('link', { name: 'Edit' }).waitFor();
+    expect((await duet.json('GET', '/notes/2')).text).toBe('Of Bob');
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('the plots are for those who may read the metrics', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/live');
+    const dialog = page.getByRole('dialog', { name: 'Who is asking' });
+    await dialog.getByLabel('Token').fill(await tokenOf('ann'));
+    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('This needs the role "metrics".').waitFor();
+    await page.getByRole('button', { name: 'Token' }).click();
+    await dialog.getByLabel('Token').fill(await tokenOf('watch', 'metrics'));
+    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await page.getByRole('row', { name: /^GET \/metrics/ }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+});
