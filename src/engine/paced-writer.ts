@@ -9,10 +9,12 @@ import type { Writer } from './writer.ts';
 
 /** A commit that takes longer is a slow one: meanwhile nothing is read here. */
 export const SLOW_MS = 2;
-/** A slow one weighs as much as this many others: one in three makes the disk a slow one, and seldom ones do not. */
+/** A slow one weighs as much as this many quick ones: one in three makes the disk a slow one, and seldom ones do not. */
 const WEIGHT = 2;
-/** So many slow ones in a row are noticed. */
+/** Three slow ones in a row are noticed, */
 const NOTICED = 3 * WEIGHT;
+/** and a single one of a length that nobody would want twice. */
+const AWFUL_MS = 50;
 /** For so many quick ones in a row a disk must have been quick before it counts as one. */
 const TRUSTED = 200;
 
@@ -38,9 +40,10 @@ export class PacedWriter implements Writer {
   /** Told how long a commit took that happened here. */
   committed(ms: number): void {
     this.#weigh(ms, NOTICED);
-    if (this.#slowness < NOTICED) return;
+    if (this.#isSlow || (this.#slowness < NOTICED && ms < AWFUL_MS)) return;
     this.#slowness = TRUSTED;
     this.#isSlow = true;
+    this.#apart();
   }
 
   write(

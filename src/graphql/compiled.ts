@@ -18,7 +18,9 @@ import type { Engine } from '../engine/execute.ts';
 import type { Read } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
 import { DuetError } from '../errors.ts';
+import type { Soon } from '../soon.ts';
 import type { Deadline } from '../storage/storage.ts';
+import { argumentReader, variableReader } from './arguments.ts';
 import { Failed, type Performed } from './execute.ts';
 import { type Arguments, answeredFields, type Given } from './fields.ts';
 import { planner } from './plan.ts';
@@ -38,8 +40,20 @@ interface Reading {
 interface RootField {
   /** Its name in the answer. */
   readonly as: string;
-  readonly reading: (variables: Variables) => Reading;
+  readonly reading: (sent: Sent) => Reading;
 }
+
+/** The variables that came with a request. */
+interface Sent {
+  /** As far as all of them are plain. */
+  readonly plain: Arguments | undefined;
+  /** As graphql-js reads them; throws NotPlain when something is wrong with them. */
+  readonly all: () => Variables;
+}
+
+/** Lists that were asked for before, by their arguments, of one field of one document. */
+const KEPT_LISTS = 100;
+const LONGEST_KEPT = 512;
 
 /** The data of an answer; or, when there is something wrong with it, what the executor shall make it of. */
 export type Outcome =
@@ -51,6 +65,7 @@ export class CompiledQuery {
   readonly #door: Door;
   readonly operation: OperationDefinitionNode;
   readonly #fields: readonly RootField[];
+  readonly #readVariables: ReturnType<typeof variableReader>;
 
   /** Throws NotPlain for what is not a query of records alone. */
   constructor(door: Door, document: DocumentNode, operationName: string | undefined, most: number) {
@@ -64,6 +79,7 @@ export class CompiledQuery {
     if (hasConditions(selections, fragments)) throw new NotPlain();
     this.#door = door;
     this.operation = operation;
+    this.#readVariables = variableReader(door.schema, operation.variableDefinitions ?? []);
     const given = { schema: door.schema, fragments, most };
     this.#fields = [...answeredFields(selections, { ...given, variableValues: undefined })].map(
       ([as, nodes]) => ({ as, reading: this.#reading(as, nodes, given) }),
@@ -71,21 +87,30 @@ export class CompiledQuery {
   }
 
   /** Undefined when the variables or arguments are wrong, or something is denied, and nothing was read. */
-  async run(
+  run(
     engine: Engine,
     caller: Caller,
     deadline: Deadline,
     variables: Arguments | undefined,
-  ): Promise<Outcome | undefined> {
+  ): Soon<Outcome | undefined> {
     const readings = this.#readings(variables);
     const permitted = readings && permittedBy(engine, caller, readings);
     if (!permitted) return undefined;
-    let answers: readonly unknown[];
+    const failed = (error: unknown): Outcome => ({
+      performed: new Map(this.#fields.map(({ as }) => [as, new Failed(error)])),
+    });
+    let answers: Soon<readonly unknown[]>;
     try {
-      answers = await engine.readPermitted(permitted, deadline);
+      answers = engine.readPermitted(permitted, deadline);
     } catch (error) {
-      return { performed: new Map(this.#fields.map(({ as }) => [as, new Failed(error)])) };
+      return failed(error);
     }
+    return answers instanceof Promise
+      ? answers.then((found) => this.#outcome(readings, found), failed)
+      : this.#outcome(readings, answers);
+  }
+
+  #outcome(readings: readonly Reading[], answers: readonly unknown[]): Outcome {
     const completed = readings.map(({ complete }, index) => complete(answers[index]));
     try {
       const data: Record<string, unknown> = {};
@@ -100,11 +125,19 @@ export class CompiledQuery {
   }
 
   #readings(variables: Arguments | undefined): Reading[] | undefined {
-    const { variableDefinitions = [] } = this.operation;
-    const { variableValues } = getVariableValues(this.#door.schema, variableDefinitions, variables ?? {});
-    if (!variableValues) return undefined;
+    const given = variables ?? {};
+    let values: Variables;
+    const all = () => {
+      const { variableDefinitions = [] } = this.operation;
+      values ??= getVariableValues(this.#door.schema, variableDefinitions, given).variableValues;
+      if (!values) throw new NotPlain();
+      return values;
+    };
     try {
-      return this.#fields.map(({ reading }) => reading(variableValues));
+      const plain = this.#readVariables?.(given);
+      // What is wrong with one is wrong with the request, wherever it is used.
+      if (!plain) all();
+      return this.#fields.map(({ reading }) => reading({ plain, all }));
     } catch (error) {
       // A null that a variable brings where its default made it fit is an error of graphql-js.
       if (error instanceof NotPlain || error instanceof DuetError || error instanceof GraphQLError)
@@ -128,17 +161,41 @@ export class CompiledQuery {
       const all = { ...given, variableValues };
       return { plan: planner(binding, nodes, all), shape: shapeOf(definition.type, nodes, all) };
     };
-    const whole = (variables: Variables, { plan, shape }: ReturnType<typeof below>): Reading => {
-      const { operation, complete } = plan(getArgumentValues(definition, node, variables));
+    const whole = (args: Arguments, { plan, shape }: ReturnType<typeof below>): Reading => {
+      const { operation, complete } = plan(args);
       return { operation: operation as Read, complete, shape };
     };
+    const readArguments = argumentReader(definition, node);
+    const argumentsOf = ({ plain, all }: Sent) =>
+      plain && readArguments ? readArguments(plain) : getArgumentValues(definition, node, all());
     const selections = nodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
-    if (usesVariables(selections, given.fragments)) return (variables) => whole(variables, below(variables));
+    if (usesVariables(selections, given.fragments))
+      return (sent) => whole(argumentsOf(sent), below(sent.all()));
     const known = below(undefined);
-    if (usesVariables(node.arguments ?? [], given.fragments)) return (variables) => whole(variables, known);
-    const always = whole(undefined, known);
+    if (usesVariables(node.arguments ?? [], given.fragments)) {
+      const plan = (args: Arguments) => whole(args, known);
+      // Keys differ from request to request, and what is read by one is quickly planned.
+      const make = binding.operation === 'GET' ? plan : keeping(plan);
+      return (sent) => make(argumentsOf(sent));
+    }
+    const always = whole(getArgumentValues(definition, node, undefined), known);
     return () => always;
   }
+}
+
+/** What is made of the same arguments once more, such as those of a first page, is what was made of them before. */
+function keeping(make: (args: Arguments) => Reading): (args: Arguments) => Reading {
+  const kept = new Map<string, Reading>();
+  return (args) => {
+    const key = JSON.stringify(args);
+    let reading = kept.get(key);
+    if (reading) return reading;
+    reading = make(args);
+    const [oldest] = kept.keys();
+    if (oldest !== undefined && kept.size >= KEPT_LISTS) kept.delete(oldest);
+    if (key.length <= LONGEST_KEPT) kept.set(key, reading);
+    return reading;
+  };
 }
 
 /** Which of the fields is denied, and what becomes of the others, is for the executor to tell. */

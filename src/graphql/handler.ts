@@ -16,9 +16,11 @@ import type { Exchange, Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { costOfAnswer, WRITE_COST } from '../http/rate-limits.ts';
 import type { Observe } from '../observe.ts';
-import { Documents } from './documents.ts';
+import { type Soon, then } from '../soon.ts';
+import type { Deadline } from '../storage/storage.ts';
+import { type CheckedDocument, Documents } from './documents.ts';
 import { formatted, formattedAlone } from './errors.ts';
-import { execute } from './execute.ts';
+import { execute, type Performed } from './execute.ts';
 import type { DocumentLimits } from './limits.ts';
 import type { Door } from './schema.ts';
 import { type Trusted, textOf } from './trusted.ts';
@@ -57,15 +59,27 @@ export function graphqlRoute(options: GraphqlOptions): Route {
   };
 }
 
-async function handle(options: GraphqlOptions, documents: Documents, exchange: Exchange): Promise<Response> {
-  const { request, requestId, caller, failed } = exchange;
-  const { door, engine, introspection } = options;
+function handle(options: GraphqlOptions, documents: Documents, exchange: Exchange): Promise<Response> {
+  const { request } = exchange;
   const type = preferredType(request.headers.get('Accept'), mediaTypes);
   if (!type)
     throw new DuetError('NOT_ACCEPTABLE', `This endpoint answers with ${GRAPHQL_TYPE} or ${JSON_TYPE}.`);
-  const bytes = await readBody(request, options.limits);
+  return readBody(request, options.limits).then((bytes) =>
+    carryOut(options, documents, exchange, type, bytes),
+  );
+}
+
+function carryOut(
+  options: GraphqlOptions,
+  documents: Documents,
+  exchange: Exchange,
+  type: MediaType,
+  bytes: Uint8Array,
+): Soon<Response> {
+  const { request, requestId, caller } = exchange;
+  const { engine } = options;
   const envelope = readEnvelope(parseJsonObject(request, bytes, options.limits), options.trusted);
-  const refused = (errors: readonly GraphQLError[], code: Parameters<typeof formatted>[1]) =>
+  const refused: Refuse = (errors, code) =>
     // A request error has no data; only the newer media type lets the status say so.
     respond(type === GRAPHQL_TYPE ? 400 : 200, type, {
       errors: errors.map((error) => formatted(error, code, requestId)),
@@ -76,7 +90,7 @@ async function handle(options: GraphqlOptions, documents: Documents, exchange: E
   const checked = documents.check(text);
   if (checked.errors) return refused(checked.errors, checked.code);
   const { document } = checked;
-  const { operationName, variables: variableValues } = envelope;
+  const { operationName, variables } = envelope;
   const started = performance.now();
   const finished = ({ name, operation }: OperationDefinitionNode, { data, errors }: ExecutionResult) => {
     const ms = performance.now() - started;
@@ -86,11 +100,35 @@ async function handle(options: GraphqlOptions, documents: Documents, exchange: E
   };
   const query = document.query(operationName);
   const deadline = engine.deadline();
-  const outcome = await query?.run(engine, caller, deadline, variableValues);
-  if (query && outcome?.data) {
-    finished(query.operation, outcome);
-    return respond(200, type, outcome);
-  }
+  return then(query?.run(engine, caller, deadline, variables), (outcome) => {
+    if (query && outcome?.data) {
+      finished(query.operation, outcome);
+      return respond(200, type, outcome);
+    }
+    const given = { options, document, envelope, exchange, type, bytes, deadline, refused, finished };
+    return byExecutor(given, outcome?.performed);
+  });
+}
+
+type Refuse = (errors: readonly GraphQLError[], code: Parameters<typeof formatted>[1]) => Response;
+
+interface Given {
+  readonly options: GraphqlOptions;
+  readonly document: CheckedDocument;
+  readonly envelope: Envelope;
+  readonly exchange: Exchange;
+  readonly type: MediaType;
+  readonly bytes: Uint8Array;
+  readonly deadline: Deadline;
+  readonly refused: Refuse;
+  readonly finished: (operation: OperationDefinitionNode, result: ExecutionResult) => void;
+}
+
+/** By the executor: what is no plain query, and what has errors. */
+async function byExecutor(given: Given, performed: Performed | undefined): Promise<Response> {
+  const { options, document, envelope, exchange, type, bytes, deadline, refused, finished } = given;
+  const { door, engine, introspection } = options;
+  const { operationName, variables: variableValues } = envelope;
   const valid = validateExecutionArgs({
     schema: door.schema,
     document: document.ast,
@@ -106,8 +144,9 @@ async function handle(options: GraphqlOptions, documents: Documents, exchange: E
   const idempotency =
     valid.operation.operation === 'mutation' ? idempotencyOf(exchange, 'graphql', bytes) : undefined;
   if (idempotency?.refusal) throw idempotency.refusal;
+  const { caller, failed, requestId } = exchange;
   const context = { engine, caller, deadline, bindings: door.bindings, failed, idempotency };
-  const result = await execute(valid, context, outcome?.performed);
+  const result = await execute(valid, context, performed);
   finished(valid.operation, result);
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   return respond(200, type, errors ? { errors, data: result.data } : { data: result.data });

@@ -97,13 +97,19 @@ function single(
 ): Operation {
   if (operation === 'CREATE')
     return { do: 'create', resource, selection, input: inputOf(resource, args), through: 'graphql' };
+  if (operation === 'GET') {
+    const key = keyFrom(resource, args[resource.key.name]);
+    return { do: 'get', resource, selection, key, refusal: undefined };
+  }
   const { [resource.key.name]: text, [VERSION_ARGUMENT]: ifVersion, ...input } = args;
-  const key = typeof text === 'string' ? readKey(resource.key, text) : undefined;
-  const one = { resource, selection, key, refusal: undefined };
-  if (operation === 'GET') return { do: 'get', ...one };
+  const one = { resource, selection, key: keyFrom(resource, text), refusal: undefined };
   const versions = typeof ifVersion === 'number' ? [ifVersion] : undefined;
   if (operation === 'DELETE') return { do: 'delete', ...one, ifVersion: versions };
   return { do: 'update', ...one, ifVersion: versions, input: inputOf(resource, input) };
+}
+
+function keyFrom({ key }: Resource, text: unknown): string | number | undefined {
+  return typeof text === 'string' ? readKey(key, text) : undefined;
 }
 
 /** GraphQL writes integer keys as strings; what is no plain integer stays as it is, for the engine to refuse. */

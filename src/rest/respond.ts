@@ -5,6 +5,7 @@ import { type Listing, type Node, relationKey } from '../engine/read.ts';
 import { DuetError } from '../errors.ts';
 import { answer, answerWithoutBody, common, JSON_TYPE } from '../http/answer.ts';
 import { answerOf } from '../query/aggregates.ts';
+import type { ListQuery } from '../query/list.ts';
 import { cursorOf, queryName } from '../query/order.ts';
 import type { Resource } from '../schema/model.ts';
 import { deprecationOf, deprecationOfColumns } from './deprecation.ts';
@@ -47,16 +48,24 @@ function linksOf({ resource }: Collection, { list }: List, { nodes, more }: List
   const next = list.backwards ? list.before !== undefined : more;
   const previous = list.backwards ? more : list.after !== undefined;
   if (!next && !previous) return '';
-  const name = queryName(resource, list.where, list.order);
-  const link = (rel: 'next' | 'prev', node: Node) => {
-    const cursor = cursorOf(name, list.order, node);
-    return `</${resource.path}?${linkTo(rel, list.backwards, query)}${cursor}>; rel="${rel}"`;
-  };
+  let kept = linking.get(list);
+  if (!kept) {
+    const to = (rel: Rel) => `</${resource.path}?${linkTo(rel, list.backwards, query)}`;
+    kept = { name: queryName(resource, list.where, list.order), next: to('next'), prev: to('prev') };
+    linking.set(list, kept);
+  }
+  const { name, ...to } = kept;
+  const link = (rel: Rel, node: Node) => `${to[rel]}${cursorOf(name, list.order, node)}>; rel="${rel}"`;
   return [...(next ? [link('next', last)] : []), ...(previous ? [link('prev', first)] : [])].join(', ');
 }
 
+type Rel = 'next' | 'prev';
+
+/** What does not hang on the records: the name of the query, and its links up to their cursors. */
+const linking = new WeakMap<ListQuery, { readonly name: string } & Readonly<Record<Rel, string>>>();
+
 /** The query of a link, up to its cursor. */
-function linkTo(rel: 'next' | 'prev', backwards: boolean, query: string): string {
+function linkTo(rel: Rel, backwards: boolean, query: string): string {
   const parameters = new URLSearchParams(query);
   // A bound that was asked for stays on the way towards it.
   if (rel === 'next' || !backwards) parameters.delete('after');

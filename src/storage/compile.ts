@@ -4,11 +4,11 @@ import { reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { Conditions } from './conditions.ts';
-import { ANSWERS, BURIED, type Dialect, KEYS, quote } from './dialect.ts';
+import { ANSWERS, BURIED, type Compiled, type Dialect, KEYS, quote } from './dialect.ts';
+import { Insertions } from './insertions.ts';
 import type {
   Aggregate,
   Filled,
-  Insert,
   OnAnswers,
   OnKeys,
   OnRemains,
@@ -18,25 +18,11 @@ import type {
   Statement,
 } from './storage.ts';
 
-export interface Compiled {
-  readonly sql: string;
-  readonly parameters: readonly unknown[];
-  /** The columns of the rows that come back, if any do. */
-  readonly columns: readonly Column[];
-}
-
 /** A compiled Select whose open values are still to be filled in. */
 interface Template {
   readonly sql: string;
   readonly columns: readonly Column[];
   readonly open: Conditions;
-}
-
-/** An INSERT of records that have values for the same columns. */
-interface Insertion {
-  readonly sql: string;
-  /** For each column of the resource, whether it is among them. */
-  readonly has: readonly boolean[];
 }
 
 function filled({ sql, columns, open }: Template, { value }: Filled): Compiled {
@@ -46,47 +32,22 @@ function filled({ sql, columns, open }: Template, { value }: Filled): Compiled {
   return { sql, parameters, columns };
 }
 
-/** Which columns a new record has hangs on its resource; a key that an import brings along is about all that differs. */
-const KEPT_INSERTIONS = 8;
-
 export class Compiler {
   readonly #dialect: Dialect;
   readonly #templates = new WeakMap<Select, Template>();
-  readonly #insertions = new WeakMap<Resource, Insertion[]>();
+  readonly #insertions: Insertions;
   readonly #lists = new WeakMap<readonly Column[], string>();
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#insertions = new Insertions(dialect, (insert) => this.#compile(insert).sql);
   }
 
   compile(statement: Statement): Compiled {
     if (statement.do === 'filled') return filled(this.#template(statement.select), statement);
-    if (statement.do === 'insert') return this.#insert(statement);
+    if (statement.do === 'insert') return this.#insertions.compile(statement);
     const { sql, columns, open } = this.#compile(statement);
     return { sql, columns, parameters: open.parameters };
-  }
-
-  #insert(statement: Insert): Compiled {
-    const { resource, values, version } = statement;
-    const { columns } = resource;
-    const known = this.#insertions.get(resource) ?? [];
-    this.#insertions.set(resource, known);
-    let insertion = known.find(({ has }) =>
-      columns.every(({ name }, index) => Object.hasOwn(values, name) === has[index]),
-    );
-    if (!insertion) {
-      const has = columns.map(({ name }) => Object.hasOwn(values, name));
-      insertion = { sql: this.#compile(statement).sql, has };
-      if (known.length < KEPT_INSERTIONS) known.push(insertion);
-    }
-    const parameters: unknown[] = [];
-    for (const column of columns) {
-      if (!Object.hasOwn(values, column.name)) continue;
-      const value = values[column.name];
-      parameters.push(value === null ? null : this.#dialect.encode(column, value));
-    }
-    parameters.push(version);
-    return { sql: insertion.sql, parameters, columns: storedColumns(resource) };
   }
 
   #template(select: Select): Template {
@@ -308,7 +269,12 @@ class Writer {
     const fewest = Math.min(limit ?? Number.POSITIVE_INFINITY, statement.most ?? Number.POSITIVE_INFINITY);
     const most = Number.isFinite(fewest) ? ` LIMIT ${fewest}` : '';
     const single = where?.is === 'eq' && where.column === resource.key;
-    const inOrder = single ? '' : ` ORDER BY ${ordered(table)}`;
+    // One parent after the other, as the index has them: their order among each other is nobody's concern.
+    const parents =
+      per && per.column !== resource.key
+        ? `${this.#ordered(`${table}.${quote(per.column.stored)}`, per.column, false)}, `
+        : '';
+    const inOrder = single ? '' : ` ORDER BY ${parents}${ordered(table)}`;
     return `SELECT ${this.#list(columns)} FROM ${table}${condition}${inOrder}${most}${lock ? this.#dialect.lock : ''}`;
   }
 

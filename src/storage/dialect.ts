@@ -18,6 +18,14 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
+/** A statement as a database takes it. */
+export interface Compiled {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+  /** The columns of the rows that come back, if any do. */
+  readonly columns: readonly Column[];
+}
+
 /** The few things that databases disagree on. */
 export interface Dialect {
   /** The text of the nth parameter, counted from 1, on its way into or beside a column. */

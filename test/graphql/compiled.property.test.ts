@@ -131,6 +131,7 @@ class Pair {
     });
     expect(response.status).toBe(200);
     const body = await response.text();
+    await this.#storage.settled();
     const causes = new Set<string>();
     for (const each of this.app.observations.splice(0))
       if (each.event === 'failure' && each.requestId === id) causes.add(String(each.cause));
@@ -172,6 +173,7 @@ class Pair {
       failed: (cause) => causes.add(String(cause)),
     });
     const body = errors ? { errors: written(errors, 'BAD_USER_INPUT'), data } : { data };
+    await this.#storage.settled();
     return { body: JSON.stringify(body), causes };
   }
 }

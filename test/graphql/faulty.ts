@@ -34,6 +34,7 @@ const failures = [
 
 export class FaultyStorage implements Storage {
   readonly #storage: Storage;
+  readonly #reading = new Set<Promise<unknown>>();
   /** The same for every read until it is changed, so that two that read the same see the same. */
   trouble: Trouble = { is: 'none' };
 
@@ -41,8 +42,21 @@ export class FaultyStorage implements Storage {
     this.#storage = storage;
   }
 
-  read: Storage['read'] = (program, steps, deadline) =>
-    this.#storage.read(() => troubled(program(), this.trouble), steps, deadline);
+  /** When all reads have ended, and whoever waited for them has been told: an answer need not wait for all of its parts. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#reading);
+    await new Promise(setImmediate);
+  }
+
+  read: Storage['read'] = (program, steps, deadline) => {
+    const answer = this.#storage.read(() => troubled(program(), this.trouble), steps, deadline);
+    if (answer instanceof Promise) {
+      this.#reading.add(answer);
+      const ended = () => this.#reading.delete(answer);
+      answer.then(ended, ended);
+    }
+    return answer;
+  };
   write: Storage['write'] = (...of) => this.#storage.write(...of);
   ask: Storage['ask'] = (statement, deadline) => this.read(() => run(statement), 'one', deadline);
   delays: Storage['delays'] = (looking) => this.#storage.delays(looking);

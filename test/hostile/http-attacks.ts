@@ -236,13 +236,13 @@ export const httpAttacks: Attack[] = [
     name: 'an X-Request-Id that would be a header',
     sent: get('/books/1', 'X-Request-Id: a%0d%0aSet-Cookie:%20a=b\r\n'),
     outcome: ([answer]) => {
-      expect(answer?.headers.get('X-Request-Id')).toMatch(/^[0-9a-f-]{36}-\w+$/);
+      expect(answer?.headers.get('X-Request-Id')).toMatch(/^[0-9a-f]{16}-\d+$/);
       expect(answer?.headers.has('Set-Cookie')).toBe(false);
     },
   },
   {
     name: 'an X-Request-Id with a quote and SQL',
     sent: get('/books/1', `X-Request-Id: '; DROP TABLE "Book"; --\r\n`),
-    outcome: ([answer]) => expect(answer?.headers.get('X-Request-Id')).toMatch(/^[0-9a-f-]{36}-\w+$/),
+    outcome: ([answer]) => expect(answer?.headers.get('X-Request-Id')).toMatch(/^[0-9a-f]{16}-\d+$/),
   },
 ];
