@@ -9,7 +9,7 @@ import { diff } from './diff.ts';
 import { explainAccess, splitRoles } from './explain-access.ts';
 import { keyCommand, splitKeyArguments } from './keys.ts';
 import { migrate, migrateAndPrune, type Terminal } from './migrate.ts';
-import { logger, type Observe } from './observe.ts';
+import { Log, type Observe } from './observe.ts';
 import { self } from './self.ts';
 import { type Running, serve } from './serve.ts';
 import { settings } from './settings.ts';
@@ -174,9 +174,11 @@ async function main([name, ...all]: readonly string[]): Promise<void> {
   const args = rest.filter((word) => !words.has(word) && (!command.operand || word !== operand));
   const { config, fault } = readConfig(args, process.env);
   if (!config) refuse(fault);
-  const observe = logger(config.logLevel, writer(serves ? process.stdout : process.stderr));
+  const stream = serves ? process.stdout : process.stderr;
+  const log = new Log(config.logLevel, (lines) => stream.write(lines));
+  process.on('exit', () => log.flush());
   try {
-    await command.run({ config, args, words, operand, own, observe });
+    await command.run({ config, args, words, operand, own, observe: log.observe });
   } catch (error) {
     if (error instanceof StartFault) refuse(error.message);
     throw error;

@@ -53,47 +53,65 @@ const levels: Record<Observation['event'], Level> = {
 
 const rank: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Writes one JSON line per observation; `write` receives whole lines. */
-export function logger(least: Level, write: (line: string) => void): Observe {
-  return (observation) => {
-    const level = levels[observation.event];
-    if (rank[level] < rank[least]) return;
-    if (observation.event === 'request') return write(requestLine(observation));
-    const line: Record<string, unknown> = { time: new Date().toISOString(), level, ...observation };
-    if (observation.event === 'failure') line['cause'] = described(observation.cause);
-    write(`${JSON.stringify(line)}\n`);
+/** How long observations are gathered: a line that is made among others of its kind costs a fraction of one alone. */
+const GATHER_MS = 20;
+/** Long work without a turn of the event loop must not gather everything in memory. */
+const MOST_GATHERED = 1000;
+
+/** One JSON line per observation. */
+export class Log {
+  readonly #least: number;
+  readonly #write: (lines: string) => void;
+  #gathered: { readonly observation: Observation; readonly at: number }[] = [];
+
+  /** `write` receives whole lines. */
+  constructor(least: Level, write: (lines: string) => void) {
+    this.#least = rank[least];
+    this.#write = write;
+  }
+
+  readonly observe: Observe = (observation) => {
+    if (rank[levels[observation.event]] < this.#least) return;
+    const gathered = this.#gathered.push({ observation, at: Date.now() });
+    if (gathered === 1) setTimeout(() => this.flush(), GATHER_MS);
+    else if (gathered >= MOST_GATHERED) this.flush();
   };
+
+  flush(): void {
+    let lines = '';
+    for (const { observation, at } of this.#gathered)
+      lines +=
+        observation.event === 'request'
+          ? requestLine(observation, timeOf(at))
+          : lineOf(observation, timeOf(at));
+    this.#gathered = [];
+    if (lines !== '') this.#write(lines);
+  }
+}
+
+function lineOf(observation: Observation, time: string): string {
+  const line: Record<string, unknown> = { time, level: levels[observation.event], ...observation };
+  if (observation.event === 'failure') line['cause'] = described(observation.cause);
+  return `${JSON.stringify(line)}\n`;
 }
 
 type Answered = Extract<Observation, { event: 'request' }>;
 
-/** The same line as for the others, put together by hand: there is one for each request, and each part costs. */
-function requestLine({ requestId, method, path, route, status, ms }: Answered): string {
-  return `${beginning()}${requestId}","method":"${method}","path":${JSON.stringify(path)}${saying(route, status)}${ms}}\n`;
+/** The same line as for the others, put together by hand: there is one for each request. */
+function requestLine({ event, requestId, method, path, route, status, ms }: Answered, time: string): string {
+  return `{"time":"${time}","level":"${levels[event]}","event":"${event}","requestId":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"route":${JSON.stringify(route)},"status":${status},"ms":${ms}}\n`;
 }
 
 let millisecond = 0;
-let begun = '';
+let time = '';
 
-/** The same for everything that happens in a millisecond. */
-function beginning(): string {
-  const now = Date.now();
-  if (now !== millisecond) {
-    millisecond = now;
-    const time = new Date(now).toISOString();
-    begun = `{"time":"${time}","level":"${levels.request}","event":"request","requestId":"`;
+/** The text of a millisecond serves everything that happens in it. */
+function timeOf(at: number): string {
+  if (at !== millisecond) {
+    millisecond = at;
+    time = new Date(at).toISOString();
   }
-  return begun;
-}
-
-/** By route and status, of which there are few: routes are those of the schema file. */
-const said = new Map<string, string[]>();
-
-function saying(route: string, status: number): string {
-  const known = said.get(route) ?? [];
-  if (known.length === 0) said.set(route, known);
-  known[status] ??= `,"route":${JSON.stringify(route)},"status":${status},"ms":`;
-  return known[status];
+  return time;
 }
 
 function described(cause: unknown): string {
