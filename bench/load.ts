@@ -8,6 +8,8 @@ export interface Ask {
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** Whom it is asked by. */
+  readonly token?: string;
 }
 
 /** What one round of load came to; times in milliseconds. */
@@ -66,7 +68,8 @@ export async function press(url: string, ask: Ask, pressure: Pressure): Promise<
   const script = join(import.meta.dir, 'load.lua');
   const body = ask.body === undefined ? '' : JSON.stringify(ask.body);
   const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url, '--'];
-  const child = Bun.spawn(['wrk', ...options, ask.method, ask.path, body, String(most)], {
+  const by = ask.token === undefined ? [] : [ask.token];
+  const child = Bun.spawn(['wrk', ...options, ask.method, ask.path, body, String(most), ...by], {
     stdout: 'pipe',
     stderr: 'pipe',
   });

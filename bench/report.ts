@@ -4,6 +4,7 @@ import { cpus } from 'node:os';
 import type { Comparison, Effort } from './compare.ts';
 import { columnNames, columns } from './contenders.ts';
 import type { Table } from './growth.ts';
+import type { Guard } from './guard.ts';
 import { CONNECTIONS, median } from './load.ts';
 import type { Overload } from './overload.ts';
 import type { Pressed } from './process.ts';
@@ -14,7 +15,7 @@ const ABSENT = '–';
 const thousands = (value: number) => Math.round(value).toLocaleString('en');
 
 export function report(results: Results, { seconds, rounds }: Effort): string {
-  const { comparison, growth, overload } = results;
+  const { comparison, growth, guard, overload } = results;
   const [cpu] = cpus();
   return [
     `${cpus().length} cores${cpu?.model && cpu.model !== 'unknown' ? ` (${cpu.model})` : ''}, ${process.platform} ${process.arch}, Bun ${Bun.version}; \`wrk\` with one thread beside the server, ${rounds} interleaved rounds of ${seconds} s.`,
@@ -22,6 +23,7 @@ export function report(results: Results, { seconds, rounds }: Effort): string {
       ? [throughput(comparison), latency(comparison), processor(comparison), standings(comparison)]
       : []),
     ...(growth?.tables ?? []).map(markdown),
+    ...(guard ? [markdown(guarded(guard))] : []),
     ...(overload ? [markdown(overloaded(overload))] : []),
     markdown(targets(results)),
   ].join('\n\n');
@@ -108,6 +110,14 @@ function standings({ standings: found }: Comparison): string {
       Math.round(memory),
     ]),
   });
+}
+
+function guarded({ open, guarded, share }: Guard): Table {
+  return {
+    title: 'Keyed reads with authentication and rules',
+    head: ['without, requests/s', 'with, requests/s', 'share'],
+    rows: [[open, guarded, share.toFixed(3)]],
+  };
 }
 
 function overloaded(found: Overload): Table {

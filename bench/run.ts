@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { compare, type Effort } from './compare.ts';
 import { installPeers } from './contenders.ts';
 import { growth } from './growth.ts';
+import { guard } from './guard.ts';
 import { requireWrk } from './load.ts';
 import { overload } from './overload.ts';
 import { plot } from './plot.ts';
@@ -14,7 +15,7 @@ import { report } from './report.ts';
 import { rowNames } from './rows.ts';
 import type { Results } from './targets.ts';
 
-const parts = [...rowNames, 'growth', 'overload'];
+const parts = [...rowNames, 'growth', 'guard', 'overload'];
 
 function refuse(message: string): never {
   console.error(`bench: ${message}`);
@@ -52,6 +53,7 @@ try {
   const results: Results = {
     ...(asked.length > 0 && { comparison: await compare(asked, effort, folder, databases) }),
     ...(wanted('growth') && { growth: await growth({ effort, folder, databases }) }),
+    ...(wanted('guard') && { guard: await guard(effort, folder, databases) }),
     ...(wanted('overload') && { overload: await overload(folder, databases, quick) }),
   };
   const text = report(results, effort);

@@ -3,6 +3,7 @@
 import type { Comparison } from './compare.ts';
 import { type Column, columns, peerNames } from './contenders.ts';
 import type { Growth } from './growth.ts';
+import type { Guard } from './guard.ts';
 import { median } from './load.ts';
 import type { Overload } from './overload.ts';
 import { type Row, rowNames, rows } from './rows.ts';
@@ -10,6 +11,7 @@ import { type Row, rowNames, rows } from './rows.ts';
 export interface Results {
   readonly comparison?: Comparison;
   readonly growth?: Growth;
+  readonly guard?: Guard;
   readonly overload?: Overload;
 }
 
@@ -38,6 +40,7 @@ const TIMES_GENERATED = 5;
 const TIMES_COMMIT_PER_WRITE = 3;
 const START_MS: Record<number, number> = { 5: 150, 500: 1000 };
 const MEMORY_MB = 120;
+const GUARDED_SHARE = 0.9;
 const OVERLOADED_SHARE = 0.8;
 const RECOVERY_MS = 2000;
 
@@ -45,6 +48,7 @@ export function verdicts(results: Results): Verdict[] {
   return [
     ...(results.comparison ? ofComparison(results.comparison) : []),
     ...(results.growth ? ofGrowth(results.growth) : []),
+    ...(results.guard ? ofGuard(results.guard) : []),
     ...(results.overload ? ofOverload(results.overload) : []),
   ];
 }
@@ -127,6 +131,17 @@ function ofGrowth({ schemas }: Growth): Verdict[] {
   const held = smallest.memory < MEMORY_MB;
   const found = `${Math.round(smallest.memory)} MB`;
   return [...starts, { target: 'resident memory at rest', asked: `< ${MEMORY_MB} MB`, found, held }];
+}
+
+function ofGuard({ share }: Guard): Verdict[] {
+  return [
+    {
+      target: 'authentication and rules: keyed reads, of those without',
+      asked: `> ${GUARDED_SHARE * 100} %`,
+      found: `${(share * 100).toFixed(1)} %`,
+      held: share > GUARDED_SHARE,
+    },
+  ];
 }
 
 function ofOverload({ peak, completed, recoveryMs }: Overload): Verdict[] {

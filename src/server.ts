@@ -182,7 +182,7 @@ export function createApp(given: AppOptions): App {
       spend: undefined,
       bill: undefined,
     };
-    load.inFlight++;
+    load.arrive(exchange.started);
     const isTraced = introspection && request.headers.get('Duet-Trace') === '1';
     const response = isTraced
       ? traced(count, async () => answered(exchange, connections))

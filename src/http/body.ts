@@ -30,7 +30,7 @@ export function readBody(request: Request, limits: BodyLimits): Promise<Uint8Arr
     waitFor(wait);
     readWithin(request, limits.body).then((bytes) => {
       if (!waits.delete(wait)) return;
-      load.inFlight++;
+      load.arrive(performance.now());
       try {
         // Who has waited is admitted anew.
         load.admit();

@@ -7,7 +7,6 @@ import { answer, answerWithoutBody, common, JSON_TYPE } from '../http/answer.ts'
 import { answerOf } from '../query/aggregates.ts';
 import type { ListQuery } from '../query/list.ts';
 import { cursorOf, queryName } from '../query/order.ts';
-import type { Resource } from '../schema/model.ts';
 import { deprecationOf, deprecationOfColumns } from './deprecation.ts';
 import { etag, noneMatches } from './etag.ts';
 import type { Aggregation, Collection } from './parse.ts';
@@ -29,8 +28,8 @@ export function listed(from: Collection, operation: List, listing: Listing, quer
 }
 
 /** Rows that hold just the columns of the answer, in its order, are written as they are; rules can need more columns. */
-function isPlain({ resource }: Collection, { selection, places, list }: List): boolean {
-  if (selection.relations.length > 0 || isRuled(resource)) return false;
+function isPlain({ veiled }: Collection, { selection, places, list }: List): boolean {
+  if (selection.relations.length > 0 || veiled) return false;
   return !places || list.order.every(({ column }) => selection.columns.includes(column));
 }
 
@@ -113,17 +112,13 @@ export function deleted(): Response {
 }
 
 /** Where rules decide what is shown, the same version looks different to different callers. */
-function tagOf({ resource, fingerprint }: Collection, node: Node, body: string): string {
-  return etag(node[resource.version.name], fingerprint, isRuled(resource) ? body : undefined);
-}
-
-function isRuled({ allow }: Resource): boolean {
-  return allow.length > 0;
+function tagOf({ resource, fingerprint, veiled }: Collection, node: Node, body: string): string {
+  return etag(node[resource.version.name], fingerprint, veiled ? body : undefined);
 }
 
 /** The record without its version, which comes last in what is stored of it; rules can hide columns, and move others. */
-function whole({ resource }: Collection, node: Node): string {
-  if (isRuled(resource)) return JSON.stringify(shown({ columns: resource.columns, relations: [] }, node));
+function whole({ resource, veiled }: Collection, node: Node): string {
+  if (veiled) return JSON.stringify(shown({ columns: resource.columns, relations: [] }, node));
   const { name } = resource.version;
   return `${JSON.stringify(node).slice(0, -`,"${name}":${node[name]}}`.length)}}`;
 }
