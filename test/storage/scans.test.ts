@@ -97,7 +97,7 @@ describe('which reads leave the process', () => {
     '/items?aggregate=count',
     '/items?aggregate=max(n)',
     '/items?groupBy=good&aggregate=count',
-    '/groups?include=items&fields=id',
+    '/groups?include=items&items[sort]=name&fields=id',
     `/groups?${where({ or: times(150, (index) => ({ label: { contains: `z${index}` } })) })}`,
     `/items?limit=5&${where({ or: [{ n: { eq: 5 } }, { name: { eq: 'x' } }] })}`,
     `/items?limit=5&${where({ not: { n: { eq: 5 } } })}`,
