@@ -207,8 +207,8 @@ export const settings = {
   limitLag: setting({
     env: 'LIMIT_LAG',
     flag: true,
-    default: '250',
-    doc: 'How many milliseconds requests may wait for others in one turn of the event loop of a process, twice in a row. From then on, and until it can keep up again, those that have waited for a fifth of that are answered 503 at once.',
+    default: '1000',
+    doc: 'How many milliseconds requests may wait for others in one turn of the event loop of a process, twice in a row. From then on, and until it can keep up again, those that have waited for a tenth of that are answered 503 at once.',
     ...whole(1, 600_000),
   }),
   limitJsonDepth: setting({

@@ -8,7 +8,7 @@ const TICK_MS = 100;
  * In how much of the time that they may wait requests are worked on while there are too many: the sooner the others are
  * told, the less do those who are served wait, in queues of the system that nobody sees from here.
  */
-const SHARE = 0.2;
+const SHARE = 0.1;
 
 /** One for all: to turn somebody away must cost next to nothing, and nobody looks at where it was thrown. */
 const turnedAway = new DuetError('UNAVAILABLE', 'The service has too much to do.', {
