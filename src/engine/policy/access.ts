@@ -61,8 +61,9 @@ export class Access {
     const rights = this.#rights;
     if (!rights) return;
     // What one writes, one is shown.
-    const refused = [action, 'READ' as const].find((needed) => isNothing(rights.rows(resource, needed)));
-    if (refused) throw this.denied(`You may not ${verbs[refused]} ${resource.plural}.`);
+    const isRefused = isNothing(rights.rows(resource, action));
+    if (!isRefused && (action === 'READ' || !isNothing(rights.rows(resource, 'READ')))) return;
+    throw this.denied(`You may not ${verbs[isRefused ? action : 'READ']} ${resource.plural}.`);
   }
 
   /** What the caller may do with some records at least; whatever else it tries is refused on all of them. */
