@@ -8,7 +8,7 @@ import type { NamedWrite, Written } from './transaction.ts';
 import type { Writer } from './writer.ts';
 
 /** A commit that takes longer is a slow one: meanwhile nothing is read here. */
-export const SLOW_MS = 2;
+const SLOW_MS = 2;
 /** A slow one weighs as much as this many quick ones: one in three makes the disk a slow one, and seldom ones do not. */
 const WEIGHT = 2;
 /** Three slow ones in a row are noticed, */
