@@ -107,6 +107,11 @@ browsing.each([...databases])('on %s', (database) => {
     expect(new URL(page.url().replace('#/', '')).searchParams.get('where')).toBe(
       '{"and":[{"author":{"name":{"startsWith":"Ada"}}},{"comments":{"some":{"body":{"contains":"twice"}}}}]}',
     );
+    const chips = page.getByRole('list', { name: 'Filters' });
+    expect(await chips.getByRole('listitem').allTextContents()).toEqual([
+      'author.name starts with Ada',
+      'some comments with (body contains twice)',
+    ]);
     // What the address says, the builder shows.
     await page.getByRole('button', { name: 'Filter' }).click();
     expect(await page.getByLabel('Value').evaluateAll((all) => all.map((each: any) => each.value))).toEqual([
@@ -118,11 +123,18 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('The first bug').waitFor();
     expect(await page.getByText('On Bernoulli numbers').count()).toBe(0);
+    expect(await chips.textContent()).toBe('not (id is one of 1, 2)');
+    const either = { and: [{ or: [{ id: { eq: 1 } }, { title: { contains: 'bug' } }] }, { id: { lt: 3 } }] };
+    await here.go(`#/data/Post?where=${encodeURIComponent(JSON.stringify(either))}`);
+    await page.getByRole('link', { name: 'Remove id is less than 3' }).click();
+    await page.getByText('The first bug').waitFor();
+    expect(await chips.textContent()).toBe('id is 1 or title contains bug');
     await here.go('#/data/Item?price[isNull]=true&quantity[gt]=10&sort=quantity');
     await page.getByText('Thing 14').waitFor();
-    expect(await page.getByRole('list', { name: 'Filters' }).getByRole('listitem').allTextContents()).toEqual(
-      ['price is null', 'quantity is more than 10'],
-    );
+    expect(await chips.getByRole('listitem').allTextContents()).toEqual([
+      'price is null',
+      'quantity is more than 10',
+    ]);
     await page.getByRole('link', { name: 'Remove quantity is more than 10' }).click();
     await page.getByText('Thing 7', { exact: true }).waitFor();
     expect(here.complaints).toEqual([]);

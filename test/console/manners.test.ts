@@ -1,7 +1,7 @@
 /** Manners: the keyboard alone, axe, small and large windows, light and dark, on a schema it has never seen. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { databases } from '../app.ts';
 import { browsing, service, visit } from './browser.ts';
 import { museum } from './museum.ts';
@@ -94,6 +94,40 @@ browsing('manners', () => {
     await page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'Museum' }).click();
     await page.getByRole('heading', { name: 'Museum', exact: true }).waitFor();
     expect(await page.getByRole('link', { name: 'Person' }).isVisible()).toBe(false);
+  });
+
+  test('on a telephone a long word breaks in what opens over a view, and a conflict has both sides in sight', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
+    const { page } = here;
+    const inSight = async (what: Locator) => {
+      const box = await what.boundingBox();
+      expect(box && box.x >= 0 && box.x + box.width <= 360 && box.y >= 0 && box.y + box.height <= 740).toBe(
+        true,
+      );
+      expect(await what.evaluate((each: any) => each.scrollWidth <= each.clientWidth)).toBe(true);
+    };
+    const { id } = await duet.json('POST', '/halls', { name: 'x'.repeat(100), museumId: 1 });
+    await here.go(`#/data/Hall/record/${id}`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await inSight(page.getByRole('dialog'));
+
+    await here.go('#/data/Exhibit/new');
+    await page.getByRole('combobox', { name: 'keeper' }).pressSequentially('a');
+    await page.getByRole('option', { name: 'Barbara' }).waitFor();
+    await inSight(page.getByRole('listbox', { name: 'people' }));
+    await page.getByRole('combobox', { name: 'hall' }).pressSequentially('xx');
+    await page.getByRole('option', { name: 'xxx' }).waitFor();
+    await inSight(page.getByRole('listbox', { name: 'halls' }));
+
+    await here.go(`#/data/Hall/record/${id}/edit`);
+    await page.getByLabel('floor').fill('3');
+    await duet.json('PUT', `/halls/${id}`, { floor: 4 });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Somebody has changed this record').waitFor();
+    for (const side of ['yours', 'theirs'])
+      await inSight(page.locator('td', { has: page.getByRole('radio', { name: `floor: ${side}` }) }));
+    await duet.json('DELETE', `/halls/${id}`);
+    expect(here.complaints).toEqual([]);
   });
 
   test('text of records is text', async () => {

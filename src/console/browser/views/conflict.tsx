@@ -14,6 +14,10 @@ interface Props {
   onDecide: (changes: Row) => void;
 }
 
+const OPENED = 'as you opened it';
+const YOURS = 'yours';
+const THEIRS = 'theirs, stored now';
+
 export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
   const differing = resource.columns.filter(({ name }) => name in mine || !same(before[name], theirs[name]));
   const isOpen = ({ name }: Column) => name in mine && !same(mine[name], theirs[name]);
@@ -39,21 +43,22 @@ export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
           <thead>
             <tr>
               <th scope="col">field</th>
-              <th scope="col">as you opened it</th>
-              <th scope="col">yours</th>
-              <th scope="col">theirs, stored now</th>
+              <th scope="col">{OPENED}</th>
+              <th scope="col">{YOURS}</th>
+              <th scope="col">{THEIRS}</th>
             </tr>
           </thead>
           <tbody>
             {differing.map((column) => (
               <tr key={column.name}>
                 <th scope="row">{column.name}</th>
-                <td>{shown(before[column.name])}</td>
+                <td data-of={OPENED}>{shown(before[column.name])}</td>
                 {isOpen(column) ? (
                   <>
                     <Side
                       column={column}
                       side="yours"
+                      of={YOURS}
                       value={mine[column.name]}
                       checked={chosen.value.has(column.name)}
                       onChoose={() => choose(column.name, true)}
@@ -61,6 +66,7 @@ export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
                     <Side
                       column={column}
                       side="theirs"
+                      of={THEIRS}
                       value={theirs[column.name]}
                       checked={!chosen.value.has(column.name)}
                       onChoose={() => choose(column.name, false)}
@@ -68,8 +74,10 @@ export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
                   </>
                 ) : (
                   <>
-                    <td class="quiet">{column.name in mine ? 'the same' : 'not changed'}</td>
-                    <td>{shown(theirs[column.name])}</td>
+                    <td data-of={YOURS} class="quiet">
+                      {column.name in mine ? 'the same' : 'not changed'}
+                    </td>
+                    <td data-of={THEIRS}>{shown(theirs[column.name])}</td>
                   </>
                 )}
               </tr>
@@ -92,14 +100,16 @@ export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
 interface SideProps {
   column: Column;
   side: string;
+  /** The title of its column. */
+  of: string;
   value: unknown;
   checked: boolean;
   onChoose: () => void;
 }
 
-function Side({ column, side, value, checked, onChoose }: SideProps) {
+function Side({ column, side, of, value, checked, onChoose }: SideProps) {
   return (
-    <td class={checked ? 'chosen' : ''}>
+    <td data-of={of} class={checked ? 'chosen' : ''}>
       <label>
         <input
           type="radio"

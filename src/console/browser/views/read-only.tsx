@@ -1,7 +1,8 @@
 /** What the caller may not do with a type or a record, where it would otherwise look for it. */
 
+import { dataLink } from '../links.ts';
 import type { Operation, Resource } from '../schema/types.ts';
-import { isRefused } from '../session.ts';
+import { isRefused, may } from '../session.ts';
 import { Empty, Icon } from './parts.tsx';
 
 type WriteOperation = Exclude<Operation, 'LIST' | 'GET'>;
@@ -35,5 +36,13 @@ export function ReadOnly({ resource, writes, id }: Props) {
 
 /** In place of a form that would be filled in for nothing. */
 export function Refused({ resource, write }: { resource: Resource; write: WriteOperation }) {
-  return <Empty icon="lock" title={`You may not ${verbs[write]} ${resource.plural}`} />;
+  return (
+    <Empty icon="lock" title={`You may not ${verbs[write]} ${resource.plural}`}>
+      {may(resource, 'LIST') && (
+        <a class="button" href={dataLink(resource.name)}>
+          All {resource.plural}
+        </a>
+      )}
+    </Empty>
+  );
 }

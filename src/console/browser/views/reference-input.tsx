@@ -1,7 +1,7 @@
 /** Finds the record that a reference is to lead to, by its text. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ListAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
@@ -30,6 +30,7 @@ export function ReferenceInput({ common, target, value, known, placeholder, sche
   const found = useSignal<readonly Row[]>([]);
   const active = useSignal(0);
   const labels = useSignal<ReadonlyMap<unknown, string>>(new Map());
+  const list = useRef<HTMLDivElement>(null);
   const open = typed.value !== undefined;
   const { key } = target;
 
@@ -64,6 +65,13 @@ export function ReferenceInput({ common, target, value, known, placeholder, sche
         () => {},
       );
   }, [value, known]);
+
+  // Near the end of a form the list would hang out of sight; with the arrows, so would what they stand on.
+  useEffect(() => {
+    if (!open) return;
+    list.current?.scrollIntoView({ block: 'nearest' });
+    list.current?.children[active.value]?.scrollIntoView({ block: 'nearest' });
+  }, [open, found.value, active.value]);
 
   const choose = (row: Row) => {
     labels.value = new Map([...labels.value, [row[key.name], labelled(target, row)]]);
@@ -108,7 +116,13 @@ export function ReferenceInput({ common, target, value, known, placeholder, sche
         }}
       />
       {value !== null && value !== undefined && !open && <span class="quiet small key">{String(value)}</span>}
-      <div id={listId} role="listbox" aria-label={target.plural} class={open ? 'found open' : 'found'}>
+      <div
+        ref={list}
+        id={listId}
+        role="listbox"
+        aria-label={target.plural}
+        class={open ? 'found open' : 'found'}
+      >
         {open &&
           found.value.map((row, at) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the arrows and Enter of the input choose
