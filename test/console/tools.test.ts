@@ -57,6 +57,16 @@ browsing.each([...databases])('on %s', (database) => {
     await here.go('#/schema');
     const picture = page.getByLabel('Types and their relations');
     await picture.getByText('inspectedAt').waitFor();
+    const dock = page.getByRole('region', { name: 'Both doors' });
+    const described = /^[\d.]+ ms · [\d.]+ KB/;
+    for (const [door, asked] of [
+      ['REST', '/openapi.json'],
+      ['GraphQL', '__schema'],
+    ] as const) {
+      const article = dock.getByRole('article', { name: door });
+      expect(await article.locator('pre').textContent()).toContain(asked);
+      expect(await article.locator('.cost').textContent()).toMatch(described);
+    }
     expect(await picture.locator('.edge').count()).toBe(5);
     expect(await picture.locator('.line.deprecated').allTextContents()).toEqual(['oldNumberString']);
     const camera = () => picture.locator('> g').getAttribute('transform');
@@ -65,9 +75,10 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByRole('button', { name: 'Zoom in' }).click();
     await until(async () => (await camera()) !== before);
     const nearer = await camera();
-    await page.mouse.move(700, 800);
+    const { x = 0, y = 0, height = 0 } = (await picture.boundingBox()) ?? {};
+    await page.mouse.move(x + 10, y + height - 10);
     await page.mouse.down();
-    await page.mouse.move(640, 760, { steps: 4 });
+    await page.mouse.move(x + 70, y + height - 50, { steps: 4 });
     await page.mouse.up();
     await until(async () => (await camera()) !== nearer);
     await picture.focus();
@@ -84,6 +95,9 @@ browsing.each([...databases])('on %s', (database) => {
     await here.go('#/live');
     const routes = page.getByRole('region', { name: 'By route', exact: true });
     await routes.getByRole('row', { name: /GET \/metrics/ }).waitFor();
+    const rest = page.getByRole('region', { name: 'Both doors' }).getByRole('article', { name: 'REST' });
+    expect(await rest.locator('pre').textContent()).toBe(`curl '${duet.url}/metrics'`);
+    expect(await rest.locator('.cost').textContent()).toMatch(/^[\d.]+ ms · [\d.]+ KB/);
     await Promise.all([
       ...Array.from({ length: 30 }, (_, at) => duet.json('GET', `/books/${at < 10 ? 999 : 1}`)),
       duet.json('POST', '/graphql', { query: 'query Pages { books { pages } }' }),

@@ -2,38 +2,46 @@
 
 import { graphqlResult } from '../doors/graphql.ts';
 import { restFault } from '../doors/rest.ts';
-import { request } from '../doors/send.ts';
+import { exchange } from '../doors/send.ts';
+import type { Wire } from '../doors/wire.ts';
 import { type Allowed, takeAllowed } from '../session.ts';
 import { type Introspection, introspectionQuery } from './introspection.ts';
 import { readSchema } from './merge.ts';
 import type { OpenApi } from './openapi.ts';
-import type { Schema } from './types.ts';
+import type { Door, Schema } from './types.ts';
+
+/** What each door says of itself. */
+export const descriptions: Readonly<Record<Door, Wire>> = {
+  rest: { door: 'rest', method: 'GET', path: '/openapi.json', headers: {} },
+  graphql: {
+    door: 'graphql',
+    method: 'POST',
+    path: '/graphql',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ query: introspectionQuery }),
+    graphql: { query: introspectionQuery, variables: {} },
+  },
+};
 
 export async function loadSchema(): Promise<Schema> {
   const [document, introspection, allowed] = await Promise.all([
-    described<OpenApi>('/openapi.json'),
+    described<OpenApi>(descriptions.rest),
     introspected(),
-    described<Allowed>('/access.json'),
+    described<Allowed>({ door: 'rest', method: 'GET', path: '/access.json', headers: {} }),
   ]);
   takeAllowed(allowed);
   return readSchema(document, introspection);
 }
 
-async function described<T>(path: string): Promise<T> {
-  const response = await request({ door: 'rest', method: 'GET', path, headers: {} });
+async function described<T>(wire: Wire): Promise<T> {
+  const response = await exchange(wire);
   if (!response.ok) throw await restFault(response);
   return (await response.json()) as T;
 }
 
 /** A deployment may have closed this door. */
 async function introspected(): Promise<Introspection | undefined> {
-  const response = await request({
-    door: 'graphql',
-    method: 'POST',
-    path: '/graphql',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ query: introspectionQuery }),
-  });
+  const response = await exchange(descriptions.graphql);
   if (response.status === 404) return undefined;
   return (await graphqlResult(response)) as unknown as Introspection;
 }

@@ -3,8 +3,10 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { dataLink } from '../links.ts';
+import { descriptions } from '../schema/load.ts';
 import type { Schema } from '../schema/types.ts';
 import { type Box, draw, type Edge, HEAD, ROW } from './diagram-layout.ts';
+import { useDock } from './dock.tsx';
 import { Empty, Icon } from './parts.tsx';
 
 /** Where the picture is in the window, and how large. */
@@ -26,7 +28,10 @@ export function Diagram({ schema }: { schema: Schema }) {
   const picture = useMemo(() => draw(schema), [schema]);
   const frame = useRef<SVGSVGElement>(null);
   const camera = useSignal<Camera>({ x: 0, y: 0, scale: 1 });
+  const fitted = useRef<Camera>(undefined);
   const lit = useSignal('');
+  const { rest, graphql } = descriptions;
+  useDock([{ title: 'The schema', wires: { rest, ...(schema.hasGraphql && { graphql }) } }]);
 
   const fit = () => {
     const { width = 0, height = 0 } = frame.current?.getBoundingClientRect() ?? {};
@@ -37,8 +42,17 @@ export function Diagram({ schema }: { schema: Schema }) {
       x: Math.max(0, (width - picture.width * readable) / 2),
       y: Math.max(0, (height - picture.height * readable) / 2),
     };
+    fitted.current = camera.value;
   };
-  useEffect(fit, [picture]);
+  // Also when the window or the panel beside it leaves it another room, unless somebody has moved it.
+  useEffect(() => {
+    const { current } = frame;
+    if (!current) return;
+    fit();
+    const observer = new ResizeObserver(() => camera.value === fitted.current && fit());
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, [picture]);
 
   const zoom = (by: number, at?: { x: number; y: number }) => {
     const { x, y, scale } = camera.value;

@@ -11,11 +11,19 @@ import { dockOpen, door, token } from '../session.ts';
 import { askKey, hasBothDoors } from './answer.ts';
 import { bytes, Copy, counted, Icon, milliseconds } from './parts.tsx';
 
-export interface Shown {
+export type Shown = Asked | Sent;
+
+interface Asked {
   readonly title: string;
   readonly ask: Ask;
   /** What the view itself was answered; undefined as long as it has not asked. */
   readonly answer?: Answer | undefined;
+}
+
+/** What is not about records: how each door is asked for it, where it can be. */
+interface Sent {
+  readonly title: string;
+  readonly wires: Partial<Readonly<Record<Door, Wire>>>;
 }
 
 /** What the view on the screen asks, and what its buttons would. */
@@ -24,7 +32,10 @@ const shown = signal<readonly Shown[]>([]);
 export function useDock(entries: readonly Shown[]): void {
   useEffect(() => {
     shown.value = entries;
-  }, [entries.map(({ title, ask }) => title + askKey(ask)).join(), ...entries.map(({ answer }) => answer)]);
+  }, [
+    entries.map((entry) => entry.title + ('ask' in entry ? askKey(entry.ask) : '')).join(),
+    ...entries.map((entry) => 'ask' in entry && entry.answer),
+  ]);
   useEffect(
     () => () => {
       shown.value = [];
@@ -39,6 +50,7 @@ export function Dock({ schema }: { schema: Schema }) {
   const entries = [...shown.value, ...written];
   const entry = entries.find(({ title }) => title === chosen.value) ?? entries[0];
   if (!entry) return null;
+  const { rest, graphql } = 'ask' in entry ? wiresOf(entry.ask, schema) : entry.wires;
   return (
     <section class="dock" aria-label="Both doors">
       <div class="bar">
@@ -66,20 +78,24 @@ export function Dock({ schema }: { schema: Schema }) {
             ))}
           </select>
         )}
-        {dockOpen.value && <Agreement {...entry} schema={schema} />}
+        {dockOpen.value && 'ask' in entry && <Agreement {...entry} schema={schema} />}
       </div>
       {dockOpen.value && (
         <div class="doors">
-          <RestDoor wire={wireOf(entry.ask, 'rest', schema)} />
-          <GraphqlDoor ask={entry.ask} wire={wireOf(entry.ask, 'graphql', schema)} />
+          <RestDoor wire={rest} />
+          <GraphqlDoor wire={graphql} isFile={'ask' in entry && entry.ask.do === 'list' && !!entry.ask.as} />
         </div>
       )}
     </section>
   );
 }
 
+function wiresOf(ask: Ask, schema: Schema) {
+  return { rest: wireOf(ask, 'rest', schema), graphql: wireOf(ask, 'graphql', schema) };
+}
+
 /** Reads through the door that the console does not use, and holds the two answers against each other. */
-function Agreement({ ask, answer, schema }: Shown & { schema: Schema }) {
+function Agreement({ ask, answer, schema }: Asked & { schema: Schema }) {
   const verdict = useSignal('');
   useEffect(() => {
     verdict.value = '';
@@ -149,11 +165,10 @@ function RestDoor({ wire }: { wire: Wire | undefined }) {
   );
 }
 
-function GraphqlDoor({ ask, wire }: { ask: Ask; wire: Wire | undefined }) {
+function GraphqlDoor({ wire, isFile }: { wire: Wire | undefined; isFile: boolean }) {
   if (!wire?.graphql) return <Closed door="graphql" />;
   const { query, variables } = wire.graphql;
   const json = Object.keys(variables).length > 0 ? JSON.stringify(variables, null, 2) : '';
-  const isFile = ask.do === 'list' && ask.as;
   return (
     <article class="door" aria-label="GraphQL">
       <header>

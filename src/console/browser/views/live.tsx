@@ -4,8 +4,8 @@ import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { restFault } from '../doors/rest.ts';
-import { request } from '../doors/send.ts';
-import type { Fault } from '../doors/wire.ts';
+import { exchange } from '../doors/send.ts';
+import type { Fault, Wire } from '../doors/wire.ts';
 import {
   type Flow,
   flows,
@@ -17,6 +17,7 @@ import {
 } from '../metrics.ts';
 import type { Schema } from '../schema/types.ts';
 import { token } from '../session.ts';
+import { useDock } from './dock.tsx';
 import { Empty, milliseconds } from './parts.tsx';
 import { Plot } from './plot.tsx';
 
@@ -26,12 +27,15 @@ const KEPT = 60;
 /** How far back the numbers in a row reach. */
 const SPAN = 15;
 
+const metrics: Wire = { door: 'rest', method: 'GET', path: '/metrics', headers: {} };
+
 const readings = signal<readonly Reading[]>([]);
 /** All requests, whichever their route. */
 const everything: Source = { ...requests, nameOf: () => 'all' };
 
 export function Live(_: { schema: Schema }) {
   const fault = useSignal<Fault | undefined>(undefined);
+  useDock([{ title: 'The metrics', wires: { rest: metrics } }]);
   useEffect(() => {
     let current = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -80,7 +84,7 @@ export function Live(_: { schema: Schema }) {
 }
 
 async function reading(): Promise<Reading> {
-  const response = await request({ door: 'rest', method: 'GET', path: '/metrics', headers: {} });
+  const response = await exchange(metrics);
   if (!response.ok) throw await restFault(response);
   return { at: performance.now(), samples: readMetrics(await response.text()) };
 }

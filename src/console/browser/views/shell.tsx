@@ -33,7 +33,7 @@ export function Shell({ schema, children }: { schema: Schema | undefined; childr
         <main id="main" tabIndex={-1} class={full ? 'full' : ''} aria-busy={underWay.value > 0}>
           {children}
         </main>
-        {schema && !full && area !== 'live' && <Dock schema={schema} />}
+        {schema && area !== 'graphiql' && area !== 'reference' && <Dock schema={schema} />}
       </div>
     </>
   );
