@@ -9,7 +9,7 @@ import { Policy } from './engine/policy/policy.ts';
 import { ThreadWriter } from './engine/thread-writer.ts';
 import { StorageWriter, type Writer } from './engine/writer.ts';
 import { Documents } from './graphql/documents.ts';
-import { graphqlDoor } from './graphql/schema.ts';
+import type { Door } from './graphql/schema.ts';
 import { readManifest, refuseUnsound, type Trusted } from './graphql/trusted.ts';
 import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
@@ -70,9 +70,8 @@ export function openWriter(
 }
 
 /** The documents that clients may name, all of them sound; undefined when there is no such file. */
-export async function readTrusted(config: Config, model: Model): Promise<Trusted | undefined> {
+export async function readTrusted(config: Config, door: Door | undefined): Promise<Trusted | undefined> {
   const { trustedDocuments: file, trustedDocumentsOnly, introspection } = config;
-  const door = graphqlDoor(model);
   if (file === null || !door) return undefined;
   return faulting(async () => {
     const documents = readManifest(file, readText(file, 'TRUSTED_DOCUMENTS'));
