@@ -1,6 +1,7 @@
 /** A deployment's files and database, as every command needs them. */
 
 import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { accessRules } from './access/faults.ts';
 import { type Config, documentLimits, hasAuthentication } from './config.ts';
 import { loading } from './engine/load.ts';
@@ -58,8 +59,8 @@ export function openWriter(
   const authentication = hasAuthentication(config);
   const here = new StorageWriter(storage, new Policy(model, authentication), most);
   const isFile = database.kind === 'sqlite' && database.path !== ':memory:';
-  // Seen from here, it is at the same place in the single-file executable.
-  const code = new URL('./engine/writer-thread.ts', import.meta.url);
+  // Seen from here, it is at the same place in the bundle and in the single-file executable.
+  const code = join(import.meta.dir, 'engine/writer-thread');
   if (!isFile) return here;
   const { path } = database;
   const thread = (committed: (ms: number) => void) =>

@@ -52,7 +52,7 @@ test('updates, creates and transactions, for callers of every kind', async () =>
   if (!load.program) throw new Error(load.faults.join());
   const { deprecatedSince } = await evolve(storage, model, load.program);
   const writer = new ThreadWriter({
-    code: new URL(`file://${join(import.meta.dir, '../../src/engine/writer-thread.ts')}`),
+    code: join(import.meta.dir, '../../src/engine/writer-thread'),
     path,
     model,
     authentication: true,
