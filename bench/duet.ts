@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { type Ask, get } from './load.ts';
 import type { Command } from './process.ts';
 
-const cli = join(import.meta.dir, '../src/cli.ts');
+/** What `npm start` runs. */
+const start = join(import.meta.dir, '../src/start.ts');
 
 interface Deployment {
   /** The folder in which every deployment gets one of its own. */
@@ -23,7 +24,7 @@ export function duet({ folder, schema, data, url, ready = get('/books?limit=1') 
   else writeFileSync(join(cwd, 'schema.graphql'), schema);
   if (data !== undefined) cpSync(data, join(cwd, 'data.json'));
   return {
-    run: [process.execPath, '--no-env-file', cli, 'serve'],
+    run: [process.execPath, '--no-env-file', start, 'serve'],
     env: url === undefined ? {} : { DATABASE_URL: url },
     cwd,
     ready,

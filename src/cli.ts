@@ -1,4 +1,3 @@
-#!/usr/bin/env bun
 /** The `duet` command: the only reader of arguments and environment. */
 
 import packageFile from '../package.json' with { type: 'json' };
@@ -224,4 +223,4 @@ function writer(stream: NodeJS.WriteStream): (text: string) => void {
   };
 }
 
-await main(process.argv.slice(2));
+void main(process.argv.slice(2));

@@ -1,6 +1,7 @@
 /** A deployment's files and database, as every command needs them. */
 
 import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { accessRules } from './access/faults.ts';
 import { type Config, documentLimits, hasAuthentication } from './config.ts';
 import { loading } from './engine/load.ts';
@@ -9,7 +10,7 @@ import { Policy } from './engine/policy/policy.ts';
 import { ThreadWriter } from './engine/thread-writer.ts';
 import { StorageWriter, type Writer } from './engine/writer.ts';
 import { Documents } from './graphql/documents.ts';
-import { graphqlDoor } from './graphql/schema.ts';
+import type { Door } from './graphql/schema.ts';
 import { readManifest, refuseUnsound, type Trusted } from './graphql/trusted.ts';
 import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
@@ -58,8 +59,8 @@ export function openWriter(
   const authentication = hasAuthentication(config);
   const here = new StorageWriter(storage, new Policy(model, authentication), most);
   const isFile = database.kind === 'sqlite' && database.path !== ':memory:';
-  // Seen from here, it is at the same place in the single-file executable.
-  const code = new URL('./engine/writer-thread.ts', import.meta.url);
+  // Seen from here, it is at the same place in the bundle and in the single-file executable.
+  const code = join(import.meta.dir, 'engine/writer-thread');
   if (!isFile) return here;
   const { path } = database;
   const thread = (committed: (ms: number) => void) =>
@@ -70,9 +71,8 @@ export function openWriter(
 }
 
 /** The documents that clients may name, all of them sound; undefined when there is no such file. */
-export async function readTrusted(config: Config, model: Model): Promise<Trusted | undefined> {
+export async function readTrusted(config: Config, door: Door | undefined): Promise<Trusted | undefined> {
   const { trustedDocuments: file, trustedDocumentsOnly, introspection } = config;
-  const door = graphqlDoor(model);
   if (file === null || !door) return undefined;
   return faulting(async () => {
     const documents = readManifest(file, readText(file, 'TRUSTED_DOCUMENTS'));

@@ -26,7 +26,7 @@ export async function dev(files: readonly string[], args: readonly string[]): Pr
       watch(dirname(file), (_, name) => {
         if (name === basename(file)) changed();
       });
-  if (!isExecutable()) watch(import.meta.dir, { recursive: true }, changed);
+  if (!isExecutable()) watch(dirname(Bun.main), { recursive: true }, changed);
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.once(signal, async () => {
       child.kill('SIGTERM');

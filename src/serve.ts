@@ -2,6 +2,7 @@
 
 import { type Config, hasAuthentication } from './config.ts';
 import { evolveDeployment, openDeployment, openWriter, readTrusted, StartFault } from './deployment.ts';
+import { graphqlDoor } from './graphql/schema.ts';
 import { watchLag } from './http/load.ts';
 import type { Observe } from './observe.ts';
 import type { Model } from './schema/model.ts';
@@ -21,7 +22,8 @@ export async function serve(config: Config, observe: Observe, peers?: Peers): Pr
   const { model, database, trace } = openDeployment(config, observe);
   const writer = openWriter(config, model, database, (cause) => observe({ event: 'failure', cause }), trace);
   try {
-    const trusted = await readTrusted(config, model);
+    const door = graphqlDoor(model);
+    const trusted = await readTrusted(config, door);
     const { applied, held, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
     for (const step of applied) observe({ event: 'migrated', step });
     if (held.length > 0)
@@ -36,6 +38,7 @@ export async function serve(config: Config, observe: Observe, peers?: Peers): Pr
       });
     const app = createApp({
       model,
+      door,
       storage: database,
       writer,
       observe,

@@ -11,7 +11,7 @@ import { Policy } from './engine/policy/policy.ts';
 import { StorageWriter, type Writer } from './engine/writer.ts';
 import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
-import { graphqlDoor } from './graphql/schema.ts';
+import type { Door } from './graphql/schema.ts';
 import type { Trusted } from './graphql/trusted.ts';
 import { acceptsGzip } from './http/accept.ts';
 import { accessOf } from './http/access.ts';
@@ -48,6 +48,8 @@ const METRICS_ROLE = 'metrics';
 
 export interface AppOptions {
   readonly model: Model;
+  /** Undefined when GraphQL is not served. */
+  readonly door: Door | undefined;
   readonly storage: Storage;
   readonly writer: Writer;
   readonly observe: Observe;
@@ -244,7 +246,7 @@ async function traced(count: StatementCount, work: () => Promise<Response>): Pro
 }
 
 function router(
-  { model, config, observe, deprecatedSince, peers, trusted }: AppOptions,
+  { model, door, config, observe, deprecatedSince, peers, trusted }: AppOptions,
   engine: Engine,
   metrics: Metrics,
   load: Load,
@@ -256,15 +258,18 @@ function router(
   const fixed = new Map<string, Route>();
   const add = (template: string, handler: Handler, more?: Pick<Route, 'open' | 'spared'>) =>
     fixed.set(template, { template, methods: new Map([['GET', handler]]), failed: problem, ...more });
-  const door = graphqlDoor(model);
   if (door) {
     const document = documentLimits(config);
     const options = { door, engine, limits: { ...limits, document }, introspection, trusted, observe };
     fixed.set('/graphql', graphqlRoute(options));
   }
   if (door && introspection) {
-    const sdl = `${printSchema(door.schema)}\n`;
-    add('/schema.graphql', () => text(sdl, 'text/plain; charset=utf-8'));
+    // As long as the description below, and as seldom asked for.
+    let sdl: string | undefined;
+    add('/schema.graphql', () => {
+      sdl ??= `${printSchema(door.schema)}\n`;
+      return text(sdl, 'text/plain; charset=utf-8');
+    });
   }
   const authentication = hasAuthentication(config);
   if (introspection) {

@@ -10,6 +10,7 @@ import { openWriter } from '../src/deployment.ts';
 import { loading } from '../src/engine/load.ts';
 import { Policy } from '../src/engine/policy/policy.ts';
 import { StorageWriter } from '../src/engine/writer.ts';
+import { graphqlDoor } from '../src/graphql/schema.ts';
 import type { Observation } from '../src/observe.ts';
 import type { Model } from '../src/schema/model.ts';
 import { readSchema } from '../src/schema/read.ts';
@@ -125,11 +126,12 @@ export async function openApp(
   const lost = (cause: unknown) => observe({ event: 'failure', cause });
   // Every file is a slow one here: the way through the thread is the longer one, and memory goes the other.
   const writer = openWriter(config, model, storage, lost, trace, 0);
-  const app = createApp({ model, storage, writer, config, deprecatedSince, observe });
+  const door = graphqlDoor(model);
+  const app = createApp({ model, door, storage, writer, config, deprecatedSince, observe });
   const unguarded = () => {
     const open = { ...config, authSecret: null, authJwksUrl: null, authKeys: 'off' } as const;
     const free = new StorageWriter(storage, new Policy(model, false), config.limitObjects);
-    return doorsOf(createApp({ model, storage, writer: free, config: open, deprecatedSince, observe }));
+    return doorsOf(createApp({ model, door, storage, writer: free, config: open, deprecatedSince, observe }));
   };
   const close = async () => {
     await writer.close();

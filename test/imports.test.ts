@@ -26,6 +26,7 @@ const floors = [
   ['serve', 'dev', 'diff', 'migrate', 'transfer', 'explain-access', 'keys'],
   ['workers'],
   ['cli'],
+  ['start'],
 ];
 
 const floorOf = (part: string) => floors.findIndex((names) => names.includes(part));

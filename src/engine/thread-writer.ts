@@ -14,8 +14,8 @@ import type { Asked, Call, Writer } from './writer.ts';
 import type { Answers, Opening } from './writer-thread.ts';
 
 export interface ThreadWriterOptions {
-  /** Where the code of the thread is. */
-  readonly code: URL;
+  /** Where the code of the thread is, without the extension, which a build changes. */
+  readonly code: string;
   /** The file of the SQLite database. */
   readonly path: string;
   readonly model: Model;

@@ -1,9 +1,28 @@
 /** An error as the JSON of RFC 9457, which every path but GraphQL's answers with. */
 
-import { STATUS_CODES } from 'node:http';
 import type { DuetError } from '../errors.ts';
 import { answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
+
+/** Of RFC 9110 and its extensions, for the statuses of the catalogue; `node:http`, which has them too, is slow to load. */
+export const phrases: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Payload Too Large',
+  414: 'URI Too Long',
+  422: 'Unprocessable Entity',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+  507: 'Insufficient Storage',
+};
 
 export function problem(error: DuetError, { requestId }: Exchange): Response {
   return answer(error.status, JSON.stringify(problemBody(error, requestId)), error.headers);
@@ -13,7 +32,7 @@ export function problemBody(error: DuetError, requestId: string) {
   const { status, code, message: detail, operation, errors } = error;
   return {
     type: 'about:blank',
-    title: STATUS_CODES[status],
+    title: phrases[status],
     status,
     code,
     detail,

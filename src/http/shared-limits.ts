@@ -1,6 +1,6 @@
 /** Rate limits that processes and nodes share through Redis, which is asked but never waited for. */
 
-import { RedisClient } from 'bun';
+import type { RedisClient } from 'bun';
 
 /** Longer than this nobody waits for Redis. */
 const PATIENCE_MS = 5;
@@ -45,7 +45,7 @@ export class SharedLimits {
 
   constructor(url: string, tell: (message: string) => void) {
     this.#tell = tell;
-    this.#client = new RedisClient(url, {
+    this.#client = new Bun.RedisClient(url, {
       connectionTimeout: RETRY_MS,
       autoReconnect: false,
       enableOfflineQueue: false,

@@ -1,9 +1,8 @@
 /** Answers as the API description tells them: headers, errors and the codes that each status can have. */
 
-import { STATUS_CODES } from 'node:http';
 import { type Code, catalogue, DuetError, type Fault, faultCodes, validationFailed } from '../errors.ts';
 import { JSON_TYPE } from '../http/answer.ts';
-import { problemBody } from '../http/problem.ts';
+import { phrases, problemBody } from '../http/problem.ts';
 import type { Resource } from '../schema/model.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
 import { list, object, type Schemas } from './openapi-schemas.ts';
@@ -190,7 +189,7 @@ export function byStatus(codes: readonly Code[]): Map<number, Code[]> {
 
 export function descriptionOf(status: number, codes: readonly Code[]): string {
   const meanings = codes.map((code) => `- \`${code}\`: ${catalogue[code].meaning}`);
-  return [STATUS_CODES[status], ...meanings].join('\n');
+  return [phrases[status], ...meanings].join('\n');
 }
 
 export function headersOf(status: number): JsonSchema {

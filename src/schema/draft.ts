@@ -1,6 +1,6 @@
 /** The Model while it is being read: the same shapes, still writable, and the means to report faults. */
 
-import { getLocation, type Location, type Source } from 'graphql';
+import type { Location } from 'graphql';
 import type { AppliedDirectives, ReportAt, readDirectives } from './directives.ts';
 import type { AllowRule, Described, Place, SchemaFault } from './model.ts';
 
@@ -15,11 +15,6 @@ interface DescribableNode {
 
 export class Faults {
   readonly found: SchemaFault[] = [];
-  readonly #source: Source;
-
-  constructor(source: Source) {
-    this.#source = source;
-  }
 
   readonly at: ReportAt = (node, message) => this.report(this.place(node), message);
 
@@ -28,7 +23,7 @@ export class Faults {
   }
 
   place(node: { readonly loc?: unknown }): Place {
-    const { line, column } = getLocation(this.#source, (node.loc as Location | undefined)?.start ?? 0);
+    const { line, column } = (node.loc as Location | undefined)?.startToken ?? { line: 1, column: 1 };
     return { line, column };
   }
 

@@ -8,7 +8,6 @@ import {
   Kind,
   type ObjectTypeDefinitionNode,
   parse,
-  Source,
   stripIgnoredCharacters,
 } from 'graphql';
 import { type AppliedDirectives, definedTypes, readDirectives } from './directives.ts';
@@ -27,11 +26,10 @@ export type SchemaReading =
 
 /** `more`: rules beside those that the file must meet by itself. */
 export function readSchema(text: string, more: readonly Rule[] = []): SchemaReading {
-  const source = new Source(text);
-  const faults = new Faults(source);
+  const faults = new Faults();
   let document: DocumentNode;
   try {
-    document = parse(source);
+    document = parse(text);
   } catch (error) {
     if (error instanceof RangeError)
       return { faults: [{ line: 1, column: 1, message: 'The file nests too deep to be read. Flatten it.' }] };

@@ -4,7 +4,7 @@ import type { Resource } from '../schema/model.ts';
 import { MAX_KEY, type Scalar } from '../schema/scalars.ts';
 import { keptAs } from '../schema/values.ts';
 import { literal, quote } from './dialect.ts';
-import type { Ddl } from './evolve/database.ts';
+import { type Ddl, type DraftShape, draftShape } from './evolve/database.ts';
 import { references } from './evolve/tables.ts';
 import { indexName } from './index-names.ts';
 
@@ -29,12 +29,6 @@ function withCollation(type: string): string {
 
 /** Not a cast to regnamespace, which would read the name as SQL does, and fold an unquoted "Sales" to sales. */
 const currentSchema = '(SELECT oid FROM pg_namespace WHERE nspname = current_schema())';
-
-interface DraftShape {
-  readonly columns: Map<string, { type: string; required: boolean; filled: boolean; primary: boolean }>;
-  readonly indexes: Set<string>;
-  readonly brokenIndexes: Set<string>;
-}
 
 /** It counts the keys; its name follows from those of the table and the column in ways of the server's own. */
 export function sequenceOf({ table, key }: Resource): string {
@@ -83,11 +77,11 @@ export const postgresDdl: Ddl = {
     const indexes = await session.query(`
       SELECT t.relname AS "table", i.relname AS "index", x.indisvalid AS "valid"
       FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
-      WHERE t.relnamespace = ${currentSchema}`);
+      WHERE t.relnamespace = ${currentSchema} AND NOT x.indisprimary`);
     const shapes = new Map<string, DraftShape>();
     for (const row of columns) {
       const table = String(row['table']);
-      const shape = shapes.get(table) ?? { columns: new Map(), indexes: new Set(), brokenIndexes: new Set() };
+      const shape = shapes.get(table) ?? draftShape();
       shapes.set(table, shape);
       const { type, required, filled, primary } = row;
       shape.columns.set(String(row['column']), {

@@ -1,6 +1,6 @@
 /** Connections to PostgreSQL, each of which is one session for as long as it lives. */
 
-import { SQL } from 'bun';
+import type { SQL } from 'bun';
 import { DuetError } from '../errors.ts';
 import { deadlineExceeded } from './storage.ts';
 
@@ -43,7 +43,8 @@ export class Connection {
 
   static async open({ url, connectMs, statementMs, lockMs }: PoolOptions): Promise<Connection> {
     const state = { lost: false };
-    const sql = new SQL(url, {
+    // Not imported: the client would be loaded where there is no PostgreSQL, too.
+    const sql = new Bun.SQL(url, {
       max: 1,
       connectionTimeout: connectMs / 1000,
       idleTimeout: 0,

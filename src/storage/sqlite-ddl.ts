@@ -3,7 +3,7 @@
 import { MAX_KEY, type Scalar } from '../schema/scalars.ts';
 import { keptAs } from '../schema/values.ts';
 import { literal, quote } from './dialect.ts';
-import type { Ddl, Session, Shape } from './evolve/database.ts';
+import { type Ddl, type DraftShape, draftShape } from './evolve/database.ts';
 import { references } from './evolve/tables.ts';
 
 const types: Record<Scalar['stored'], string> = {
@@ -51,32 +51,27 @@ export const sqliteDdl: Ddl = {
   },
 
   async shapes(session) {
-    const tables = await session.query(
-      `SELECT "name" FROM "sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "name" NOT LIKE '\\_duet\\_%' ESCAPE '\\' ORDER BY "name"`,
+    const tables = `(SELECT "name" AS "table" FROM "sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "name" NOT LIKE '\\_duet\\_%' ESCAPE '\\')`;
+    const columns = await session.query(
+      `SELECT * FROM ${tables}, pragma_table_info("table") ORDER BY "table", "cid"`,
     );
-    const shapes = new Map<string, Shape>();
-    for (const { name } of tables) shapes.set(String(name), await shapeOf(session, String(name)));
+    const indexes = await session.query(
+      `SELECT "table", "name" FROM ${tables}, pragma_index_list("table") WHERE "origin" = 'c'`,
+    );
+    const shapes = new Map<string, DraftShape>();
+    for (const row of columns) {
+      const table = String(row['table']);
+      const shape = shapes.get(table) ?? draftShape();
+      shapes.set(table, shape);
+      shape.columns.set(String(row['name']), {
+        type: String(row['type']),
+        // A primary key is never null, whether or not it says so.
+        required: row['notnull'] === 1 || row['pk'] !== 0,
+        filled: row['dflt_value'] !== null,
+        primary: row['pk'] !== 0,
+      });
+    }
+    for (const row of indexes) shapes.get(String(row['table']))?.indexes.add(String(row['name']));
     return shapes;
   },
 };
-
-async function shapeOf(session: Session, table: string): Promise<Shape> {
-  const columns = await session.query('SELECT * FROM pragma_table_info($1)', [table]);
-  const indexes = await session.query('SELECT "name" FROM pragma_index_list($1)', [table]);
-  return {
-    columns: new Map(
-      columns.map((row) => [
-        String(row['name']),
-        {
-          type: String(row['type']),
-          // A primary key is never null, whether or not it says so.
-          required: row['notnull'] === 1 || row['pk'] !== 0,
-          filled: row['dflt_value'] !== null,
-          primary: row['pk'] !== 0,
-        },
-      ]),
-    ),
-    indexes: new Set(indexes.map((row) => String(row['name']))),
-    brokenIndexes: new Set(),
-  };
-}

@@ -7,6 +7,7 @@ import { readConfig } from '../../src/config.ts';
 import { loading } from '../../src/engine/load.ts';
 import { ThreadWriter } from '../../src/engine/thread-writer.ts';
 import type { Writer } from '../../src/engine/writer.ts';
+import { graphqlDoor } from '../../src/graphql/schema.ts';
 import { readSchema } from '../../src/schema/read.ts';
 import { createApp } from '../../src/server.ts';
 import { evolve } from '../../src/storage/evolve/evolve.ts';
@@ -51,7 +52,7 @@ test('updates, creates and transactions, for callers of every kind', async () =>
   if (!load.program) throw new Error(load.faults.join());
   const { deprecatedSince } = await evolve(storage, model, load.program);
   const writer = new ThreadWriter({
-    code: new URL(`file://${join(import.meta.dir, '../../src/engine/writer-thread.ts')}`),
+    code: join(import.meta.dir, '../../src/engine/writer-thread'),
     path,
     model,
     authentication: true,
@@ -61,7 +62,8 @@ test('updates, creates and transactions, for callers of every kind', async () =>
       throw cause;
     },
   });
-  const app = createApp({ model, storage, writer, config, deprecatedSince, observe: () => {} });
+  const door = graphqlDoor(model);
+  const app = createApp({ model, door, storage, writer, config, deprecatedSince, observe: () => {} });
   const send = async (method: string, target: string, body: unknown, headers: Record<string, string>) => {
     for (let tries = 0; tries < 600; tries++) {
       const init = {

@@ -1,6 +1,9 @@
 /** The rim: what every answer carries, which pages may call, and what slow clients and too many of them meet. */
 
 import { describe, expect, test } from 'bun:test';
+import { STATUS_CODES } from 'node:http';
+import { catalogue } from '../../src/errors.ts';
+import { phrases } from '../../src/http/problem.ts';
 import { openApp, within } from '../app.ts';
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';
 import { callers, newWorld, sdl } from '../conformance/access-world.ts';
@@ -8,6 +11,12 @@ import { command, connect, Folder, Server } from '../process.ts';
 
 const CHUNK = 'POST /books HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
 const BODY = '{"title":"slow","pages":1}';
+
+test('problems are titled as the rest of the world titles their statuses', () => {
+  const statuses = new Set(Object.values(catalogue).map(({ status }) => status));
+  const wanted = [...statuses].map((status) => [String(status), STATUS_CODES[status]]);
+  expect(phrases).toEqual(Object.fromEntries(wanted));
+});
 
 describe('every answer', () => {
   test('is neither guessed at nor kept for others', async () => {

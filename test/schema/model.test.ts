@@ -1,6 +1,8 @@
 /** What a sound schema file means: the resources, fields, names and root fields that are read from it. */
 
 import { describe, expect, test } from 'bun:test';
+import { buildSchema } from 'graphql';
+import definitions from '../../src/schema/directives.graphql' with { type: 'text' };
 import type { Column, Field, Model, Resource } from '../../src/schema/model.ts';
 import { pathOf, pluralOf, singularOf } from '../../src/schema/names.ts';
 import { readSchema } from '../../src/schema/read.ts';
@@ -26,6 +28,10 @@ function fieldOf<K extends Field['kind']>(resource: Resource, name: string, kind
 function columnNames(columns: readonly Column[]): string[] {
   return columns.map(({ name }) => name);
 }
+
+test('the directives themselves are sound', () => {
+  expect(() => buildSchema(definitions)).not.toThrow();
+});
 
 describe('keys', () => {
   const rows = [

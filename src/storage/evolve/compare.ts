@@ -221,9 +221,11 @@ class Comparing {
       }
       this.#last.push(create);
     }
+    const others = [...shape.indexes, ...shape.brokenIndexes].filter((name) => !wanted.has(name));
+    if (others.length === 0) return;
     // A unique index that the file no longer asks for would still refuse rows; any other that works does no harm.
     for (const [name, index] of this.#past.indexes(resource.table))
-      if (!wanted.has(name) && (shape.brokenIndexes.has(name) || (index.unique && shape.indexes.has(name))))
+      if (others.includes(name) && (index.unique || shape.brokenIndexes.has(name)))
         this.steps.push({ do: 'drop index', index });
   }
 

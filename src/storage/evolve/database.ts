@@ -51,17 +51,27 @@ export interface Ddl {
 export type Shapes = ReadonlyMap<string, Shape>;
 
 export interface Shape {
-  readonly columns: ReadonlyMap<
-    string,
-    {
-      readonly type: string;
-      readonly required: boolean;
-      readonly filled: boolean;
-      /** Whether records are stored under it. */
-      readonly primary: boolean;
-    }
-  >;
-  /** Only those that can be used: an index whose building was broken off is not among them. */
+  readonly columns: ReadonlyMap<string, StoredColumn>;
+  /** Only those that can be used: an index whose building was broken off is not among them; nor is that of the key. */
   readonly indexes: ReadonlySet<string>;
   readonly brokenIndexes: ReadonlySet<string>;
+}
+
+interface StoredColumn {
+  readonly type: string;
+  readonly required: boolean;
+  readonly filled: boolean;
+  /** Whether records are stored under it. */
+  readonly primary: boolean;
+}
+
+/** A shape while the rows that tell of it are read. */
+export interface DraftShape extends Shape {
+  readonly columns: Map<string, StoredColumn>;
+  readonly indexes: Set<string>;
+  readonly brokenIndexes: Set<string>;
+}
+
+export function draftShape(): DraftShape {
+  return { columns: new Map(), indexes: new Set(), brokenIndexes: new Set() };
 }

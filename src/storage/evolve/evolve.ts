@@ -46,7 +46,7 @@ export async function evolve(
 ): Promise<Evolution> {
   const { ddl } = database;
   return database.exclusively(async (session) => {
-    const past = await pastOf(session);
+    const past = await pastOf(session, model);
     const { steps, refusals, held, surplus } = await look(session, ddl, model, past, insists);
     if (refusals.length > 0) throw new EvolutionRefused(refusals);
     const late = ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
@@ -80,7 +80,9 @@ export async function preview(
   model: Model,
 ): Promise<Comparison & { readonly before: Model | undefined }> {
   return database.looking(async (session) => {
-    const past = (await database.ddl.has(session, HISTORY)) ? await pastOf(session) : new Past([]);
+    const past = (await database.ddl.has(session, HISTORY))
+      ? await pastOf(session, model)
+      : new Past([], model);
     return { ...(await look(session, database.ddl, model, past, false)), before: past.model };
   });
 }
@@ -96,7 +98,7 @@ export async function prune(
 ): Promise<readonly string[]> {
   const { ddl } = database;
   return database.exclusively(async (session) => {
-    const past = await pastOf(session);
+    const past = await pastOf(session, model);
     const shapes = await ddl.shapes(session);
     const doomed = surplusOf(model, shapes, past).filter(({ name, own }) => own && shown.includes(name));
     if (!past.last || doomed.length === 0) return [];

@@ -12,29 +12,68 @@ interface Applied {
   readonly schema: string;
 }
 
+/** Read only when somebody asks what was in it: a database may remember hundreds of them. */
+class AppliedFile {
+  readonly #schema: string;
+  #read: Read | undefined;
+
+  /** `model`: when it was read already. */
+  constructor(schema: string, model: Model | undefined) {
+    this.#schema = schema;
+    this.#read = model && byTable(model);
+  }
+
+  /** A file that an older Duet accepted may break a rule of this one, and is then not known. */
+  get model(): Model | undefined {
+    return this.#content.model;
+  }
+
+  resource(table: string): Resource | undefined {
+    return this.#content.resources.get(table);
+  }
+
+  get #content(): Read {
+    this.#read ??= byTable(readSchema(this.#schema).model);
+    return this.#read;
+  }
+}
+
+interface Read {
+  readonly model: Model | undefined;
+  readonly resources: ReadonlyMap<string, Resource>;
+}
+
+function byTable(model: Model | undefined): Read {
+  return { model, resources: new Map(model?.resources.map((resource) => [resource.table, resource])) };
+}
+
 /** What was applied before. Columns and tables that no file ever named are another program's. */
 export class Past {
   readonly last: Applied | undefined;
-  /** The last file; a file that an older Duet accepted may break a rule of this one, and is then not known. */
-  readonly model: Model | undefined;
-  /** Newest first. */
-  readonly #models: readonly Model[];
-  readonly #fingerprints: ReadonlySet<string>;
+  /** By fingerprint, the newest first. */
+  readonly #files: ReadonlyMap<string, AppliedFile>;
   /** In words, the newest first. */
   readonly #steps: readonly string[];
 
-  constructor(applied: readonly (Applied & { readonly steps: readonly string[] })[]) {
+  /** `current`: the file of today, which was read already. */
+  constructor(applied: readonly (Applied & { readonly steps: readonly string[] })[], current: Model) {
     this.last = applied[0];
-    const files = new Map(applied.map(({ fingerprint, schema }) => [fingerprint, schema]));
-    const models = new Map([...files].map(([key, schema]) => [key, readSchema(schema).model]));
-    this.model = this.last && models.get(this.last.fingerprint);
-    this.#models = [...models.values()].filter((model) => model !== undefined);
-    this.#fingerprints = new Set(files.keys());
+    this.#files = new Map(
+      applied.map(({ fingerprint, schema }) => [
+        fingerprint,
+        new AppliedFile(schema, fingerprint === current.fingerprint ? current : undefined),
+      ]),
+    );
     this.#steps = applied.flatMap(({ steps }) => steps);
   }
 
+  /** The last file. */
+  get model(): Model | undefined {
+    return this.last && this.#files.get(this.last.fingerprint)?.model;
+  }
+
   has({ fingerprint }: Model): boolean {
-    return this.#fingerprints.has(fingerprint);
+    return this.#files.has(fingerprint);
   }
 
   /** Whether the newer of two steps that undo each other, both in words, is the second. */
@@ -43,7 +82,7 @@ export class Past {
   }
 
   hasMade(table: string): boolean {
-    return this.#steps.includes(creation(table)) || this.#resources(table).length > 0;
+    return this.#steps.includes(creation(table)) || !this.#resources(table).next().done;
   }
 
   /** As the newest file that had it. */
@@ -55,12 +94,16 @@ export class Past {
 
   /** Every index that any file asked for. */
   indexes(table: string): ReadonlyMap<string, IndexPlan> {
-    const plans = this.#resources(table).flatMap(indexesOf);
+    const plans = [...this.#resources(table)].flatMap(indexesOf);
     return new Map(plans.map((plan) => [plan.name, plan]));
   }
 
-  #resources(table: string): Resource[] {
-    return this.#models.flatMap(({ resources }) => resources.filter((each) => each.table === table));
+  /** Whoever needs only the newest leaves the older files unread. */
+  *#resources(table: string): Generator<Resource, void> {
+    for (const file of this.#files.values()) {
+      const resource = file.resource(table);
+      if (resource) yield resource;
+    }
   }
 }
 
@@ -69,7 +112,7 @@ export function creation(table: string): string {
   return `create table ${table}`;
 }
 
-export async function pastOf(session: Session): Promise<Past> {
+export async function pastOf(session: Session, current: Model): Promise<Past> {
   const rows = await session.query(
     `SELECT "fingerprint", "schema", "steps" FROM ${quote(HISTORY)} ORDER BY "id" DESC`,
   );
@@ -79,6 +122,7 @@ export async function pastOf(session: Session): Promise<Past> {
       schema: String(row['schema']),
       steps: JSON.parse(String(row['steps'])),
     })),
+    current,
   );
 }
 
