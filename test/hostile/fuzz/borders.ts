@@ -51,8 +51,8 @@ export class Borders {
       if (!OF_BORDERS.has(code) || !Object.hasOwn(fields, field)) continue;
       const value = JSON.parse(sent ?? '')[field];
       // What is too large for a number is read as Infinity, of which a schema knows nothing.
-      const isFinite = Bun.deepEquals(JSON.parse(JSON.stringify(value)), value);
-      if (isFinite && this.#described.fits(this.#at(operation, field), value))
+      const isCarried = Bun.deepEquals(JSON.parse(JSON.stringify(value)), value);
+      if (isCarried && this.#described.fits(this.#at(operation, field), value))
         throw new Error(`${pointer} was refused for its ${code}, and is as described`);
     }
   }

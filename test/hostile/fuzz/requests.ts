@@ -4,7 +4,7 @@ import type { GraphQLSchema } from 'graphql';
 import { Dice, Generator } from '../../graphql/generated.ts';
 import type { DescribedOperation, Description } from '../../rest/described.ts';
 import type { Borders, Probe } from './borders.ts';
-import { choicesOf, disturbed, scrambled, stranger, strangeTexts, untidy } from './noise.ts';
+import { choicesOf, disturbed, odd, scrambled, stranger, strangeTexts, untidy } from './noise.ts';
 import { type Memory, SchemaValues } from './schema-values.ts';
 
 export interface Shot {
@@ -27,60 +27,6 @@ export interface Arsenal {
 }
 
 const CHOICES = 800;
-const odd = {
-  methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PURGE', 'get', 'PROPFIND'],
-  contentTypes: [
-    'application/json; charset=utf-8',
-    'Application/JSON',
-    'text/plain',
-    'application/json-patch+json',
-    'multipart/form-data; boundary=x',
-    'application/x-www-form-urlencoded',
-    ';',
-    '',
-  ],
-  accepts: [
-    'text/csv',
-    'application/x-ndjson',
-    'application/graphql-response+json',
-    'text/html',
-    '*/*;q=0',
-    'application/json;q=0, text/csv;q=0.1',
-    'application/*;q=2, ,;',
-    ',',
-    'text/csv;header=absent, */*',
-  ],
-  names: [
-    'X-Request-Id',
-    'Origin',
-    'Content-Encoding',
-    'Accept-Encoding',
-    'Duet-Trace',
-    'X-Forwarded-For',
-    'Cookie',
-  ],
-  values: [
-    '1',
-    'gzip',
-    'identity',
-    'null',
-    '*',
-    'https://evil.test',
-    '"',
-    "';--",
-    'a'.repeat(200),
-    '\xe9\xff',
-    ',',
-  ],
-  authorizations: [
-    'Bearer',
-    'Bearer x.y.z',
-    'Basic dTpw',
-    'Bearer duet_none',
-    'bearer  ',
-    `Bearer ${'e'.repeat(900)}`,
-  ],
-} as const;
 
 export class Gunner {
   readonly #arsenal: Arsenal;
