@@ -61,6 +61,7 @@ export function documentLimits(config: Config): DocumentLimits {
     introspectionDepth: config.limitIntrospectionDepth,
     aliases: config.limitAliases,
     rootFields: config.limitRootFields,
+    fields: config.limitFields,
     directives: config.limitDirectives,
   };
 }

@@ -52,6 +52,10 @@ export const catalogue = {
     status: 400,
     meaning: 'GraphQL: an operation has more root fields than `LIMIT_ROOT_FIELDS`.',
   },
+  TOO_MANY_FIELDS: {
+    status: 400,
+    meaning: 'GraphQL: an operation has more fields on all levels than `LIMIT_FIELDS`.',
+  },
   TOO_MANY_DIRECTIVES: {
     status: 400,
     meaning: 'GraphQL: an operation has more directives than `LIMIT_DIRECTIVES`.',

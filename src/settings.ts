@@ -274,6 +274,13 @@ export const settings = {
     doc: 'GraphQL: how many root fields an operation may have.',
     ...whole(1, 100_000),
   }),
+  limitFields: setting({
+    env: 'LIMIT_FIELDS',
+    flag: true,
+    default: '5000',
+    doc: 'GraphQL: how many fields an operation may have, on all levels, those of a fragment wherever it is spread.',
+    ...whole(1, 1_000_000),
+  }),
   limitDirectives: setting({
     env: 'LIMIT_DIRECTIVES',
     flag: true,

@@ -4,19 +4,26 @@ import {
   type DocumentNode,
   GraphQLError,
   NoSchemaIntrospectionCustomRule,
+  OverlappingFieldsCanBeMergedRule,
   parse,
+  Source,
   specifiedRules,
   validate,
 } from 'graphql';
 import { type Code, DuetError } from '../errors.ts';
 import { CompiledQuery } from './compiled.ts';
 import { asTokenLimit, beyondLimits, type DocumentLimits } from './limits.ts';
+import { faultsOfMerging } from './merged.ts';
 import type { Door } from './schema.ts';
 import { NotPlain } from './shape.ts';
 
 /** Both bounds keep hostile clients from filling the memory with documents that nobody sends twice. */
 const KEPT_DOCUMENTS = 1000;
 const LONGEST_KEPT = 32 * 1024;
+
+/** That of overlapping fields takes a time that grows with their square; `faultsOfMerging` does the same. */
+const rules = specifiedRules.filter((rule) => rule !== OverlappingFieldsCanBeMergedRule);
+const withoutIntrospection = [...rules, NoSchemaIntrospectionCustomRule];
 
 export type Checked =
   | { readonly document: CheckedDocument; readonly errors?: never }
@@ -73,19 +80,21 @@ export class Documents {
   }
 
   #checkAnew(text: string): Checked {
+    const source = new Source(text);
     let document: DocumentNode;
     try {
-      document = parse(text, { maxTokens: this.#limits.tokens });
+      document = parse(source, { maxTokens: this.#limits.tokens });
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
       return { errors: [asTokenLimit(error, this.#limits) ?? error], code: 'GRAPHQL_PARSE_FAILED' };
     }
+    // Every error would look for its line from the first one on, a hundred of them below half a million lines for
+    // seconds. The tokens know theirs (`formatted`).
+    source.body = '';
     // Before validation, some of whose rules cost far more than the walk that counts.
     const excesses = beyondLimits(document, this.#limits);
     if (excesses.length > 0) return { errors: excesses, code: 'GRAPHQL_VALIDATION_FAILED' };
-    const rules = this.#introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
-    // Suggestions would tell the schema to those who may not ask for it.
-    const errors = validate(this.#door.schema, document, rules, { hideSuggestions: !this.#introspection });
+    const errors = this.#validate(document);
     if (errors.length > 0) return { errors, code: 'GRAPHQL_VALIDATION_FAILED' };
     return {
       document: new CheckedDocument(
@@ -93,6 +102,15 @@ export class Documents {
         (ast, name) => new CompiledQuery(this.#door, ast, name, this.#most),
       ),
     };
+  }
+
+  #validate(document: DocumentNode): readonly GraphQLError[] {
+    const { schema } = this.#door;
+    // Suggestions would tell the schema to those who may not ask for it.
+    const errors = this.#introspection
+      ? validate(schema, document, rules)
+      : validate(schema, document, withoutIntrospection, { hideSuggestions: true });
+    return errors.length > 0 ? errors : faultsOfMerging(document, this.#limits.fields);
   }
 
   #keep(text: string, document: CheckedDocument): void {

@@ -5,8 +5,12 @@ import { type Code, DuetError } from '../errors.ts';
 
 /** The code of an error that graphql-js raised itself is known only to whoever called it. */
 export function formatted(error: GraphQLError, own: Code, requestId: string): GraphQLFormattedError {
-  const { originalError } = error;
-  const { extensions, ...rest } = error.toJSON();
+  const { originalError, nodes } = error;
+  const { extensions, ...written } = error.toJSON();
+  const locations = nodes?.flatMap(({ loc }) =>
+    loc ? [{ line: loc.startToken.line, column: loc.startToken.column }] : [],
+  );
+  const rest = locations ? { ...written, locations } : written;
   if (originalError instanceof DuetError)
     return { ...rest, extensions: extensionsOf(originalError, requestId) };
   // A plain error is graphql-js's own about a null that cannot be; our resolvers throw nothing but DuetError.

@@ -19,6 +19,8 @@ export interface DocumentLimits {
   readonly introspectionDepth: number;
   readonly aliases: number;
   readonly rootFields: number;
+  /** In the answer: those that are asked for again are merged, and those of a fragment are there wherever it is spread. */
+  readonly fields: number;
   readonly directives: number;
 }
 
@@ -60,7 +62,7 @@ function judged(node: OperationDefinitionNode, counts: Counts, limits: DocumentL
   );
 }
 
-function tooLarge(code: Code, detail: string, node: OperationDefinitionNode): GraphQLError {
+export function tooLarge(code: Code, detail: string, node: OperationDefinitionNode): GraphQLError {
   return new GraphQLError(detail, { nodes: [node], originalError: new DuetError(code, detail) });
 }
 
@@ -69,12 +71,8 @@ export function asTokenLimit(error: GraphQLError, { tokens }: DocumentLimits): G
   if (!error.message.startsWith(`Syntax Error: Document contains more than ${tokens} tokens`))
     return undefined;
   const detail = `The document has more than ${tokens} tokens. Send long values as variables.`;
-  const { source, positions } = error;
-  return new GraphQLError(detail, {
-    source,
-    positions,
-    originalError: new DuetError('TOO_MANY_TOKENS', detail),
-  });
+  const refused = new GraphQLError(detail, { originalError: new DuetError('TOO_MANY_TOKENS', detail) });
+  return Object.assign(refused, { locations: error.locations });
 }
 
 /**

@@ -30,6 +30,24 @@ const ofTypes = (count: number): string => (count <= 1 ? 'name' : `ofType { ${of
 const booksAmong = (count: number) =>
   `books(where: { id: { in: [${times(count, (index) => `"${index + 1}"`)}] } })`;
 
+/** Fragments on posts, each with more fields than the one before; none is deeper than the limit. */
+const trees = times(4, (index) => {
+  const inner = (name: string) => `${name} { ...P${index} }`;
+  return `fragment P${index + 1} on Post { id title body author { id name email ${inner('posts')} } comments { id body ${inner('post')} } }`;
+});
+/** How many fields a list of posts has with each of them, itself included, largest first. */
+const SIZES = [229, 109, 49, 19, 4].map((size, index) => [size, `P${4 - index}`] as const);
+
+/** An operation with so many fields in its answer; of records that there are not, so that it is quick. */
+function fields(count: number, spread: (name: string) => string): string {
+  const parts: string[] = [];
+  let left = count;
+  for (const [size, name] of SIZES)
+    for (; left >= size; left -= size)
+      parts.push(`a${parts.length}: posts(where: { id: { eq: "999" } }) { ${spread(name)} }`);
+  return `{ ${parts.join(' ')} ${times(left, (index) => `t${index}: __typename`)} } fragment P0 on Post { id title body } ${trees}`;
+}
+
 interface Row {
   readonly setting: keyof typeof settings;
   readonly code: string;
@@ -118,6 +136,17 @@ const rows: Row[] = [
         fragment Five on Query { ${times(5, () => '__typename')} }`,
       'in what is left out': (n) => `{ ${times(n, () => '__typename @skip(if: true)')} }`,
       'of a mutation': (n) => `mutation { ${times(n, () => '__typename')} }`,
+    },
+  },
+  {
+    setting: 'limitFields',
+    code: 'TOO_MANY_FIELDS',
+    message: 'The operation has more than 5000 fields.',
+    documents: {
+      'in fragments of fragments': (n) => fields(n, (name) => `...${name}`),
+      'of which some are asked for again': (n) => fields(n, (name) => `...${name} id ... { ...${name} }`),
+      'in an operation that is not chosen': (n) =>
+        `query Chosen { books { id } } query Other ${fields(n, (name) => `...${name}`)}`,
     },
   },
   {

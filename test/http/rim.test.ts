@@ -264,4 +264,18 @@ describe('too much at once', () => {
       await Bun.sleep(50);
     expect((await fetch(`${server.url}/rows/1`)).status).toBe(200);
   });
+
+  test('is noticed within a turn of the event loop that does not end', async () => {
+    using folder = new Folder({ 'schema.graphql': sdl, 'data.json': JSON.stringify({ rows }) });
+    await using server = await Server.start(folder, { LIMIT_LAG: '20' });
+    const clients = await Promise.all(Array.from({ length: 50 }, () => connect(server.url)));
+    // All that is there when it wakes up is read in one turn; the one before took no time.
+    process.kill(server.pid, 'SIGSTOP');
+    for (const each of clients) each.send('GET /rows HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    await Bun.sleep(200);
+    process.kill(server.pid, 'SIGCONT');
+    const statuses = await Promise.all(clients.map(async (each) => (await each.answer()).slice(9, 12)));
+    expect(new Set(statuses)).toEqual(new Set(['200', '503']));
+    expect((await fetch(`${server.url}/rows/1`)).status).toBe(200);
+  });
 });

@@ -2,23 +2,28 @@
 
 import { buildSchema, type GraphQLSchema } from 'graphql';
 import { accessRules } from '../../../src/access/faults.ts';
-import type { Model, Resource } from '../../../src/schema/model.ts';
+import type { Model } from '../../../src/schema/model.ts';
 import { connectionName } from '../../../src/schema/names.ts';
 import { readSchema } from '../../../src/schema/read.ts';
 import type { AppUnderTest, Doors } from '../../app.ts';
 import { Description, join } from '../../rest/described.ts';
+import { Borders } from './borders.ts';
 import { Judge, type Verdict } from './judge.ts';
-import { type Arsenal, Gunner } from './requests.ts';
+import { type Arsenal, Gunner, type Shot } from './requests.ts';
 import { Memory } from './schema-values.ts';
 
 /** More records would only make the answers longer. */
 const FEW = 3;
 const MANY = 30;
 const SETTLE_EVERY = 100;
+/** So many at once in every other hundred. */
+const AT_ONCE = 8;
 const LINK = /<(\/[^>]*[?&](?:after|before)=([\w-]+))>/g;
 
 export class Campaign {
+  readonly #app: AppUnderTest;
   readonly #judge: Judge;
+  readonly #borders: Borders;
   readonly #arsenal: Arsenal;
   readonly #cursors = new Map<string, readonly string[]>();
   readonly #model: Model;
@@ -38,8 +43,11 @@ export class Campaign {
     this.described = described;
     this.#model = readSchema(sdl, accessRules).model as Model;
     this.#operator = app.unguarded();
+    this.#app = app;
     this.#judge = new Judge(app, described, schema);
-    this.#arsenal = { described, schema, memory: new Memory(), cursors: this.#cursors, callers };
+    this.#borders = new Borders(described);
+    const [memory, borders] = [new Memory(), this.#borders];
+    this.#arsenal = { described, schema, memory, cursors: this.#cursors, callers, borders };
   }
 
   static async of(app: AppUnderTest, sdl: string, callers: Arsenal['callers']): Promise<Campaign> {
@@ -48,16 +56,41 @@ export class Campaign {
   }
 
   async run(seed: number, requests: number): Promise<void> {
-    for (let index = 0; index < requests; index++) {
-      if (index % SETTLE_EVERY === 0) await this.#settle(seed + index);
-      const shot = new Gunner(this.#arsenal, seed * 1_000_003 + index).shot();
+    for (let index = 0; index < requests; ) {
+      const which = `request ${index} of FUZZ_SEED=${seed}`;
+      if (index % SETTLE_EVERY === 0) {
+        // Before what is wrong can be deleted.
+        await this.#audit(`before ${which}`);
+        await this.#settle(seed + index);
+      }
+      const rest = Math.min(SETTLE_EVERY - (index % SETTLE_EVERY), requests - index);
+      const count = Math.floor(index / SETTLE_EVERY) % 2 === 0 ? 1 : Math.min(AT_ONCE, rest);
+      const shots = Array.from({ length: count }, (_, at) =>
+        new Gunner(this.#arsenal, seed * 1_000_003 + index + at).shot(),
+      );
+      // By its id an answer is known from the others.
+      if (count > 1) for (const { headers } of shots) delete headers['X-Request-Id'];
+      await this.#volley(shots, which);
+      index += count;
+    }
+    await this.#audit(`at the end of FUZZ_SEED=${seed}`);
+  }
+
+  /** Fires all of them at once, and learns in their order: what comes next does not depend on who was answered first. */
+  async #volley(shots: readonly Shot[], which: string): Promise<void> {
+    this.#app.observations.length = 0;
+    const fired = await Promise.allSettled(shots.map((shot) => this.#judge.fire(shot)));
+    for (const [at, outcome] of fired.entries()) {
+      const shot = shots[at] as Shot;
       try {
-        const verdict = await this.#judge.fire(shot);
-        if (verdict) this.#learn(shot.method, verdict);
+        if (outcome.status === 'rejected') throw outcome.reason;
+        if (!outcome.value) continue;
+        this.#borders.check(shot, outcome.value, shot.method);
+        this.#learn(shot.method, outcome.value);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        const sent = `request ${index}: ${JSON.stringify(shot, undefined, 1)}`;
-        throw new Error(`with FUZZ_SEED=${seed}, ${sent}\n${message}`);
+        const sent = `(${at + 1} of ${shots.length} at once): ${JSON.stringify(shot, undefined, 1)}`;
+        throw new Error(`${which} ${sent}\n${message}`);
       }
     }
   }
@@ -108,48 +141,38 @@ export class Campaign {
   }
 
   /** Every record obeys the file: its types and constraints, what must be unique, and what it refers to. */
-  async audit(): Promise<number> {
-    let records = 0;
+  async #audit(when: string): Promise<void> {
     const lists = this.#model.resources.filter(({ rest, operations }) => rest && operations.has('LIST'));
     const tables = new Map<string, any[]>();
     for (const { path, name } of lists) tables.set(name, (await this.#operator.rest('GET', `/${path}`)).body);
     for (const resource of lists) {
-      const { name, columns, uniques, key } = resource;
+      const { name, path, columns, uniques, key, operations } = resource;
       const rows = tables.get(name) ?? [];
-      records += rows.length;
       for (const row of rows)
         this.described.fit(
           join('#/components/schemas', name),
           row,
-          `a stored ${name}: ${JSON.stringify(row)}`,
+          `${when}, a stored ${name}: ${JSON.stringify(row)}`,
         );
-      this.#auditInputs(resource, rows);
+      if (operations.has('CREATE')) {
+        const created = this.described.operation('POST', `/${path}`);
+        for (const row of rows) this.#borders.checkRecord(created, row, `${when}, a stored ${name}`);
+      }
       for (const unique of [[key], ...uniques.map((each) => each.columns)]) {
         const values = rows
           .map((row) => unique.map((column) => row[column.name]))
           .filter((each) => !each.includes(null))
           .map((each) => JSON.stringify(each));
-        if (new Set(values).size < values.length) throw new Error(`a ${name} twice: ${values}`);
+        if (new Set(values).size < values.length) throw new Error(`${when}, a ${name} twice: ${values}`);
       }
       for (const { name: column, reference } of columns) {
         const targets = reference && tables.get(reference.target.name);
         if (!targets) continue;
         const known = new Set([null, ...targets.map((row) => row[reference.target.key.name])]);
         for (const row of rows)
-          if (!known.has(row[column])) throw new Error(`${name}.${column} leads nowhere: ${row[column]}`);
+          if (!known.has(row[column]))
+            throw new Error(`${when}, ${name}.${column} leads nowhere: ${row[column]}`);
       }
     }
-    return records;
-  }
-
-  /** What is stored is what could be sent: only the schemas of input have the constraints. */
-  #auditInputs({ path, operations }: Resource, rows: readonly any[]): void {
-    if (!operations.has('CREATE')) return;
-    const { requestBody } = this.described.operation('POST', `/${path}`).operation;
-    const { $ref } = requestBody.content['application/json'].schema;
-    for (const field of Object.keys(this.described.at($ref).properties))
-      for (const row of rows)
-        if (Object.hasOwn(row, field))
-          this.described.fit(join(`${$ref}/properties`, field), row[field], `a stored ${field} of /${path}`);
   }
 }

@@ -53,13 +53,12 @@ export class Judge {
     const init = { method, headers, ...(isBodied && { body }) };
     const sent = sendable(url, init);
     if (!sent) return undefined;
-    this.#app.observations.length = 0;
     const { response, text } = await within(
       PATIENCE_MS,
       this.#app.fetch(url, init).then(async (answer) => ({ response: answer, text: await answer.text() })),
     );
     try {
-      const route = this.#observed();
+      const route = this.#observed(response.headers.get('X-Request-Id'));
       return await this.#judged(sent.method, route, response, text, isBodied ? body : '');
     } catch (error) {
       const told = error instanceof Error ? error.message : error;
@@ -85,13 +84,13 @@ export class Judge {
   }
 
   /** Which route the server says that it took. */
-  #observed(): string {
+  #observed(requestId: string | null): string {
     const failure = this.#app.observations.find(({ event }) => event === 'failure');
     if (failure?.event === 'failure')
       throw new Error(`a failure was observed: ${Bun.inspect(failure.cause)}`);
-    const request = this.#app.observations.find(({ event }) => event === 'request');
-    if (request?.event !== 'request') throw new Error('no request was observed');
-    return request.route;
+    for (const each of this.#app.observations)
+      if (each.event === 'request' && each.requestId === requestId) return each.route;
+    throw new Error('no request was observed');
   }
 
   async #fitting(method: string, route: string, answer: Response, text: string): Promise<unknown> {

@@ -13,6 +13,62 @@ export function choicesOf(seed: number, length: number): number[] {
   });
 }
 
+/** What a request can be made of beside its values. */
+export const odd = {
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PURGE', 'get', 'PROPFIND'],
+  contentTypes: [
+    'application/json; charset=utf-8',
+    'Application/JSON',
+    'text/plain',
+    'application/json-patch+json',
+    'multipart/form-data; boundary=x',
+    'application/x-www-form-urlencoded',
+    ';',
+    '',
+  ],
+  accepts: [
+    'text/csv',
+    'application/x-ndjson',
+    'application/graphql-response+json',
+    'text/html',
+    '*/*;q=0',
+    'application/json;q=0, text/csv;q=0.1',
+    'application/*;q=2, ,;',
+    ',',
+    'text/csv;header=absent, */*',
+  ],
+  names: [
+    'X-Request-Id',
+    'Origin',
+    'Content-Encoding',
+    'Accept-Encoding',
+    'Duet-Trace',
+    'X-Forwarded-For',
+    'Cookie',
+  ],
+  values: [
+    '1',
+    'gzip',
+    'identity',
+    'null',
+    '*',
+    'https://evil.test',
+    '"',
+    "';--",
+    'a'.repeat(200),
+    '\xe9\xff',
+    ',',
+  ],
+  authorizations: [
+    'Bearer',
+    'Bearer x.y.z',
+    'Basic dTpw',
+    'Bearer duet_none',
+    'bearer  ',
+    `Bearer ${'e'.repeat(900)}`,
+  ],
+} as const;
+
 /** Nothing here may look like what an answer must not tell (`judge.ts`): answers cite what they were sent. */
 export const strangeTexts: readonly string[] = [
   '',

@@ -3,7 +3,8 @@
 import type { GraphQLSchema } from 'graphql';
 import { Dice, Generator } from '../../graphql/generated.ts';
 import type { DescribedOperation, Description } from '../../rest/described.ts';
-import { choicesOf, disturbed, scrambled, stranger, strangeTexts, untidy } from './noise.ts';
+import type { Borders, Probe } from './borders.ts';
+import { choicesOf, disturbed, odd, scrambled, stranger, strangeTexts, untidy } from './noise.ts';
 import { type Memory, SchemaValues } from './schema-values.ts';
 
 export interface Shot {
@@ -22,63 +23,10 @@ export interface Arsenal {
   readonly cursors: ReadonlyMap<string, readonly string[]>;
   /** Headers that name a caller, one set for each. */
   readonly callers: readonly Record<string, string>[];
+  readonly borders: Borders;
 }
 
 const CHOICES = 800;
-const odd = {
-  methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PURGE', 'get', 'PROPFIND'],
-  contentTypes: [
-    'application/json; charset=utf-8',
-    'Application/JSON',
-    'text/plain',
-    'application/json-patch+json',
-    'multipart/form-data; boundary=x',
-    'application/x-www-form-urlencoded',
-    ';',
-    '',
-  ],
-  accepts: [
-    'text/csv',
-    'application/x-ndjson',
-    'application/graphql-response+json',
-    'text/html',
-    '*/*;q=0',
-    'application/json;q=0, text/csv;q=0.1',
-    'application/*;q=2, ,;',
-    ',',
-    'text/csv;header=absent, */*',
-  ],
-  names: [
-    'X-Request-Id',
-    'Origin',
-    'Content-Encoding',
-    'Accept-Encoding',
-    'Duet-Trace',
-    'X-Forwarded-For',
-    'Cookie',
-  ],
-  values: [
-    '1',
-    'gzip',
-    'identity',
-    'null',
-    '*',
-    'https://evil.test',
-    '"',
-    "';--",
-    'a'.repeat(200),
-    '\xe9\xff',
-    ',',
-  ],
-  authorizations: [
-    'Bearer',
-    'Bearer x.y.z',
-    'Basic dTpw',
-    'Bearer duet_none',
-    'bearer  ',
-    `Bearer ${'e'.repeat(900)}`,
-  ],
-} as const;
 
 export class Gunner {
   readonly #arsenal: Arsenal;
@@ -100,6 +48,23 @@ export class Gunner {
   }
 
   shot(): Shot {
+    const probe = this.#careless || this.#dice.once(2) ? undefined : this.#arsenal.borders.next();
+    return probe ? this.#probing(probe) : this.#any();
+  }
+
+  /** Nothing else is wrong with it: of two faults, one would hide that the other is not seen. */
+  #probing({ operation, field, value }: Probe): Shot {
+    const schema = operation.operation.requestBody.content['application/json'].schema;
+    const { required = [] } = this.#arsenal.described.schema(schema);
+    const sound = Object.entries(this.#values.of(schema) as object).filter(([name]) =>
+      required.includes(name),
+    );
+    const body = JSON.stringify({ ...Object.fromEntries(sound), [field]: value });
+    const headers = { ...this.#dice.pick(this.#arsenal.callers), 'Content-Type': 'application/json' };
+    return { url: this.#path(operation), method: operation.method, headers, body };
+  }
+
+  #any(): Shot {
     const { links } = this.#arsenal.memory;
     const isFollowing = links.length > 0 && this.#dice.once(20);
     const operation = isFollowing ? this.#operation('GET', '/') : this.#target();
