@@ -97,9 +97,19 @@ function lineOf(observation: Observation, time: string): string {
 
 type Answered = Extract<Observation, { event: 'request' }>;
 
+/** What the lines of requests have in common that are alike, as those are that come together. */
+let alike: Answered | undefined;
+let [beforePath, afterPath] = ['', ''];
+
 /** The same line as for the others, put together by hand: there is one for each request. */
-function requestLine({ event, requestId, method, path, route, status, ms }: Answered, time: string): string {
-  return `{"time":"${time}","level":"${levels[event]}","event":"${event}","requestId":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"route":${JSON.stringify(route)},"status":${status},"ms":${ms}}\n`;
+function requestLine(answered: Answered, time: string): string {
+  const { event, requestId, method, path, route, status, ms } = answered;
+  if (!alike || method !== alike.method || route !== alike.route || status !== alike.status) {
+    alike = answered;
+    beforePath = `","method":"${method}","path":`;
+    afterPath = `,"route":${JSON.stringify(route)},"status":${status},"ms":`;
+  }
+  return `{"time":"${time}","level":"${levels[event]}","event":"${event}","requestId":"${requestId}${beforePath}${JSON.stringify(path)}${afterPath}${ms}}\n`;
 }
 
 let millisecond = 0;

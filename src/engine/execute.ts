@@ -4,15 +4,25 @@ import { DuetError } from '../errors.ts';
 import { all, among } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
 import { type Soon, then } from '../soon.ts';
-import { type Deadline, type Program, run, type Storage, select } from '../storage/storage.ts';
+import {
+  type Deadline,
+  type Finder,
+  type Program,
+  run,
+  type Select,
+  type Storage,
+  select,
+} from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
 import type {
   Aggregate,
   DeleteMany,
+  Get,
   List,
   Operation,
   Read,
+  Selection,
   UpdateMany,
   Write,
   WriteMany,
@@ -24,11 +34,13 @@ import {
   aggregate,
   answerOf,
   Budget,
+  foundOf,
   get,
   isOneStatement,
   type Listing,
   list,
   type Node,
+  selectByKey,
   statementOf,
 } from './read.ts';
 import type { NamedWrite, Written } from './transaction.ts';
@@ -51,6 +63,8 @@ export class Engine {
   readonly #storage: Storage;
   readonly #writer: Writer;
   readonly #policy: Policy;
+  /** By what is wanted of a record, or by how a caller finds it whose rules say what it sees. */
+  readonly #finders = new WeakMap<Selection | Select, Finder>();
 
   constructor(storage: Storage, writer: Writer, policy: Policy, limits: EngineLimits) {
     this.#storage = storage;
@@ -101,13 +115,29 @@ export class Engine {
     const { objects } = this.limits;
     if (!isOneStatement(operation))
       return this.#storage.read(() => performRead(operation, new Budget(objects)), 'many', deadline);
-    // What names no record needs no look.
-    if (operation.do === 'get' && operation.key === undefined) return null;
+    if (operation.do === 'get') return this.#find(operation, deadline);
     const budget = new Budget(objects);
     const rows = this.#storage.ask(statementOf(operation, budget), deadline);
     return rows instanceof Promise
       ? rows.then((found) => answerOf(operation, found, budget))
       : answerOf(operation, rows, budget);
+  }
+
+  #find(operation: Permitted<Get>, deadline: Deadline): Soon<Node | null> {
+    // What names no record needs no look.
+    if (operation.key === undefined) return null;
+    const row = this.#finder(operation)(operation.key, deadline);
+    return row instanceof Promise ? row.then((found) => foundOf(operation, found)) : foundOf(operation, row);
+  }
+
+  #finder(operation: Permitted<Get>): Finder {
+    const whom = operation.seen ? selectByKey(operation) : operation.selection;
+    let finder = this.#finders.get(whom);
+    if (!finder) {
+      finder = this.#storage.finder(selectByKey(operation));
+      this.#finders.set(whom, finder);
+    }
+    return finder;
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */

@@ -75,11 +75,7 @@ export function isOneStatement(operation: Permitted<Read>): boolean {
 export function statementOf(operation: Permitted<Read>, budget: Budget): Statement {
   switch (operation.do) {
     case 'get':
-      return {
-        do: 'filled',
-        select: byKey(operation.resource, operation.selection, operation.seen),
-        value: operation.key,
-      };
+      return { do: 'filled', select: selectByKey(operation), value: operation.key };
     case 'list': {
       const { limit } = operation.list;
       const most = limit === undefined ? budget.most : Math.min(limit + 1, budget.most);
@@ -99,9 +95,8 @@ export function answerOf(
 ): Listing | Node[] | Node | null {
   switch (operation.do) {
     case 'get':
-      if (rows.length > 0 && operation.refusal) throw operation.refusal;
       budget.spend(rows.length);
-      return rows[0] ?? null;
+      return foundOf(operation, rows[0] ?? null);
     case 'list':
       return listingOf(operation.list, rows, undefined, budget);
     case 'aggregate':
@@ -173,7 +168,12 @@ function selectOf(operation: List, most: number): Select {
 /** What one caller sees is another selection than what others see, even where the same columns are wanted. */
 const madeSeen = new WeakMap<Filter, WeakMap<Selection, Select>>();
 
-function byKey(resource: Resource, selection: Selection, seen: Filter | undefined): Select {
+export function foundOf({ refusal }: Permitted<Get>, node: Node | null): Node | null {
+  if (node && refusal) throw refusal;
+  return node;
+}
+
+export function selectByKey({ resource, selection, seen }: Permitted<Get>): Select {
   const make = () => select(resource, needed(resource, selection), all([equal(resource.key, LATER), seen]));
   if (!seen) return madeFor(selection, undefined, make);
   const ofCaller = madeSeen.get(seen) ?? new WeakMap<Selection, Select>();

@@ -99,8 +99,10 @@ export type Aggregation = Aggregate & { readonly wanted: readonly Wanted[] };
 /** `shaped`: not the plain record, so that its version does not tell whether the answer has changed. */
 export function parseGet(from: Collection, exchange: Exchange): Get & { readonly shaped: boolean } {
   const { resource, one } = from;
-  const { value: shape, refusal } = attempt(() => readOneRequest(resource, exchange.query, from));
   const key = readKey(resource.key, exchange.key);
+  if (exchange.query === '')
+    return { do: 'get', resource, key, selection: one, refusal: undefined, shaped: false };
+  const { value: shape, refusal } = attempt(() => readOneRequest(resource, exchange.query, from));
   return { do: 'get', resource, key, selection: shape ?? one, refusal, shaped: shape !== undefined };
 }
 

@@ -81,10 +81,11 @@ export function found(from: Collection, selection: Selection, node: Node | null)
 /** The plain record, which its version stands for. */
 export function foundWhole(from: Collection, node: Node | null, ifNoneMatch: string | null): Response {
   const record = existing(from, node);
+  const version = record[from.resource.version.name];
   const body = whole(from, record);
-  const ETag = tagOf(from, record, body);
-  if (!noneMatches(ifNoneMatch, ETag)) return answerWithoutBody(304, { ETag });
-  return answer(200, body, { ...from.headers, ETag });
+  const tag = tagOf(from, version, body);
+  if (!noneMatches(ifNoneMatch, tag)) return answerWithoutBody(304, { ETag: tag });
+  return tagged(answer(200, body, from.headers), tag);
 }
 
 function existing({ resource }: Collection, node: Node | null): Node {
@@ -93,18 +94,21 @@ function existing({ resource }: Collection, node: Node | null): Node {
 }
 
 export function created(from: Collection, node: Node): Response {
-  const key = encodeURIComponent(String(node[from.resource.key.name]));
+  const { key, path, version } = from.resource;
+  const [id, made] = [node[key.name], node[version.name]];
   const body = whole(from, node);
-  return answer(201, body, {
-    ...from.headers,
-    Location: `/${from.resource.path}/${key}`,
-    ETag: tagOf(from, node, body),
-  });
+  const response = tagged(answer(201, body, from.headers), tagOf(from, made, body));
+  response.headers.set(
+    'Location',
+    `/${path}/${typeof id === 'number' ? id : encodeURIComponent(String(id))}`,
+  );
+  return response;
 }
 
 export function updated(from: Collection, node: Node): Response {
+  const version = node[from.resource.version.name];
   const body = whole(from, node);
-  return answer(200, body, { ...from.headers, ETag: tagOf(from, node, body) });
+  return tagged(answer(200, body, from.headers), tagOf(from, version, body));
 }
 
 export function deleted(): Response {
@@ -112,15 +116,20 @@ export function deleted(): Response {
 }
 
 /** Where rules decide what is shown, the same version looks different to different callers. */
-function tagOf({ resource, fingerprint, veiled }: Collection, node: Node, body: string): string {
-  return etag(node[resource.version.name], fingerprint, veiled ? body : undefined);
+function tagOf({ fingerprint, veiled }: Collection, version: unknown, body: string): string {
+  return etag(version, fingerprint, veiled ? body : undefined);
 }
 
-/** The record without its version, which comes last in what is stored of it; rules can hide columns, and move others. */
+function tagged(response: Response, tag: string): Response {
+  response.headers.set('ETag', tag);
+  return response;
+}
+
+/** The record without its version, which is taken from it; rules can need more columns, and move others. */
 function whole({ resource, veiled }: Collection, node: Node): string {
   if (veiled) return JSON.stringify(shown({ columns: resource.columns, relations: [] }, node));
-  const { name } = resource.version;
-  return `${JSON.stringify(node).slice(0, -`,"${name}":${node[name]}}`.length)}}`;
+  node[resource.version.name] = undefined;
+  return JSON.stringify(node);
 }
 
 /** A node as the selection asks for it: columns first, then what is included. */

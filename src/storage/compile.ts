@@ -19,17 +19,17 @@ import type {
 } from './storage.ts';
 
 /** A compiled Select whose open values are still to be filled in. */
-interface Template {
+export interface Template {
   readonly sql: string;
   readonly columns: readonly Column[];
   readonly open: Conditions;
 }
 
-function filled({ sql, columns, open }: Template, { value }: Filled): Compiled {
-  if (open.openAt === undefined) return { sql, parameters: open.parameters, columns };
+export function parametersOf({ open }: Template, value: unknown): readonly unknown[] {
+  if (open.openAt === undefined) return open.parameters;
   const parameters = open.parameters.slice();
   parameters[open.openAt] = open.encode(value);
-  return { sql, parameters, columns };
+  return parameters;
 }
 
 export class Compiler {
@@ -44,13 +44,17 @@ export class Compiler {
   }
 
   compile(statement: Statement): Compiled {
-    if (statement.do === 'filled') return filled(this.#template(statement.select), statement);
+    if (statement.do === 'filled') {
+      const template = this.template(statement.select);
+      const { sql, columns } = template;
+      return { sql, parameters: parametersOf(template, statement.value), columns };
+    }
     if (statement.do === 'insert') return this.#insertions.compile(statement);
     const { sql, columns, open } = this.#compile(statement);
     return { sql, columns, parameters: open.parameters };
   }
 
-  #template(select: Select): Template {
+  template(select: Select): Template {
     let template = this.#templates.get(select);
     if (!template) {
       template = this.#compile(select);

@@ -11,13 +11,23 @@ export class StatementCount {
   /** Does as the storage that it stands before, and counts where somebody asked for it. */
   readonly storage: Storage;
   readonly #counts = new AsyncLocalStorage<Count>();
+  /** How many have asked for it and wait; mostly none, and then nobody need be looked for. */
+  #asking = 0;
 
   constructor(storage: Storage) {
     this.storage = {
       ask: (statement, deadline) => {
-        const count = this.#counts.getStore();
+        const count = this.#count();
         if (count) count.statements++;
         return storage.ask(statement, deadline);
+      },
+      finder: (select) => {
+        const find = storage.finder(select);
+        return (key, deadline) => {
+          const count = this.#count();
+          if (count) count.statements++;
+          return find(key, deadline);
+        };
       },
       read: (program, steps, deadline) => storage.read(this.#counted(program), steps, deadline),
       write: (program, steps, deadline) => storage.write(this.#counted(program), steps, deadline),
@@ -30,13 +40,22 @@ export class StatementCount {
 
   /** Whether somebody has asked for it. */
   get isOn(): boolean {
-    return this.#counts.getStore() !== undefined;
+    return this.#count() !== undefined;
   }
 
   async during<T>(work: () => Promise<T>): Promise<{ result: T; statements: number }> {
     const count: Count = { statements: 0 };
-    const result = await this.#counts.run(count, work);
-    return { result, statements: count.statements };
+    this.#asking++;
+    try {
+      const result = await this.#counts.run(count, work);
+      return { result, statements: count.statements };
+    } finally {
+      this.#asking--;
+    }
+  }
+
+  #count(): Count | undefined {
+    return this.#asking === 0 ? undefined : this.#counts.getStore();
   }
 
   /**
@@ -44,7 +63,7 @@ export class StatementCount {
    * that is run again counts again, because that is what it took.
    */
   #counted<T>(program: () => Program<T>): () => Program<T> {
-    const count = this.#counts.getStore();
+    const count = this.#count();
     return count ? () => counting(program(), count) : program;
   }
 }

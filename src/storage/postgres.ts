@@ -21,11 +21,13 @@ import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from 
 import {
   Dangling,
   type Deadline,
+  type Finder,
   LockTimeout,
   type NotUnique,
   type Program,
   type Row,
   run,
+  type Select,
   type Snapshot,
   type Statement,
   type Steps,
@@ -123,6 +125,13 @@ export class PostgresStorage implements Storage, Evolvable {
 
   ask(statement: Statement, deadline: Deadline): Promise<Row[]> {
     return this.read(() => run(statement), 'one', deadline);
+  }
+
+  finder(select: Select): Finder {
+    return async (value, deadline) => {
+      const [row] = await this.ask({ do: 'filled', select, value }, deadline);
+      return row ?? null;
+    };
   }
 
   async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {

@@ -3,11 +3,11 @@
 import { type Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import type { Column, Model } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
-import { Compiler } from './compile.ts';
+import { Compiler, parametersOf } from './compile.ts';
 import { type Dialect, literal } from './dialect.ts';
 import type { Allowance } from './sqlite-bounds.ts';
 import { notUnique } from './sqlite-errors.ts';
-import { Dangling, type Program, type Row, type Statement } from './storage.ts';
+import { Dangling, type Program, type Row, type Select, type Statement } from './storage.ts';
 
 /** Statements beyond this many are prepared anew; a deployment has a few for each resource and document. */
 const KEPT_STATEMENTS = 1000;
@@ -96,6 +96,20 @@ export class Runner {
     this.#trace?.(sql);
     const rows = this.prepare(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
     return decoded(rows, columns);
+  }
+
+  finder(select: Select, allowance: Allowance | undefined): (key: unknown) => Row | null {
+    const template = compiler.template(select);
+    const { sql, columns } = template;
+    const isCoded = codedAmong(columns).length > 0;
+    return (key) => {
+      const parameters = parametersOf(template, key);
+      if (allowance && !allowance.admits(select, sql, parameters)) throw UNBOUNDED;
+      this.#trace?.(sql);
+      const row = this.prepare(sql).get(...(parameters as SQLQueryBindings[])) as Row | null;
+      if (row && isCoded) decoded([row], columns);
+      return row;
+    };
   }
 
   prepare(sql: string): Prepared {

@@ -14,6 +14,7 @@ import { Moment } from './sqlite-moment.ts';
 import { compiler, decoded, Runner, UNBOUNDED } from './sqlite-runner.ts';
 import {
   type Deadline,
+  type Finder,
   type Program,
   type Row,
   run,
@@ -85,10 +86,27 @@ export class SqliteStorage implements Storage, Evolvable {
       (this.#moment ?? this.#firstMoment())?.begin();
       return this.#runner.execute(statement, this.#elsewhere && this.#bounds);
     } catch (error) {
-      if (error === UNBOUNDED && this.#elsewhere)
-        return this.#elsewhere.read(() => run(statement), 'one', deadline);
-      throw error instanceof SQLiteError ? explained(error) : error;
+      return this.#insteadOf(error, statement, deadline);
     }
+  }
+
+  finder(select: Select): Finder {
+    const find = this.#runner.finder(select, this.#elsewhere && this.#bounds);
+    return (value, deadline) => {
+      try {
+        (this.#moment ?? this.#firstMoment())?.begin();
+        return find(value);
+      } catch (error) {
+        return this.#insteadOf(error, { do: 'filled', select, value }, deadline).then(([row]) => row ?? null);
+      }
+    };
+  }
+
+  /** What is not bounded is read where nobody waits for it. */
+  #insteadOf(error: unknown, statement: Statement, deadline: Deadline): Promise<Row[]> {
+    if (error === UNBOUNDED && this.#elsewhere)
+      return this.#elsewhere.read(() => run(statement), 'one', deadline);
+    throw error instanceof SQLiteError ? explained(error) : error;
   }
 
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {

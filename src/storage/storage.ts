@@ -207,9 +207,13 @@ export interface Snapshot {
  */
 export type Deadline = number;
 
+export type Finder = (key: unknown, deadline: Deadline) => Row | null | Promise<Row | null>;
+
 export interface Storage {
   /** Runs one statement that reads: it needs no program around it. */
   ask(statement: Statement, deadline: Deadline): Row[] | Promise<Row[]>;
+  /** The same for a Select by a key that is left open: what can be known before the key is, is found out once. */
+  finder(select: Select): Finder;
   /** Runs all statements of the program on one snapshot. */
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T>;
   /** Runs the program in one transaction; when the promise fulfils, its effects are durable. */

@@ -1,6 +1,7 @@
 /** A real storage that fails, or whose rows are not what the file promises, as a case says. */
 
 import { DuetError } from '../../src/errors.ts';
+import { then } from '../../src/soon.ts';
 import { type Program, type Row, run, type Storage } from '../../src/storage/storage.ts';
 import { Dice } from './generated.ts';
 
@@ -59,6 +60,8 @@ export class FaultyStorage implements Storage {
   };
   write: Storage['write'] = (...of) => this.#storage.write(...of);
   ask: Storage['ask'] = (statement, deadline) => this.read(() => run(statement), 'one', deadline);
+  finder: Storage['finder'] = (select) => (value, deadline) =>
+    then(this.ask({ do: 'filled', select, value }, deadline), ([row]) => row ?? null);
   delays: Storage['delays'] = (looking) => this.#storage.delays(looking);
   snapshot: Storage['snapshot'] = () => this.#storage.snapshot();
   ping: Storage['ping'] = (deadline) => this.#storage.ping(deadline);
