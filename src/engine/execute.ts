@@ -73,9 +73,9 @@ export class Engine {
     this.limits = limits;
   }
 
-  /** When work that begins now must be done; whoever asks for several things shares it among them. */
-  deadline(): Deadline {
-    return performance.now() + this.limits.deadline;
+  /** When work that began then must be done; whoever asks for several things shares it among them. */
+  deadline(begun = performance.now()): Deadline {
+    return begun + this.limits.deadline;
   }
 
   /** Refuses what the rules allow to nobody with the caller's roles: it is known before a request is even read. */

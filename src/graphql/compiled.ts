@@ -26,12 +26,14 @@ import { type Arguments, answeredFields, type Given } from './fields.ts';
 import { planner } from './plan.ts';
 import type { Door } from './schema.ts';
 import { NotPlain, shapeOf } from './shape.ts';
-import { usesVariables } from './variables.ts';
+import { bare, usesVariables } from './variables.ts';
 
 type Variables = Given['variableValues'];
 
 /** What to read for a field of the answer, and what to make of it. */
 interface Reading {
+  /** The name of the field in the answer. */
+  readonly as: string;
   readonly operation: Read;
   readonly complete: (answer: unknown) => unknown;
   readonly shape: (value: unknown) => unknown;
@@ -44,11 +46,26 @@ interface RootField {
 }
 
 /** The variables that came with a request. */
-interface Sent {
+class Sent {
+  readonly #query: CompiledQuery;
+  readonly #given: Arguments;
+  #all: Variables;
   /** As far as all of them are plain. */
   readonly plain: Arguments | undefined;
+
+  constructor(query: CompiledQuery, given: Arguments, plain: Arguments | undefined) {
+    this.#query = query;
+    this.#given = given;
+    this.plain = plain;
+    // What is wrong with one is wrong with the request, wherever it is used.
+    if (!plain) this.all();
+  }
+
   /** As graphql-js reads them; throws NotPlain when something is wrong with them. */
-  readonly all: () => Variables;
+  all(): Variables {
+    this.#all ??= this.#query.variables(this.#given);
+    return this.#all;
+  }
 }
 
 /** Lists that were asked for before, by their arguments, of one field of one document. */
@@ -93,57 +110,63 @@ export class CompiledQuery {
     deadline: Deadline,
     variables: Arguments | undefined,
   ): Soon<Outcome | undefined> {
-    const readings = this.#readings(variables);
-    const permitted = readings && permittedBy(engine, caller, readings);
-    if (!permitted) return undefined;
-    const failed = (error: unknown): Outcome => ({
-      performed: new Map(this.#fields.map(({ as }) => [as, new Failed(error)])),
-    });
-    let answers: Soon<readonly unknown[]>;
+    const readings: Reading[] = [];
+    const permitted: Permitted<Read>[] = [];
     try {
-      answers = engine.readPermitted(permitted, deadline);
+      const given = variables ?? {};
+      const sent = new Sent(this, given, this.#readVariables?.(given));
+      for (const field of this.#fields) {
+        const reading = field.reading(sent);
+        readings.push(reading);
+        permitted.push(engine.permit(caller, reading.operation));
+      }
     } catch (error) {
-      return failed(error);
-    }
-    return answers instanceof Promise
-      ? answers.then((found) => this.#outcome(readings, found), failed)
-      : this.#outcome(readings, answers);
-  }
-
-  #outcome(readings: readonly Reading[], answers: readonly unknown[]): Outcome {
-    const completed = readings.map(({ complete }, index) => complete(answers[index]));
-    try {
-      const data: Record<string, unknown> = {};
-      this.#fields.forEach(({ as }, index) => {
-        data[as] = readings[index]?.shape(completed[index]);
-      });
-      return { data };
-    } catch (error) {
-      if (!(error instanceof NotPlain)) throw error;
-      return { performed: new Map(this.#fields.map(({ as }, index) => [as, completed[index]])) };
-    }
-  }
-
-  #readings(variables: Arguments | undefined): Reading[] | undefined {
-    const given = variables ?? {};
-    let values: Variables;
-    const all = () => {
-      const { variableDefinitions = [] } = this.operation;
-      values ??= getVariableValues(this.#door.schema, variableDefinitions, given).variableValues;
-      if (!values) throw new NotPlain();
-      return values;
-    };
-    try {
-      const plain = this.#readVariables?.(given);
-      // What is wrong with one is wrong with the request, wherever it is used.
-      if (!plain) all();
-      return this.#fields.map(({ reading }) => reading({ plain, all }));
-    } catch (error) {
-      // A null that a variable brings where its default made it fit is an error of graphql-js.
+      // A null that a variable brings where its default made it fit is an error of graphql-js. Which of the fields is
+      // denied, and what becomes of the others, is for the executor to tell.
       if (error instanceof NotPlain || error instanceof DuetError || error instanceof GraphQLError)
         return undefined;
       throw error;
     }
+    let answers: Soon<readonly unknown[]>;
+    try {
+      answers = engine.readPermitted(permitted, deadline);
+    } catch (error) {
+      return this.#failed(error);
+    }
+    return answers instanceof Promise
+      ? answers.then(
+          (found) => this.#outcome(readings, found),
+          (error) => this.#failed(error),
+        )
+      : this.#outcome(readings, answers);
+  }
+
+  #failed(error: unknown): Outcome {
+    return { performed: new Map(this.#fields.map(({ as }) => [as, new Failed(error)])) };
+  }
+
+  #outcome(readings: readonly Reading[], answers: readonly unknown[]): Outcome {
+    const data: Record<string, unknown> = {};
+    try {
+      for (let index = 0; index < readings.length; index++) {
+        const { as, complete, shape } = readings[index] as Reading;
+        data[as] = shape(complete(answers[index]));
+      }
+      return { data };
+    } catch (error) {
+      if (!(error instanceof NotPlain)) throw error;
+      return {
+        performed: new Map(readings.map(({ as, complete }, index) => [as, complete(answers[index])])),
+      };
+    }
+  }
+
+  /** As graphql-js reads them; throws NotPlain when something is wrong with them. */
+  variables(given: Arguments): Variables {
+    const { variableDefinitions = [] } = this.operation;
+    const { variableValues } = getVariableValues(this.#door.schema, variableDefinitions, bare(given));
+    if (!variableValues) throw new NotPlain();
+    return variableValues;
   }
 
   #reading(
@@ -163,11 +186,13 @@ export class CompiledQuery {
     };
     const whole = (args: Arguments, { plan, shape }: ReturnType<typeof below>): Reading => {
       const { operation, complete } = plan(args);
-      return { operation: operation as Read, complete, shape };
+      return { as, operation: operation as Read, complete, shape };
     };
     const readArguments = argumentReader(definition, node);
-    const argumentsOf = ({ plain, all }: Sent) =>
-      plain && readArguments ? readArguments(plain) : getArgumentValues(definition, node, all());
+    const argumentsOf = (sent: Sent) =>
+      sent.plain && readArguments
+        ? readArguments(sent.plain)
+        : getArgumentValues(definition, node, sent.all());
     const selections = nodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
     if (usesVariables(selections, given.fragments))
       return (sent) => whole(argumentsOf(sent), below(sent.all()));
@@ -196,20 +221,6 @@ function keeping(make: (args: Arguments) => Reading): (args: Arguments) => Readi
     if (key.length <= LONGEST_KEPT) kept.set(key, reading);
     return reading;
   };
-}
-
-/** Which of the fields is denied, and what becomes of the others, is for the executor to tell. */
-function permittedBy(
-  engine: Engine,
-  caller: Caller,
-  readings: readonly Reading[],
-): Permitted<Read>[] | undefined {
-  try {
-    return readings.map(({ operation }) => engine.permit(caller, operation));
-  } catch (error) {
-    if (error instanceof DuetError) return undefined;
-    throw error;
-  }
 }
 
 function hasConditions(

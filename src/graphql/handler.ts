@@ -16,14 +16,15 @@ import type { Exchange, Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { costOfAnswer, WRITE_COST } from '../http/rate-limits.ts';
 import type { Observe } from '../observe.ts';
-import { type Soon, then } from '../soon.ts';
-import type { Deadline } from '../storage/storage.ts';
+import type { Soon } from '../soon.ts';
+import type { CompiledQuery, Outcome } from './compiled.ts';
 import { type CheckedDocument, Documents } from './documents.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute, type Performed } from './execute.ts';
 import type { DocumentLimits } from './limits.ts';
 import type { Door } from './schema.ts';
 import { type Trusted, textOf } from './trusted.ts';
+import { bare } from './variables.ts';
 
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 const mediaTypes = [JSON_TYPE, GRAPHQL_TYPE] as const;
@@ -76,41 +77,22 @@ function carryOut(
   type: MediaType,
   bytes: Uint8Array,
 ): Soon<Response> {
-  const { request, requestId, caller } = exchange;
-  const { engine } = options;
-  const envelope = readEnvelope(parseJsonObject(request, bytes, options.limits), options.trusted);
-  const refused: Refuse = (errors, code) =>
-    // A request error has no data; only the newer media type lets the status say so.
-    respond(type === GRAPHQL_TYPE ? 400 : 200, type, {
-      errors: errors.map((error) => formatted(error, code, requestId)),
-    });
-
-  const text = textOf(envelope, options.trusted);
-  if (typeof text !== 'string') return refused([new GraphQLError(text.message)], text.code);
+  const { engine, limits, trusted } = options;
+  const envelope = readEnvelope(parseJsonObject(exchange.request, bytes, limits), trusted);
+  const text = textOf(envelope, trusted);
+  if (typeof text !== 'string') return refused(exchange, type, [new GraphQLError(text.message)], text.code);
   const checked = documents.check(text);
-  if (checked.errors) return refused(checked.errors, checked.code);
+  if (checked.errors) return refused(exchange, type, checked.errors, checked.code);
   const { document } = checked;
-  const { operationName, variables } = envelope;
   const started = performance.now();
-  const finished = ({ name, operation }: OperationDefinitionNode, { data, errors }: ExecutionResult) => {
-    const ms = performance.now() - started;
-    const outcome = errors ? 'error' : 'ok';
-    options.observe({ event: 'operation', requestId, name: name?.value, type: operation, outcome, ms });
-    exchange.spend?.(costOf(operation, data));
-  };
-  const query = document.query(operationName);
-  const deadline = engine.deadline();
-  return then(query?.run(engine, caller, deadline, variables), (outcome) => {
-    if (query && outcome?.data) {
-      finished(query.operation, outcome);
-      return respond(200, type, outcome);
-    }
-    const given = { options, document, envelope, exchange, type, bytes, deadline, refused, finished };
-    return byExecutor(given, outcome?.performed);
-  });
+  const given = { options, document, envelope, exchange, type, bytes, started };
+  const query = document.query(envelope.operationName);
+  if (!query) return byExecutor(given, undefined);
+  const outcome = query.run(engine, exchange.caller, engine.deadline(started), envelope.variables);
+  return outcome instanceof Promise
+    ? outcome.then((made) => answered(given, query, made))
+    : answered(given, query, outcome);
 }
-
-type Refuse = (errors: readonly GraphQLError[], code: Parameters<typeof formatted>[1]) => Response;
 
 interface Given {
   readonly options: GraphqlOptions;
@@ -119,35 +101,64 @@ interface Given {
   readonly exchange: Exchange;
   readonly type: MediaType;
   readonly bytes: Uint8Array;
-  readonly deadline: Deadline;
-  readonly refused: Refuse;
-  readonly finished: (operation: OperationDefinitionNode, result: ExecutionResult) => void;
+  readonly started: number;
+}
+
+function answered(given: Given, query: CompiledQuery, outcome: Outcome | undefined): Soon<Response> {
+  if (!outcome?.data) return byExecutor(given, outcome?.performed);
+  finished(given, query.operation, outcome);
+  return respond(200, given.type, outcome);
+}
+
+/** A request error has no data; only the newer media type lets the status say so. */
+function refused(
+  { requestId }: Exchange,
+  type: MediaType,
+  errors: readonly GraphQLError[],
+  code: Parameters<typeof formatted>[1],
+): Response {
+  return respond(type === GRAPHQL_TYPE ? 400 : 200, type, {
+    errors: errors.map((error) => formatted(error, code, requestId)),
+  });
+}
+
+function finished(
+  { options, exchange, started }: Given,
+  { name, operation }: OperationDefinitionNode,
+  { data, errors }: ExecutionResult,
+): void {
+  const { requestId } = exchange;
+  const ms = performance.now() - started;
+  const outcome = errors ? 'error' : 'ok';
+  options.observe({ event: 'operation', requestId, name: name?.value, type: operation, outcome, ms });
+  exchange.spend?.(costOf(operation, data));
 }
 
 /** By the executor: what is no plain query, and what has errors. */
 async function byExecutor(given: Given, performed: Performed | undefined): Promise<Response> {
-  const { options, document, envelope, exchange, type, bytes, deadline, refused, finished } = given;
+  const { options, document, envelope, exchange, type, bytes, started } = given;
   const { door, engine, introspection } = options;
-  const { operationName, variables: variableValues } = envelope;
+  const { operationName, variables } = envelope;
   const valid = validateExecutionArgs({
     schema: door.schema,
     document: document.ast,
     operationName,
-    variableValues,
+    variableValues: bare(variables),
     hideSuggestions: !introspection,
   });
   if (!('operation' in valid)) {
     const known = getOperationAST(document.ast, operationName);
-    return refused(valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');
+    return refused(exchange, type, valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');
   }
   // To ask for the same twice does no harm.
   const idempotency =
     valid.operation.operation === 'mutation' ? idempotencyOf(exchange, 'graphql', bytes) : undefined;
   if (idempotency?.refusal) throw idempotency.refusal;
   const { caller, failed, requestId } = exchange;
+  const deadline = engine.deadline(started);
   const context = { engine, caller, deadline, bindings: door.bindings, failed, idempotency };
   const result = await execute(valid, context, performed);
-  finished(valid.operation, result);
+  finished(given, valid.operation, result);
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   return respond(200, type, errors ? { errors, data: result.data } : { data: result.data });
 }
@@ -183,22 +194,13 @@ function readEnvelope(body: Record<string, unknown>, trusted: Trusted | undefine
   return {
     query: typeof query === 'string' ? query : undefined,
     documentId,
-    variables: variables ? bare(variables) : undefined,
+    variables: variables ?? undefined,
     operationName: operationName ?? undefined,
   };
 }
 
 function isObjectOrAbsent(value: unknown): value is Record<string, unknown> | null | undefined {
   return value == null || (typeof value === 'object' && !Array.isArray(value));
-}
-
-/** Without what every object inherits, which would be taken for the value of a field named `constructor`. */
-function bare<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(bare) as T;
-  const copy = Object.create(null);
-  for (const [name, inner] of Object.entries(value)) copy[name] = bare(inner);
-  return copy;
 }
 
 function malformed(detail: string): DuetError {

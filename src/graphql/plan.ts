@@ -36,7 +36,10 @@ export type Planner = (args: Arguments) => Plan;
 /** Every fault of every list is told at once. */
 export function planner(binding: Binding, fields: readonly FieldNode[], given: Given): Planner {
   const found: Fault[] = [];
-  const planRoot = rootPlanner(binding, fields, { ...given, at: [], faults: found });
+  const planning = { ...given, at: [], faults: found };
+  const planRoot = rootPlanner(binding, fields, planning);
+  // A key can name nothing, but there is nothing wrong with it.
+  if (binding.operation === 'GET' && found.length === 0) return (args) => planRoot(args, planning);
   return (args) => {
     const faults = [...found];
     const planned = planRoot(args, { ...given, at: [], faults });
