@@ -3,7 +3,7 @@
 import { DuetError } from '../errors.ts';
 import { all, among } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
-import { type Soon, then } from '../soon.ts';
+import type { Soon } from '../soon.ts';
 import {
   type Deadline,
   type Finder,
@@ -99,9 +99,12 @@ export class Engine {
 
   /** Carries out all reads on one snapshot: one answer shows one moment. */
   readPermitted(operations: readonly Permitted<Read>[], deadline: Deadline): Soon<Answer<Read>[]> {
-    const { objects } = this.limits;
     const [only] = operations;
-    if (only && operations.length === 1) return then(this.#readAlone(only, deadline), (answer) => [answer]);
+    if (only && operations.length === 1) {
+      const answer = this.#readAlone(only, deadline);
+      return answer instanceof Promise ? answer.then((read) => [read]) : [answer];
+    }
+    const { objects } = this.limits;
     const program = function* () {
       const budget = new Budget(objects);
       const answers: Answer<Read>[] = [];

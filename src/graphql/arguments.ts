@@ -28,11 +28,12 @@ export function variableReader(
   for (const { variable, type, defaultValue } of definitions) {
     const declared = typeFromAST(schema, type);
     const leaf = isNonNullType(declared) ? declared.ofType : declared;
-    if (defaultValue || !isLeafType(leaf)) return undefined;
+    // Under that name a plain object keeps nothing.
+    if (defaultValue || !isLeafType(leaf) || variable.name.value === '__proto__') return undefined;
     leaves.push([variable.name.value, leaf]);
   }
   return (given) => {
-    const read: Record<string, unknown> = Object.create(null);
+    const read: Record<string, unknown> = {};
     for (const [name, type] of leaves) {
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined || value === null) return undefined;
@@ -66,7 +67,7 @@ export function argumentReader(
     } else if (isRequiredArgument(argument)) return undefined;
   }
   return (values) => {
-    const read: Record<string, unknown> = Object.create(null);
+    const read: Record<string, unknown> = {};
     for (const [name, value] of constants) read[name] = value;
     for (const [name, variable] of variables) read[name] = values[variable];
     return read;
