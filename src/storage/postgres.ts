@@ -2,6 +2,7 @@
 
 import type { Column, Model } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
+import { batchedFinder } from './batched-finder.ts';
 import { Compiler } from './compile.ts';
 import { type Dialect, quote } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
@@ -128,10 +129,7 @@ export class PostgresStorage implements Storage, Evolvable {
   }
 
   finder(select: Select): Finder {
-    return async (value, deadline) => {
-      const [row] = await this.ask({ do: 'filled', select, value }, deadline);
-      return row ?? null;
-    };
+    return batchedFinder(select, (statement, deadline) => this.ask(statement, deadline));
   }
 
   async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
