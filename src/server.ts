@@ -42,6 +42,7 @@ import type { Model } from './schema/model.ts';
 import { type Soon, then } from './soon.ts';
 import { StatementCount } from './storage/count.ts';
 import type { Storage } from './storage/storage.ts';
+import { inTurn } from './turn.ts';
 
 /** Who may read the metrics, where callers are known at all: they tell much of what is done here, and by how many. */
 const METRICS_ROLE = 'metrics';
@@ -72,7 +73,7 @@ export interface Peers {
 
 export interface App {
   /** `connections` tells where a request comes from; without it, all come from one place. */
-  readonly fetch: (request: Request, connections?: Connections) => Soon<Response>;
+  readonly fetch: (request: Request, connections?: Connections) => Promise<Response>;
   /** From now on `/readyz` says no and connections are not kept. */
   readonly drain: () => void;
 }
@@ -166,7 +167,8 @@ export function createApp(given: AppOptions): App {
     return method === 'HEAD' ? withoutBody(response) : response;
   };
 
-  const fetch = (request: Request, connections?: Connections): Soon<Response> => {
+  const begin = (request: Request, connections: Connections | undefined, started: number): Soon<Response> => {
+    load.inFlight++;
     const { path, query } = split(request.url);
     const found = find(path);
     const requestId = requestIdOf(request);
@@ -176,7 +178,7 @@ export function createApp(given: AppOptions): App {
       requestId,
       query,
       path,
-      started: performance.now(),
+      started,
       found,
       caller: anonymous,
       failed: (cause) => observe({ event: 'failure', requestId, cause }),
@@ -184,7 +186,6 @@ export function createApp(given: AppOptions): App {
       spend: undefined,
       bill: undefined,
     };
-    load.arrive(exchange.started);
     const isTraced = introspection && request.headers.get('Duet-Trace') === '1';
     const response = isTraced
       ? traced(count, async () => answered(exchange, connections))
@@ -193,6 +194,19 @@ export function createApp(given: AppOptions): App {
       ? response.then((made) => finished(made, exchange))
       : finished(response, exchange);
   };
+
+  const fetch = (request: Request, connections?: Connections): Promise<Response> =>
+    new Promise((resolve, reject) => {
+      const started = performance.now();
+      inTurn(() => {
+        try {
+          resolve(begin(request, connections, started));
+        } catch (error) {
+          reject(error);
+        }
+      });
+      load.arrive(started);
+    });
 
   return {
     fetch,

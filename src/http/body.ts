@@ -1,6 +1,7 @@
 /** Reads a request body within bounds and makes a JSON object of it. */
 
 import { DuetError } from '../errors.ts';
+import { inTurn } from '../turn.ts';
 import { JSON_TYPE } from './answer.ts';
 import type { Load } from './load.ts';
 
@@ -30,14 +31,17 @@ export function readBody(request: Request, limits: BodyLimits): Promise<Uint8Arr
     waitFor(wait);
     readWithin(request, limits.body).then((bytes) => {
       if (!waits.delete(wait)) return;
-      load.arrive(performance.now());
-      try {
-        // Who has waited is admitted anew.
-        load.admit();
-        resolve(bytes);
-      } catch (error) {
-        reject(error);
-      }
+      inTurn(() => {
+        load.inFlight++;
+        load.arrive(performance.now());
+        try {
+          // Who has waited is admitted anew.
+          load.admit();
+          resolve(bytes);
+        } catch (error) {
+          reject(error);
+        }
+      });
     }, ended);
   });
 }

@@ -1,6 +1,7 @@
 /** Records that are looked for by their keys in the same turn of the event loop are found by one statement. */
 
 import { among, type Filter } from '../query/filter.ts';
+import { afterStretch } from '../turn.ts';
 import { type Deadline, type Filled, type Finder, LATER, type Row, type Select } from './storage.ts';
 
 interface Waiting {
@@ -41,7 +42,7 @@ export function batchedFinder(
   return (key, deadline) =>
     new Promise((resolve, reject) => {
       if (batch.push({ key, deadline, resolve, reject }) > 1) return;
-      setImmediate(() => {
+      afterStretch(() => {
         const waiting = batch;
         batch = [];
         look(waiting).catch((error) => {

@@ -1,6 +1,7 @@
 /** Reads of one turn of the event loop share a read transaction of SQLite for as long as nobody commits. */
 
 import type { Database } from 'bun:sqlite';
+import { afterStretch } from '../turn.ts';
 import type { WalIndex } from './wal-index.ts';
 
 /**
@@ -35,7 +36,7 @@ export class Moment {
     this.#isOpen = true;
     if (this.#isEnding) return;
     this.#isEnding = true;
-    setImmediate(() => {
+    afterStretch(() => {
       this.#isEnding = false;
       this.end();
     });

@@ -1,6 +1,7 @@
 /** Writes that arrive together, waiting to be committed together. */
 
 import { DuetError } from '../errors.ts';
+import { afterStretch } from '../turn.ts';
 import { type Deadline, deadlineExceeded, type Program, type Steps } from './storage.ts';
 
 /** More than can be served within any patience; whoever comes then is told at once. */
@@ -41,7 +42,7 @@ export class WriteQueue {
         'error' in outcome ? reject(outcome.error) : resolve(outcome.result as T);
       this.#entries.push({ program, steps, deadline, settle });
       // After all requests that have arrived by now: those are the ones that go together.
-      if (this.#entries.length === 1) setImmediate(() => this.flush());
+      if (this.#entries.length === 1) afterStretch(() => this.flush());
     });
   }
 
