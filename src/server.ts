@@ -42,7 +42,7 @@ import type { Model } from './schema/model.ts';
 import { type Soon, then } from './soon.ts';
 import { StatementCount } from './storage/count.ts';
 import type { Storage } from './storage/storage.ts';
-import { inTurn } from './turn.ts';
+import { soonInTurn } from './turn.ts';
 
 /** Who may read the metrics, where callers are known at all: they tell much of what is done here, and by how many. */
 const METRICS_ROLE = 'metrics';
@@ -73,7 +73,7 @@ export interface Peers {
 
 export interface App {
   /** `connections` tells where a request comes from; without it, all come from one place. */
-  readonly fetch: (request: Request, connections?: Connections) => Promise<Response>;
+  readonly fetch: (request: Request, connections?: Connections) => Soon<Response>;
   /** From now on `/readyz` says no and connections are not kept. */
   readonly drain: () => void;
 }
@@ -167,10 +167,14 @@ export function createApp(given: AppOptions): App {
     return method === 'HEAD' ? withoutBody(response) : response;
   };
 
-  const begin = (request: Request, connections: Connections | undefined, started: number): Soon<Response> => {
+  const begin = (
+    request: Request,
+    connections: Connections | undefined,
+    { path, query }: ReturnType<typeof split>,
+    found: Found | undefined,
+    started: number,
+  ): Soon<Response> => {
     load.inFlight++;
-    const { path, query } = split(request.url);
-    const found = find(path);
     const requestId = requestIdOf(request);
     const exchange: Arriving = {
       request,
@@ -195,18 +199,18 @@ export function createApp(given: AppOptions): App {
       : finished(response, exchange);
   };
 
-  const fetch = (request: Request, connections?: Connections): Promise<Response> =>
-    new Promise((resolve, reject) => {
-      const started = performance.now();
-      inTurn(() => {
-        try {
-          resolve(begin(request, connections, started));
-        } catch (error) {
-          reject(error);
-        }
-      });
+  const fetch = (request: Request, connections?: Connections): Soon<Response> => {
+    const started = performance.now();
+    const parts = split(request.url);
+    const found = find(parts.path);
+    if (!found?.route.brief?.has(request.method) || parts.query !== '') {
       load.arrive(started);
-    });
+      return begin(request, connections, parts, found, started);
+    }
+    const response = soonInTurn(() => begin(request, connections, parts, found, started));
+    load.arrive(started);
+    return response;
+  };
 
   return {
     fetch,

@@ -1,35 +1,40 @@
-/** What arrives in one turn of the event loop is worked on at its end, one after the other. */
+/** Small work that arrives in one turn of the event loop is done at its end, one after the other. */
+
+import type { Soon } from './soon.ts';
 
 /**
- * Between the system calls that each request takes, the processor forgets the code and the data that all of them need;
- * done in a row, the same work takes half the time. But nobody is kept waiting for longer than this at a stretch.
+ * Between the system calls that each request takes, the processor forgets the code and the data that all of them need, and
+ * that costs more than the work. It is not for what has a long answer: outside of the turn that received the request, Bun
+ * sends what is longer than its buffer of 16 KB with a system call for each header. Nobody waits longer than this for it:
  */
 const STRETCH_MS = 5;
 
 let waiting: (() => void)[] = [];
 let ends: (() => void)[] = [];
-let pauses: (() => void)[] = [];
 let isWorking = false;
 
-/** At the end of the turn, behind what came before it; at once when that is just being done. `work` throws nothing. */
-export function inTurn(work: () => void): void {
-  if (isWorking) work();
-  else if (waiting.push(work) === 1) begin();
+/** Behind what came before it in this turn; at once when that is just being done. */
+export function soonInTurn<T>(work: () => Soon<T>): Soon<T> {
+  if (isWorking) return work();
+  return new Promise((resolve, reject) => {
+    const settle = () => {
+      try {
+        resolve(work());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    if (waiting.push(settle) === 1) begin();
+  });
 }
 
-/** When all work of this stretch is done, with everything that it did not have to wait for. */
+/** When all of that is done, with everything that it did not have to wait for. */
 export function afterStretch(work: () => void): void {
   if (isWorking) ends.push(work);
   else setImmediate(work);
 }
 
-/** When nothing is left to be worked on. */
-export function afterTurn(work: () => void): void {
-  if (isWorking || waiting.length > 0) pauses.push(work);
-  else setImmediate(work);
-}
-
-/** Two, one after the other: between them all promises are told that the first has settled. */
+/** Two, one after the other: between them all promises are told what the first has settled. */
 function begin(): void {
   setImmediate(work);
   setImmediate(end);
@@ -50,9 +55,4 @@ function end(): void {
   ends = [];
   for (const each of ended) each();
   if (waiting.length > 0) begin();
-  else {
-    const paused = pauses;
-    pauses = [];
-    for (const each of paused) each();
-  }
 }

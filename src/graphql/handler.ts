@@ -60,14 +60,12 @@ export function graphqlRoute(options: GraphqlOptions): Route {
   };
 }
 
-function handle(options: GraphqlOptions, documents: Documents, exchange: Exchange): Promise<Response> {
+function handle(options: GraphqlOptions, documents: Documents, exchange: Exchange): Soon<Response> {
   const { request } = exchange;
   const type = preferredType(request.headers.get('Accept'), mediaTypes);
   if (!type)
     throw new DuetError('NOT_ACCEPTABLE', `This endpoint answers with ${GRAPHQL_TYPE} or ${JSON_TYPE}.`);
-  return readBody(request, options.limits).then((bytes) =>
-    carryOut(options, documents, exchange, type, bytes),
-  );
+  return readBody(request, options.limits, (bytes) => carryOut(options, documents, exchange, type, bytes));
 }
 
 function carryOut(

@@ -1,7 +1,7 @@
 /** Reads a request body within bounds and makes a JSON object of it. */
 
 import { DuetError } from '../errors.ts';
-import { inTurn } from '../turn.ts';
+import type { Soon } from '../soon.ts';
 import { JSON_TYPE } from './answer.ts';
 import type { Load } from './load.ts';
 
@@ -17,8 +17,24 @@ export interface BodyLimits {
 /** What is still arriving past the limit is read and thrown away up to here, so that the client can read the answer. */
 const DISCARD_LIMIT = 8 * 1024 * 1024;
 
+/** Reads the body and uses it: at once where it came along with its request, as short ones do. */
+export function readBody<T>(
+  request: Request,
+  limits: BodyLimits,
+  use: (bytes: Uint8Array) => Soon<T>,
+): Soon<T> {
+  const reading = readWithin(request, limits.body);
+  if (Bun.peek.status(reading) === 'fulfilled') return use(Bun.peek(reading) as Uint8Array);
+  return waitedFor(request, reading, limits, use);
+}
+
 /** However slowly the client sends, the wait ends. It is no work either: slow clients must not shut others out. */
-export function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+function waitedFor<T>(
+  request: Request,
+  reading: Promise<Uint8Array>,
+  limits: BodyLimits,
+  use: (bytes: Uint8Array) => Soon<T>,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const { load } = limits;
     const wait: Wait = { until: performance.now() + limits.bodyTime, end: () => ended(tooSlow(limits)) };
@@ -29,19 +45,17 @@ export function readBody(request: Request, limits: BodyLimits): Promise<Uint8Arr
     };
     load.inFlight--;
     waitFor(wait);
-    readWithin(request, limits.body).then((bytes) => {
+    reading.then((bytes) => {
       if (!waits.delete(wait)) return;
-      inTurn(() => {
-        load.inFlight++;
-        load.arrive(performance.now());
-        try {
-          // Who has waited is admitted anew.
-          load.admit();
-          resolve(bytes);
-        } catch (error) {
-          reject(error);
-        }
-      });
+      load.inFlight++;
+      load.arrive(performance.now());
+      try {
+        // Who has waited is admitted anew.
+        load.admit();
+        resolve(use(bytes));
+      } catch (error) {
+        reject(error);
+      }
     }, ended);
   });
 }

@@ -25,6 +25,8 @@ export interface Route {
   /** The path, with the names of parameters in braces. */
   readonly template: string;
   readonly methods: ReadonlyMap<string, Handler>;
+  /** The methods whose answers are short when nothing is asked for beside. */
+  readonly brief?: ReadonlySet<string>;
   /** How errors look here. */
   readonly failed: (error: DuetError, exchange: Exchange) => Response;
   /** Nobody's credentials are looked at, good or bad: those who watch over a service have none. */

@@ -2,7 +2,6 @@
 
 import { DuetError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
-import { afterTurn } from '../turn.ts';
 
 const TICK_MS = 100;
 /**
@@ -29,7 +28,7 @@ export class Load {
     this.#mostLag = mostLag;
   }
 
-  /** Told of every request, and when it came; it may be a while before it is worked on. */
+  /** Told of every request, and when it came; it may be a moment before it is worked on. */
   arrive(now: number): void {
     if (loop.turn === 0) beginTurn(now);
   }
@@ -83,7 +82,7 @@ function beginTurn(now: number): void {
   // Whoever comes after a pause finds nobody waiting.
   if (now - loop.ended > TICK_MS) loop.before = 0;
   loop.turn = now;
-  afterTurn(() => {
+  setImmediate(() => {
     loop.ended = performance.now();
     loop.before = loop.ended - loop.turn;
     loop.turn = 0;

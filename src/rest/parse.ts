@@ -3,7 +3,7 @@
 import type { Idempotency } from '../engine/idempotency.ts';
 import type { Aggregate, Get, List, Selection, WriteOne } from '../engine/operation.ts';
 import { DuetError } from '../errors.ts';
-import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
+import { type BodyLimits, parseJsonObject } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { measuresOf, type Wanted } from '../query/aggregates.ts';
@@ -112,21 +112,17 @@ export interface WriteRequest {
   readonly idempotency: Idempotency | undefined;
 }
 
-export function parseCreate(from: Collection, exchange: Exchange): Promise<WriteRequest> {
+export function parseCreate(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
   const { resource, one, limits } = from;
-  const { request } = exchange;
-  return readBody(request, limits).then((bytes): WriteRequest => {
-    refuseParameters(resource, exchange.query);
-    const input = parseJsonObject(request, bytes, limits);
-    const idempotency = idempotencyOf(exchange, resource.path, bytes);
-    return { operation: { do: 'create', resource, input, selection: one, through: 'rest' }, idempotency };
-  });
+  refuseParameters(resource, exchange.query);
+  const input = parseJsonObject(exchange.request, bytes, limits);
+  const idempotency = idempotencyOf(exchange, resource.path, bytes);
+  return { operation: { do: 'create', resource, input, selection: one, through: 'rest' }, idempotency };
 }
 
-export async function parseUpdate(from: Collection, exchange: Exchange): Promise<WriteRequest> {
+export function parseUpdate(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
   const { resource, one, limits, fingerprint } = from;
   const { request } = exchange;
-  const bytes = await readBody(request, limits);
   const { value: input = {}, refusal } = attempt(() => {
     refuseParameters(resource, exchange.query);
     return parseJsonObject(request, bytes, limits);
@@ -139,10 +135,9 @@ export async function parseUpdate(from: Collection, exchange: Exchange): Promise
   };
 }
 
-export async function parseDelete(from: Collection, exchange: Exchange): Promise<WriteRequest> {
-  const { resource, one, limits, fingerprint } = from;
-  // Nothing is in it, but it must not be larger than any other.
-  const bytes = await readBody(exchange.request, limits);
+/** Nothing is in its body, but it must not be larger than any other. */
+export function parseDelete(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
+  const { resource, one, fingerprint } = from;
   const { refusal } = attempt(() => refuseParameters(resource, exchange.query));
   const ifVersion = versionsOf(exchange.request.headers.get('If-Match'), fingerprint);
   const key = readKey(resource.key, exchange.key);

@@ -3,7 +3,7 @@
 import type { Engine } from '../engine/execute.ts';
 import type { Node } from '../engine/read.ts';
 import { answerWithoutBody } from '../http/answer.ts';
-import type { BodyLimits } from '../http/body.ts';
+import { type BodyLimits, readBody } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
 import { costOfAnswer } from '../http/rate-limits.ts';
@@ -74,7 +74,11 @@ function answering({ list, one }: Routes): Partial<Routes> {
 
 function routesOf(from: Collection, engine: Engine): Routes {
   const { operations, path, key } = from.resource;
-  const route = (template: string, table: Record<string, [OperationKind, Handler]>): Route => {
+  const route = (
+    template: string,
+    table: Record<string, [OperationKind, Handler]>,
+    brief: readonly string[],
+  ): Route => {
     const offered = Object.entries(table).filter(([, [kind]]) => operations.has(kind));
     const methods = offered.map(([method, [kind, handler]]): [string, Handler] => [
       method,
@@ -84,61 +88,59 @@ function routesOf(from: Collection, engine: Engine): Routes {
         return handler(exchange);
       },
     ]);
-    return { template, failed: problem, methods: new Map(methods) };
+    return { template, failed: problem, methods: new Map(methods), brief: new Set(brief) };
   };
+  const writing =
+    (parse: typeof parseCreate, respond: (from: Collection, node: Node) => Response): Handler =>
+    (exchange) =>
+      readBody(exchange.request, from.limits, (bytes) => {
+        const { operation, idempotency } = parse(from, exchange, bytes);
+        return engine.write(exchange.caller, operation, idempotency).then((node) => respond(from, node));
+      });
   return {
-    list: route(`/${path}`, {
-      GET: [
-        'LIST',
-        (exchange) => {
-          const type = exportType(exchange.request.headers.get('Accept'));
-          if (type) return exportList(from, engine, type, exchange);
-          const operation = parseList(from, exchange);
-          if (operation.do === 'aggregate')
-            return then(engine.read(exchange.caller, operation), (rows) => aggregated(from, operation, rows));
-          return then(engine.read(exchange.caller, operation), (listing) => {
-            exchange.spend?.(costOfAnswer(listing.nodes));
-            return listed(from, operation, listing, exchange.query);
-          });
-        },
-      ],
-      POST: [
-        'CREATE',
-        (exchange) =>
-          parseCreate(from, exchange)
-            .then(({ operation, idempotency }) => engine.write(exchange.caller, operation, idempotency))
-            .then((node) => created(from, node)),
-      ],
-    }),
-    one: route(`/${path}/{${key.name}}`, {
-      GET: [
-        'GET',
-        (exchange) => {
-          const operation = parseGet(from, exchange);
-          return then(engine.read(exchange.caller, operation), (node) => {
-            if (!operation.shaped)
-              return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
-            exchange.spend?.(costOfAnswer(node));
-            return found(from, operation.selection, node);
-          });
-        },
-      ],
-      PUT: [
-        'UPDATE',
-        async (exchange) => {
-          const { operation, idempotency } = await parseUpdate(from, exchange);
-          return updated(from, await engine.write(exchange.caller, operation, idempotency));
-        },
-      ],
-      DELETE: [
-        'DELETE',
-        async (exchange) => {
-          const { operation, idempotency } = await parseDelete(from, exchange);
-          await engine.write(exchange.caller, operation, idempotency);
-          return deleted();
-        },
-      ],
-    }),
+    list: route(
+      `/${path}`,
+      {
+        GET: [
+          'LIST',
+          (exchange) => {
+            const type = exportType(exchange.request.headers.get('Accept'));
+            if (type) return exportList(from, engine, type, exchange);
+            const operation = parseList(from, exchange);
+            if (operation.do === 'aggregate')
+              return then(engine.read(exchange.caller, operation), (rows) =>
+                aggregated(from, operation, rows),
+              );
+            return then(engine.read(exchange.caller, operation), (listing) => {
+              exchange.spend?.(costOfAnswer(listing.nodes));
+              return listed(from, operation, listing, exchange.query);
+            });
+          },
+        ],
+        POST: ['CREATE', writing(parseCreate, created)],
+      },
+      ['POST'],
+    ),
+    one: route(
+      `/${path}/{${key.name}}`,
+      {
+        GET: [
+          'GET',
+          (exchange) => {
+            const operation = parseGet(from, exchange);
+            return then(engine.read(exchange.caller, operation), (node) => {
+              if (!operation.shaped)
+                return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
+              exchange.spend?.(costOfAnswer(node));
+              return found(from, operation.selection, node);
+            });
+          },
+        ],
+        PUT: ['UPDATE', writing(parseUpdate, updated)],
+        DELETE: ['DELETE', writing(parseDelete, deleted)],
+      },
+      ['GET', 'PUT', 'DELETE'],
+    ),
   };
 }
 

@@ -6,7 +6,7 @@ import { failedAt, type NamedWrite, ResultOf, WriteFailed, type Written } from '
 import { DuetError, type Fault, pointer, validationFailed } from '../errors.ts';
 import { answer } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
-import type { Handler, Route } from '../http/exchange.ts';
+import type { Exchange, Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
 import { WRITE_COST } from '../http/rate-limits.ts';
@@ -44,9 +44,8 @@ export function transactionRoute(
   collections: ReadonlyMap<string, Collection>,
   limits: BodyLimits,
 ): Route {
-  const perform: Handler = async (exchange) => {
+  const perform = async (exchange: Exchange, bytes: Uint8Array): Promise<Response> => {
     const { request, caller } = exchange;
-    const bytes = await readBody(request, limits);
     const body = parseJsonObject(request, bytes, limits);
     if (exchange.query !== '')
       throw validationFailed([
@@ -75,7 +74,9 @@ export function transactionRoute(
   return {
     template: '/transaction',
     failed: problem,
-    methods: new Map([['POST', perform]]),
+    methods: new Map([
+      ['POST', (exchange) => readBody(exchange.request, limits, (bytes) => perform(exchange, bytes))],
+    ]),
   };
 }
 

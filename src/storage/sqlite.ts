@@ -4,6 +4,7 @@ import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Model } from '../schema/model.ts';
+import { soonInTurn } from '../turn.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
 import { Bounds } from './sqlite-bounds.ts';
@@ -92,7 +93,7 @@ export class SqliteStorage implements Storage, Evolvable {
 
   finder(select: Select): Finder {
     const find = this.#runner.finder(select, this.#elsewhere && this.#bounds);
-    return (value, deadline) => {
+    const look = (value: unknown, deadline: Deadline) => {
       try {
         (this.#moment ?? this.#firstMoment())?.begin();
         return find(value);
@@ -100,6 +101,7 @@ export class SqliteStorage implements Storage, Evolvable {
         return this.#insteadOf(error, { do: 'filled', select, value }, deadline).then(([row]) => row ?? null);
       }
     };
+    return (value, deadline) => soonInTurn(() => look(value, deadline));
   }
 
   /** What is not bounded is read where nobody waits for it. */
