@@ -134,9 +134,15 @@ function emptyRow(): Row {
   return Object.create(null);
 }
 
-function strangers(input: Input, columns: readonly { readonly name: string }[]): string[] {
-  return Object.keys(input).filter((name) => !columns.some((column) => column.name === name));
+function strangers(input: Input, columns: readonly { readonly name: string }[]): readonly string[] {
+  const names = Object.keys(input);
+  let own = 0;
+  for (const { name } of columns) if (Object.hasOwn(input, name)) own++;
+  if (own === names.length) return nobody;
+  return names.filter((name) => !columns.some((column) => column.name === name));
 }
+
+const nobody: readonly string[] = [];
 
 function notWritable(resource: Resource, name: string, columns: readonly { readonly name: string }[]): Fault {
   const field = resource.fieldByName.get(name);

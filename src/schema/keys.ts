@@ -25,7 +25,7 @@ function positiveInteger(text: string): number | undefined {
   for (let at = 0; at < text.length; at++) {
     const digit = text.charCodeAt(at);
     if (digit < ZERO || digit > NINE) return undefined;
-    number = number * 10 + digit - ZERO;
+    number = number * 10 + (digit - ZERO);
   }
   return number <= MAX_KEY ? number : undefined;
 }

@@ -207,7 +207,7 @@ class Writer {
       case 'aggregate':
         return this.#aggregate(statement, table);
       case 'insert':
-        return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version)}${returning()}`;
+        return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version)}${this.#dialect.answersInserts ? returning() : ''}`;
       case 'update': {
         const version = quote(resource.version.stored);
         const set = this.#assignments(resource, statement.set);

@@ -54,6 +54,8 @@ export interface Dialect {
   lastId(resource: Resource): string;
   /** Makes the next serial key come after the parameter, if it would not do so by itself. */
   raiseLastId(resource: Resource, parameter: string): string;
+  /** Whether an INSERT answers with the new row; otherwise with its serial key alone, and the rest is what was given. */
+  readonly answersInserts: boolean;
   /** Ends a SELECT whose rows are to be kept from others. */
   readonly lock: string;
 }

@@ -1,6 +1,6 @@
 /** The texts of INSERT statements, made once for all records that have values for the same columns. */
 
-import type { Resource } from '../schema/model.ts';
+import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import type { Compiled, Dialect } from './dialect.ts';
 import type { Insert } from './storage.ts';
@@ -27,27 +27,32 @@ export class Insertions {
 
   compile(insert: Insert): Compiled {
     const { resource, values, version } = insert;
+    const { columns } = resource;
     const parameters: unknown[] = [];
-    for (const column of resource.columns) {
-      if (!Object.hasOwn(values, column.name)) continue;
+    const known = this.#kept.get(resource) ?? [];
+    // Mostly the first is the one.
+    let [same] = known;
+    for (let index = 0; index < columns.length; index++) {
+      const column = columns[index] as Column;
+      const has = Object.hasOwn(values, column.name);
+      if (has !== same?.has[index]) same = undefined;
+      if (!has) continue;
       const value = values[column.name];
       parameters.push(value === null ? null : this.#dialect.encode(column, value));
     }
     parameters.push(version);
-    return { sql: this.#textOf(insert), parameters, columns: storedColumns(resource) };
+    const { sql } = same ?? this.#textOf(insert, known);
+    return { sql, parameters, columns: storedColumns(resource) };
   }
 
-  #textOf(insert: Insert): string {
+  #textOf(insert: Insert, known: Insertion[]): Insertion {
     const { resource, values } = insert;
-    const { columns } = resource;
-    const known = this.#kept.get(resource) ?? [];
-    const same = known.find(({ has }) =>
-      columns.every(({ name }, index) => Object.hasOwn(values, name) === has[index]),
-    );
-    if (same) return same.sql;
-    const sql = this.#write(insert);
-    if (known.length < KEPT) known.push({ sql, has: columns.map(({ name }) => Object.hasOwn(values, name)) });
+    const has = resource.columns.map(({ name }) => Object.hasOwn(values, name));
+    const same = known.find((each) => each.has.every((is, index) => is === has[index]));
+    if (same) return same;
+    const made = { sql: this.#write(insert), has };
+    if (known.length < KEPT) known.push(made);
     this.#kept.set(resource, known);
-    return sql;
+    return made;
   }
 }

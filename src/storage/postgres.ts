@@ -89,6 +89,7 @@ const dialect: Dialect = {
   lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,
   raiseLastId: (resource, parameter) =>
     `SELECT setval(${sequenceOf(resource)}, ${parameter}) WHERE ${parameter} > COALESCE(pg_sequence_last_value(${sequenceOf(resource)}), 0)`,
+  answersInserts: true,
   lock: ' FOR UPDATE',
 };
 
