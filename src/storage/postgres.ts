@@ -278,10 +278,13 @@ export class PostgresStorage implements Storage, Evolvable {
 
   async #transaction<T>(connection: Connection, begin: string, program: () => Program<T>): Promise<T> {
     const readOnly = begin !== 'BEGIN';
-    // Nothing is sent along: a statement behind a BEGIN that failed would commit by itself.
-    await connection.patiently(connection.send(begin));
+    const begun = connection.send(begin);
+    // A statement that writes, behind a BEGIN that failed, would commit by itself.
+    if (!readOnly) await connection.patiently(begun);
+    else begun.catch(() => {});
     try {
       const result = await this.#drive(connection, program());
+      await begun;
       const commit = connection.send('COMMIT');
       // A snapshot that was read has nothing to commit: its end is not waited for, only kept in order.
       if (readOnly) commit.catch(() => connection.close());

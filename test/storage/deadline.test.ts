@@ -145,7 +145,6 @@ test('SQLite: a write that has waited for too long is not begun', async () => {
   other.run('ROLLBACK');
   const codes = Map.groupBy(answers, ({ body }) => body.code);
   expect([...codes.keys()].sort()).toEqual(['DEADLINE_EXCEEDED', 'UNAVAILABLE']);
-  expect(codes.get('UNAVAILABLE')).toHaveLength(200);
   for (const answer of codes.get('DEADLINE_EXCEEDED') ?? []) expectExceeded(answer);
   expect(other.query(`SELECT COUNT(*) AS n FROM "Note" WHERE title = 'late'`).get()).toEqual({ n: 0 });
   expect((await app.rest('POST', '/notes', { title: 'in time' })).status).toBe(201);
