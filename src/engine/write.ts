@@ -18,7 +18,7 @@ import {
 } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 import { Collision } from './collision.ts';
-import type { Create, Delete, Update, Write, WriteOne } from './operation.ts';
+import type { Create, Delete, Selection, Update, Write, WriteOne } from './operation.ts';
 import type { Access } from './policy/access.ts';
 import type { Permitted } from './policy/permitted.ts';
 import {
@@ -59,10 +59,18 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
     : 'many';
 }
 
-function* create(access: Access, operation: Permitted<Create>, budget: Budget): Program<Node> {
+/** Generators within generators cost: what need not be one is none. */
+function create(access: Access, operation: Permitted<Create>, budget: Budget): Program<Node> {
   const { resource, input, selection, through } = operation;
-  const node = yield* createRecord(access, resource, validCreate(resource, input, through));
-  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, [node], budget);
+  const creating = createRecord(access, resource, validCreate(resource, input, through));
+  return selection.relations.length > 0 || selection.guards
+    ? attached(selection, creating, budget)
+    : creating;
+}
+
+function* attached(selection: Selection, creating: Program<Node>, budget: Budget): Program<Node> {
+  const node = yield* creating;
+  yield* attach(selection, [node], budget);
   return node;
 }
 
@@ -74,7 +82,6 @@ export function* createRecord(
   known?: Column,
 ): Program<Node> {
   assign(resource, access.caller, values);
-  // Generators within generators cost, and most records need none of these.
   if (resource.references.length > 0) yield* referencesExist(access, resource, values, known);
   const version = 1 + (resource.key.origin.by === 'client' ? yield* lastVersion(resource, values) : 0);
   const [node] = yield* store({ do: 'insert', resource, values, version }, values);

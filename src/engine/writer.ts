@@ -44,7 +44,8 @@ export class StorageWriter implements Writer {
     this.#most = most;
   }
 
-  async write(
+  /** What is denied is thrown. */
+  write(
     caller: Caller,
     operation: Write,
     idempotency: Idempotency | undefined,

@@ -76,31 +76,30 @@ export function checkNaturalKey(key: Column, value: unknown, faults: Fault[]): v
 
 /** Checks a non-null value; every fault is reported, and the value comes back in canonical form. */
 export function checkValue(column: Column, value: unknown, faults: Fault[]): unknown {
-  if (!column.list) return checkItem(column, value, [column.name], faults);
+  if (!column.list) return checkItem(column, value, undefined, faults);
   if (!Array.isArray(value)) {
     faults.push({ pointer: pointer(column.name), code: 'TYPE', detail: `${column.name} must be a list` });
     return value;
   }
-  return value.map((item, index) => checkItem(column, item, [column.name, index], faults));
+  return value.map((item, index) => checkItem(column, item, index, faults));
 }
 
 function checkItem(
   column: Column,
   value: unknown,
-  path: readonly (string | number)[],
+  /** Undefined where there is no list. */
+  index: number | undefined,
   faults: Fault[],
 ): unknown {
+  const report: Report = (code, detail) => {
+    const path = index === undefined ? [column.name] : [column.name, index];
+    faults.push({ pointer: pointer(...path), code, detail: `${path.join('/')} ${detail}` });
+  };
   if (value === null) {
-    faults.push({
-      pointer: pointer(...path),
-      code: 'REQUIRED',
-      detail: `${path.join('/')} must not be null`,
-    });
+    report('REQUIRED', 'must not be null');
     return value;
   }
   const before = faults.length;
-  const report: Report = (code, detail) =>
-    faults.push({ pointer: pointer(...path), code, detail: `${path.join('/')} ${detail}` });
   if (!isScalar(column.type)) {
     checkEnum(column.type, value, report);
     return value;
