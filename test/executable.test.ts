@@ -2,8 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { JSON_HEADERS } from './app.ts';
-import { Folder, Server } from './process.ts';
+import { Folder, Server, throughBothDoors, written } from './process.ts';
 
 const project = join(import.meta.dir, '..');
 
@@ -18,18 +17,7 @@ test('npm run build makes a file that serves, reads and writes by itself', async
   await using server = await Server.start(folder, {}, [join(project, 'dist/duet')]);
   // Long enough for whatever starts beside the first answers.
   for (let round = 0; round < 30; round++) {
-    const rest = await fetch(`${server.url}/notes`, {
-      method: 'POST',
-      headers: JSON_HEADERS,
-      body: JSON.stringify({ title: 'by REST' }),
-    });
-    expect(rest.status).toBe(201);
-    const graphql = await fetch(`${server.url}/graphql`, {
-      method: 'POST',
-      headers: JSON_HEADERS,
-      body: JSON.stringify({ query: 'mutation { createNote(title: "by GraphQL") { title } }' }),
-    });
-    expect(await graphql.json()).toEqual({ data: { createNote: { title: 'by GraphQL' } } });
+    expect(await throughBothDoors(server)).toEqual(written);
     await Bun.sleep(10);
   }
   expect((await fetch(`${server.url}/`)).status).toBe(200);

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { shipped } from './app.ts';
+import { JSON_HEADERS, shipped } from './app.ts';
 
 /** The command as `npm start` runs it. */
 const source = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/start.ts')];
@@ -163,3 +163,15 @@ export function alive(pid: number): boolean {
     return false;
   }
 }
+
+/** What a server answers to a write through each door. */
+export async function throughBothDoors({ url }: { readonly url: string }): Promise<unknown[]> {
+  const post = (path: string, body: unknown) =>
+    fetch(url + path, { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify(body) });
+  const rest = await post('/notes', { title: 'by REST' });
+  const query = 'mutation { createNote(title: "by GraphQL") { title } }';
+  const graphql = await post('/graphql', { query });
+  return [rest.status, await graphql.json()];
+}
+
+export const written = [201, { data: { createNote: { title: 'by GraphQL' } } }];

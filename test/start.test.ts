@@ -5,8 +5,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
-import { JSON_HEADERS } from './app.ts';
-import { Folder, Server } from './process.ts';
+import { Folder, Server, throughBothDoors, written } from './process.ts';
 
 const project = join(import.meta.dir, '..');
 const copy = mkdtempSync(join(tmpdir(), 'duet-start-'));
@@ -52,18 +51,7 @@ test('the bundle does what the sources do, wherever it is', async () => {
   expect((await Bun.file(bundle).text()).includes(copy)).toBe(false);
   using folder = new Folder();
   await using server = await Server.start(folder, {}, start);
-  const rest = await fetch(`${server.url}/notes`, {
-    method: 'POST',
-    headers: JSON_HEADERS,
-    body: JSON.stringify({ title: 'by REST' }),
-  });
-  expect(rest.status).toBe(201);
-  const graphql = await fetch(`${server.url}/graphql`, {
-    method: 'POST',
-    headers: JSON_HEADERS,
-    body: JSON.stringify({ query: 'mutation { createNote(title: "by GraphQL") { title } }' }),
-  });
-  expect(await graphql.json()).toEqual({ data: { createNote: { title: 'by GraphQL' } } });
+  expect(await throughBothDoors(server)).toEqual(written);
   for (const path of ['/', '/openapi.json', '/schema.graphql'])
     expect([path, (await fetch(server.url + path)).status]).toEqual([path, 200]);
   server.signal('SIGTERM');

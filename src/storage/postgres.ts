@@ -1,13 +1,13 @@
 /** PostgreSQL through `Bun.SQL`: a pool of sessions, pipelined statements, whole transactions tried again. */
 
-import type { Column, Model } from '../schema/model.ts';
-import { keptAs } from '../schema/values.ts';
+import type { Model } from '../schema/model.ts';
 import { batchedFinder } from './batched-finder.ts';
 import { Compiler } from './compile.ts';
-import { type Dialect, quote } from './dialect.ts';
+import { quote } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { LOCK, ownTables } from './evolve/tables.ts';
-import { postgresDdl, sequenceOf } from './postgres-ddl.ts';
+import { postgresDdl } from './postgres-ddl.ts';
+import { decoderOf, dialect } from './postgres-dialect.ts';
 import {
   constraintsOf,
   explained,
@@ -43,67 +43,6 @@ const LOCK_POLL_MS = 50;
 const TABLE_LOCK_MS = 500;
 /** And at last: longer than PostgreSQL takes to send an autovacuum away (deadlock_timeout, a second unless set). */
 const MOST_TABLE_LOCK_MS = 2000;
-
-const casts: Record<ReturnType<typeof keptAs>, string> = {
-  serial: 'int8',
-  integer: 'int4',
-  float: 'float8',
-  boolean: 'boolean',
-  text: 'text',
-  // Sent as text and read by the server, so that nothing on the way rounds or shifts them.
-  time: 'text::timestamptz',
-  date: 'text::date',
-  uuid: 'text::uuid',
-  json: 'text::json',
-};
-
-/** A list travels as the text of an array. */
-function arrayOf(position: number, of: Column): string {
-  return `$${position}::text::${casts[keptAs(of)].replace('text::', '')}[]`;
-}
-
-const dialect: Dialect = {
-  parameter: (position, of) => `$${position}::${typeof of === 'string' ? of : casts[keptAs(of)]}`,
-  among: (column, position, of) => `${column} = ANY(${arrayOf(position, of)})`,
-  list: (values) => `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`,
-  encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),
-  read: (column, quoted) => (keptAs(column) === 'date' ? `${quoted}::text` : quoted),
-  position: 'strpos',
-  order: (quoted, { required }, descending) => {
-    if (required) return descending ? `${quoted} DESC` : quoted;
-    return descending ? `${quoted} DESC NULLS LAST` : `${quoted} NULLS FIRST`;
-  },
-  count: (quoted) => `COUNT(${quoted})::float8`,
-  // Fractions are added exactly: added as they come, the sum would depend on their order.
-  sum: (quoted, column) => `SUM(${quoted}::${keptAs(column) === 'float' ? 'numeric' : 'float8'})::float8`,
-  // There is no min(boolean) and no min(uuid), although both have an order.
-  extreme: (of, quoted, column) => {
-    const kept = keptAs(column);
-    if (kept === 'boolean') return `${of === 'min' ? 'bool_and' : 'bool_or'}(${quoted})`;
-    return kept === 'uuid' ? `${of}(${quoted}::text COLLATE "C")::uuid` : `${of}(${quoted})`;
-  },
-  // No stored name begins with `_`.
-  perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
-    `SELECT "_one".* FROM unnest(${arrayOf(position, of)}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
-  byCodePoint: ' COLLATE "C"',
-  lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,
-  raiseLastId: (resource, parameter) =>
-    `SELECT setval(${sequenceOf(resource)}, ${parameter}) WHERE ${parameter} > COALESCE(pg_sequence_last_value(${sequenceOf(resource)}), 0)`,
-  answersInserts: true,
-  lock: ' FOR UPDATE',
-};
-
-/** What the driver makes of a column that is not yet what a scalar's check returns. */
-function decoderOf(column: Column): ((value: unknown) => unknown) | undefined {
-  switch (keptAs(column)) {
-    case 'serial':
-      return Number;
-    case 'time':
-      return (value) => (value as Date).toISOString();
-    default:
-      return undefined;
-  }
-}
 
 export interface PostgresOptions extends PoolOptions {
   readonly model: Model;

@@ -1,0 +1,67 @@
+/** How PostgreSQL spells what databases disagree on, and what its driver makes of the values that come back. */
+
+import type { Column } from '../schema/model.ts';
+import { keptAs } from '../schema/values.ts';
+import type { Dialect } from './dialect.ts';
+import { sequenceOf } from './postgres-ddl.ts';
+
+const casts: Record<ReturnType<typeof keptAs>, string> = {
+  serial: 'int8',
+  integer: 'int4',
+  float: 'float8',
+  boolean: 'boolean',
+  text: 'text',
+  // Sent as text and read by the server, so that nothing on the way rounds or shifts them.
+  time: 'text::timestamptz',
+  date: 'text::date',
+  uuid: 'text::uuid',
+  json: 'text::json',
+};
+
+/** A list travels as the text of an array. */
+function arrayOf(position: number, of: Column): string {
+  return `$${position}::text::${casts[keptAs(of)].replace('text::', '')}[]`;
+}
+
+export const dialect: Dialect = {
+  parameter: (position, of) => `$${position}::${typeof of === 'string' ? of : casts[keptAs(of)]}`,
+  among: (column, position, of) => `${column} = ANY(${arrayOf(position, of)})`,
+  list: (values) => `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`,
+  encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),
+  read: (column, quoted) => (keptAs(column) === 'date' ? `${quoted}::text` : quoted),
+  position: 'strpos',
+  order: (quoted, { required }, descending) => {
+    if (required) return descending ? `${quoted} DESC` : quoted;
+    return descending ? `${quoted} DESC NULLS LAST` : `${quoted} NULLS FIRST`;
+  },
+  count: (quoted) => `COUNT(${quoted})::float8`,
+  // Fractions are added exactly: added as they come, the sum would depend on their order.
+  sum: (quoted, column) => `SUM(${quoted}::${keptAs(column) === 'float' ? 'numeric' : 'float8'})::float8`,
+  // There is no min(boolean) and no min(uuid), although both have an order.
+  extreme: (of, quoted, column) => {
+    const kept = keptAs(column);
+    if (kept === 'boolean') return `${of === 'min' ? 'bool_and' : 'bool_or'}(${quoted})`;
+    return kept === 'uuid' ? `${of}(${quoted}::text COLLATE "C")::uuid` : `${of}(${quoted})`;
+  },
+  // No stored name begins with `_`.
+  perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
+    `SELECT "_one".* FROM unnest(${arrayOf(position, of)}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
+  byCodePoint: ' COLLATE "C"',
+  lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,
+  raiseLastId: (resource, parameter) =>
+    `SELECT setval(${sequenceOf(resource)}, ${parameter}) WHERE ${parameter} > COALESCE(pg_sequence_last_value(${sequenceOf(resource)}), 0)`,
+  answersInserts: true,
+  lock: ' FOR UPDATE',
+};
+
+/** What the driver makes of a column that is not yet what a scalar's check returns. */
+export function decoderOf(column: Column): ((value: unknown) => unknown) | undefined {
+  switch (keptAs(column)) {
+    case 'serial':
+      return Number;
+    case 'time':
+      return (value) => (value as Date).toISOString();
+    default:
+      return undefined;
+  }
+}
