@@ -13,6 +13,7 @@ import {
   type Storage,
   select,
 } from '../storage/storage.ts';
+import { Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
 import type {
@@ -33,16 +34,15 @@ import type { Policy } from './policy/policy.ts';
 import {
   aggregate,
   answerOf,
-  Budget,
   foundOf,
   get,
-  isOneStatement,
   type Listing,
   list,
   type Node,
-  selectByKey,
   statementOf,
+  stepsOf,
 } from './read.ts';
+import { selectByKey } from './selects.ts';
 import type { NamedWrite, Written } from './transaction.ts';
 import type { Writer } from './writer.ts';
 
@@ -116,8 +116,9 @@ export class Engine {
 
   #readAlone(operation: Permitted<Read>, deadline: Deadline): Soon<Answer<Read>> {
     const { objects } = this.limits;
-    if (!isOneStatement(operation))
-      return this.#storage.read(() => performRead(operation, new Budget(objects)), 'many', deadline);
+    const steps = stepsOf(operation);
+    if (steps !== 'one')
+      return this.#storage.read(() => performRead(operation, new Budget(objects)), steps, deadline);
     if (operation.do === 'get') return this.#find(operation, deadline);
     const budget = new Budget(objects);
     const rows = this.#storage.ask(statementOf(operation, budget), deadline);
@@ -134,10 +135,11 @@ export class Engine {
   }
 
   #finder(operation: Permitted<Get>): Finder {
-    const whom = operation.seen ? selectByKey(operation) : operation.selection;
+    const { objects } = this.limits;
+    const whom = operation.seen ? selectByKey(operation, objects) : operation.selection;
     let finder = this.#finders.get(whom);
     if (!finder) {
-      finder = this.#storage.finder(selectByKey(operation));
+      finder = this.#storage.finder(selectByKey(operation, objects));
       this.#finders.set(whom, finder);
     }
     return finder;

@@ -3,9 +3,10 @@
 import type { ListQuery } from '../query/list.ts';
 import type { Order, Place } from '../query/order.ts';
 import type { Snapshot } from '../storage/storage.ts';
+import { Budget } from './budget.ts';
 import type { List } from './operation.ts';
 import type { Permitted } from './policy/permitted.ts';
-import { Budget, list, type Node } from './read.ts';
+import { list, type Node } from './read.ts';
 
 /** Few enough to hold in memory, many enough to make statements rare. */
 const PAGE = 1000;

@@ -1,24 +1,14 @@
-/** Reads records and what is related to them: one statement for each relation of each level, however many rows. */
+/** Reads records and what is related to them: each relation of each level is asked for once, however many rows. */
 
-import { DuetError } from '../errors.ts';
 import { type Measure, sumTooLarge } from '../query/aggregates.ts';
-import { all, equal, type Filter } from '../query/filter.ts';
 import type { ListQuery } from '../query/list.ts';
-import { type Order, reversed } from '../query/order.ts';
-import type { Column, Resource } from '../schema/model.ts';
-import {
-  type Filled,
-  LATER,
-  type Program,
-  type Row,
-  run,
-  type Select,
-  type Statement,
-  select,
-} from '../storage/storage.ts';
+import type { Column } from '../schema/model.ts';
+import { type Program, type Row, run, type Statement, type Steps } from '../storage/storage.ts';
+import type { Budget } from './budget.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from './operation.ts';
 import { type Guarded, hide } from './policy/guards.ts';
 import type { Permitted } from './policy/permitted.ts';
+import { far, near, selectByKey, selectList, selectRelated } from './selects.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
 export type Node = Row;
@@ -35,51 +25,26 @@ export interface Listing {
   readonly total: number | undefined;
 }
 
-/** How many objects one answer may still hold; what would exceed it is never loaded. */
-export class Budget {
-  readonly #limit: number;
-  #left: number;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-    this.#left = limit;
-  }
-
-  /** One more than fits, so that too many can be told from just enough. */
-  get most(): number {
-    return this.#left + 1;
-  }
-
-  /** Not fewer than that, and a power of two or the limit itself: statements that differ in it would be many. */
-  get roughly(): number {
-    return Math.min(this.#limit + 1, 2 ** Math.ceil(Math.log2(this.most)));
-  }
-
-  spend(objects: number): void {
-    this.#left -= objects;
-    if (this.#left < 0)
-      throw new DuetError(
-        'TOO_MANY_OBJECTS',
-        `The answer would hold more than ${this.#limit} objects. Ask for pages of it, or for fewer relations.`,
-      );
-  }
+export function stepsOf(operation: Permitted<Read>): Steps {
+  if (operation.do === 'aggregate') return 'one';
+  const { selection } = operation;
+  if (isGuarded(selection) || (operation.do === 'list' && operation.count)) return 'many';
+  return selection.relations.length === 0 ? 'one' : 'tree';
 }
 
-export function isOneStatement(operation: Permitted<Read>): boolean {
-  if (operation.do === 'aggregate') return true;
-  const { relations, guards } = operation.selection;
-  return relations.length === 0 && !guards && !(operation.do === 'list' && operation.count);
+function isGuarded({ guards, relations }: Selection): boolean {
+  return guards !== undefined || relations.some(({ selection }) => isGuarded(selection));
 }
 
 /** What a read that is a single statement asks for; the answer is made of its rows by `answerOf`. */
 export function statementOf(operation: Permitted<Read>, budget: Budget): Statement {
   switch (operation.do) {
     case 'get':
-      return { do: 'filled', select: selectByKey(operation), value: operation.key };
+      return { do: 'filled', select: selectByKey(operation, budget.objects), value: operation.key };
     case 'list': {
       const { limit } = operation.list;
       const most = limit === undefined ? budget.most : Math.min(limit + 1, budget.most);
-      return { do: 'filled', select: selectOf(operation, most), value: undefined };
+      return { do: 'filled', select: selectList(operation, most, budget.objects), value: undefined };
     }
     case 'aggregate': {
       const { resource, where, by, measures } = operation;
@@ -139,48 +104,9 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
   return listing;
 }
 
-/** What is made once for each operation, selection and relation: doors keep these and hand them in again. */
-const made = new WeakMap<List | Selection | Relation, Select>();
-
-function madeFor(whom: List | Selection | Relation, most: number | undefined, make: () => Select): Select {
-  let select = made.get(whom);
-  if (!select || select.most !== most) {
-    select = make();
-    made.set(whom, select);
-  }
-  return select;
-}
-
-function selectOf(operation: List, most: number): Select {
-  return madeFor(operation, most, () => {
-    const { resource, selection, list: query, places } = operation;
-    const { where, order, backwards } = query;
-    const columns = needed(resource, selection);
-    return select(resource, places ? withPlaces(columns, order) : columns, where, {
-      order: backwards ? reversed(order) : order,
-      after: backwards ? query.before : query.after,
-      before: backwards ? query.after : query.before,
-      most,
-    });
-  });
-}
-
-/** What one caller sees is another selection than what others see, even where the same columns are wanted. */
-const madeSeen = new WeakMap<Filter, WeakMap<Selection, Select>>();
-
 export function foundOf({ refusal }: Permitted<Get>, node: Node | null): Node | null {
   if (node && refusal) throw refusal;
   return node;
-}
-
-export function selectByKey({ resource, selection, seen }: Permitted<Get>): Select {
-  const make = () => select(resource, needed(resource, selection), all([equal(resource.key, LATER), seen]));
-  if (!seen) return madeFor(selection, undefined, make);
-  const ofCaller = madeSeen.get(seen) ?? new WeakMap<Selection, Select>();
-  madeSeen.set(seen, ofCaller);
-  const found = ofCaller.get(selection) ?? make();
-  ofCaller.set(selection, found);
-  return found;
 }
 
 const ROWS: Measure = { as: 'count', of: 'count', column: undefined };
@@ -204,7 +130,14 @@ export function* attach(selection: Selection, nodes: readonly Node[], budget: Bu
   let level = branches(selection, nodes);
   while (level.length > 0) {
     const asked = level.filter(({ keys }) => keys.length > 0);
-    const answers = asked.length > 0 ? yield asked.map((branch) => relatedTo(branch, budget)) : [];
+    const answers =
+      asked.length > 0
+        ? yield asked.map(({ relation, keys }) => ({
+            do: 'filled',
+            select: selectRelated(relation, budget.objects),
+            value: keys,
+          }))
+        : [];
     asked.forEach((branch, index) => {
       branch.found = answers[index] ?? [];
     });
@@ -244,16 +177,6 @@ function branches(selection: Selection, parents: readonly Node[], times?: Times)
   }));
 }
 
-/** The column of the parent whose value leads to the related records. */
-function near({ field }: Relation): Column {
-  return field.kind === 'reference' ? field.column : field.reference.target.key;
-}
-
-/** The column of the related records that the value is found in. */
-function far({ field }: Relation): Column {
-  return field.kind === 'reference' ? field.target.key : field.reference.column;
-}
-
 function keysOf(nodes: readonly Node[], { name }: Column): unknown[] {
   const keys = new Set<unknown>();
   for (const node of nodes) {
@@ -261,20 +184,6 @@ function keysOf(nodes: readonly Node[], { name }: Column): unknown[] {
     if (key !== null) keys.add(key);
   }
   return [...keys];
-}
-
-function relatedTo({ relation, keys }: Branch, budget: Budget): Filled {
-  const most = budget.roughly;
-  const related = madeFor(relation, most, () => {
-    const { field, selection, list: query, seen } = relation;
-    const column = far(relation);
-    const columns = needed(field.target, selection, column);
-    const per = { column, values: LATER };
-    if (!query) return select(field.target, columns, seen, { per, most });
-    const { where, order, after, before, limit } = query;
-    return select(field.target, columns, where, { order, after, before, limit, per, most });
-  });
-  return { do: 'filled', select: related, value: keys };
 }
 
 function connect({ relation, parents, found }: Branch): void {
@@ -322,27 +231,4 @@ function timesOf({ relation, parents, times, found }: Branch): Times | undefined
       counted.set(node, (counted.get(node) ?? 0) + (times?.get(parent) ?? 1));
   }
   return counted;
-}
-
-function withPlaces(columns: readonly Column[], order: Order): readonly Column[] {
-  const missing = order.flatMap(({ column }) => (columns.includes(column) ? [] : [column]));
-  return missing.length > 0 ? [...columns, ...missing] : columns;
-}
-
-const neededBySelection = new WeakMap<Selection, readonly Column[]>();
-
-/** The columns to read for a selection: those asked for, and those that relations hang on. */
-function needed(resource: Resource, selection: Selection, extra?: Column): readonly Column[] {
-  let columns = neededBySelection.get(selection);
-  if (!columns) {
-    const found = new Set(selection.columns);
-    if (extra) found.add(extra);
-    for (const relation of selection.relations) found.add(near(relation));
-    if (selection.guards) found.add(resource.key);
-    // Something must be selected, even for `{ __typename }`.
-    if (found.size === 0) found.add(resource.key);
-    columns = [...found];
-    neededBySelection.set(selection, columns);
-  }
-  return columns;
 }

@@ -2,12 +2,13 @@
 
 import { DuetError, nested } from '../errors.ts';
 import type { Program } from '../storage/storage.ts';
+import type { Budget } from './budget.ts';
 import { createMany, deleteMany, updateMany } from './bulk.ts';
 import { Collision } from './collision.ts';
 import type { Input, Write } from './operation.ts';
 import type { Access } from './policy/access.ts';
 import type { Permitted } from './policy/permitted.ts';
-import type { Budget, Node } from './read.ts';
+import type { Node } from './read.ts';
 import { write } from './write.ts';
 
 /** Stands in an input for a value of an earlier result. */

@@ -16,6 +16,7 @@ import {
   select,
   type Update as UpdateStatement,
 } from '../storage/storage.ts';
+import type { Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import { Collision } from './collision.ts';
 import type { Create, Delete, Selection, Update, Write, WriteOne } from './operation.ts';
@@ -30,7 +31,7 @@ import {
   mayWrite,
   withoutUnseen,
 } from './policy/writing.ts';
-import { attach, type Budget, type Node } from './read.ts';
+import { attach, type Node } from './read.ts';
 import { deleteWithDependents } from './referential.ts';
 import { type NewRecord, validCreate, validUpdate } from './validate.ts';
 

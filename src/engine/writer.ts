@@ -2,6 +2,7 @@
 
 import { DuetError } from '../errors.ts';
 import type { Deadline, Program, Storage } from '../storage/storage.ts';
+import { Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
 import { type Idempotency, once } from './idempotency.ts';
@@ -9,7 +10,6 @@ import type { Write } from './operation.ts';
 import type { Access } from './policy/access.ts';
 import type { Permitted } from './policy/permitted.ts';
 import type { Policy } from './policy/policy.ts';
-import { Budget } from './read.ts';
 import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
 import { addressed, stepsOf } from './write.ts';
 

@@ -30,9 +30,12 @@ export function reversed(order: Order): Order {
 /** The values of a row in the columns of an order. */
 export type Place = readonly unknown[];
 
+export function placeIn(order: Order, row: Readonly<Record<string, unknown>>): Place {
+  return order.map(({ column }) => row[column.name]);
+}
+
 /** Opaque to clients: where a row stands, and in which query. */
-export function cursorOf(query: string, order: Order, row: Readonly<Record<string, unknown>>): string {
-  const place = order.map(({ column }) => row[column.name]);
+export function cursorTo(query: string, place: Place): string {
   return Buffer.from(JSON.stringify([query, ...place])).toString('base64url');
 }
 

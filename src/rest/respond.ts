@@ -6,23 +6,23 @@ import { DuetError } from '../errors.ts';
 import { answer, answerWithoutBody, common, JSON_TYPE } from '../http/answer.ts';
 import { answerOf } from '../query/aggregates.ts';
 import type { ListQuery } from '../query/list.ts';
-import { cursorOf, queryName } from '../query/order.ts';
 import { deprecationOf, deprecationOfColumns } from './deprecation.ts';
 import { etag, noneMatches } from './etag.ts';
+import { Links } from './links.ts';
 import type { Aggregation, Collection } from './parse.ts';
 
 /** The same path answers with files to those who ask for them. */
 export const VARY = { Vary: 'Accept' };
-const listHeaders = common({ 'Content-Type': JSON_TYPE, ...VARY });
+const listFields = { 'Content-Type': JSON_TYPE, ...VARY };
+const listHeaders = common(listFields);
 
 export function listed(from: Collection, operation: List, listing: Listing, query: string): Response {
   const { selection } = operation;
   const { nodes, total } = listing;
   const deprecation = deprecationOf(from.resource, selection, from.deprecatedSince);
   const body = isPlain(from, operation) ? nodes : nodes.map((node) => shown(selection, node));
-  const response = answer(200, JSON.stringify(body), deprecation, listHeaders);
-  const links = linksOf(from, operation, listing, query);
-  if (links !== '') response.headers.set('Link', links);
+  const headers = headersOf(from, operation, listing, query);
+  const response = answer(200, JSON.stringify(body), deprecation, headers);
   if (total !== undefined) response.headers.set('X-Total-Count', String(total));
   return response;
 }
@@ -40,37 +40,20 @@ export function aggregated(from: Collection, { by, wanted }: Aggregation, rows: 
   return answer(200, body, deprecation, listHeaders);
 }
 
-/** `next` is the sign of more; `prev` leads back from a page that has a cursor. */
-function linksOf({ resource }: Collection, { list }: List, { nodes, more }: Listing, query: string): string {
-  const [first, last] = [nodes[0], nodes.at(-1)];
-  if (!first || !last || list.limit === undefined) return '';
+const linksOf = new WeakMap<ListQuery, Links>();
+
+/** With links: `next` is the sign of more; `prev` leads back from a page that has a cursor. */
+function headersOf({ resource }: Collection, { list }: List, listing: Listing, query: string): Headers {
+  const { nodes, more } = listing;
   const next = list.backwards ? list.before !== undefined : more;
   const previous = list.backwards ? more : list.after !== undefined;
-  if (!next && !previous) return '';
-  let kept = linking.get(list);
-  if (!kept) {
-    const to = (rel: Rel) => `</${resource.path}?${linkTo(rel, list.backwards, query)}`;
-    kept = { name: queryName(resource, list.where, list.order), next: to('next'), prev: to('prev') };
-    linking.set(list, kept);
+  if (nodes.length === 0 || list.limit === undefined || (!next && !previous)) return listHeaders;
+  let links = linksOf.get(list);
+  if (!links) {
+    links = new Links(resource, list, query, listFields);
+    linksOf.set(list, links);
   }
-  const { name, ...to } = kept;
-  const link = (rel: Rel, node: Node) => `${to[rel]}${cursorOf(name, list.order, node)}>; rel="${rel}"`;
-  return [...(next ? [link('next', last)] : []), ...(previous ? [link('prev', first)] : [])].join(', ');
-}
-
-type Rel = 'next' | 'prev';
-
-/** What does not hang on the records: the name of the query, and its links up to their cursors. */
-const linking = new WeakMap<ListQuery, { readonly name: string } & Readonly<Record<Rel, string>>>();
-
-/** The query of a link, up to its cursor. */
-function linkTo(rel: Rel, backwards: boolean, query: string): string {
-  const parameters = new URLSearchParams(query);
-  // A bound that was asked for stays on the way towards it.
-  if (rel === 'next' || !backwards) parameters.delete('after');
-  parameters.delete('before');
-  parameters.set(rel === 'next' ? 'after' : 'before', '');
-  return String(parameters);
+  return links.headers(next ? nodes.at(-1) : undefined, previous ? nodes[0] : undefined);
 }
 
 export function found(from: Collection, selection: Selection, node: Node | null): Response {

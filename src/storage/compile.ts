@@ -64,8 +64,12 @@ export class Compiler {
   }
 
   #compile(statement: Exclude<Statement, Filled>): Template {
-    const writer = new Writer(this.#dialect, (columns) => this.#columnList(columns));
+    const writer = this.writer();
     return { sql: writer.write(statement), columns: answers(statement), open: writer.conditions };
+  }
+
+  writer(): Writer {
+    return new Writer(this.#dialect, (columns) => this.#columnList(columns));
   }
 
   #columnList(columns: readonly Column[]): string {
@@ -101,7 +105,8 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
 
 const higherVersionStays = `ON CONFLICT ("table", "key") DO UPDATE SET "version" = excluded."version" WHERE excluded."version" > ${quote(BURIED)}."version"`;
 
-class Writer {
+/** Writes one statement. */
+export class Writer {
   readonly conditions: Conditions;
   readonly #dialect: Dialect;
   readonly #list: (columns: readonly Column[]) => string;
@@ -203,7 +208,7 @@ class Writer {
     const returning = () => ` RETURNING ${this.#list(storedColumns(resource))}`;
     switch (statement.do) {
       case 'select':
-        return this.#select(statement, table);
+        return this.select(statement);
       case 'aggregate':
         return this.#aggregate(statement, table);
       case 'insert':
@@ -234,8 +239,11 @@ class Writer {
     }
   }
 
-  #select(statement: Select, table: string): string {
+  /** `listed` stands for the values that `per` has, where they are not a parameter. */
+  select(statement: Select, listed?: string): string {
     const { columns, resource, where, limit, lock, per } = statement;
+    const table = quote(resource.table);
+    const list = per && (listed ?? this.conditions.listed(per.values, per.column));
     const order = statement.order ?? [{ column: resource.key, descending: false }];
     const conditions = (alias: string): string[] => [
       ...(where ? [this.conditions.condition(where, alias)] : []),
@@ -249,13 +257,12 @@ class Writer {
           this.#ordered(`${alias}.${quote(column.stored)}`, column, descending),
         )
         .join(', ');
-    if (per && limit !== undefined)
+    if (list && limit !== undefined)
       return this.#dialect.perValue({
         columns: this.#list(columns),
         table,
         key: quote(resource.key.stored),
-        position: this.conditions.listed(per.values, per.column),
-        of: per.column,
+        list,
         near: (alias) => `${alias}.${quote(per.column.stored)}`,
         condition: (alias) =>
           conditions(alias)
@@ -266,7 +273,7 @@ class Writer {
         most: statement.most === undefined ? '' : ` LIMIT ${statement.most}`,
       });
     const all = [
-      ...(per ? [this.conditions.condition({ is: 'in', ...per }, table)] : []),
+      ...(list ? [this.#dialect.among(`${table}.${quote(per.column.stored)}`, list)] : []),
       ...conditions(table),
     ];
     const condition = all.length > 0 ? ` WHERE ${all.join(' AND ')}` : '';

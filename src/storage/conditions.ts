@@ -62,7 +62,7 @@ export class Conditions {
       case 'null':
         return `${column} IS NULL`;
       case 'in':
-        return this.#dialect.among(column, this.listed(filter.values, filter.column), filter.column);
+        return this.#dialect.among(column, this.listed(filter.values, filter.column));
       case 'contains':
         return `${this.#dialect.position}(${column}, ${this.parameter(filter.column, filter.value)}) > 0`;
       case 'startsWith':
@@ -114,9 +114,10 @@ export class Conditions {
     return `(${ahead} OR (${same} AND ${this.#beyondStepwise(rest, values, table)}))`;
   }
 
-  listed(values: readonly unknown[], of: Column): number {
-    if (values === LATER) return this.#later((given) => this.#dialect.list(given as readonly unknown[], of));
-    return this.parameters.push(this.#dialect.list(values, of));
+  listed(values: readonly unknown[], of: Column): string {
+    if (values === LATER) this.#later((given) => this.#dialect.list(given as readonly unknown[], of));
+    else this.parameters.push(this.#dialect.list(values, of));
+    return this.#dialect.listed(this.parameters.length, of);
   }
 
   parameter(column: Column, value: unknown): string {
@@ -126,10 +127,9 @@ export class Conditions {
     return this.#dialect.parameter(this.parameters.length, column);
   }
 
-  #later(encode: (given: unknown) => unknown): number {
+  #later(encode: (given: unknown) => unknown): void {
     this.encode = encode;
     this.openAt = this.parameters.push(undefined) - 1;
-    return this.parameters.length;
   }
 
   text(value: string): string {

@@ -30,9 +30,11 @@ export interface Compiled {
 export interface Dialect {
   /** The text of the nth parameter, counted from 1, on its way into or beside a column. */
   parameter(position: number, of: Column | 'text'): string;
-  /** A condition that holds when the column is one of the values of a list parameter. */
-  among(column: string, position: number, of: Column): string;
-  /** The list parameter itself. */
+  /** A condition that holds when the column is one of the values of a list. */
+  among(column: string, list: string): string;
+  /** The text of the nth parameter where it is a list. */
+  listed(position: number, of: Column): string;
+  /** That parameter itself. */
   list(values: readonly unknown[], of: Column): unknown;
   /** A value on its way into a column. */
   encode(column: Column, value: unknown): unknown;
@@ -46,7 +48,7 @@ export interface Dialect {
   sum(quoted: string, column: Column): string;
   /** The least or the greatest value, for every column that rows can be ordered by. */
   extreme(of: 'min' | 'max', quoted: string, column: Column): string;
-  /** Limits the rows of each value of a list parameter. */
+  /** Limits the rows of each value of a list. */
   perValue(parts: PerValue): string;
   /** Follows a text that is none of a resource's columns, to compare it as those do. */
   readonly byCodePoint: string;
@@ -65,10 +67,8 @@ export interface PerValue {
   readonly columns: string;
   readonly table: string;
   readonly key: string;
-  /** The list parameter, and the column that has its values. */
-  readonly position: number;
-  readonly of: Column;
-  /** That column, of the table under this name. */
+  readonly list: string;
+  /** The column that has its values, of the table under this name. */
   readonly near: (alias: string) => string;
   readonly condition: (alias: string) => string;
   readonly order: (alias: string) => string;

@@ -18,14 +18,11 @@ const casts: Record<ReturnType<typeof keptAs>, string> = {
   json: 'text::json',
 };
 
-/** A list travels as the text of an array. */
-function arrayOf(position: number, of: Column): string {
-  return `$${position}::text::${casts[keptAs(of)].replace('text::', '')}[]`;
-}
-
 export const dialect: Dialect = {
   parameter: (position, of) => `$${position}::${typeof of === 'string' ? of : casts[keptAs(of)]}`,
-  among: (column, position, of) => `${column} = ANY(${arrayOf(position, of)})`,
+  among: (column, list) => `${column} = ANY(${list})`,
+  // A list travels as the text of an array.
+  listed: (position, of) => `$${position}::text::${casts[keptAs(of)].replace('text::', '')}[]`,
   list: (values) => `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`,
   encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),
   read: (column, quoted) => (keptAs(column) === 'date' ? `${quoted}::text` : quoted),
@@ -44,8 +41,8 @@ export const dialect: Dialect = {
     return kept === 'uuid' ? `${of}(${quoted}::text COLLATE "C")::uuid` : `${of}(${quoted})`;
   },
   // No stored name begins with `_`.
-  perValue: ({ columns, table, position, of, near, condition, order, limit, most }) =>
-    `SELECT "_one".* FROM unnest(${arrayOf(position, of)}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
+  perValue: ({ columns, table, list, near, condition, order, limit, most }) =>
+    `SELECT "_one".* FROM unnest(${list}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
   byCodePoint: ' COLLATE "C"',
   lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,
   raiseLastId: (resource, parameter) =>
@@ -60,8 +57,13 @@ export function decoderOf(column: Column): ((value: unknown) => unknown) | undef
     case 'serial':
       return Number;
     case 'time':
-      return (value) => (value as Date).toISOString();
+      return isoTime;
     default:
       return undefined;
   }
+}
+
+/** Of a Date, or of the text that stands for one in JSON. */
+export function isoTime(value: unknown): string {
+  return new Date(value as Date | string).toISOString();
 }

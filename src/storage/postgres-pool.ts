@@ -17,6 +17,9 @@ const GRACE_MS = 500;
 /** How long before a deadline the server is to give up by itself, so that there is time to tell. */
 export const HURRY_MS = 50;
 
+/** Statements that one session keeps: each takes 10 to 100 kB of the server for as long as the session lives. */
+const MOST_PREPARED = 500;
+
 export type Rows = Record<string, unknown>[];
 
 type ReservedSession = Awaited<ReturnType<SQL['reserve']>>;
@@ -32,6 +35,7 @@ export class Connection {
   readonly #session: ReservedSession;
   readonly #state: { lost: boolean };
   readonly #statementMs: number;
+  readonly #prepared = new Set<string>();
   #hurried = false;
 
   private constructor(sql: SQL, session: ReservedSession, state: { lost: boolean }, statementMs: number) {
@@ -67,9 +71,19 @@ export class Connection {
     return this.#state.lost;
   }
 
+  /** Whether a new session would be better: whoever words requests can word them in ever new ways. */
+  get isWorn(): boolean {
+    return this.#prepared.size > MOST_PREPARED;
+  }
+
   /** Sends at once; statements that are sent without waiting are answered in their order. */
   send(text: string, parameters?: readonly unknown[]): Promise<Rows> {
-    const query = this.#session.unsafe(text, parameters as never);
+    if (parameters) this.#prepared.add(text);
+    // Only what has parameters, or is a template, is prepared and planned once, however often it is sent.
+    const query =
+      parameters?.length === 0
+        ? this.#session(templateOf(text))
+        : this.#session.unsafe(text, parameters as never);
     // Queries are lazy: only what is executed now keeps its place in the order.
     return (parameters ? query : query.simple()).execute() as unknown as Promise<Rows>;
   }
@@ -119,6 +133,10 @@ export class Connection {
   }
 }
 
+function templateOf(text: string): TemplateStringsArray {
+  return Object.defineProperty([text], 'raw', { value: [text] }) as unknown as TemplateStringsArray;
+}
+
 export class ConnectionLost extends Error {}
 
 export function unavailable(why: string): DuetError {
@@ -155,7 +173,7 @@ export class Pool {
 
   release(connection: Connection): void {
     connection.relax();
-    if (this.#closed) connection.close();
+    if (this.#closed || connection.isWorn) connection.close();
     if (connection.lost) this.#vacate();
     else {
       const next = this.#waiting.shift();

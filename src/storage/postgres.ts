@@ -2,7 +2,7 @@
 
 import type { Model } from '../schema/model.ts';
 import { batchedFinder } from './batched-finder.ts';
-import { Compiler } from './compile.ts';
+import { Compiler, parametersOf } from './compile.ts';
 import { quote } from './dialect.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { LOCK, ownTables } from './evolve/tables.ts';
@@ -19,6 +19,7 @@ import {
   unknownOutcome,
 } from './postgres-errors.ts';
 import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
+import { Ahead, type Tree, Trees, Unforeseen } from './postgres-tree.ts';
 import {
   Dangling,
   type Deadline,
@@ -44,6 +45,8 @@ const TABLE_LOCK_MS = 500;
 /** And at last: longer than PostgreSQL takes to send an autovacuum away (deadlock_timeout, a second unless set). */
 const MOST_TABLE_LOCK_MS = 2000;
 
+const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
 export interface PostgresOptions extends PoolOptions {
   readonly model: Model;
   /** Told the text of every statement that a program runs. */
@@ -56,6 +59,7 @@ export class PostgresStorage implements Storage, Evolvable {
   readonly #pool: Pool;
   readonly #compiler = new Compiler(dialect);
   readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
+  readonly #trees = new Trees(this.#compiler);
   #snapshots = 0;
 
   constructor(options: PostgresOptions) {
@@ -73,10 +77,17 @@ export class PostgresStorage implements Storage, Evolvable {
   }
 
   async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
-    return this.#tried(deadline, (connection) => {
-      if (steps === 'one') return this.#drive(connection, program());
-      return this.#transaction(connection, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', program);
-    });
+    const isAlone = steps !== 'many';
+    try {
+      return await this.#tried(deadline, (connection) =>
+        isAlone
+          ? this.#drive(connection, program(), new Ahead(), isAlone)
+          : this.#transaction(connection, SNAPSHOT, program, new Ahead()),
+      );
+    } catch (error) {
+      if (!(error instanceof Unforeseen)) throw error;
+      return this.#tried(deadline, (connection) => this.#transaction(connection, SNAPSHOT, program));
+    }
   }
 
   async write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
@@ -106,7 +117,7 @@ export class PostgresStorage implements Storage, Evolvable {
       throw explained(error);
     });
     try {
-      await connection.patiently(connection.send('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'));
+      await connection.patiently(connection.send(SNAPSHOT));
     } catch (error) {
       end(connection);
       throw explained(error);
@@ -163,7 +174,7 @@ export class PostgresStorage implements Storage, Evolvable {
   async looking<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const connection = await Connection.open({ ...this.#options, statementMs: 0, lockMs: 0 });
     try {
-      await connection.send('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      await connection.send(SNAPSHOT);
       return await work(this.#session(connection));
     } finally {
       connection.close();
@@ -215,14 +226,19 @@ export class PostgresStorage implements Storage, Evolvable {
     }
   }
 
-  async #transaction<T>(connection: Connection, begin: string, program: () => Program<T>): Promise<T> {
+  async #transaction<T>(
+    connection: Connection,
+    begin: string,
+    program: () => Program<T>,
+    ahead?: Ahead,
+  ): Promise<T> {
     const readOnly = begin !== 'BEGIN';
     const begun = connection.send(begin);
     // A statement that writes, behind a BEGIN that failed, would commit by itself.
     if (!readOnly) await connection.patiently(begun);
     else begun.catch(() => {});
     try {
-      const result = await this.#drive(connection, program());
+      const result = await this.#drive(connection, program(), ahead);
       await begun;
       const commit = connection.send('COMMIT');
       // A snapshot that was read has nothing to commit: its end is not waited for, only kept in order.
@@ -239,25 +255,46 @@ export class PostgresStorage implements Storage, Evolvable {
     }
   }
 
-  async #drive<T>(connection: Connection, running: Program<T>): Promise<T> {
+  /** With `ahead`, trees are read at once; `isAlone` where no transaction would hold several statements together. */
+  async #drive<T>(connection: Connection, running: Program<T>, ahead?: Ahead, isAlone = false): Promise<T> {
     let step = running.next();
+    let isFirst = true;
     while (!step.done) {
-      let rows: Row[][];
+      let rows = ahead?.take(step.value);
       try {
-        connection.hurry();
-        const sent = step.value.map((statement) => this.#send(connection, statement));
-        // All are settled before one is judged: an answer that nobody waits for would be an unhandled rejection.
-        const settled = await connection.patiently(Promise.allSettled(sent));
-        const failed = settled.find(({ status }) => status === 'rejected');
-        if (failed?.status === 'rejected') throw failed.reason;
-        rows = settled.map((each) => (each as PromiseFulfilledResult<Row[]>).value);
+        if (!rows) {
+          if (isAlone && !(isFirst && this.#isOne(step.value))) throw new Unforeseen();
+          isFirst = false;
+          connection.hurry();
+          rows = await this.#answers(connection, step.value, ahead);
+        }
       } catch (error) {
+        if (error instanceof Unforeseen) throw error;
         step = running.throw(this.#toldToPrograms(error));
         continue;
       }
       step = running.next(rows);
     }
     return step.value;
+  }
+
+  /** Whether one statement answers all that follows from it. */
+  #isOne([statement, ...others]: readonly Statement[]): boolean {
+    if (!statement || others.length > 0) return false;
+    if (statement.do !== 'filled' || statement.select.below.length === 0) return true;
+    return this.#trees.of(statement.select) !== undefined;
+  }
+
+  async #answers(connection: Connection, statements: readonly Statement[], ahead?: Ahead): Promise<Row[][]> {
+    const sent = statements.map((statement) => this.#send(connection, statement, ahead));
+    const [only] = sent;
+    if (only && sent.length === 1) return [await connection.patiently(only)];
+    // All are settled before one is judged: an answer that nobody waits for would be an unhandled rejection.
+    const settled = await connection.patiently(Promise.allSettled(sent));
+    return settled.map((each) => {
+      if (each.status === 'rejected') throw each.reason;
+      return each.value;
+    });
   }
 
   #toldToPrograms(error: unknown): unknown {
@@ -269,7 +306,13 @@ export class PostgresStorage implements Storage, Evolvable {
     return (stateOf(error) === '23505' && notUnique(this.#options.model, error)) || error;
   }
 
-  async #send(connection: Connection, statement: Statement): Promise<Row[]> {
+  async #send(connection: Connection, statement: Statement, ahead?: Ahead): Promise<Row[]> {
+    const tree = ahead && statement.do === 'filled' && this.#trees.of(statement.select);
+    if (tree) {
+      const rows = ahead.keep(tree, await this.#sendTree(connection, tree, statement.value));
+      if (!rows) throw this.#trees.giveUp(tree);
+      return rows;
+    }
     const { sql, parameters, columns } = this.#compiler.compile(statement);
     this.#options.trace?.(sql);
     const rows = await connection.send(sql, parameters);
@@ -279,6 +322,16 @@ export class PostgresStorage implements Storage, Evolvable {
       for (const row of rows) if (row[column.name] !== null) row[column.name] = decode(row[column.name]);
     }
     return rows;
+  }
+
+  async #sendTree(connection: Connection, tree: Tree, value: unknown): Promise<Row[]> {
+    this.#options.trace?.(tree.sql);
+    try {
+      return await connection.send(tree.sql, parametersOf(tree, value));
+    } catch (error) {
+      // Class 54 are limits of the server, such as that of a single value, which a list of values is.
+      throw stateOf(error).startsWith('54') ? this.#trees.giveUp(tree) : error;
+    }
   }
 }
 

@@ -21,7 +21,8 @@ function codecOf(column: Column): Codec {
 
 const dialect: Dialect = {
   parameter: (position) => `?${position}`,
-  among: (column, position) => `${column} IN (SELECT value FROM json_each(?${position}))`,
+  among: (column, list) => `${column} IN (SELECT value FROM json_each(${list}))`,
+  listed: (position) => `?${position}`,
   list: (values) => JSON.stringify(values),
   encode(column, value) {
     const codec = codecOf(column);
@@ -37,8 +38,8 @@ const dialect: Dialect = {
   extreme: (of, quoted) => `${of}(${quoted})`,
   // The list has one column, under a name that no table has: json_each has many, and ordinary ones. No stored name
   // begins with `_`.
-  perValue: ({ columns, table, key, position, near, condition, order, limit, most }) =>
-    `SELECT ${columns} FROM (SELECT value AS "_per" FROM json_each(?${position})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i" WHERE ${near('"_i"')} = "_per"${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
+  perValue: ({ columns, table, key, list, near, condition, order, limit, most }) =>
+    `SELECT ${columns} FROM (SELECT value AS "_per" FROM json_each(${list})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i" WHERE ${near('"_i"')} = "_per"${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
   byCodePoint: '',
   lastId: ({ table }) => `SELECT "seq" AS "last" FROM "sqlite_sequence" WHERE "name" = ${literal(table)}`,
   // A table has no row there before its first insert, and nothing keeps it from having two.

@@ -115,7 +115,7 @@ export class SqliteStorage implements Storage, Evolvable {
     const allowance = this.#elsewhere && this.#bounds.allowance();
     try {
       const moment = this.#moment ?? this.#firstMoment();
-      if (!moment && steps === 'many')
+      if (!moment && steps !== 'one')
         return this.#transaction('BEGIN', () => this.#runner.drive(program(), allowance));
       return explaining(() => {
         moment?.begin();
@@ -266,7 +266,7 @@ export class SqliteStorage implements Storage, Evolvable {
 
   #apart({ program, steps }: Waiting): Outcome {
     // A single statement that fails undoes itself.
-    const inSavepoint = steps === 'many';
+    const inSavepoint = steps !== 'one';
     if (inSavepoint) this.#runner.prepare('SAVEPOINT "write"').run();
     try {
       const result = explaining(() => this.#runner.drive(program()));

@@ -40,6 +40,15 @@ export interface Select {
   readonly most: number | undefined;
   /** Keeps the rows from being changed by others until the transaction ends. */
   readonly lock: boolean;
+  /** What the program will ask for next, unless it fails: a database that is far away can answer it along with this. */
+  readonly below: readonly Below[];
+}
+
+/** A Select that is open for the values of a column of the rows above it, or of the first so many of them. */
+export interface Below {
+  readonly near: Column;
+  readonly first: number | undefined;
+  readonly select: Select;
 }
 
 /** Stands in a Select for a value, or for a list of them, that is known only when it runs. */
@@ -193,8 +202,11 @@ export interface RevokeKey {
  */
 export type Program<T> = Generator<readonly Statement[], T, readonly Row[][]>;
 
-/** How many steps a program takes at the most: one that takes a single statement needs no transaction around it. */
-export type Steps = 'one' | 'many';
+/**
+ * How many steps a program takes at the most: one that takes a single statement needs no transaction around it; nor does
+ * one that asks for a tree, on a database that answers with all that its first Select has below.
+ */
+export type Steps = 'one' | 'tree' | 'many';
 
 export interface Snapshot {
   run<T>(program: () => Program<T>): Promise<T>;
@@ -283,6 +295,7 @@ export function select(
     per: undefined,
     most: undefined,
     lock: false,
+    below: [],
   };
   return { do: 'select', resource, columns, where, ...rest, ...more };
 }

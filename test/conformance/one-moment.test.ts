@@ -31,15 +31,21 @@ describe.each([...databases])('on %s', (database) => {
     })();
     const query =
       '{ a: pair(id: 1) { value halves { value } } b: pair(id: 2) { value } all: halves { value pair { value } } }';
+    const lists = Array.from(
+      { length: 20 },
+      (_, index) => `h${index}: halves(first: ${index + 1}) { value }`,
+    );
+    const wide = `{ pairs { value ${lists.join(' ')} } }`;
     const seen = new Set<number>();
     for (let round = 0; round < ROUNDS; round++) {
       // Writes of SQLite wait for a turn of the event loop, which reads alone would never give them.
       await Bun.sleep(1);
-      const [graphql, rest] = await Promise.all([
+      const [several, many, rest] = await Promise.all([
         app.graphql(query),
+        app.graphql(wide),
         app.rest('GET', '/pairs?include=halves'),
       ]);
-      for (const answer of [graphql.data, rest.body]) {
+      for (const answer of [several.data, many.data, rest.body]) {
         const values = [...JSON.stringify(answer).matchAll(/"value":(\d+)/g)].map(([, value]) =>
           Number(value),
         );

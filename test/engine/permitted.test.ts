@@ -1,12 +1,13 @@
 /** The engine cannot be asked without a caller, nor around the rules: the types forbid it. */
 
 import { expect, test } from 'bun:test';
+import { Budget } from '../../src/engine/budget.ts';
 import { anonymous } from '../../src/engine/caller.ts';
 import type { Engine } from '../../src/engine/execute.ts';
 import type { Create, Get } from '../../src/engine/operation.ts';
 import type { Access } from '../../src/engine/policy/access.ts';
 import { Policy } from '../../src/engine/policy/policy.ts';
-import { Budget, get } from '../../src/engine/read.ts';
+import { get } from '../../src/engine/read.ts';
 import { write } from '../../src/engine/write.ts';
 import type { Model } from '../../src/schema/model.ts';
 

@@ -107,3 +107,38 @@ describe.each([...databases])('on %s', async (database) => {
     rmSync(folder, { recursive: true });
   });
 });
+
+test('PostgreSQL plans a statement once for all requests of a connection, also one without parameters', async () => {
+  const url = await (await sharedPostgres()).database();
+  const data = { tags: [{ code: 'a', label: 'x' }] };
+  const app = await openApp('postgres', { sdl, url, data, env: { DATABASE_CONNECTIONS: '1' } });
+  await using other = new Bun.SQL(url, { max: 1 });
+  await other.unsafe(`
+    ALTER TABLE "Tag" RENAME TO "_Tag";
+    CREATE VIEW "Tag" AS SELECT code, _version, (
+      SELECT string_agg((generic_plans + custom_plans)::text, '') FROM pg_prepared_statements WHERE statement LIKE '%"Tag"%'
+    ) AS label FROM "_Tag"`);
+  const plans = async () => (await app.rest('GET', '/tags?limit=10')).body[0].label;
+  const first = Number(await plans());
+  expect(await plans()).toBe(String(first + 1));
+  await app.close();
+});
+
+test('PostgreSQL does not keep ever more statements, however many ways there are to ask', async () => {
+  const url = await (await sharedPostgres()).database();
+  const app = await openApp('postgres', { sdl, url, env: { DATABASE_CONNECTIONS: '2' } });
+  await using other = new Bun.SQL(url, { max: 1 });
+  await other.unsafe(`
+    ALTER TABLE "Tag" RENAME TO "_Tag";
+    CREATE VIEW "Tag" AS SELECT 'a' AS code, 1 AS _version, (SELECT count(*)::text FROM pg_prepared_statements) AS label`);
+  let most = 0;
+  for (let limit = 1; limit <= 1000; limit += 4) {
+    const paths = [0, 1, 2, 3].map((more) => `/tags?limit=${limit + more}`);
+    const wide = paths.map((path) => `${path}&code[gte]=a`);
+    const answers = await Promise.all([...paths, ...wide].map((path) => app.rest('GET', path)));
+    for (const { body } of answers) most = Math.max(most, Number(body[0].label));
+  }
+  expect(most).toBeGreaterThan(400);
+  expect(most).toBeLessThan(600);
+  await app.close();
+});

@@ -1,0 +1,107 @@
+/** What reads ask the storage for, made once for each operation, selection and relation. */
+
+import { all, equal, type Filter } from '../query/filter.ts';
+import { type Order, reversed } from '../query/order.ts';
+import type { Column, Resource } from '../schema/model.ts';
+import { type Below, LATER, type Select, select } from '../storage/storage.ts';
+import type { Get, List, Relation, Selection } from './operation.ts';
+import type { Permitted } from './policy/permitted.ts';
+
+/** Doors keep these and hand them in again. */
+const made = new WeakMap<List | Selection | Relation, Select>();
+
+function madeFor(whom: List | Selection | Relation, most: number | undefined, make: () => Select): Select {
+  let select = made.get(whom);
+  if (!select || select.most !== most) {
+    select = make();
+    made.set(whom, select);
+  }
+  return select;
+}
+
+/** `objects` is how many there may be in a whole answer, and with it in each list below. */
+export function selectList(operation: List, most: number, objects: number): Select {
+  return madeFor(operation, most, () => {
+    const { resource, selection, list: query, places } = operation;
+    const { where, order, backwards, limit } = query;
+    const columns = needed(resource, selection);
+    return select(resource, places ? withPlaces(columns, order) : columns, where, {
+      order: backwards ? reversed(order) : order,
+      after: backwards ? query.before : query.after,
+      before: backwards ? query.after : query.before,
+      most,
+      below: below(selection, objects, limit),
+    });
+  });
+}
+
+/** What one caller sees is another selection than what others see, even where the same columns are wanted. */
+const madeSeen = new WeakMap<Filter, WeakMap<Selection, Select>>();
+
+export function selectByKey({ resource, selection, seen }: Permitted<Get>, objects: number): Select {
+  const make = () =>
+    select(resource, needed(resource, selection), all([equal(resource.key, LATER), seen]), {
+      below: below(selection, objects),
+    });
+  if (!seen) return madeFor(selection, undefined, make);
+  const ofCaller = madeSeen.get(seen) ?? new WeakMap<Selection, Select>();
+  madeSeen.set(seen, ofCaller);
+  const found = ofCaller.get(selection) ?? make();
+  ofCaller.set(selection, found);
+  return found;
+}
+
+/** The column of the parent whose value leads to the related records. */
+export function near({ field }: Relation): Column {
+  return field.kind === 'reference' ? field.column : field.reference.target.key;
+}
+
+/** The column of the related records that the value is found in. */
+export function far({ field }: Relation): Column {
+  return field.kind === 'reference' ? field.target.key : field.reference.column;
+}
+
+/** One more than fits, so that too many can be told from just enough. */
+export function selectRelated(relation: Relation, objects: number): Select {
+  const most = objects + 1;
+  return madeFor(relation, most, () => {
+    const { field, selection, list: query, seen } = relation;
+    const column = far(relation);
+    const columns = needed(field.target, selection, column);
+    const rest = { per: { column, values: LATER }, most, below: below(selection, objects) };
+    if (!query) return select(field.target, columns, seen, rest);
+    const { where, order, after, before, limit } = query;
+    return select(field.target, columns, where, { order, after, before, limit, ...rest });
+  });
+}
+
+function below({ relations }: Selection, objects: number, first?: number): readonly Below[] {
+  return relations.map((relation) => ({
+    near: near(relation),
+    first,
+    select: selectRelated(relation, objects),
+  }));
+}
+
+function withPlaces(columns: readonly Column[], order: Order): readonly Column[] {
+  const missing = order.flatMap(({ column }) => (columns.includes(column) ? [] : [column]));
+  return missing.length > 0 ? [...columns, ...missing] : columns;
+}
+
+const neededBySelection = new WeakMap<Selection, readonly Column[]>();
+
+/** The columns to read for a selection: those asked for, and those that relations hang on. */
+function needed(resource: Resource, selection: Selection, extra?: Column): readonly Column[] {
+  let columns = neededBySelection.get(selection);
+  if (!columns) {
+    const found = new Set(selection.columns);
+    if (extra) found.add(extra);
+    for (const relation of selection.relations) found.add(near(relation));
+    if (selection.guards) found.add(resource.key);
+    // Something must be selected, even for `{ __typename }`.
+    if (found.size === 0) found.add(resource.key);
+    columns = [...found];
+    neededBySelection.set(selection, columns);
+  }
+  return columns;
+}

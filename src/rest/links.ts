@@ -1,0 +1,55 @@
+/** The links from one page of a list to the next and to the one before. */
+
+import type { Node } from '../engine/read.ts';
+import { common } from '../http/answer.ts';
+import type { ListQuery } from '../query/list.ts';
+import { cursorTo, placeIn, queryName } from '../query/order.ts';
+import type { Resource } from '../schema/model.ts';
+
+type Rel = 'next' | 'prev';
+
+/** Those of one list: whatever does not hang on the records is made once, and often nothing else has changed. */
+export class Links {
+  readonly #list: ListQuery;
+  readonly #name: string;
+  readonly #to: Readonly<Record<Rel, string>>;
+  readonly #fields: Readonly<Record<string, string>>;
+  #ends: string | undefined;
+  #headers = new Headers();
+
+  /** `query` is what the page was asked for with, and `fields` are headers that stand beside the links. */
+  constructor(resource: Resource, list: ListQuery, query: string, fields: Readonly<Record<string, string>>) {
+    const to = (rel: Rel) => `</${resource.path}?${linkTo(rel, list.backwards, query)}`;
+    this.#list = list;
+    this.#name = queryName(resource, list.where, list.order);
+    this.#to = { next: to('next'), prev: to('prev') };
+    this.#fields = fields;
+  }
+
+  /** The next page begins after one node, and the one before ends before the other, if there are such pages. */
+  headers(after: Node | undefined, before: Node | undefined): Headers {
+    const { order } = this.#list;
+    const next = after && placeIn(order, after);
+    const prev = before && placeIn(order, before);
+    const ends = JSON.stringify([next, prev]);
+    if (ends !== this.#ends) {
+      const links = { ...(next && { next }), ...(prev && { prev }) };
+      const texts = Object.entries(links).map(
+        ([rel, place]) => `${this.#to[rel as Rel]}${cursorTo(this.#name, place)}>; rel="${rel}"`,
+      );
+      this.#headers = common({ ...this.#fields, Link: texts.join(', ') });
+      this.#ends = ends;
+    }
+    return this.#headers;
+  }
+}
+
+/** The query of a link, up to its cursor. */
+function linkTo(rel: Rel, backwards: boolean, query: string): string {
+  const parameters = new URLSearchParams(query);
+  // A bound that was asked for stays on the way towards it.
+  if (rel === 'next' || !backwards) parameters.delete('after');
+  parameters.delete('before');
+  parameters.set(rel === 'next' ? 'after' : 'before', '');
+  return String(parameters);
+}
