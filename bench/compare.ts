@@ -1,17 +1,18 @@
 /** The comparison: everybody started, answers held against the data, then interleaved rounds of load. */
 
 import { deepEquals } from 'bun';
-import { type Column, type Contender, columns, contenders } from './contenders.ts';
+import { type Column, type Contender, columns, contenders, peerNames } from './contenders.ts';
 import { median, send } from './load.ts';
 import type { Databases } from './postgres.ts';
 import { type Pressed, Process } from './process.ts';
 import { content, expected, type Row, rows, sampleIds } from './rows.ts';
 
-/** How long, how often; `--quick` makes both small. */
+/** How long, how often; `--quick` makes both small, and `--alone` leaves the peers out. */
 export interface Effort {
   readonly seconds: number;
   readonly rounds: number;
   readonly quick: boolean;
+  readonly alone: boolean;
 }
 
 export interface Standing {
@@ -35,7 +36,7 @@ interface Runner extends Contender {
 
 export async function compare(
   asked: readonly Row[],
-  { seconds, rounds, quick }: Effort,
+  { seconds, rounds, quick, alone }: Effort,
   folder: string,
   databases: Databases,
 ): Promise<Comparison> {
@@ -45,7 +46,8 @@ export async function compare(
   const cells: Partial<Record<Row, Partial<Record<Column, Pressed[]>>>> = {};
   try {
     for (const contender of await contenders(folder, databases)) {
-      if (!asked.some((row) => contender.asks[row])) continue;
+      const isPeer = (peerNames as readonly Column[]).includes(contender.column);
+      if ((alone && isPeer) || !asked.some((row) => contender.asks[row])) continue;
       console.error(`bench: starting ${columns[contender.column]} on ${contender.database}`);
       try {
         const { process, firstAnswerMs } = await start(contender, quick ? 1 : 5, databases);

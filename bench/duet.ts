@@ -15,17 +15,20 @@ interface Deployment {
   readonly data?: string;
   /** A PostgreSQL; without one it is SQLite. */
   readonly url?: string | undefined;
+  /** Processes behind its port. */
+  readonly workers?: number;
   readonly ready?: Ask;
 }
 
-export function duet({ folder, schema, data, url, ready = get('/books?limit=1') }: Deployment): Command {
+export function duet(deployment: Deployment): Command {
+  const { folder, schema, data, url, workers = 1, ready = get('/books?limit=1') } = deployment;
   const cwd = mkdtempSync(join(folder, 'duet-'));
   if (schema === undefined) cpSync(join(import.meta.dir, 'schema.graphql'), join(cwd, 'schema.graphql'));
   else writeFileSync(join(cwd, 'schema.graphql'), schema);
   if (data !== undefined) cpSync(data, join(cwd, 'data.json'));
   return {
     run: [process.execPath, '--no-env-file', start, 'serve'],
-    env: url === undefined ? {} : { DATABASE_URL: url },
+    env: { WORKERS: String(workers), ...(url !== undefined && { DATABASE_URL: url }) },
     cwd,
     ready,
   };

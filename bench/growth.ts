@@ -1,6 +1,7 @@
 /** How Duet's costs grow: with rows, connections, resources, the size of a document; and what it keeps in memory. */
 
 import { Database } from 'bun:sqlite';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import type { Effort } from './compare.ts';
 import { COMMENTS_PER_POST, POSTS_PER_USER } from './data.ts';
@@ -43,6 +44,7 @@ export async function growth(bench: Bench): Promise<Growth> {
       await growthOfRows(bench, 'SQLite'),
       await growthOfRows(bench, 'PostgreSQL'),
       ...(await growthOfLoad(bench)),
+      await growthOfWorkers(bench),
       bySchema,
     ],
     schemas,
@@ -186,6 +188,42 @@ async function growthOfDocuments(bench: Bench, server: Process): Promise<Table> 
     head: ['root fields', 'characters', 'the same text each time', 'a new text each time'],
     rows: table,
   };
+}
+
+/** Round by round with one process and with several: what each more gives while `wrk` takes its share of the machine. */
+async function growthOfWorkers(bench: Bench): Promise<Table> {
+  const asks: [string, Ask][] = [
+    ['`GET /books/{id}`', get('/books/{id}')],
+    ['list of 100 books', get(`/books?limit=${PAGE}`)],
+    ['20 users → posts → comments', nested],
+    ['create', post('/notes', { title: 'Note {id}' })],
+  ];
+  const counts = [1, 2];
+  const servers: Process[] = [];
+  try {
+    for (const workers of counts) {
+      const command = duet({ folder: bench.folder, workers });
+      servers.push(await Process.start(command, bench.databases));
+      await fill(10_000, join(command.cwd, 'duet.db'));
+    }
+    const table: (string | number)[][] = [];
+    for (const [title, ask] of asks) {
+      const rounds: number[][] = counts.map(() => []);
+      for (let round = 0; round < bench.effort.rounds; round++)
+        for (const [at, server] of servers.entries())
+          rounds[at]?.push((await server.press(ask, { seconds: bench.effort.seconds })).perSecond);
+      const [alone = Number.NaN, ...more] = rounds.map(median);
+      table.push([title, alone, ...more.flatMap((found) => [found, (found / alone).toFixed(2)])]);
+    }
+    return {
+      title: 'Processes behind one port (`WORKERS`), SQLite: requests/s',
+      head: ['', ...counts.flatMap((count, at) => (at === 0 ? [`${count}`] : [`${count}`, `${count} : 1`]))],
+      rows: table,
+      note: `The machine has ${cpus().length} cores, of which \`wrk\` keeps one busy for part of the time.`,
+    };
+  } finally {
+    for (const server of servers) await server.stop();
+  }
 }
 
 async function growthOfSchema(bench: Bench) {

@@ -16,6 +16,7 @@ import { rowNames } from './rows.ts';
 import type { Results } from './targets.ts';
 
 const parts = [...rowNames, 'growth', 'guard', 'overload'];
+const flags = ['--quick', '--alone'];
 
 function refuse(message: string): never {
   console.error(`bench: ${message}`);
@@ -30,20 +31,23 @@ function whole(name: string, otherwise: number): number {
 }
 
 const args = process.argv.slice(2);
-const quick = args.includes('--quick');
-const named = args.filter((word) => word !== '--quick');
+const [quick, alone] = flags.map((flag) => args.includes(flag)) as [boolean, boolean];
+const named = args.filter((word) => !flags.includes(word));
 const unknown = named.find((word) => !parts.includes(word));
 if (unknown !== undefined)
-  refuse(`there is no "${unknown}". What can be named: ${parts.join(', ')}; --quick is a short check of it`);
+  refuse(
+    `there is no "${unknown}". What can be named: ${parts.join(', ')}; --quick is a short check of it, --alone leaves the peers out`,
+  );
 const effort: Effort = {
   seconds: whole('BENCH_SECONDS', quick ? 1 : 3),
   rounds: whole('BENCH_ROUNDS', quick ? 1 : 5),
   quick,
+  alone,
 };
 const wanted = (part: string) => named.length === 0 || named.includes(part);
 
 requireWrk();
-await installPeers();
+if (!alone) await installPeers();
 const databases = await Databases.start();
 const folder = mkdtempSync(join(tmpdir(), 'duet-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -59,7 +63,7 @@ try {
   const text = report(results, effort);
   console.log(text);
   // Results are what the README shows: only of whole runs.
-  if (named.length === 0 && !quick && results.comparison) {
+  if (named.length === 0 && !quick && !alone && results.comparison) {
     const target = join(import.meta.dir, 'results');
     mkdirSync(target, { recursive: true });
     writeFileSync(join(target, 'table.md'), `# Results of \`npm run bench\`\n\n${text}\n`);

@@ -5,7 +5,7 @@ import { keptAs } from '../schema/values.ts';
 import type { Compiler, Template, Writer } from './compile.ts';
 import { quote } from './dialect.ts';
 import { isoTime } from './postgres-dialect.ts';
-import type { Row, Select, Statement } from './storage.ts';
+import { CameAlong, type Row, type Select, type Statement } from './storage.ts';
 
 /** More of them would be planned for long, and all of them wait for the last. */
 const MOST_SELECTS = 16;
@@ -107,8 +107,8 @@ export class Ahead {
   }
 
   /** Undefined unless all of them were answered before. */
-  take(statements: readonly Statement[]): Row[][] | undefined {
-    const found: Row[][] = [];
+  take(statements: readonly Statement[]): CameAlong | undefined {
+    const found = new CameAlong();
     for (const statement of statements) {
       const rows = statement.do === 'filled' ? this.#rows.get(statement.select) : undefined;
       if (!rows) return undefined;

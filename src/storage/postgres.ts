@@ -260,7 +260,7 @@ export class PostgresStorage implements Storage, Evolvable {
     let step = running.next();
     let isFirst = true;
     while (!step.done) {
-      let rows = ahead?.take(step.value);
+      let rows: Row[][] | undefined = ahead?.take(step.value);
       try {
         if (!rows) {
           if (isAlone && !(isFirst && this.#isOne(step.value))) throw new Unforeseen();

@@ -202,6 +202,9 @@ export interface RevokeKey {
  */
 export type Program<T> = Generator<readonly Statement[], T, readonly Row[][]>;
 
+/** Answers that came along with earlier ones: they took no statement of their own. */
+export class CameAlong extends Array<Row[]> {}
+
 /**
  * How many steps a program takes at the most: one that takes a single statement needs no transaction around it; nor does
  * one that asks for a tree, on a database that answers with all that its first Select has below.
