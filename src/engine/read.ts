@@ -2,7 +2,6 @@
 
 import { type Measure, sumTooLarge } from '../query/aggregates.ts';
 import type { ListQuery } from '../query/list.ts';
-import type { Column } from '../schema/model.ts';
 import { type Program, type Row, run, type Statement, type Steps } from '../storage/storage.ts';
 import type { Budget } from './budget.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from './operation.ts';
@@ -172,12 +171,15 @@ function branches(selection: Selection, parents: readonly Node[], times?: Times)
     relation,
     parents,
     times,
-    keys: keysOf(parents, near(relation)),
+    keys: keysOf(parents, relation),
     found: [],
   }));
 }
 
-function keysOf(nodes: readonly Node[], { name }: Column): unknown[] {
+function keysOf(nodes: readonly Node[], relation: Relation): unknown[] {
+  const { name } = near(relation);
+  // Each has a key of its own.
+  if (relation.field.kind === 'inverse') return nodes.map((node) => node[name]);
   const keys = new Set<unknown>();
   for (const node of nodes) {
     const key = node[name];
@@ -201,7 +203,15 @@ function connect({ relation, parents, found }: Branch): void {
     parent[property] = children;
     byParent.set(parent[nearName], children);
   }
-  for (const node of found) byParent.get(node[farName])?.push(node);
+  // Mostly one parent's children come after the other's.
+  let [key, children]: [unknown, Node[] | undefined] = [undefined, undefined];
+  for (const node of found) {
+    if (node[farName] !== key) {
+      key = node[farName];
+      children = byParent.get(key);
+    }
+    children?.push(node);
+  }
 }
 
 /** How many objects a branch adds to the answer. */

@@ -25,7 +25,7 @@ import { Failed, type Performed } from './execute.ts';
 import { type Arguments, answeredFields, type Given } from './fields.ts';
 import { planner } from './plan.ts';
 import type { Door } from './schema.ts';
-import { NotPlain, shapeOf } from './shape.ts';
+import { NotPlain, shapeFor } from './shape.ts';
 import { bare, usesVariables } from './variables.ts';
 
 type Variables = Given['variableValues'];
@@ -182,7 +182,7 @@ export class CompiledQuery {
 
     const below = (variableValues: Variables) => {
       const all = { ...given, variableValues };
-      return { plan: planner(binding, nodes, all), shape: shapeOf(definition.type, nodes, all) };
+      return { plan: planner(binding, nodes, all), shape: shapeFor(definition.type, nodes, all) };
     };
     const whole = (args: Arguments, { plan, shape }: ReturnType<typeof below>): Reading => {
       const { operation, complete } = plan(args);

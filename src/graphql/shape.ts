@@ -29,34 +29,68 @@ const notPlain = new NotPlain();
 
 type Make = (value: unknown) => unknown;
 
-export function shapeOf(type: GraphQLOutputType, nodes: readonly FieldNode[], given: Given): Make {
+/** Fields of an object → what makes the object. */
+type Assemble = (fields: readonly MadeField[]) => Make;
+
+/** What is asked for a second time will be asked for often: then code of its own, which takes a while to compile, pays. */
+export function shapeFor(type: GraphQLOutputType, nodes: readonly FieldNode[], given: Given): Make {
+  let shape = shapeOf(type, nodes, given, stepwise);
+  let uses = 0;
+  return (value) => {
+    if (uses < 2 && ++uses === 2) shape = shapeOf(type, nodes, given, atOnce);
+    return shape(value);
+  };
+}
+
+function shapeOf(
+  type: GraphQLOutputType,
+  nodes: readonly FieldNode[],
+  given: Given,
+  assemble: Assemble,
+): Make {
   if (isNonNullType(type)) {
-    const make = present(type.ofType, nodes, given);
+    const make = present(type.ofType, nodes, given, assemble);
     return (value) => {
       if (value === null || value === undefined) throw notPlain;
       return make(value);
     };
   }
-  const make = present(type, nodes, given);
+  const make = present(type, nodes, given, assemble);
   return (value) => (value === null || value === undefined ? null : make(value));
 }
 
 /** For values that are not null. */
-function present(type: GraphQLOutputType, nodes: readonly FieldNode[], given: Given): Make {
+function present(
+  type: GraphQLOutputType,
+  nodes: readonly FieldNode[],
+  given: Given,
+  assemble: Assemble,
+): Make {
   if (isListType(type)) {
-    const item = shapeOf(type.ofType, nodes, given);
+    const item = shapeOf(type.ofType, nodes, given, assemble);
     return (value) => {
       if (!Array.isArray(value)) throw notPlain;
-      return value.map(item);
+      const made = new Array<unknown>(value.length);
+      for (let at = 0; at < made.length; at++) made[at] = item(value[at]);
+      return made;
     };
   }
-  if (isObjectType(type)) return objectOf(type, nodes, given);
+  if (isObjectType(type)) return objectOf(type, nodes, given, assemble);
   return leafOf(type as GraphQLScalarType | GraphQLEnumType);
 }
 
-function objectOf(type: GraphQLObjectType, parents: readonly FieldNode[], given: Given): Make {
+function objectOf(
+  type: GraphQLObjectType,
+  parents: readonly FieldNode[],
+  given: Given,
+  assemble: Assemble,
+): Make {
   const selections = parents.flatMap((parent) => parent.selectionSet?.selections ?? []);
-  const fields = [...answeredFields(selections, given)].map(([as, nodes]) => fieldOf(type, as, nodes, given));
+  const fields = [...answeredFields(selections, given)];
+  return assemble(fields.map(([as, nodes]) => fieldOf(type, as, nodes, given, assemble)));
+}
+
+function stepwise(fields: readonly MadeField[]): Make {
   return (value) => {
     const source = value as Readonly<Record<string, unknown>>;
     const made: Record<string, unknown> = {};
@@ -68,6 +102,16 @@ function objectOf(type: GraphQLObjectType, parents: readonly FieldNode[], given:
   };
 }
 
+/** With the names in the code: in a loop for all shapes, no property is known to be where it was the last time. */
+function atOnce(fields: readonly MadeField[]): Make {
+  const makes = fields.map((_, index) => `make${index}`);
+  const properties = fields.map(
+    ({ as, from }, index) => `${JSON.stringify(as)}: make${index}(source[${JSON.stringify(from)}])`,
+  );
+  const code = `return (source) => ({ ${properties.join(', ')} })`;
+  return new Function(...makes, code)(...fields.map(({ make }) => make));
+}
+
 interface MadeField {
   /** The name in the answer. */
   readonly as: string;
@@ -76,7 +120,13 @@ interface MadeField {
   readonly make: Make;
 }
 
-function fieldOf(type: GraphQLObjectType, as: string, nodes: readonly FieldNode[], given: Given): MadeField {
+function fieldOf(
+  type: GraphQLObjectType,
+  as: string,
+  nodes: readonly FieldNode[],
+  given: Given,
+  assemble: Assemble,
+): MadeField {
   // As a property it would not be one.
   if (as === '__proto__') throw notPlain;
   const [node] = nodes;
@@ -84,7 +134,7 @@ function fieldOf(type: GraphQLObjectType, as: string, nodes: readonly FieldNode[
   if (name === '__typename') return { as, from: name, make: () => type.name };
   const field = type.getFields()[name];
   if (!field || !node) throw notPlain;
-  const make = shapeOf(field.type, nodes, given);
+  const make = shapeOf(field.type, nodes, given, assemble);
   if (!field.resolve) return { as, from: name, make };
   // What has a resolver of its own is a relation, or a property that can be forbidden. What is forbidden is missing.
   const isProperty = isLeafType(getNamedType(field.type));
