@@ -1,7 +1,7 @@
 /** A list of any length, page by page, on a snapshot that stays while its reader takes its time. */
 
 import type { ListQuery } from '../query/list.ts';
-import type { Order, Place } from '../query/order.ts';
+import { placeIn } from '../query/order.ts';
 import type { Snapshot } from '../storage/storage.ts';
 import { Budget } from './budget.ts';
 import type { List } from './operation.ts';
@@ -29,10 +29,6 @@ export async function* pagesOf(operation: Permitted<List>, snapshot: Snapshot): 
     after = placeIn(order, last);
     left -= nodes.length;
   }
-}
-
-function placeIn(order: Order, node: Node): Place {
-  return order.map(({ column }) => node[column.name]);
 }
 
 /** The last rows before a cursor, as a list that begins after the row in front of them. */

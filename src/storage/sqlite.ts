@@ -29,6 +29,7 @@ import { WalIndex } from './wal-index.ts';
 import { type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
 
 const BUSY_TIMEOUT_MS = 2000;
+const OPEN_POLL_MS = 10;
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
 const EVOLUTION_POLL_MS = 50;
@@ -68,7 +69,7 @@ export class SqliteStorage implements Storage, Evolvable {
       ? new Database(existsSync(path) ? path : ':memory:', { readwrite: true, create: false, strict: true })
       : new Database(path, { create: true, strict: true });
     this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    if (!asItIs) this.#database.run('PRAGMA journal_mode = WAL');
+    if (!asItIs) keepLog(this.#database);
     this.#database.run('PRAGMA synchronous = FULL');
     this.#database.run('PRAGMA foreign_keys = ON');
     this.#runner = new Runner(this.#database, model, trace);
@@ -115,11 +116,14 @@ export class SqliteStorage implements Storage, Evolvable {
     const allowance = this.#elsewhere && this.#bounds.allowance();
     try {
       const moment = this.#moment ?? this.#firstMoment();
-      if (!moment && steps !== 'one')
-        return this.#transaction('BEGIN', () => this.#runner.drive(program(), allowance));
+      const drive = () => this.#runner.drive(program(), allowance);
       return explaining(() => {
-        moment?.begin();
-        return this.#runner.drive(program(), allowance);
+        if (moment || steps === 'one') {
+          moment?.begin();
+          return drive();
+        }
+        this.#runner.prepare('BEGIN').run();
+        return this.#transaction(drive);
       });
     } catch (error) {
       if (error !== UNBOUNDED || !this.#elsewhere) throw error;
@@ -227,17 +231,23 @@ export class SqliteStorage implements Storage, Evolvable {
   /** Asks again and again: to wait inside SQLite would stop the whole process, its signal handlers included. */
   async #becomeWriter(): Promise<void> {
     const deadline = Date.now() + EVOLUTION_TIMEOUT_MS;
+    while (!this.#beginWriting()) {
+      if (Date.now() > deadline) throw new Error('another process has been writing all the time');
+      await Bun.sleep(EVOLUTION_POLL_MS);
+    }
+  }
+
+  /** False when another process is writing. */
+  #beginWriting(): boolean {
+    this.#moment?.end();
     this.#database.run('PRAGMA busy_timeout = 0');
     try {
-      for (;;)
-        try {
-          this.#database.run('BEGIN IMMEDIATE');
-          return;
-        } catch (error) {
-          const busy = error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY');
-          if (!busy || Date.now() > deadline) throw error;
-          await Bun.sleep(EVOLUTION_POLL_MS);
-        }
+      // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
+      this.#runner.prepare('BEGIN IMMEDIATE').run();
+      return true;
+    } catch (error) {
+      if (isBusy(error)) return false;
+      throw error;
     } finally {
       this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }
@@ -247,21 +257,21 @@ export class SqliteStorage implements Storage, Evolvable {
    * One transaction, and so one wait for the disk, for all writes that arrived together; each in a savepoint of its
    * own, so that one that fails does so alone.
    */
-  #commit(batch: readonly Waiting[]): Outcome[] {
-    const begun = performance.now();
-    let [entered, left] = [begun, begun];
-    // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
-    const outcomes = this.#transaction('BEGIN IMMEDIATE', () => {
-      entered = performance.now();
-      const done =
-        batch.length === 1
-          ? batch.map(({ program }) => ({ result: this.#runner.drive(program()) }))
-          : batch.map((waiting) => this.#apart(waiting));
-      left = performance.now();
-      return done;
+  #commit(batch: readonly Waiting[]): Outcome[] | undefined {
+    return explaining(() => {
+      if (!this.#beginWriting()) return undefined;
+      let left = 0;
+      const outcomes = this.#transaction(() => {
+        const done =
+          batch.length === 1
+            ? batch.map(({ program }) => ({ result: this.#runner.drive(program()) }))
+            : batch.map((waiting) => this.#apart(waiting));
+        left = performance.now();
+        return done;
+      });
+      this.#committed?.(performance.now() - left);
+      return outcomes;
     });
-    this.#committed?.(entered - begun + performance.now() - left);
-    return outcomes;
   }
 
   #apart({ program, steps }: Waiting): Outcome {
@@ -283,19 +293,32 @@ export class SqliteStorage implements Storage, Evolvable {
     }
   }
 
-  /** Begins, works without ever yielding to the event loop, and commits: nothing else can interleave. */
-  #transaction<T>(begin: string, work: () => T): T {
-    return explaining(() => {
-      this.#moment?.end();
-      this.#runner.prepare(begin).run();
-      try {
-        const result = work();
-        this.#runner.prepare('COMMIT').run();
-        return result;
-      } catch (error) {
-        if (this.#database.inTransaction) this.#runner.prepare('ROLLBACK').run();
-        throw error;
-      }
-    });
+  /** Works without ever yielding to the event loop, and commits: nothing else can interleave. */
+  #transaction<T>(work: () => T): T {
+    try {
+      const result = work();
+      this.#runner.prepare('COMMIT').run();
+      return result;
+    } catch (error) {
+      if (this.#database.inTransaction) this.#runner.prepare('ROLLBACK').run();
+      throw error;
+    }
   }
+}
+
+/** A new file becomes one with a log; where several processes start with it, SQLite refuses one of them without waiting. */
+function keepLog(database: Database): void {
+  const deadline = performance.now() + BUSY_TIMEOUT_MS;
+  for (;;)
+    try {
+      database.run('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      Bun.sleepSync(OPEN_POLL_MS);
+    }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY') === true;
 }

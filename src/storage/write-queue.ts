@@ -8,6 +8,9 @@ import { type Deadline, deadlineExceeded, type Program, type Steps } from './sto
 export const MOST_WAITING = 10_000;
 /** Few enough that reads do not wait long behind them. */
 const MOST_TOGETHER = 200;
+/** How long they wait for another process that writes, and how often they ask whether it is done. */
+const PATIENCE_MS = 2000;
+const POLL_MS = 1;
 
 export interface Waiting {
   readonly program: () => Program<unknown>;
@@ -26,12 +29,16 @@ export function tooManyWaiting(): DuetError {
   return new DuetError('UNAVAILABLE', 'Too many writes are waiting.', { headers: { 'Retry-After': '1' } });
 }
 
-export class WriteQueue {
-  /** Runs and commits all of them; fails only when none of them is committed. */
-  readonly #commit: (batch: readonly Waiting[]) => readonly Outcome[];
-  #entries: Entry[] = [];
+/** Runs and commits all of them, or none: then it fails; or it is undefined, because another process is writing. */
+type Commit = (batch: readonly Waiting[]) => readonly Outcome[] | undefined;
 
-  constructor(commit: (batch: readonly Waiting[]) => readonly Outcome[]) {
+export class WriteQueue {
+  readonly #commit: Commit;
+  #entries: Entry[] = [];
+  /** Since when others have been in the way. */
+  #busySince: number | undefined;
+
+  constructor(commit: Commit) {
     this.#commit = commit;
   }
 
@@ -50,20 +57,33 @@ export class WriteQueue {
   flush(): void {
     const now = performance.now();
     const next = this.#entries.splice(0, MOST_TOGETHER);
-    if (this.#entries.length > 0) setImmediate(() => this.flush());
     // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
     for (const { deadline, settle } of next) if (deadline < now) settle({ error: deadlineExceeded() });
     const batch = next.filter(({ deadline }) => deadline >= now);
-    if (batch.length === 0) return;
-    let outcomes: readonly Outcome[];
+    if (batch.length > 0 && !this.#settled(batch, now)) {
+      // To wait inside SQLite would stop the whole process.
+      this.#entries.unshift(...batch);
+      setTimeout(() => this.flush(), POLL_MS);
+    } else if (this.#entries.length > 0) setImmediate(() => this.flush());
+  }
+
+  /** False when they are to be tried again. */
+  #settled(batch: readonly Entry[], now: number): boolean {
+    let outcomes: readonly Outcome[] | undefined;
     try {
       outcomes = this.#commit(batch);
+      if (!outcomes) {
+        this.#busySince ??= now;
+        if (now - this.#busySince < PATIENCE_MS) return false;
+        throw new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
+      }
     } catch (error) {
       for (const { settle } of batch) settle({ error });
-      return;
     }
-    batch.forEach(({ settle }, index) => {
-      settle(outcomes[index] ?? { error: new Error('a write was forgotten') });
+    this.#busySince = undefined;
+    outcomes?.forEach((outcome, index) => {
+      batch[index]?.settle(outcome);
     });
+    return true;
   }
 }

@@ -1,5 +1,6 @@
 /** Several nodes on one database: they start at once, they run side by side, and they write while tables change. */
 
+import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { type AppUnderTest, databases } from '../app.ts';
@@ -245,3 +246,16 @@ test('a SQLite file that is new is opened by any number of processes', async () 
     expect(await startAtOnce(8, `sqlite:${file}`, old, { as: [{ n: 1 }] })).toHaveLength(8);
   }
 }, 120_000);
+
+test('a SQLite file that somebody else has just begun to write is waited for', async () => {
+  using folder = new Folder();
+  using other = new Database(folder.file('new.db'), { create: true });
+  other.run('CREATE TABLE "theirs" (a)');
+  // Not yet in WAL mode: to get there, SQLite asks for a lock for which it never waits.
+  other.run('BEGIN IMMEDIATE');
+  const starting = Server.start(folder, { DATABASE_URL: `sqlite:${folder.file('new.db')}` });
+  await Bun.sleep(1000);
+  other.run('ROLLBACK');
+  await using server = await starting;
+  expect((await fetch(`${server.url}/books`)).status).toBe(200);
+});
