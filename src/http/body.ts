@@ -24,7 +24,8 @@ export function readBody<T>(
   use: (bytes: Uint8Array) => Soon<T>,
 ): Soon<T> {
   const reading = readWithin(request, limits.body);
-  if (Bun.peek.status(reading) === 'fulfilled') return use(Bun.peek(reading) as Uint8Array);
+  const body = Bun.peek(reading);
+  if (body instanceof Uint8Array) return use(body);
   return waitedFor(request, reading, limits, use);
 }
 

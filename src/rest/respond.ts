@@ -80,11 +80,10 @@ export function created(from: Collection, node: Node): Response {
   const { key, path, version } = from.resource;
   const [id, made] = [node[key.name], node[version.name]];
   const body = whole(from, node);
-  const response = tagged(answer(201, body, from.headers), tagOf(from, made, body));
-  response.headers.set(
-    'Location',
-    `/${path}/${typeof id === 'number' ? id : encodeURIComponent(String(id))}`,
-  );
+  const response = answer(201, body, from.headers);
+  const { headers } = response;
+  headers.set('ETag', tagOf(from, made, body));
+  headers.set('Location', `/${path}/${typeof id === 'number' ? id : encodeURIComponent(String(id))}`);
   return response;
 }
 

@@ -279,10 +279,11 @@ export class SqliteStorage implements Storage, Evolvable {
     const inSavepoint = steps !== 'one';
     if (inSavepoint) this.#runner.prepare('SAVEPOINT "write"').run();
     try {
-      const result = explaining(() => this.#runner.drive(program()));
+      const result = this.#runner.drive(program());
       if (inSavepoint) this.#runner.prepare('RELEASE "write"').run();
       return { result };
-    } catch (error) {
+    } catch (thrown) {
+      const error = thrown instanceof SQLiteError ? explained(thrown) : thrown;
       // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
       if (!this.#database.inTransaction) throw error;
       if (inSavepoint) {

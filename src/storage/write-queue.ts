@@ -22,11 +22,19 @@ export type Outcome = { readonly result: unknown } | { readonly error: unknown }
 
 interface Entry extends Waiting {
   readonly deadline: Deadline;
-  readonly settle: (outcome: Outcome) => void;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 export function tooManyWaiting(): DuetError {
   return new DuetError('UNAVAILABLE', 'Too many writes are waiting.', { headers: { 'Retry-After': '1' } });
+}
+
+function busy(): DuetError {
+  const told = new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
+  // For the operator, whose other process it may be.
+  told.cause = new Error(`another process has been writing for ${PATIENCE_MS} ms`);
+  return told;
 }
 
 /** Runs and commits all of them, or none: then it fails; or it is undefined, because another process is writing. */
@@ -45,9 +53,7 @@ export class WriteQueue {
   add<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#entries.length >= MOST_WAITING) return reject(tooManyWaiting());
-      const settle = (outcome: Outcome) =>
-        'error' in outcome ? reject(outcome.error) : resolve(outcome.result as T);
-      this.#entries.push({ program, steps, deadline, settle });
+      this.#entries.push({ program, steps, deadline, resolve: resolve as Entry['resolve'], reject });
       // After all requests that have arrived by now: those are the ones that go together.
       if (this.#entries.length === 1) afterStretch(() => this.flush());
     });
@@ -58,7 +64,7 @@ export class WriteQueue {
     const now = performance.now();
     const next = this.#entries.splice(0, MOST_TOGETHER);
     // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
-    for (const { deadline, settle } of next) if (deadline < now) settle({ error: deadlineExceeded() });
+    for (const { deadline, reject } of next) if (deadline < now) reject(deadlineExceeded());
     const batch = next.filter(({ deadline }) => deadline >= now);
     if (batch.length > 0 && !this.#settled(batch, now)) {
       // To wait inside SQLite would stop the whole process.
@@ -75,14 +81,15 @@ export class WriteQueue {
       if (!outcomes) {
         this.#busySince ??= now;
         if (now - this.#busySince < PATIENCE_MS) return false;
-        throw new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
+        throw busy();
       }
     } catch (error) {
-      for (const { settle } of batch) settle({ error });
+      for (const { reject } of batch) reject(error);
     }
     this.#busySince = undefined;
     outcomes?.forEach((outcome, index) => {
-      batch[index]?.settle(outcome);
+      if ('error' in outcome) batch[index]?.reject(outcome.error);
+      else batch[index]?.resolve(outcome.result);
     });
     return true;
   }
