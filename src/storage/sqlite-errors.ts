@@ -21,13 +21,17 @@ export function explained(error: SQLiteError | ReaderFault): Error {
   return told;
 }
 
+export function busy(): DuetError {
+  return new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
+}
+
 function translated(error: SQLiteError | ReaderFault): Error {
   const later = { headers: { 'Retry-After': '1' } };
   const { code = '' } = error;
   // The only CHECK that Duet declares is on serial keys.
   if (code === 'SQLITE_CONSTRAINT_CHECK')
     return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
-  if (code === 'SQLITE_BUSY') return new DuetError('UNAVAILABLE', 'The database is busy.', later);
+  if (code === 'SQLITE_BUSY') return busy();
   if (code === 'SQLITE_FULL') return new DuetError('UNAVAILABLE', 'The disk of the database is full.', later);
   // Whether what a failed fsync was to make durable will be there after a crash, nobody can tell.
   if (code === 'SQLITE_IOERR_FSYNC' || code === 'SQLITE_IOERR_DIR_FSYNC')

@@ -69,7 +69,7 @@ export class SqliteStorage implements Storage, Evolvable {
       ? new Database(existsSync(path) ? path : ':memory:', { readwrite: true, create: false, strict: true })
       : new Database(path, { create: true, strict: true });
     this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    if (!asItIs) keepLog(this.#database);
+    if (!asItIs) useWal(this.#database);
     this.#database.run('PRAGMA synchronous = FULL');
     this.#database.run('PRAGMA foreign_keys = ON');
     this.#runner = new Runner(this.#database, model, trace);
@@ -308,7 +308,7 @@ export class SqliteStorage implements Storage, Evolvable {
 }
 
 /** A new file becomes one with a log; where several processes start with it, SQLite refuses one of them without waiting. */
-function keepLog(database: Database): void {
+function useWal(database: Database): void {
   const deadline = performance.now() + BUSY_TIMEOUT_MS;
   for (;;)
     try {

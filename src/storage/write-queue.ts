@@ -2,6 +2,7 @@
 
 import { DuetError } from '../errors.ts';
 import { afterStretch } from '../turn.ts';
+import { busy } from './sqlite-errors.ts';
 import { type Deadline, deadlineExceeded, type Program, type Steps } from './storage.ts';
 
 /** More than can be served within any patience; whoever comes then is told at once. */
@@ -30,11 +31,11 @@ export function tooManyWaiting(): DuetError {
   return new DuetError('UNAVAILABLE', 'Too many writes are waiting.', { headers: { 'Retry-After': '1' } });
 }
 
-function busy(): DuetError {
-  const told = new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
-  // For the operator, whose other process it may be.
-  told.cause = new Error(`another process has been writing for ${PATIENCE_MS} ms`);
-  return told;
+/** The cause is for the operator, whose other process it may be. */
+function tooLongBusy(): DuetError {
+  return Object.assign(busy(), {
+    cause: new Error(`another process has been writing for ${PATIENCE_MS} ms`),
+  });
 }
 
 /** Runs and commits all of them, or none: then it fails; or it is undefined, because another process is writing. */
@@ -81,7 +82,7 @@ export class WriteQueue {
       if (!outcomes) {
         this.#busySince ??= now;
         if (now - this.#busySince < PATIENCE_MS) return false;
-        throw busy();
+        throw tooLongBusy();
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);

@@ -241,6 +241,19 @@ describe.each([...databases])('on %s', (database) => {
         ]),
       );
 
+    test('a link follows the rows, however often the page was asked for before', async () => {
+      const under = await openApp(database, { sdl: 'type Step @resource { id: ID!  at: Int! }' });
+      for (const at of [10, 20, 30]) await under.rest('POST', '/steps', { at });
+      const following = async () => {
+        const { headers } = await under.rest('GET', '/steps?sort=at&limit=2');
+        return (await under.rest('GET', linked(headers)['next'] ?? '')).body.map((step: any) => step.at);
+      };
+      expect([await following(), await following()]).toEqual([[30], [30]]);
+      await under.rest('POST', '/steps', { at: 15 });
+      expect(await following()).toEqual([20, 30]);
+      await under.close();
+    });
+
     test('Link and pageInfo lead forwards and back with the same cursors', async () => {
       const first = await app.rest('GET', '/books?sort=-pages&limit=2&count=true');
       expect([ids(first.body), first.headers.get('X-Total-Count')]).toEqual([[2, 4], '5']);

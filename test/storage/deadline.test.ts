@@ -166,6 +166,7 @@ test('SQLite: while another process writes, reads go on, and writes wait for two
   let reads = 0;
   for (; !isOver; reads++) expect((await fetch(`${server.url}/notes/1`)).status).toBe(200);
   expect(await early).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } });
+  expect((await server.logged('failure')).cause).toContain('another process has been writing');
   // One that stood still would have answered once, afterwards.
   expect(reads).toBeGreaterThan(20);
 
