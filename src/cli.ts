@@ -2,7 +2,7 @@
 
 import packageFile from '../package.json' with { type: 'json' };
 import { type Config, flagOf, readConfig } from './config.ts';
-import { READER, StartFault } from './deployment.ts';
+import { StartFault } from './deployment.ts';
 import { dev } from './dev.ts';
 import { diff } from './diff.ts';
 import { explainAccess, splitRoles } from './explain-access.ts';
@@ -12,7 +12,7 @@ import { Log, type Observe } from './observe.ts';
 import { self } from './self.ts';
 import { type Running, serve } from './serve.ts';
 import { settings } from './settings.ts';
-import { serveReads } from './storage/reader-process.ts';
+import { serveStatements } from './storage/statement-process.ts';
 import { exportRecords, importRecords } from './transfer.ts';
 import { superviseWorkers, tellReady, workerPeers } from './workers.ts';
 
@@ -59,11 +59,17 @@ const commands: Readonly<Record<string, Command>> = {
       tellReady();
     },
   },
-  [READER]: {
+  reader: {
     usage: 'reader FILE',
     doc: undefined,
     operand: 'FILE',
-    run: async ({ operand }) => serveReads(operand),
+    run: async ({ operand }) => serveStatements(operand, 'reader'),
+  },
+  writer: {
+    usage: 'writer FILE',
+    doc: undefined,
+    operand: 'FILE',
+    run: async ({ operand }) => serveStatements(operand, 'writer'),
   },
   dev: {
     usage: 'dev',

@@ -1,14 +1,9 @@
 /** A deployment's files and database, as every command needs them. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { accessRules } from './access/faults.ts';
-import { type Config, documentLimits, hasAuthentication } from './config.ts';
+import { type Config, documentLimits } from './config.ts';
 import { loading } from './engine/load.ts';
-import { PacedWriter } from './engine/paced-writer.ts';
-import { Policy } from './engine/policy/policy.ts';
-import { ThreadWriter } from './engine/thread-writer.ts';
-import { StorageWriter, type Writer } from './engine/writer.ts';
 import { Documents } from './graphql/documents.ts';
 import type { Door } from './graphql/schema.ts';
 import { readManifest, refuseUnsound, type Trusted } from './graphql/trusted.ts';
@@ -18,10 +13,7 @@ import { readSchema } from './schema/read.ts';
 import { self } from './self.ts';
 import { type Evolution, evolve } from './storage/evolve/evolve.ts';
 import { type Database, openDatabase } from './storage/open.ts';
-import type { Program, Storage } from './storage/storage.ts';
-
-/** The command that reads for a server: see serveReads. */
-export const READER = 'reader';
+import type { Program } from './storage/storage.ts';
 
 /** Something the operator must mend before a command can do its work; the message says what and where. */
 export class StartFault extends Error {}
@@ -31,43 +23,15 @@ export function openDeployment(
   config: Config,
   observe: Observe,
   asItIs = false,
-): { model: Model; database: Database; trace: Trace | undefined } {
+): { model: Model; database: Database } {
   const model = readModel(config.schema);
   const trace =
     config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
   try {
-    const reader = [...self(), READER];
-    return { model, database: openDatabase(config, model, trace, { asItIs, reader }), trace };
+    return { model, database: openDatabase(config, model, trace, { asItIs, apart: self() }) };
   } catch (error) {
     throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
   }
-}
-
-/** Told the text of every statement. */
-type Trace = (sql: string) => void;
-
-/** Writes to a file may have to wait for its disk, and then do so in a thread; other databases wait for no disk of ours. */
-export function openWriter(
-  config: Pick<Config, 'database' | 'limitObjects' | 'authJwksUrl' | 'authSecret' | 'authKeys'>,
-  model: Model,
-  storage: Storage,
-  lost: (cause: Error) => void,
-  trace?: Trace,
-  slowMs?: number,
-): Writer {
-  const { database, limitObjects: most } = config;
-  const authentication = hasAuthentication(config);
-  const here = new StorageWriter(storage, new Policy(model, authentication), most);
-  const isFile = database.kind === 'sqlite' && database.path !== ':memory:';
-  // Seen from here, it is at the same place in the bundle and in the single-file executable.
-  const code = join(import.meta.dir, 'engine/writer-thread');
-  if (!isFile) return here;
-  const { path } = database;
-  const thread = (committed: (ms: number) => void) =>
-    new ThreadWriter({ code, path, model, authentication, most, here, committed, lost, trace });
-  const writer = new PacedWriter(here, thread, slowMs);
-  storage.onCommit?.((ms) => writer.committed(ms));
-  return writer;
 }
 
 /** The documents that clients may name, all of them sound; undefined when there is no such file. */

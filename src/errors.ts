@@ -134,6 +134,11 @@ export const catalogue = {
     meaning:
       'The work took longer than `LIMIT_DEADLINE` and was ended, and nothing was changed. Ask for less, or by an indexed field.',
   },
+  WRITE_HOLD_EXCEEDED: {
+    status: 503,
+    meaning:
+      'On SQLite the write kept all others waiting for longer than `LIMIT_WRITE_HOLD` and was ended, and nothing was changed. Write less at once, or by an indexed field.',
+  },
   OUTCOME_UNKNOWN: {
     status: 503,
     meaning:

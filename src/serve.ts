@@ -1,7 +1,7 @@
 /** Brings a deployment up and takes it down without cutting anybody off. */
 
 import { type Config, hasAuthentication } from './config.ts';
-import { evolveDeployment, openDeployment, openWriter, readTrusted, StartFault } from './deployment.ts';
+import { evolveDeployment, openDeployment, readTrusted, StartFault } from './deployment.ts';
 import { graphqlDoor } from './graphql/schema.ts';
 import { watchLag } from './http/load.ts';
 import type { Observe } from './observe.ts';
@@ -19,8 +19,7 @@ export interface Running {
 
 /** `peers`: other processes that listen on the same port. */
 export async function serve(config: Config, observe: Observe, peers?: Peers): Promise<Running> {
-  const { model, database, trace } = openDeployment(config, observe);
-  const writer = openWriter(config, model, database, (cause) => observe({ event: 'failure', cause }), trace);
+  const { model, database } = openDeployment(config, observe);
   try {
     const door = graphqlDoor(model);
     const trusted = await readTrusted(config, door);
@@ -40,7 +39,6 @@ export async function serve(config: Config, observe: Observe, peers?: Peers): Pr
       model,
       door,
       storage: database,
-      writer,
       observe,
       config,
       deprecatedSince,
@@ -58,13 +56,11 @@ export async function serve(config: Config, observe: Observe, peers?: Peers): Pr
       async stop() {
         app.drain();
         await server.stop();
-        await writer.close();
         await database.close();
         observe({ event: 'stopped' });
       },
     };
   } catch (error) {
-    await writer.close();
     await database.close();
     throw error;
   }

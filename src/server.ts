@@ -4,11 +4,9 @@ import { printSchema } from 'graphql';
 import { type Config, documentLimits, hasAuthentication } from './config.ts';
 import { consoleRoute } from './console/routes.ts';
 import { anonymous, type Caller, requireRole } from './engine/caller.ts';
-import { countedWriter } from './engine/counted-writer.ts';
 import { Engine } from './engine/execute.ts';
 import { ApiKeys } from './engine/keys.ts';
 import { Policy } from './engine/policy/policy.ts';
-import { StorageWriter, type Writer } from './engine/writer.ts';
 import { DuetError } from './errors.ts';
 import { graphqlRoute } from './graphql/handler.ts';
 import type { Door } from './graphql/schema.ts';
@@ -52,7 +50,6 @@ export interface AppOptions {
   /** Undefined when GraphQL is not served. */
   readonly door: Door | undefined;
   readonly storage: Storage;
-  readonly writer: Writer;
   readonly observe: Observe;
   /** When the deprecation of a field was first applied, by `Type.field`. */
   readonly deprecatedSince: ReadonlyMap<string, Date>;
@@ -79,7 +76,7 @@ export interface App {
 }
 
 export function createApp(given: AppOptions): App {
-  const { model, storage, writer, config, peers } = given;
+  const { model, storage, config, peers } = given;
   const metrics = new Metrics();
   const observe = (observation: Observation) => {
     metrics.observe(observation);
@@ -90,11 +87,7 @@ export function createApp(given: AppOptions): App {
   const policy = new Policy(model, hasAuthentication(config));
   const introspection = config.introspection === 'on';
   const count = new StatementCount(storage);
-  const here = new StorageWriter(count.storage, policy, config.limitObjects);
-  const [read, write] = introspection
-    ? [count.storage, countedWriter(count, writer, here)]
-    : [storage, writer];
-  const engine = new Engine(read, write, policy, {
+  const engine = new Engine(introspection ? count.storage : storage, policy, {
     objects: config.limitObjects,
     operations: config.limitOperations,
     deadline: config.limitDeadline,

@@ -288,6 +288,13 @@ export const settings = {
     doc: 'GraphQL: how many directives an operation may have.',
     ...whole(0, 100_000),
   }),
+  limitWriteHold: setting({
+    env: 'LIMIT_WRITE_HOLD',
+    flag: true,
+    default: '2000',
+    doc: 'Milliseconds for which one write may keep all others waiting on SQLite, which has one writer at a time.',
+    ...whole(100, 3_600_000),
+  }),
   limitDeadline: setting({
     env: 'LIMIT_DEADLINE',
     flag: true,

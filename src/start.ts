@@ -21,4 +21,9 @@ function isFresh(): boolean {
   return true;
 }
 
-await import(isFresh() ? bundle : './cli.ts');
+const [, , command = '', file = ''] = process.argv;
+if (command === 'reader' || command === 'writer') {
+  // Somebody waits for its first answer: nothing else is loaded.
+  const { serveStatements } = await import('./storage/statement-process.ts');
+  serveStatements(file, command);
+} else await import(isFresh() ? bundle : './cli.ts');

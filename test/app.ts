@@ -6,10 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accessRules } from '../src/access/faults.ts';
 import { type Config, readConfig } from '../src/config.ts';
-import { openWriter } from '../src/deployment.ts';
 import { loading } from '../src/engine/load.ts';
-import { Policy } from '../src/engine/policy/policy.ts';
-import { StorageWriter } from '../src/engine/writer.ts';
 import { graphqlDoor } from '../src/graphql/schema.ts';
 import type { Observation } from '../src/observe.ts';
 import type { Model } from '../src/schema/model.ts';
@@ -72,8 +69,8 @@ export interface Deployment {
   readonly env?: Record<string, string>;
   /** A database that outlives the app; one of its own otherwise. */
   readonly url?: string;
-  /** What is started to read for it; the real command otherwise. */
-  readonly reader?: readonly string[];
+  /** What is started to read and write for it; the real command otherwise. */
+  readonly apart?: readonly string[];
   /** What the application gets to see of its storage; all of it otherwise. */
   readonly around?: (storage: Storage, model: Model, config: Config) => Storage;
 }
@@ -91,8 +88,8 @@ export const databases = ['sqlite', 'postgres'] as const;
 
 export type DatabaseKind = (typeof databases)[number];
 
-/** What a server starts to read for it. */
-const READER = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli.ts'), 'reader'];
+/** What a server starts to read and write for it. */
+const APART = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/start.ts')];
 
 let shared: Promise<Postgres> | undefined;
 
@@ -118,25 +115,24 @@ export async function openApp(
   const statements: string[] = [];
   const observations: Observation[] = [];
   const trace = (sql: string) => statements.push(sql);
-  const opened = openDatabase(config, model, trace, { reader: deployment.reader ?? READER });
+  // Every file is a slow one here: the way through the process is the longer one, and memory goes the other.
+  const opened = openDatabase(
+    config,
+    model,
+    trace,
+    deployment.apart ? { apart: deployment.apart } : { apart: APART, slowMs: 0 },
+  );
   const { deprecatedSince } = await evolve(opened, model, load.program);
   const storage = deployment.around?.(opened, model, config) ?? opened;
   statements.length = 0;
   const observe = (observation: Observation) => observations.push(observation);
-  const lost = (cause: unknown) => observe({ event: 'failure', cause });
-  // Every file is a slow one here: the way through the thread is the longer one, and memory goes the other.
-  const writer = openWriter(config, model, storage, lost, trace, 0);
   const door = graphqlDoor(model);
-  const app = createApp({ model, door, storage, writer, config, deprecatedSince, observe });
+  const app = createApp({ model, door, storage, config, deprecatedSince, observe });
   const unguarded = () => {
     const open = { ...config, authSecret: null, authJwksUrl: null, authKeys: 'off' } as const;
-    const free = new StorageWriter(storage, new Policy(model, false), config.limitObjects);
-    return doorsOf(createApp({ model, door, storage, writer: free, config: open, deprecatedSince, observe }));
+    return doorsOf(createApp({ model, door, storage, config: open, deprecatedSince, observe }));
   };
-  const close = async () => {
-    await writer.close();
-    await storage.close();
-  };
+  const close = () => storage.close();
   const from: AppUnderTest['from'] = ({ address, forwarded }) => ({
     fetch: async (path, init) => {
       const request = new Request(`http://duet.test${path}`, init);

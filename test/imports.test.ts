@@ -122,7 +122,7 @@ test('only the command reads arguments and environment', () => {
     imports
       .filter(({ text }) => /process\.(env|argv)|Bun\.env/.test(text.replace("'process.env.NODE_ENV':", '')))
       .map(({ file }) => file),
-  ).toEqual(['cli.ts']);
+  ).toEqual(['cli.ts', 'start.ts']);
 });
 
 test('every file opens with what it is for', async () => {

@@ -44,7 +44,7 @@ import {
 } from './read.ts';
 import { selectByKey } from './selects.ts';
 import type { NamedWrite, Written } from './transaction.ts';
-import type { Writer } from './writer.ts';
+import { Writer } from './writer.ts';
 
 type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
 type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
@@ -66,9 +66,9 @@ export class Engine {
   /** By what is wanted of a record, or by how a caller finds it whose rules say what it sees. */
   readonly #finders = new WeakMap<Selection | Select, Finder>();
 
-  constructor(storage: Storage, writer: Writer, policy: Policy, limits: EngineLimits) {
+  constructor(storage: Storage, policy: Policy, limits: EngineLimits) {
     this.#storage = storage;
-    this.#writer = writer;
+    this.#writer = new Writer(storage, policy, limits.objects);
     this.#policy = policy;
     this.limits = limits;
   }

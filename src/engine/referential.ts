@@ -27,24 +27,36 @@ export function* deleteWithDependents(resource: Resource, keys: readonly unknown
   }
 }
 
-/** Everything that goes: the records, and level by level what cascades from it. */
+/**
+ * Everything that goes: the records, and level by level what cascades from it. There may be as many levels as records, so
+ * a level costs what it finds, and not what was found before.
+ */
 function* collect(resource: Resource, keys: readonly unknown[]): Program<Map<Resource, Keys>> {
   const doomed = new Map<Resource, Keys>([[resource, new Set(keys)]]);
-  let level = new Map(doomed);
+  let level = new Map<Resource, Keys>([[resource, new Set(keys)]]);
   while (level.size > 0) {
     const next = new Map<Resource, Keys>();
     for (const [target, keys] of level)
-      for (const reference of target.pointedAtBy) {
-        if (reference.onDelete !== 'CASCADE') continue;
-        const known = doomed.get(reference.owner) ?? new Set();
-        const fresh = (yield* keysPointingAt(reference, keys)).difference(known);
-        if (fresh.size === 0) continue;
-        doomed.set(reference.owner, known.union(fresh));
-        next.set(reference.owner, (next.get(reference.owner) ?? new Set()).union(fresh));
-      }
+      for (const reference of target.pointedAtBy)
+        if (reference.onDelete === 'CASCADE')
+          for (const key of yield* keysPointingAt(reference, keys)) {
+            const known = setIn(doomed, reference.owner);
+            if (known.has(key)) continue;
+            known.add(key);
+            setIn(next, reference.owner).add(key);
+          }
     level = next;
   }
   return doomed;
+}
+
+function setIn(sets: Map<Resource, Keys>, resource: Resource): Keys {
+  let set = sets.get(resource);
+  if (!set) {
+    set = new Set();
+    sets.set(resource, set);
+  }
+  return set;
 }
 
 /** Only required references are left between the doomed, and those form no circle: some resource is always free to go. */

@@ -1,4 +1,4 @@
-/** Asks the policy and carries out writes; where that happens is the deployment's choice. */
+/** Asks the policy and carries out writes. */
 
 import { DuetError } from '../errors.ts';
 import type { Deadline, Program, Storage } from '../storage/storage.ts';
@@ -13,26 +13,7 @@ import type { Policy } from './policy/policy.ts';
 import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
 import { addressed, stepsOf } from './write.ts';
 
-export interface Writer {
-  /** When the promise fulfils, the effect is durable. */
-  write(
-    caller: Caller,
-    operation: Write,
-    idempotency: Idempotency | undefined,
-    deadline: Deadline,
-  ): Promise<Written>;
-  /** All of them, or none: then it throws WriteFailed, with the first that failed. */
-  transact(
-    caller: Caller,
-    writes: readonly NamedWrite[],
-    idempotency: Idempotency | undefined,
-    deadline: Deadline,
-  ): Promise<Written[]>;
-  close(): Promise<void>;
-}
-
-/** Writes where it stands, through a storage. */
-export class StorageWriter implements Writer {
+export class Writer {
   readonly #storage: Storage;
   readonly #policy: Policy;
   /** Objects in one answer. */
@@ -44,7 +25,7 @@ export class StorageWriter implements Writer {
     this.#most = most;
   }
 
-  /** What is denied is thrown. */
+  /** When the promise fulfils, the effect is durable. What is denied is thrown. */
   write(
     caller: Caller,
     operation: Write,
@@ -60,6 +41,7 @@ export class StorageWriter implements Writer {
     return done.catch((error) => this.#explain(error, deadline));
   }
 
+  /** All of them, or none: then it throws WriteFailed, with the first that failed. */
   async transact(
     caller: Caller,
     writes: readonly NamedWrite[],
@@ -83,9 +65,6 @@ export class StorageWriter implements Writer {
     return done.catch((error) => this.#explain(error, deadline));
   }
 
-  /** The storage is not its own. */
-  async close(): Promise<void> {}
-
   /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */
   async #explain(error: unknown, deadline: Deadline): Promise<never> {
     const reason = error instanceof WriteFailed ? error.reason : error;
@@ -99,13 +78,3 @@ export class StorageWriter implements Writer {
 function* told(access: Access, operation: Permitted<Write>): Program<void> {
   if (operation.do === 'update' || operation.do === 'delete') yield* addressed(access, operation);
 }
-
-/** What is asked of a writer in another thread. */
-export type Asked = {
-  readonly caller: Caller;
-  readonly idempotency: Idempotency | undefined;
-  /** On its way between threads, by the clock on the wall: each thread counts from when it began. */
-  readonly deadline: Deadline;
-} & ({ readonly operation: Write } | { readonly writes: readonly NamedWrite[] });
-
-export type Call = Asked & { readonly id: number };

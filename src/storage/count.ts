@@ -38,11 +38,6 @@ export class StatementCount {
     };
   }
 
-  /** Whether somebody has asked for it. */
-  get isOn(): boolean {
-    return this.#count() !== undefined;
-  }
-
   async during<T>(work: () => Promise<T>): Promise<{ result: T; statements: number }> {
     const count: Count = { statements: 0 };
     this.#asking++;

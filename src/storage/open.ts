@@ -16,18 +16,25 @@ export interface DatabaseOptions {
   readonly databaseConnectTimeout: number;
   readonly databaseStatementTimeout: number;
   readonly databaseLockTimeout: number;
+  readonly limitWriteHold: number;
 }
 
-/** `asItIs`: only to look; a database that does not exist stays so. */
+/** `asItIs`: only to look; a database that does not exist stays so. The others are SqliteOptions. */
+interface Opening {
+  readonly asItIs?: boolean;
+  readonly apart?: readonly string[];
+  readonly slowMs?: number;
+}
+
 export function openDatabase(
   options: DatabaseOptions,
   model: Model,
   trace?: (sql: string) => void,
-  { asItIs = false, reader }: { readonly asItIs?: boolean; readonly reader?: readonly string[] } = {},
+  { asItIs = false, apart, slowMs }: Opening = {},
 ): Database {
-  const { database } = options;
+  const { database, limitWriteHold: holdMs } = options;
   if (database.kind === 'sqlite')
-    return new SqliteStorage({ path: database.path, model, trace, asItIs, reader });
+    return new SqliteStorage({ path: database.path, model, trace, asItIs, apart, holdMs, slowMs });
   return new PostgresStorage({
     url: database.url,
     connections: options.databaseConnections,

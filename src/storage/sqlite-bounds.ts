@@ -3,10 +3,12 @@
 import type { Database } from 'bun:sqlite';
 import type { Filter } from '../query/filter.ts';
 import { quote } from './dialect.ts';
-import type { Aggregate, Select } from './storage.ts';
+import type { Aggregate, Select, Statement } from './storage.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
+/** What it costs to change a row, its indexes too. */
+const CHANGE = 50;
 /** What it costs to come to a row, beside testing it. */
 const VISIT = 4;
 /** Of rows that could all meet each other, at most one in so many does. */
@@ -41,7 +43,7 @@ interface Shape {
 
 export interface Allowance {
   /** Whether the statement, after those before it, lets nobody wait for long. */
-  readonly admits: (statement: Reading, sql: string, parameters: readonly unknown[]) => boolean;
+  readonly admits: (statement: Statement, sql: string, parameters: readonly unknown[]) => boolean;
 }
 
 export class Bounds implements Allowance {
@@ -55,23 +57,40 @@ export class Bounds implements Allowance {
     this.#database = database;
   }
 
-  /** For one read: what its statements cost together is what others wait for. */
-  allowance(): Allowance {
-    let left = MOST_TESTS;
+  /** For one program: what its statements cost together is what others wait for. However short each is, many are long. */
+  allowance({ tests = MOST_TESTS, ms = Number.POSITIVE_INFINITY } = {}): Allowance {
+    let left = tests;
+    const until = performance.now() + ms;
     return {
       admits: (statement, sql, parameters) => {
         left -= this.#cost(statement, sql, parameters);
-        return left >= 0;
+        return left >= 0 && performance.now() <= until;
       },
     };
   }
 
-  /** A statement that is all of a read. */
-  admits(statement: Reading, sql: string, parameters: readonly unknown[]): boolean {
+  /** A statement that is all of a program. */
+  admits(statement: Statement, sql: string, parameters: readonly unknown[]): boolean {
     return this.#cost(statement, sql, parameters) <= MOST_TESTS;
   }
 
-  #cost(statement: Reading, sql: string, parameters: readonly unknown[]): number {
+  #cost(statement: Statement, sql: string, parameters: readonly unknown[]): number {
+    switch (statement.do) {
+      case 'select':
+      case 'aggregate':
+        return this.#costOfReading(statement, sql, parameters);
+      case 'filled':
+        return this.#costOfReading(statement.select, sql, parameters);
+      case 'update':
+      case 'delete':
+      case 'bury':
+        return CHANGE * keysOf(statement.where);
+      default:
+        return 0;
+    }
+  }
+
+  #costOfReading(statement: Reading, sql: string, parameters: readonly unknown[]): number {
     const { where, resource } = statement;
     if (where?.is === 'eq' && where.column === resource.key) return 0;
     const shape = this.#shapes.get(sql) ?? this.#keep(sql, this.#shapeOf(statement, sql));
@@ -179,6 +198,12 @@ export class Bounds implements Allowance {
       .get(by.replace(/^(COVERING )?INDEX /, '')) as { columns: number } | null;
     return unique?.columns === columns.length;
   }
+}
+
+/** How many records a change is about: those are always found before, and named by their keys. */
+function keysOf(where: Filter): number {
+  if (where.is === 'in') return where.values.length;
+  return where.is === 'eq' ? 1 : Number.POSITIVE_INFINITY;
 }
 
 function counting(sql: string): string {

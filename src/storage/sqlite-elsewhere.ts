@@ -1,26 +1,22 @@
 /** Programs that read a SQLite file through another process, which lets everybody else go on here. */
 
-import type { Asked } from './reader-process.ts';
 import { explained } from './sqlite-errors.ts';
-import { type Reader, ReaderFault, Readers } from './sqlite-readers.ts';
-import type { Deadline, Program, Row, Snapshot, Statement, Steps } from './storage.ts';
-
-/** A statement as the other process is asked, and what its rows mean here. */
-export interface Asking extends Asked {
-  readonly decode: (rows: Row[]) => Row[];
-}
+import { type Launch, ProcessFault, type StatementProcess } from './sqlite-process.ts';
+import { Readers } from './sqlite-readers.ts';
+import { asking } from './sqlite-runner.ts';
+import type { Asked } from './statement-process.ts';
+import type { Deadline, Program, Snapshot, Steps } from './storage.ts';
 
 const BEGIN: Asked = { sql: 'BEGIN', parameters: [] };
 const COMMIT: Asked = { sql: 'COMMIT', parameters: [] };
 
 export class Elsewhere {
   readonly #readers: Readers;
-  readonly #asking: (statement: Statement) => Asking;
+  readonly #trace: ((sql: string) => void) | undefined;
 
-  /** `command` runs a process that calls serveReads. */
-  constructor(command: readonly string[], asking: (statement: Statement) => Asking) {
-    this.#readers = new Readers(command);
-    this.#asking = asking;
+  constructor(launch: Launch, trace: ((sql: string) => void) | undefined) {
+    this.#readers = new Readers(launch);
+    this.#trace = trace;
   }
 
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
@@ -49,15 +45,15 @@ export class Elsewhere {
     this.#readers.close();
   }
 
-  async #drive<T>(reader: Reader, running: Program<T>): Promise<T> {
+  async #drive<T>(reader: StatementProcess, running: Program<T>): Promise<T> {
     let step = running.next();
     while (!step.done) {
-      const asking = step.value.map(this.#asking);
-      const asked = asking.map(({ sql, parameters }) => ({ sql, parameters }));
+      const asked = step.value.map(asking);
+      for (const { sql } of asked) this.#trace?.(sql);
       const answers = await reader.ask(asked).catch((error) => {
-        throw error instanceof ReaderFault ? explained(error) : error;
+        throw error instanceof ProcessFault ? explained(error) : error;
       });
-      step = running.next(asking.map(({ decode }, index) => decode(answers[index] ?? [])));
+      step = running.next(asked.map(({ decode }, index) => decode(answers[index] ?? [])));
     }
     return step.value;
   }

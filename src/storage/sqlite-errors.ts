@@ -3,8 +3,8 @@
 import { SQLiteError } from 'bun:sqlite';
 import { DuetError } from '../errors.ts';
 import type { Model, Resource } from '../schema/model.ts';
-import type { ReaderFault } from './sqlite-readers.ts';
-import { NotUnique } from './storage.ts';
+import type { ProcessFault } from './sqlite-process.ts';
+import { Dangling, NotUnique } from './storage.ts';
 
 export function explaining<T>(work: () => T): T {
   try {
@@ -15,7 +15,7 @@ export function explaining<T>(work: () => T): T {
 }
 
 /** What the client cannot mend, the operator must hear of: the cause is kept, for the log. */
-export function explained(error: SQLiteError | ReaderFault): Error {
+export function explained(error: SQLiteError | ProcessFault): Error {
   const told = translated(error);
   if (told instanceof DuetError && told.status === 503) told.cause = error;
   return told;
@@ -25,7 +25,7 @@ export function busy(): DuetError {
   return new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
 }
 
-function translated(error: SQLiteError | ReaderFault): Error {
+function translated(error: SQLiteError | ProcessFault): Error {
   const later = { headers: { 'Retry-After': '1' } };
   const { code = '' } = error;
   // The only CHECK that Duet declares is on serial keys.
@@ -45,8 +45,21 @@ function translated(error: SQLiteError | ReaderFault): Error {
   return error;
 }
 
+/** What a program can make something of. */
+export function toldToPrograms(model: Model, error: SQLiteError | ProcessFault): Error {
+  switch (error.code) {
+    case 'SQLITE_CONSTRAINT_UNIQUE':
+    case 'SQLITE_CONSTRAINT_PRIMARYKEY':
+      return notUnique(model, error) ?? error;
+    case 'SQLITE_CONSTRAINT_FOREIGNKEY':
+      return new Dangling(undefined);
+    default:
+      return error;
+  }
+}
+
 /** SQLite names what collided as `UNIQUE constraint failed: User.email, User.name`. */
-export function notUnique(model: Model, { message }: SQLiteError): NotUnique | undefined {
+function notUnique(model: Model, { message }: Error): NotUnique | undefined {
   const stored = message.replace(/^.*failed: /, '').split(', ');
   const find = (resource: Resource) =>
     resource.columns.filter((column) => stored.includes(`${resource.table}.${column.stored}`));

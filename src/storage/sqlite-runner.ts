@@ -6,8 +6,9 @@ import { keptAs } from '../schema/values.ts';
 import { Compiler, parametersOf } from './compile.ts';
 import { type Dialect, literal } from './dialect.ts';
 import type { Allowance } from './sqlite-bounds.ts';
-import { notUnique } from './sqlite-errors.ts';
-import { Dangling, type Insert, type Program, type Row, type Select, type Statement } from './storage.ts';
+import { toldToPrograms } from './sqlite-errors.ts';
+import type { Asked } from './statement-process.ts';
+import type { Insert, Program, Row, Select, Statement } from './storage.ts';
 
 /** Statements beyond this many are prepared anew; a deployment has a few for each resource and document. */
 const KEPT_STATEMENTS = 1000;
@@ -53,8 +54,19 @@ const dialect: Dialect = {
 
 export const compiler = new Compiler(dialect);
 
-/** Thrown out of a read at the statement that may visit too many rows to let everybody else wait. */
+/** Thrown out of a program at the statement that may take too long to let everybody else wait. */
 export const UNBOUNDED = new Error('the statement is not bounded');
+
+/** A statement as another process is asked it, and what its rows mean here. */
+export interface Asking extends Asked {
+  readonly decode: (rows: Row[]) => Row[];
+}
+
+export function asking(statement: Statement): Asking {
+  const { sql, parameters, columns } = compiler.compile(statement);
+  if (statement.do !== 'insert') return { sql, parameters, decode: (rows) => decoded(rows, columns) };
+  return { sql, parameters, isInsert: true, decode: ([row]) => [stored(statement, row?.['id'])] };
+}
 
 /** Runs programs on one connection, whose statements it keeps prepared. */
 export class Runner {
@@ -83,7 +95,7 @@ export class Runner {
       try {
         rows = step.value.map((statement) => this.execute(statement, allowance));
       } catch (error) {
-        step = running.throw(error instanceof SQLiteError ? this.#toldToPrograms(error) : error);
+        step = running.throw(error instanceof SQLiteError ? toldToPrograms(this.#model, error) : error);
         continue;
       }
       step = running.next(rows);
@@ -93,14 +105,12 @@ export class Runner {
 
   execute(statement: Statement, allowance: Allowance | undefined): Row[] {
     const { sql, parameters, columns } = compiler.compile(statement);
+    if (allowance && !allowance.admits(statement, sql, parameters)) throw UNBOUNDED;
     if (statement.do === 'insert') {
       this.#trace?.(sql);
       const { lastInsertRowid } = this.prepare(sql).run(...(parameters as SQLQueryBindings[]));
       return [stored(statement, lastInsertRowid)];
     }
-    const asked = statement.do === 'filled' ? statement.select : statement;
-    const isReading = asked.do === 'select' || asked.do === 'aggregate';
-    if (allowance && isReading && !allowance.admits(asked, sql, parameters)) throw UNBOUNDED;
     this.#trace?.(sql);
     const rows = this.prepare(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
     return decoded(rows, columns);
@@ -131,18 +141,6 @@ export class Runner {
     prepared = this.#database.prepare(sql);
     this.#prepared.set(sql, prepared);
     return prepared;
-  }
-
-  #toldToPrograms(error: SQLiteError): Error {
-    switch (error.code) {
-      case 'SQLITE_CONSTRAINT_UNIQUE':
-      case 'SQLITE_CONSTRAINT_PRIMARYKEY':
-        return notUnique(this.#model, error) ?? error;
-      case 'SQLITE_CONSTRAINT_FOREIGNKEY':
-        return new Dangling(undefined);
-      default:
-        return error;
-    }
   }
 }
 

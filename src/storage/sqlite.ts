@@ -4,6 +4,7 @@ import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Model } from '../schema/model.ts';
+import type { Soon } from '../soon.ts';
 import { soonInTurn } from '../turn.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
@@ -12,7 +13,9 @@ import { sqliteDdl } from './sqlite-ddl.ts';
 import { Elsewhere } from './sqlite-elsewhere.ts';
 import { explained, explaining } from './sqlite-errors.ts';
 import { Moment } from './sqlite-moment.ts';
-import { compiler, decoded, Runner, UNBOUNDED } from './sqlite-runner.ts';
+import { Pace } from './sqlite-pace.ts';
+import { compiler, Runner, UNBOUNDED } from './sqlite-runner.ts';
+import { ProcessWriter } from './sqlite-writer.ts';
 import {
   type Deadline,
   type Finder,
@@ -33,6 +36,8 @@ const OPEN_POLL_MS = 10;
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
 const EVOLUTION_POLL_MS = 50;
+/** How long the writes of one batch, and each of them, may keep this process from everything else. */
+const TOGETHER_MS = 20;
 
 export interface SqliteOptions {
   /** A file path, or `:memory:`. */
@@ -42,9 +47,19 @@ export interface SqliteOptions {
   readonly trace?: ((sql: string) => void) | undefined;
   /** Nothing is to be written, not even the file when it is missing. */
   readonly asItIs?: boolean;
-  /** Runs a process that reads the file that is named behind it; without one, every read runs in this process. */
-  readonly reader?: readonly string[] | undefined;
+  /**
+   * Runs a process that is the `reader` or the `writer` of a file, which are named behind it, for what takes long;
+   * without one, everything runs in this process.
+   */
+  readonly apart?: readonly string[] | undefined;
+  /** For how long one write may keep all others waiting. */
+  readonly holdMs: number;
+  /** From how many milliseconds on a commit counts as slow; 0 makes every write leave this process. */
+  readonly slowMs?: number | undefined;
 }
+
+/** Thrown out of a batch of which one has waited for too long: it is told so, and the others are run again. */
+const LATE = new Error('a deadline has passed');
 
 export class SqliteStorage implements Storage, Evolvable {
   readonly ddl = sqliteDdl;
@@ -54,13 +69,14 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #runner: Runner;
   readonly #bounds: Bounds;
   readonly #elsewhere: Elsewhere | undefined;
+  readonly #writer: ProcessWriter | undefined;
+  readonly #pace: Pace;
   /** Looked for at the first read; undefined where there can be none. */
   #moment: Moment | undefined;
   #hasLooked: boolean;
-  #committed: ((ms: number) => void) | undefined;
-  readonly #queue = new WriteQueue((batch) => this.#commit(batch));
+  readonly #queue: WriteQueue;
 
-  constructor({ path, model, trace, asItIs = false, reader }: SqliteOptions) {
+  constructor({ path, model, trace, asItIs = false, apart, holdMs, slowMs }: SqliteOptions) {
     this.#model = model;
     this.#trace = trace;
     this.#hasLooked = path === ':memory:' || asItIs;
@@ -74,13 +90,14 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#database.run('PRAGMA foreign_keys = ON');
     this.#runner = new Runner(this.#database, model, trace);
     this.#bounds = new Bounds(this.#database);
+    this.#pace = new Pace(slowMs);
+    this.#queue = new WriteQueue((batch, isAlone) => this.#commit(batch, isAlone), holdMs);
     // What is in memory no other process can see.
-    if (reader && path !== ':memory:')
-      this.#elsewhere = new Elsewhere([...reader, resolve(path)], (statement) => {
-        const { sql, parameters, columns } = compiler.compile(statement);
-        trace?.(sql);
-        return { sql, parameters, decode: (rows) => decoded(rows, columns) };
-      });
+    if (!apart || path === ':memory:') return;
+    const launch = { command: apart, path: resolve(path) };
+    const [bounds, pace] = [this.#bounds, this.#pace];
+    this.#elsewhere = new Elsewhere(launch, trace);
+    this.#writer = new ProcessWriter({ launch, model, bounds, pace, holdMs, trace });
   }
 
   ask(statement: Statement, deadline: Deadline): Row[] | Promise<Row[]> {
@@ -149,10 +166,6 @@ export class SqliteStorage implements Storage, Evolvable {
     return this.#elsewhere !== undefined && !this.#bounds.admits(looking, sql, parameters);
   }
 
-  onCommit(listener: (ms: number) => void): void {
-    this.#committed = listener;
-  }
-
   /** A connection of its own; of a database in memory, which no other connection can see, a copy. */
   async snapshot(): Promise<Snapshot> {
     const isFile = this.#database.filename !== ':memory:' && this.#database.filename !== '';
@@ -191,6 +204,7 @@ export class SqliteStorage implements Storage, Evolvable {
 
   async close(): Promise<void> {
     this.#elsewhere?.close();
+    this.#writer?.close();
     this.#moment?.close();
     this.#runner.close();
   }
@@ -253,33 +267,62 @@ export class SqliteStorage implements Storage, Evolvable {
     }
   }
 
+  /** In another process where the disk is slow, or the write is; a process that cannot start stops nobody else. */
+  #commit(batch: readonly Waiting[], isAlone: boolean): Soon<readonly Outcome[] | undefined> {
+    return this.#writer && (isAlone || this.#pace.isSlow)
+      ? this.#writer.commit(batch, isAlone)
+      : this.#commitHere(batch);
+  }
+
   /**
    * One transaction, and so one wait for the disk, for all writes that arrived together; each in a savepoint of its
    * own, so that one that fails does so alone.
    */
-  #commit(batch: readonly Waiting[]): Outcome[] | undefined {
-    return explaining(() => {
-      if (!this.#beginWriting()) return undefined;
+  #commitHere(batch: readonly Waiting[]): readonly Outcome[] | undefined {
+    try {
+      if (!explaining(() => this.#beginWriting())) return undefined;
       let left = 0;
-      const outcomes = this.#transaction(() => {
-        const done =
-          batch.length === 1
-            ? batch.map(({ program }) => ({ result: this.#runner.drive(program()) }))
-            : batch.map((waiting) => this.#apart(waiting));
-        left = performance.now();
-        return done;
-      });
-      this.#committed?.(performance.now() - left);
+      const outcomes = explaining(() =>
+        this.#transaction(() => {
+          const [only] = batch;
+          const done = only && batch.length === 1 ? [{ result: this.#drive(only) }] : this.#each(batch);
+          left = performance.now();
+          // Nobody may be told of a failure that then succeeds.
+          if (batch.some(({ deadline }) => deadline < left)) throw LATE;
+          return done;
+        }),
+      );
+      this.#pace.committed(performance.now() - left);
       return outcomes;
-    });
+    } catch (error) {
+      if (error === LATE) return [];
+      if (error === UNBOUNDED) return ['alone'];
+      throw error;
+    }
   }
 
-  #apart({ program, steps }: Waiting): Outcome {
+  #drive({ program, steps }: Waiting): unknown {
+    const isBounded = this.#writer && steps !== 'one';
+    return this.#runner.drive(program(), isBounded ? this.#bounds.allowance({ ms: TOGETHER_MS }) : undefined);
+  }
+
+  /** Those that there is no time for are left for the next batch. */
+  #each(batch: readonly Waiting[]): Outcome[] {
+    const until = performance.now() + TOGETHER_MS;
+    const outcomes: Outcome[] = [];
+    for (const waiting of batch) {
+      outcomes.push(this.#apart(waiting));
+      if (performance.now() > until) break;
+    }
+    return outcomes;
+  }
+
+  #apart(waiting: Waiting): Outcome {
     // A single statement that fails undoes itself.
-    const inSavepoint = steps !== 'one';
+    const inSavepoint = waiting.steps !== 'one';
     if (inSavepoint) this.#runner.prepare('SAVEPOINT "write"').run();
     try {
-      const result = this.#runner.drive(program());
+      const result = this.#drive(waiting);
       if (inSavepoint) this.#runner.prepare('RELEASE "write"').run();
       return { result };
     } catch (thrown) {
@@ -290,7 +333,7 @@ export class SqliteStorage implements Storage, Evolvable {
         this.#runner.prepare('ROLLBACK TO "write"').run();
         this.#runner.prepare('RELEASE "write"').run();
       }
-      return { error };
+      return error === UNBOUNDED ? 'alone' : { error };
     }
   }
 

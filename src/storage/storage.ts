@@ -235,8 +235,6 @@ export interface Storage {
   write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T>;
   /** Whether others would have to wait while a write looks for its records so: then a read is to find them before. */
   delays(looking: Select): boolean;
-  /** Tells how long each write waited for the disk, where this process stands still meanwhile. */
-  onCommit?(listener: (ms: number) => void): void;
   /** A moment that can be read from again and again, however long that takes. */
   snapshot(): Promise<Snapshot>;
   /** Fails when the database cannot be reached. */

@@ -1,97 +1,170 @@
 /** Writes that arrive together, waiting to be committed together. */
 
 import { DuetError } from '../errors.ts';
+import type { Soon } from '../soon.ts';
 import { afterStretch } from '../turn.ts';
 import { busy } from './sqlite-errors.ts';
 import { type Deadline, deadlineExceeded, type Program, type Steps } from './storage.ts';
 
 /** More than can be served within any patience; whoever comes then is told at once. */
-export const MOST_WAITING = 10_000;
+const MOST_WAITING = 10_000;
 /** Few enough that reads do not wait long behind them. */
 const MOST_TOGETHER = 200;
-/** How long they wait for another process that writes, and how often they ask whether it is done. */
-const PATIENCE_MS = 2000;
+/** How often those that wait for another process ask whether it is done. */
 const POLL_MS = 1;
+/** How late those that wait for a long write hear of their own deadline. */
+const EXPIRY_MS = 25;
+/** Beyond the hold that another node allows its writes: it takes a moment to end one. */
+const GRACE_MS = 500;
 
 export interface Waiting {
   readonly program: () => Program<unknown>;
   readonly steps: Steps;
+  readonly deadline: Deadline;
 }
 
-/** What became of one write: its result, or why it failed. */
-export type Outcome = { readonly result: unknown } | { readonly error: unknown };
+/**
+ * What became of one write: its result, why it failed, that it has to be run again because the transaction that it was
+ * in was given up, or that it takes so long that it has to be alone.
+ */
+export type Outcome = { readonly result: unknown } | { readonly error: unknown } | 'again' | 'alone';
 
 interface Entry extends Waiting {
-  readonly deadline: Deadline;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export function tooManyWaiting(): DuetError {
-  return new DuetError('UNAVAILABLE', 'Too many writes are waiting.', { headers: { 'Retry-After': '1' } });
-}
-
-/** The cause is for the operator, whose other process it may be. */
-function tooLongBusy(): DuetError {
-  return Object.assign(busy(), {
-    cause: new Error(`another process has been writing for ${PATIENCE_MS} ms`),
-  });
-}
-
 /** Runs and commits all of them, or none: then it fails; or it is undefined, because another process is writing. */
-type Commit = (batch: readonly Waiting[]) => readonly Outcome[] | undefined;
+export type Commit = (batch: readonly Waiting[], isAlone: boolean) => Soon<readonly Outcome[] | undefined>;
 
 export class WriteQueue {
   readonly #commit: Commit;
+  /** How long they wait for another process that writes. */
+  readonly #patienceMs: number;
   #entries: Entry[] = [];
+  /** Those that take long, and so go one by one. */
+  readonly #long: Entry[] = [];
+  #isUnderWay = false;
+  #wasLong = false;
   /** Since when others have been in the way. */
   #busySince: number | undefined;
 
-  constructor(commit: Commit) {
+  constructor(commit: Commit, holdMs: number) {
     this.#commit = commit;
+    this.#patienceMs = holdMs + GRACE_MS;
   }
 
   add<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#entries.length >= MOST_WAITING) return reject(tooManyWaiting());
+      if (this.#entries.length + this.#long.length >= MOST_WAITING) return reject(tooManyWaiting());
       this.#entries.push({ program, steps, deadline, resolve: resolve as Entry['resolve'], reject });
       // After all requests that have arrived by now: those are the ones that go together.
-      if (this.#entries.length === 1) afterStretch(() => this.flush());
+      if (this.#entries.length === 1 && !this.#isUnderWay) afterStretch(() => this.#flush());
     });
   }
 
   /** Nobody is told of success before the commit. */
-  flush(): void {
+  #flush(): void {
+    if (this.#isUnderWay) return;
     const now = performance.now();
-    const next = this.#entries.splice(0, MOST_TOGETHER);
+    const isAlone = this.#turnOfLong(now);
+    const batch = isAlone ? this.#long.splice(0, 1) : this.#entries.splice(0, MOST_TOGETHER);
+    this.#wasLong = isAlone;
     // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
-    for (const { deadline, reject } of next) if (deadline < now) reject(deadlineExceeded());
-    const batch = next.filter(({ deadline }) => deadline >= now);
-    if (batch.length > 0 && !this.#settled(batch, now)) {
-      // To wait inside SQLite would stop the whole process.
-      this.#entries.unshift(...batch);
-      setTimeout(() => this.flush(), POLL_MS);
-    } else if (this.#entries.length > 0) setImmediate(() => this.flush());
+    const due = batch.filter((entry) => !expired(entry, now));
+    try {
+      const outcomes = due.length > 0 ? this.#commit(due, isAlone) : [];
+      if (outcomes instanceof Promise) this.#await(due, isAlone, outcomes);
+      else this.#settle(due, isAlone, outcomes);
+    } catch (error) {
+      this.#failed(due, error);
+    }
   }
 
-  /** False when they are to be tried again. */
-  #settled(batch: readonly Entry[], now: number): boolean {
-    let outcomes: readonly Outcome[] | undefined;
-    try {
-      outcomes = this.#commit(batch);
-      if (!outcomes) {
-        this.#busySince ??= now;
-        if (now - this.#busySince < PATIENCE_MS) return false;
-        throw tooLongBusy();
-      }
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
+  /** One that takes long and a batch of the others take turns. */
+  #turnOfLong(now: number): boolean {
+    while (this.#long[0] && expired(this.#long[0], now)) this.#long.shift();
+    return this.#long.length > 0 && (this.#entries.length === 0 || !this.#wasLong);
+  }
+
+  #await(batch: readonly Entry[], isAlone: boolean, outcomes: Promise<readonly Outcome[] | undefined>): void {
+    this.#isUnderWay = true;
+    const watch = setInterval(() => this.#expire(), EXPIRY_MS);
+    const ended = () => {
+      clearInterval(watch);
+      this.#isUnderWay = false;
+    };
+    outcomes.then(
+      (settled) => {
+        ended();
+        this.#settle(batch, isAlone, settled);
+      },
+      (error) => {
+        ended();
+        this.#failed(batch, error);
+      },
+    );
+  }
+
+  #expire(): void {
+    const now = performance.now();
+    this.#entries = this.#entries.filter((entry) => !expired(entry, now));
+  }
+
+  #settle(batch: readonly Entry[], isAlone: boolean, outcomes: readonly Outcome[] | undefined): void {
+    if (!outcomes) {
+      this.#othersWrite(batch, isAlone);
+      return;
     }
     this.#busySince = undefined;
-    outcomes?.forEach((outcome, index) => {
-      if ('error' in outcome) batch[index]?.reject(outcome.error);
-      else batch[index]?.resolve(outcome.result);
+    const again: Entry[] = [];
+    batch.forEach((entry, index) => {
+      const outcome = outcomes[index] ?? 'again';
+      if (outcome === 'again') (isAlone ? this.#long : again).push(entry);
+      else if (outcome === 'alone') this.#long.push(entry);
+      else if ('error' in outcome) entry.reject(outcome.error);
+      else entry.resolve(outcome.result);
     });
-    return true;
+    this.#entries.unshift(...again);
+    this.#goOn();
   }
+
+  /** To wait inside SQLite would stop the whole process. */
+  #othersWrite(batch: readonly Entry[], isAlone: boolean): void {
+    const now = performance.now();
+    this.#busySince ??= now;
+    if (now - this.#busySince >= this.#patienceMs) this.#failed(batch, tooLongBusy(this.#patienceMs));
+    else {
+      (isAlone ? this.#long : this.#entries).unshift(...batch);
+      setTimeout(() => this.#flush(), POLL_MS);
+    }
+  }
+
+  #failed(batch: readonly Entry[], error: unknown): void {
+    this.#busySince = undefined;
+    for (const { reject } of batch) reject(error);
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#entries.length + this.#long.length > 0) setImmediate(() => this.#flush());
+  }
+}
+
+/** Tells a write that has waited for too long. */
+function expired({ deadline, reject }: Entry, now: number): boolean {
+  if (deadline >= now) return false;
+  reject(deadlineExceeded());
+  return true;
+}
+
+function tooManyWaiting(): DuetError {
+  return new DuetError('UNAVAILABLE', 'Too many writes are waiting.', { headers: { 'Retry-After': '1' } });
+}
+
+/** The cause is for the operator, whose other process it may be. */
+function tooLongBusy(patienceMs: number): DuetError {
+  return Object.assign(busy(), {
+    cause: new Error(`another process has been writing for ${patienceMs} ms`),
+  });
 }

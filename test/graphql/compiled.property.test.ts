@@ -8,7 +8,6 @@ import { type Config, hasAuthentication } from '../../src/config.ts';
 import { anonymous, type Caller } from '../../src/engine/caller.ts';
 import { Engine } from '../../src/engine/execute.ts';
 import { Policy } from '../../src/engine/policy/policy.ts';
-import { StorageWriter } from '../../src/engine/writer.ts';
 import type { Code } from '../../src/errors.ts';
 import { CompiledQuery, type Outcome } from '../../src/graphql/compiled.ts';
 import { formatted } from '../../src/graphql/errors.ts';
@@ -55,7 +54,7 @@ class Pair {
     const { limitObjects: objects, limitOperations: operations, limitDeadline: deadline } = config;
     this.app = app;
     this.#door = door;
-    this.#engine = new Engine(storage, new StorageWriter(storage, policy, objects), policy, {
+    this.#engine = new Engine(storage, policy, {
       objects,
       operations,
       deadline,

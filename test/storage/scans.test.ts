@@ -60,7 +60,7 @@ describe('which reads leave the process', () => {
       data: {},
       url: `sqlite:${file}`,
       env: { LIMIT_URL: '65536' },
-      reader: ['false'],
+      apart: ['false'],
     });
 
   const here = [

@@ -1,0 +1,270 @@
+/** Writes whose statements another process carries out: what takes too long is ended there, and stops nobody here. */
+
+import { DuetError } from '../errors.ts';
+import type { Model } from '../schema/model.ts';
+import type { Allowance, Bounds } from './sqlite-bounds.ts';
+import { explained, toldToPrograms } from './sqlite-errors.ts';
+import type { Pace } from './sqlite-pace.ts';
+import { type Launch, ProcessFault, rowsOf, StatementProcess, unavailable } from './sqlite-process.ts';
+import { type Asking, asking } from './sqlite-runner.ts';
+import type { Answered, Asked } from './statement-process.ts';
+import { deadlineExceeded, type Program, type Row, type Statement } from './storage.ts';
+import type { Outcome, Waiting } from './write-queue.ts';
+
+const IDLE_MS = 30_000;
+/** What the writes that share a transaction may take together: longer ones go alone. */
+const TOGETHER = { tests: 1_000_000, ms: 100 };
+
+function control(sql: string): Asked {
+  return { sql, parameters: [] };
+}
+
+// IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
+const BEGIN = control('BEGIN IMMEDIATE');
+const COMMIT = control('COMMIT');
+const ROLLBACK = control('ROLLBACK');
+const SAVEPOINT = control('SAVEPOINT "write"');
+const RELEASE = control('RELEASE "write"');
+const UNDO = [control('ROLLBACK TO "write"'), RELEASE];
+
+export interface WriterOptions {
+  readonly launch: Launch;
+  readonly model: Model;
+  readonly bounds: Bounds;
+  readonly pace: Pace;
+  /** For how long one transaction may keep all other writers waiting. */
+  readonly holdMs: number;
+  readonly trace: ((sql: string) => void) | undefined;
+}
+
+export class ProcessWriter {
+  readonly #options: WriterOptions;
+  /** Started when it is needed, ended when nobody has needed it for a while. */
+  #process: StatementProcess | undefined;
+  #idle: Timer | undefined;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined when another process is writing. Alone, a write may take as long as its deadline and the hold allow. */
+  async commit(batch: readonly Waiting[], isAlone: boolean): Promise<readonly Outcome[] | undefined> {
+    clearTimeout(this.#idle);
+    const process = this.#started();
+    const transaction = new Transaction(this.#options, process, batch);
+    try {
+      return await transaction.commit(isAlone);
+    } catch (error) {
+      // Whatever its connection is left in, nobody has to find out.
+      process.end(unavailable('The writing process was ended after a failure.'));
+      await process.exited;
+      throw error instanceof ProcessFault ? explained(error) : error;
+    } finally {
+      this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#idle);
+    this.#process?.end(unavailable('The database is closed.'));
+  }
+
+  #started(): StatementProcess {
+    this.#process ??= new StatementProcess(this.#options.launch, 'writer', () => {
+      this.#process = undefined;
+    });
+    return this.#process;
+  }
+}
+
+/** One transaction of the process, for all writes of a batch: each is in a savepoint of its own. */
+class Transaction {
+  readonly #options: WriterOptions;
+  readonly #process: StatementProcess;
+  readonly #batch: readonly Waiting[];
+  readonly #outcomes: Outcome[];
+  /** What has to be done before the next statement; it travels along with it. */
+  #ahead: readonly Asked[] = [];
+  /** Which write is being carried out. */
+  #current = 0;
+  readonly #timers: Timer[] = [];
+  #endedBy: DuetError | undefined;
+
+  constructor(options: WriterOptions, process: StatementProcess, batch: readonly Waiting[]) {
+    this.#options = options;
+    this.#process = process;
+    this.#batch = batch;
+    this.#outcomes = batch.map(() => 'again');
+  }
+
+  async commit(isAlone: boolean): Promise<readonly Outcome[] | undefined> {
+    const first = Math.min(...this.#batch.map(({ deadline }) => deadline));
+    this.#endAfter(first - performance.now(), deadlineExceeded());
+    try {
+      if (!(await this.#begin())) return undefined;
+      this.#endAfter(this.#options.holdMs, heldTooLong(this.#options.holdMs));
+      await (isAlone ? this.#alone() : this.#together());
+    } catch (error) {
+      if (!this.#endedBy || error !== this.#endedBy) throw error;
+      // The system has let go of the file when it is gone.
+      await this.#process.exited;
+      return this.#given(this.#endedBy);
+    } finally {
+      for (const timer of this.#timers) clearTimeout(timer);
+    }
+    // From here on nothing is ended, and so the deadlines are judged before.
+    if (performance.now() > first) return this.#givenUp();
+    if (this.#outcomes.some(isResult)) await this.#commit();
+    else await this.#process.ask([ROLLBACK]);
+    return this.#outcomes;
+  }
+
+  #endAfter(ms: number, why: DuetError): void {
+    const end = () => {
+      this.#endedBy = why;
+      this.#process.end(why);
+    };
+    this.#timers.push(setTimeout(end, ms));
+  }
+
+  /** False when somebody else is writing. */
+  async #begin(): Promise<boolean> {
+    try {
+      await this.#process.ask([BEGIN]);
+      return true;
+    } catch (error) {
+      if (error instanceof ProcessFault && error.code.startsWith('SQLITE_BUSY')) return false;
+      throw error;
+    }
+  }
+
+  async #commit(): Promise<void> {
+    if (this.#ahead.length > 0) await this.#process.ask(this.#ahead);
+    const begun = performance.now();
+    try {
+      await this.#process.ask([COMMIT]);
+    } catch (error) {
+      if (error instanceof ProcessFault) throw error;
+      const detail = 'The writing process ended during the commit. Read before writing again.';
+      throw Object.assign(new DuetError('OUTCOME_UNKNOWN', detail), { cause: error });
+    }
+    this.#options.pace.committed(performance.now() - begun);
+  }
+
+  /** Nothing has happened: who is late is told so, and the others are run again. */
+  async #givenUp(): Promise<readonly Outcome[]> {
+    await this.#process.ask([ROLLBACK]);
+    return this.#batch.map(() => 'again');
+  }
+
+  /** Only the one that was being carried out has held the file for too long. */
+  #given(why: DuetError): readonly Outcome[] {
+    const isBlamed = (index: number) => why.code !== 'DEADLINE_EXCEEDED' && index === this.#current;
+    return this.#batch.map((_, index) => (isBlamed(index) ? { error: why } : 'again'));
+  }
+
+  async #alone(): Promise<void> {
+    const [only] = this.#batch;
+    if (only) this.#outcomes[0] = await this.#outcomeOf(only.program(), undefined);
+  }
+
+  /** Those of a single statement travel together; each of the others waits for its answers. */
+  async #together(): Promise<void> {
+    const until = performance.now() + TOGETHER.ms;
+    await this.#singles();
+    for (const [index, { program, steps }] of this.#batch.entries()) {
+      if (steps === 'one') continue;
+      if (performance.now() > until) return;
+      this.#current = index;
+      this.#ahead = [...this.#ahead, SAVEPOINT];
+      const outcome = await this.#outcomeOf(program(), this.#options.bounds.allowance(TOGETHER));
+      this.#ahead = isResult(outcome) ? [...this.#ahead, RELEASE] : [...this.#ahead, ...UNDO];
+      this.#outcomes[index] = outcome;
+    }
+  }
+
+  /** A single statement that fails undoes itself. */
+  async #singles(): Promise<void> {
+    const singles = this.#batch.flatMap(({ program, steps }, index) => {
+      if (steps !== 'one') return [];
+      const running = program();
+      const taken = taking(() => running.next());
+      if ('statements' in taken) return [{ index, running, asked: this.#compiled(taken.statements) ?? [] }];
+      this.#outcomes[index] = taken.outcome;
+      return [];
+    });
+    if (singles.length === 0) return;
+    const answers = await this.#process.askAll(singles.map(({ asked }) => asked));
+    for (const [position, { index, running, asked }] of singles.entries()) {
+      const taken = taking(() => this.#answered(running, asked, answers[position]));
+      if ('outcome' in taken) this.#outcomes[index] = taken.outcome;
+    }
+  }
+
+  async #outcomeOf(running: Program<unknown>, allowance: Allowance | undefined): Promise<Outcome> {
+    let taken = taking(() => running.next());
+    while ('statements' in taken) {
+      const asked = this.#compiled(taken.statements, allowance);
+      if (!asked) return 'alone';
+      const ahead = this.#ahead;
+      this.#ahead = [];
+      const [answered] = await this.#process.askAll([[...ahead, ...asked]]);
+      const own = answered?.rows ? { rows: answered.rows.slice(ahead.length) } : answered;
+      taken = taking(() => this.#answered(running, asked, own));
+    }
+    return taken.outcome;
+  }
+
+  /** Undefined when they may take too long. */
+  #compiled(statements: readonly Statement[], allowance?: Allowance): Asking[] | undefined {
+    const asked: Asking[] = [];
+    for (const statement of statements) {
+      const compiled = asking(statement);
+      if (allowance && !allowance.admits(statement, compiled.sql, compiled.parameters)) return undefined;
+      asked.push(compiled);
+    }
+    for (const { sql } of asked) this.#options.trace?.(sql);
+    return asked;
+  }
+
+  /** Hands a program its rows, or what went wrong. */
+  #answered(running: Program<unknown>, asked: readonly Asking[], answered: Answered | undefined): Step {
+    let rows: readonly Row[][];
+    try {
+      rows = rowsOf(answered);
+    } catch (error) {
+      if (!(error instanceof ProcessFault)) throw error;
+      return running.throw(toldToPrograms(this.#options.model, error));
+    }
+    return running.next(asked.map(({ decode }, index) => decode(rows[index] ?? [])));
+  }
+}
+
+type Step = ReturnType<Program<unknown>['next']>;
+
+/** What a program asks for next, or what came of it. */
+function taking(
+  next: () => Step,
+): { readonly statements: readonly Statement[] } | { readonly outcome: Outcome } {
+  try {
+    const step = next();
+    return step.done ? { outcome: { result: step.value } } : { statements: step.value };
+  } catch (error) {
+    if (!(error instanceof ProcessFault)) return { outcome: { error } };
+    // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
+    if (!error.inTransaction) throw error;
+    return { outcome: { error: explained(error) } };
+  }
+}
+
+function isResult(outcome: Outcome): boolean {
+  return typeof outcome === 'object' && 'result' in outcome;
+}
+
+function heldTooLong(holdMs: number): DuetError {
+  return new DuetError(
+    'WRITE_HOLD_EXCEEDED',
+    `The write kept all others waiting for ${holdMs} ms, and was ended. Write less at once, or by an indexed field.`,
+    { headers: { 'Retry-After': '1' } },
+  );
+}

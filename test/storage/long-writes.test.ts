@@ -1,0 +1,230 @@
+/** Writes on SQLite that no index bounds: they stop nobody, keep other writes waiting only so long, and leave nothing. */
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Answer, JSON_HEADERS, openApp, within } from '../app.ts';
+import { alive, Folder, Server } from '../process.ts';
+
+setDefaultTimeout(120_000);
+
+const sdl = `
+  type Group @resource { id: ID!  label: String!  items: [Item!]! }
+  type Item @resource { id: ID!  name: String!  group: Group }
+  type Link @resource { id: ID!  before: Link @onDelete(do: CASCADE)  after: [Link!]! }`;
+
+/** Each item of the group is held against each, for each of them: for longer than anybody lives. */
+const ITEMS = 5_000;
+const LINKS = 20_000;
+const endless = {
+  group: { items: { some: { group: { items: { some: { name: { contains: 'zzz' } } } } } } },
+};
+const endlessGraphql =
+  '{ group: { items: { some: { group: { items: { some: { name: { contains: "zzz" } } } } } } } }';
+
+const folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+const file = folder.file('duet.db');
+
+beforeAll(async () => {
+  const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}` });
+  await app.close();
+  using db = new Database(file);
+  db.run('PRAGMA synchronous = OFF');
+  const numbers = (count: number) =>
+    `WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${count})`;
+  db.run(`INSERT INTO "Group" (id, label, _version) VALUES (1, 'all', 1)`);
+  db.run(
+    `${numbers(ITEMS)} INSERT INTO "Item" (id, name, "groupId", _version) SELECT i, 'item ' || i, 1, 1 FROM s`,
+  );
+  db.run(
+    `${numbers(LINKS)} INSERT INTO "Link" (id, "beforeId", _version) SELECT i, nullif(i - 1, 0), 1 FROM s`,
+  );
+});
+
+afterAll(() => folder[Symbol.dispose]());
+
+/** What is left to find after a write that must not have happened. */
+function stored() {
+  using db = new Database(file, { readonly: true });
+  return db
+    .query('SELECT (SELECT COUNT(*) FROM "Group") AS groups, (SELECT COUNT(*) FROM "Item") AS items')
+    .get();
+}
+
+interface Request {
+  readonly path: string;
+  readonly body: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+const graphql = (query: string, headers = {}): Request => ({ path: '/graphql', body: { query }, headers });
+
+const longWrites: [string, Request][] = [
+  [
+    'a later operation of a transaction',
+    {
+      path: '/transaction',
+      body: {
+        operations: [
+          { method: 'POST', path: '/groups', body: { label: 'never' } },
+          { method: 'DELETE', path: '/items', where: endless, atMost: 10 },
+        ],
+      },
+    },
+  ],
+  [
+    'a later field of @atomic',
+    graphql(
+      `mutation @atomic { createGroup(label: "never") { id } deleteItems(where: ${endlessGraphql}, atMost: 10) { id } }`,
+    ),
+  ],
+  [
+    'what stands under an Idempotency-Key',
+    graphql(
+      `mutation { createGroup(label: "never") { id } deleteItems(where: ${endlessGraphql}, atMost: 10) { id } }`,
+      { 'Idempotency-Key': crypto.randomUUID() },
+    ),
+  ],
+  [
+    'related records that a write answers with',
+    graphql(`mutation { updateGroup(id: 1, label: "never") { items(where: ${endlessGraphql}) { id } } }`),
+  ],
+];
+
+async function send(server: { url: string }, { path, body, headers = {} }: Request) {
+  const answer = await fetch(server.url + path, {
+    method: 'POST',
+    headers: { ...JSON_HEADERS, ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, body: (await answer.json()) as any };
+}
+
+function codeOf({ body }: Pick<Answer, 'body'>): string {
+  return body.code ?? body.errors?.[0].extensions.code;
+}
+
+/** What is asked again and again until the work is done: nobody may wait for it. */
+async function meanwhile<T>(
+  server: { url: string },
+  work: Promise<T>,
+): Promise<{ result: T; served: number }> {
+  const under = { way: true };
+  const done = work.finally(() => {
+    under.way = false;
+  });
+  let served = 0;
+  while (under.way) {
+    const [one, health] = await Promise.all([fetch(`${server.url}/items/7`), fetch(`${server.url}/healthz`)]);
+    expect([one.status, health.status]).toEqual([200, 200]);
+    served++;
+  }
+  return { result: await done, served };
+}
+
+function writers(pid: number): number[] {
+  const { stdout } = Bun.spawnSync(['ps', '-A', '-o', 'pid=,ppid=,args=']);
+  const lines = stdout.toString().split('\n');
+  return lines.flatMap((line) => {
+    const [own, parent, ...args] = line.trim().split(/\s+/);
+    return Number(parent) === pid && args.includes('writer') ? [Number(own)] : [];
+  });
+}
+
+async function writerOf(pid: number): Promise<number> {
+  for (let tries = 0; tries < 1000; tries++) {
+    const [found] = writers(pid);
+    if (found !== undefined) return found;
+    await Bun.sleep(10);
+  }
+  throw new Error('no writer within ten seconds');
+}
+
+describe.each(longWrites)('%s', (_, request) => {
+  test('is ended when it has kept others waiting for too long, and nothing has happened', async () => {
+    await using server = await Server.start(folder, { LIMIT_WRITE_HOLD: '1000' });
+    const before = stored();
+    const { result, served } = await meanwhile(server, within(20_000, send(server, request)));
+    expect(codeOf(result)).toBe('WRITE_HOLD_EXCEEDED');
+    // One that stood still would have answered once, afterwards.
+    expect(served).toBeGreaterThan(20);
+    expect(stored()).toEqual(before);
+    expect((await send(server, { path: '/groups', body: { label: 'later' } })).status).toBe(201);
+  });
+
+  test('is ended at its deadline, and nothing has happened', async () => {
+    await using server = await Server.start(folder, { LIMIT_WRITE_HOLD: '60000', LIMIT_DEADLINE: '1000' });
+    const before = stored();
+    const { result, served } = await meanwhile(server, within(20_000, send(server, request)));
+    expect(codeOf(result)).toBe('DEADLINE_EXCEEDED');
+    expect(served).toBeGreaterThan(20);
+    expect(stored()).toEqual(before);
+  });
+});
+
+const [, [, long]] = longWrites as [unknown, [string, Request]];
+
+test('other writes wait for a long one, and then happen', async () => {
+  await using server = await Server.start(folder, { LIMIT_WRITE_HOLD: '1000' });
+  const ended = send(server, long);
+  await writerOf(server.pid);
+  const others = Array.from({ length: 20 }, (_, index) =>
+    send(server, { path: '/groups', body: { label: `other ${index}` } }),
+  );
+  for (const { status } of await within(20_000, Promise.all(others))) expect(status).toBe(201);
+  expect(codeOf(await ended)).toBe('WRITE_HOLD_EXCEEDED');
+});
+
+test('those that wait for a long write are told of their own deadline in time', async () => {
+  await using server = await Server.start(folder, { LIMIT_WRITE_HOLD: '3600000', LIMIT_DEADLINE: '4000' });
+  const first = send(server, long);
+  await writerOf(server.pid);
+  const second = send(server, long);
+  const waiting = send(server, { path: '/groups', body: { label: 'waiting' } });
+  expect(codeOf(await within(20_000, first))).toBe('DEADLINE_EXCEEDED');
+  expect(codeOf(await within(20_000, second))).toBe('DEADLINE_EXCEEDED');
+  expect([201, 503]).toContain((await within(20_000, waiting)).status);
+});
+
+test('a writer that is killed is told of as what it is, and another takes its place', async () => {
+  await using server = await Server.start(folder, { LIMIT_WRITE_HOLD: '60000', LIMIT_DEADLINE: '60000' });
+  const before = stored();
+  const ended = send(server, long);
+  const pid = await writerOf(server.pid);
+  await Bun.sleep(300);
+  process.kill(pid, 'SIGKILL');
+  expect(codeOf(await within(20_000, ended))).toBe('UNAVAILABLE');
+  expect(stored()).toEqual(before);
+  expect((await send(server, { path: '/groups', body: { label: 'after the kill' } })).status).toBe(201);
+});
+
+test('no writer outlives its server', async () => {
+  await using server = await Server.start(folder, { LIMIT_WRITE_HOLD: '60000', LIMIT_DEADLINE: '60000' });
+  const asked = send(server, long).catch(() => undefined);
+  const pid = await writerOf(server.pid);
+  server.signal('SIGKILL');
+  await within(20_000, server.exited());
+  for (let tries = 0; alive(pid) && tries < 1000; tries++) await Bun.sleep(10);
+  expect(alive(pid)).toBe(false);
+  await asked;
+});
+
+test('a cascade along a chain stops nobody, however long the chain is', async () => {
+  await using server = await Server.start(folder, { LIMIT_WRITE_HOLD: '60000', LIMIT_DEADLINE: '60000' });
+  const removed = fetch(`${server.url}/links/1`, { method: 'DELETE' });
+  const { result, served } = await meanwhile(server, within(60_000, removed));
+  expect(result.status).toBe(204);
+  expect(served).toBeGreaterThan(20);
+  expect((await (await fetch(`${server.url}/links?limit=1`)).json()) as unknown).toEqual([]);
+});
+
+test('many short operations are long together: they stop nobody either', async () => {
+  await using server = await Server.start(folder, { LIMIT_WRITE_HOLD: '60000', LIMIT_DEADLINE: '60000' });
+  const operations = Array.from({ length: 1000 }, (_, index) => ({
+    method: 'POST',
+    path: '/items',
+    body: { name: `new ${index}`, groupId: 1 },
+  }));
+  const { result } = await meanwhile(server, send(server, { path: '/transaction', body: { operations } }));
+  expect(result.status).toBe(200);
+  expect(result.body.results).toHaveLength(1000);
+});
