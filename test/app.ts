@@ -71,6 +71,8 @@ export interface Deployment {
   readonly url?: string;
   /** What is started to read and write for it; the real command otherwise. */
   readonly apart?: readonly string[];
+  /** From how many milliseconds on a commit counts as slow, and is waited for in another process. */
+  readonly slowMs?: number;
   /** What the application gets to see of its storage; all of it otherwise. */
   readonly around?: (storage: Storage, model: Model, config: Config) => Storage;
 }
@@ -116,12 +118,8 @@ export async function openApp(
   const observations: Observation[] = [];
   const trace = (sql: string) => statements.push(sql);
   // Every file is a slow one here: the way through the process is the longer one, and memory goes the other.
-  const opened = openDatabase(
-    config,
-    model,
-    trace,
-    deployment.apart ? { apart: deployment.apart } : { apart: APART, slowMs: 0 },
-  );
+  const { apart = APART, slowMs = deployment.apart ? undefined : 0 } = deployment;
+  const opened = openDatabase(config, model, trace, { apart, slowMs });
   const { deprecatedSince } = await evolve(opened, model, load.program);
   const storage = deployment.around?.(opened, model, config) ?? opened;
   statements.length = 0;

@@ -23,7 +23,7 @@ export interface DatabaseOptions {
 interface Opening {
   readonly asItIs?: boolean;
   readonly apart?: readonly string[];
-  readonly slowMs?: number;
+  readonly slowMs?: number | undefined;
 }
 
 export function openDatabase(

@@ -32,17 +32,27 @@ export class StatementProcess {
   readonly #whenEnded: (ended: StatementProcess) => void;
   readonly #waiting: { resolve: (answers: readonly Answered[]) => void; reject: (why: Error) => void }[] = [];
   #ended: Error | undefined;
+  #isProven = false;
 
   constructor({ command, path }: Launch, right: Right, whenEnded: (ended: StatementProcess) => void) {
     this.#whenEnded = whenEnded;
-    this.#process = Bun.spawn([...command, right, path], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      serialization: 'json',
-      ipc: (sent: readonly Answered[] | string) =>
-        this.#waiting.shift()?.resolve(typeof sent === 'string' ? JSON.parse(sent) : sent),
-      onExit: () => this.end(unavailable(`The process that is the database's ${right} has ended.`)),
-    });
+    try {
+      this.#process = Bun.spawn([...command, right, path], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+        serialization: 'json',
+        ipc: (sent: readonly Answered[] | string) => this.#heard(sent),
+        onExit: () => this.end(unavailable(`The process that is the database's ${right} has ended.`)),
+      });
+    } catch (cause) {
+      // The system has no room for another process.
+      throw unavailable(`The process that is the database's ${right} cannot be started.`, cause);
+    }
     this.#tell({ parent: process.pid });
+  }
+
+  /** Whether it has ever answered: one that has not may never do so. */
+  get isProven(): boolean {
+    return this.#isProven;
   }
 
   get ended(): boolean {
@@ -77,6 +87,11 @@ export class StatementProcess {
     this.#whenEnded(this);
   }
 
+  #heard(sent: readonly Answered[] | string): void {
+    this.#isProven = true;
+    this.#waiting.shift()?.resolve(typeof sent === 'string' ? JSON.parse(sent) : sent);
+  }
+
   #tell(told: Told): void {
     this.#process.send(told);
   }
@@ -87,6 +102,8 @@ export function rowsOf(answered: Answered | undefined): readonly Row[][] {
   throw answered ? new ProcessFault(answered.fault) : new Error('a group of statements has no answer');
 }
 
-export function unavailable(why: string): DuetError {
-  return new DuetError('UNAVAILABLE', why, { headers: { 'Retry-After': '1' } });
+/** The cause is for the log. */
+export function unavailable(why: string, cause?: unknown): DuetError {
+  const error = new DuetError('UNAVAILABLE', why, { headers: { 'Retry-After': '1' } });
+  return cause === undefined ? error : Object.assign(error, { cause });
 }

@@ -12,6 +12,8 @@ import { deadlineExceeded, type Program, type Row, type Statement } from './stor
 import type { Outcome, Waiting } from './write-queue.ts';
 
 const IDLE_MS = 30_000;
+/** How long nobody relies on a process that could not be started. */
+const MISTRUST_MS = 10_000;
 /** What the writes that share a transaction may take together: longer ones go alone. */
 const TOGETHER = { tests: 1_000_000, ms: 100 };
 
@@ -42,22 +44,29 @@ export class ProcessWriter {
   /** Started when it is needed, ended when nobody has needed it for a while. */
   #process: StatementProcess | undefined;
   #idle: Timer | undefined;
+  #mistrustedUntil = 0;
 
   constructor(options: WriterOptions) {
     this.#options = options;
   }
 
+  /** Whether it can be relied on for what another process need not do. */
+  get isTrusted(): boolean {
+    return performance.now() >= this.#mistrustedUntil;
+  }
+
   /** Undefined when another process is writing. Alone, a write may take as long as its deadline and the hold allow. */
   async commit(batch: readonly Waiting[], isAlone: boolean): Promise<readonly Outcome[] | undefined> {
     clearTimeout(this.#idle);
-    const process = this.#started();
-    const transaction = new Transaction(this.#options, process, batch);
+    let process: StatementProcess | undefined;
     try {
-      return await transaction.commit(isAlone);
+      process = this.#started();
+      return await new Transaction(this.#options, process, batch).commit(isAlone);
     } catch (error) {
+      if (!process?.isProven) this.#mistrustedUntil = performance.now() + MISTRUST_MS;
       // Whatever its connection is left in, nobody has to find out.
-      process.end(unavailable('The writing process was ended after a failure.'));
-      await process.exited;
+      process?.end(unavailable('The writing process was ended after a failure.'));
+      await process?.exited;
       throw error instanceof ProcessFault ? explained(error) : error;
     } finally {
       this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();

@@ -267,10 +267,11 @@ export class SqliteStorage implements Storage, Evolvable {
     }
   }
 
-  /** In another process where the disk is slow, or the write is; a process that cannot start stops nobody else. */
+  /** In another process where the disk is slow, or the write is; one that cannot be started stops short writes only once. */
   #commit(batch: readonly Waiting[], isAlone: boolean): Soon<readonly Outcome[] | undefined> {
-    return this.#writer && (isAlone || this.#pace.isSlow)
-      ? this.#writer.commit(batch, isAlone)
+    const writer = this.#writer;
+    return writer && (isAlone || (this.#pace.isSlow && writer.isTrusted))
+      ? writer.commit(batch, isAlone)
       : this.#commitHere(batch);
   }
 

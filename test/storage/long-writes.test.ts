@@ -228,3 +228,15 @@ test('many short operations are long together: they stop nobody either', async (
   expect(result.status).toBe(200);
   expect(result.body.results).toHaveLength(1000);
 });
+
+test('where no process can be started, short writes happen all the same', async () => {
+  const slow = new Folder();
+  const url = `sqlite:${slow.file('duet.db')}`;
+  const app = await openApp('sqlite', { url, apart: ['false'], slowMs: 0 });
+  const statuses: number[] = [];
+  for (let round = 0; round < 3; round++)
+    statuses.push((await app.rest('POST', '/notes', { title: 'short' })).status);
+  expect(statuses).toEqual([503, 201, 201]);
+  await app.close();
+  slow[Symbol.dispose]();
+});
