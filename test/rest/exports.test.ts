@@ -125,6 +125,70 @@ describe.each([...databases])('on %s', (database) => {
     });
   });
 
+  /** The lines of an export, and the items of the list with the same query, by their ids. */
+  const bothOf = async (app: AppUnderTest, query: string) => {
+    const text = await (await app.fetch(`/rows?${query}`, { headers: NDJSON })).text();
+    const lines = text.split('\n').filter(Boolean);
+    const { body } = await app.rest('GET', `/rows?${query}`);
+    return [lines.map((line) => JSON.parse(line).id), body.map(({ id }: { id: number }) => id)];
+  };
+
+  test('what lies before or after a cursor has every row, around the limit that it just fits', async () => {
+    const data = { rows: ['b', null, 'a', 'b', 'a', null, 'c'].map((text) => ({ text })) };
+    await withApp(database, data, {}, async (app) => {
+      for (const [sort, orderBy] of [
+        ['id', '{ id: ASC }'],
+        ['-id', '{ id: DESC }'],
+        ['text', '{ text: ASC }'],
+        ['-text,id', '{ text: DESC }, { id: ASC }'],
+      ]) {
+        const query = `{ rowsConnection(orderBy: [${orderBy}]) { edges { cursor node { id } } } }`;
+        const edges = (await app.graphql(query)).data.rowsConnection.edges as {
+          cursor: string;
+          node: { id: string };
+        }[];
+        const ids = edges.map(({ node }) => Number(node.id));
+        for (const [index, { cursor }] of edges.entries())
+          for (const [side, whole] of [
+            ['before', ids.slice(0, index)],
+            ['after', ids.slice(index + 1)],
+          ] as const)
+            for (const limit of [whole.length - 1, whole.length, whole.length + 1]) {
+              if (limit < 1) continue;
+              const asked = `sort=${sort}&limit=${limit}&${side}=${cursor}`;
+              const wanted = side === 'before' ? whole.slice(-limit) : whole.slice(0, limit);
+              expect([side, index, limit, ...(await bothOf(app, asked))]).toEqual([
+                side,
+                index,
+                limit,
+                wanted,
+                wanted,
+              ]);
+            }
+      }
+    });
+  });
+
+  test('a limit holds at the borders of the pages that it is read in', async () => {
+    await withApp(database, many(2002), {}, async (app) => {
+      const { data } = await app.graphql('{ rowsConnection { edges { cursor } } }');
+      const numbers = (from: number, to: number) =>
+        Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at + 1);
+      for (const index of [999, 1000, 1001, 2001])
+        for (const limit of [index - 1, index, index + 1, 1000]) {
+          const { cursor } = data.rowsConnection.edges[index];
+          for (const [place, wanted] of [
+            ['', numbers(0, limit)],
+            [`&before=${cursor}`, numbers(Math.max(0, index - limit), index)],
+            [`&after=${cursor}`, numbers(index + 1, Math.min(2002, index + 1 + limit))],
+          ] as const) {
+            const [lines, items] = await bothOf(app, `fields=id&limit=${limit}${place}`);
+            expect([index, limit, place, lines, items]).toEqual([index, limit, place, wanted, wanted]);
+          }
+        }
+    });
+  });
+
   test('shows one moment, is written only as far as it is read, and ends when the reader does', async () => {
     await withApp(database, many(5000), {}, async (app) => {
       const response = await app.fetch('/rows', { headers: NDJSON });
