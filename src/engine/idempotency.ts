@@ -5,8 +5,9 @@ import { type ClaimAnswer, LockTimeout, type Program, run } from '../storage/sto
 
 /** How long an answer is kept. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
-/** How many of the requests with a new key throw away what has expired. */
-const SWEEPS = 1 / 256;
+/** One in so many requests with a new key throws away what has expired; the first of a process does, however soon it ends. */
+const SWEEP_EVERY = 256;
+let claims = 0;
 
 export interface Idempotency {
   /** Whose key it is: two callers' keys have nothing to do with each other. */
@@ -48,7 +49,7 @@ export function* once<T>(
     return JSON.parse(String(kept['answer']));
   }
   // Now and then somebody must sweep.
-  if (Math.random() < SWEEPS) yield* run({ do: 'forget answers', expired });
+  if (claims++ % SWEEP_EVERY === 0) yield* run({ do: 'forget answers', expired });
   const answer = yield* work();
   yield* run({ do: 'keep answer', caller, key, answer: JSON.stringify(answer) });
   return answer;

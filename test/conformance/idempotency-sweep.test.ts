@@ -1,0 +1,76 @@
+/** Kept answers are thrown away once they have expired, by the requests that come later, and none before. */
+
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { type DatabaseKind, databases, openApp, sharedPostgres } from '../app.ts';
+import { Folder } from '../process.ts';
+
+const sdl = 'type Note @resource { id: ID!  title: String! }';
+const HOUR = 3_600_000;
+/** Whoever writes sweeps once in so many; a file is written to by two, one after the other. */
+const ENOUGH = 2 * 256;
+const AT_ONCE = 64;
+
+async function others(database: DatabaseKind, url: string) {
+  if (database === 'postgres') {
+    const sql = new Bun.SQL(url, { max: 1 });
+    return {
+      run: (text: string): Promise<Record<string, string>[]> => sql.unsafe(text),
+      close: () => sql.close(),
+    };
+  }
+  const file = new Database(url.slice('sqlite:'.length));
+  file.run('PRAGMA busy_timeout = 2000');
+  return {
+    run: async (text: string) => file.query(text).all() as Record<string, string>[],
+    close: async () => file.close(),
+  };
+}
+
+describe.each([...databases])('on %s', (database) => {
+  test('what is older than a day goes, and nothing else', async () => {
+    using folder = new Folder();
+    const url =
+      database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
+    const app = await openApp(database, { sdl, url });
+    const other = await others(database, url);
+    const rest = (key: string) =>
+      app.rest('POST', '/notes', { title: key }, { 'Idempotency-Key': key });
+    const graphql = (key: string) =>
+      app.graphql(`mutation { createNote(title: "${key}") { id } }`, {}, { 'Idempotency-Key': key });
+    const ages = { fresh: 0, 'of-an-hour': 1, 'of-23-hours': 23, 'of-25-hours': 25, 'of-a-year': 8760 };
+    const answers = new Map<string, unknown>();
+    for (const [age, hours] of Object.entries(ages))
+      for (const [door, send] of [['rest', rest] as const, ['graphql', graphql] as const]) {
+        const key = `${door}-${age}`;
+        answers.set(key, (await send(key)).body);
+        const at = new Date(Date.now() - hours * HOUR).toISOString();
+        await other.run(`UPDATE "_duet_answers" SET "at" = '${at}' WHERE "key" = '${key}'`);
+      }
+    for (let sent = 0; sent < ENOUGH; sent += AT_ONCE) {
+      const keys = Array.from({ length: AT_ONCE }, (_, index) => `later-${sent + index}`);
+      const statuses = await Promise.all(
+        keys.map(async (key, index) => (await (index % 2 === 0 ? rest : graphql)(key)).status),
+      );
+      expect(statuses.every((status) => status === 200 || status === 201)).toBe(true);
+    }
+    const kept = await other.run('SELECT "key" FROM "_duet_answers"');
+    const keys = new Set(kept.map(({ key }) => key));
+    expect([...answers.keys()].filter((key) => !keys.has(key)).toSorted()).toEqual([
+      'graphql-of-25-hours',
+      'graphql-of-a-year',
+      'rest-of-25-hours',
+      'rest-of-a-year',
+    ]);
+    expect(kept).toHaveLength(ENOUGH + answers.size - 4);
+    // What was kept is given again, and does not happen again.
+    const count = async () => (await app.rest('GET', '/notes?aggregate=count')).body[0].count;
+    const before = await count();
+    for (const [key, answer] of answers)
+      if (keys.has(key))
+        expect((await (key.startsWith('rest') ? rest : graphql)(key)).body).toEqual(answer);
+    expect(await count()).toBe(before);
+    await other.close();
+    await app.close();
+  });
+});
