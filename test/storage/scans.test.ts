@@ -9,6 +9,7 @@ setDefaultTimeout(120_000);
 
 const ROWS = 1_000_000;
 const GROUPS = 1_000;
+const SLOTS = 30_000;
 
 const sdl = `
   type Group @resource { id: ID!  label: String!  items: [Item!]! }
@@ -21,7 +22,16 @@ const sdl = `
     extra: JSON
     group: Group
   }
-  type Tag @resource { code: ID! @key  label: String! }`;
+  type Tag @resource { code: ID! @key  label: String! }
+  type Slot @resource @unique(fields: ["room", "hour"]) @unique(fields: ["floor", "side", "seat"]) {
+    id: ID!
+    room: String!
+    hour: Int!
+    floor: Int!
+    side: Int!
+    seat: Int!
+    note: String
+  }`;
 
 const folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
 const file = folder.file('duet.db');
@@ -38,6 +48,9 @@ beforeAll(async () => {
   db.run(`${numbers(ROWS)} INSERT INTO "Item" (id, name, n, price, good, extra, "groupId", _version)
     SELECT i, 'item ' || i, i / 500, CASE WHEN i < 3 THEN 1.7e308 ELSE i / 4.0 END, i % 2, '{"i":[' || i || ']}',
       1 + i / 1001, 1 FROM s`);
+  // All of them are in one room, and half of them on each side: only a whole unique key finds one.
+  db.run(`${numbers(SLOTS)} INSERT INTO "Slot" (id, room, hour, floor, side, seat, note, _version)
+    SELECT i, 'hall', i, 1, i % 2, i, 'slot ' || i, 1 FROM s`);
   db.close();
 });
 
@@ -83,6 +96,9 @@ describe('which reads leave the process', () => {
     `/groups?${where({ or: times(50, (index) => ({ label: { contains: `z${index}` } })) })}`,
     '/tags?label[contains]=x',
     '/tags/x',
+    '/slots?room=hall&hour=77',
+    '/slots?room=hall&hour=77&note[contains]=zzz',
+    '/slots?floor=1&side=1&seat=77',
   ];
   const elsewhere = [
     scan,
@@ -103,6 +119,13 @@ describe('which reads leave the process', () => {
     `/items?limit=5&${where({ not: { n: { eq: 5 } } })}`,
     `/items?limit=5&${where({ group: { label: { eq: 'x' } } })}`,
     `/groups?limit=5&${where({ items: { some: { name: { eq: 'x' } } } })}`,
+    '/slots?room=hall',
+    '/slots?room=hall&note[contains]=zzz',
+    '/slots?room=hall&note[contains]=zzz&limit=1',
+    '/slots?room=hall&note[contains]=zzz&aggregate=count',
+    '/slots?floor=1&side=1&note[contains]=zzz&limit=1',
+    '/slots?floor=1&note[contains]=zzz&limit=1',
+    `/slots?limit=1&${where({ room: { eq: 'hall' }, hour: { gt: 5 }, note: { contains: 'zzz' } })}`,
   ];
 
   test.each(here)('%s stays', async (path) => {
