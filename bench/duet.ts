@@ -17,18 +17,20 @@ interface Deployment {
   readonly url?: string | undefined;
   /** Processes behind its port. */
   readonly workers?: number;
+  /** Settings besides these. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly ready?: Ask;
 }
 
 export function duet(deployment: Deployment): Command {
-  const { folder, schema, data, url, workers = 1, ready = get('/books?limit=1') } = deployment;
+  const { folder, schema, data, url, workers = 1, env, ready = get('/books?limit=1') } = deployment;
   const cwd = mkdtempSync(join(folder, 'duet-'));
   if (schema === undefined) cpSync(join(import.meta.dir, 'schema.graphql'), join(cwd, 'schema.graphql'));
   else writeFileSync(join(cwd, 'schema.graphql'), schema);
   if (data !== undefined) cpSync(data, join(cwd, 'data.json'));
   return {
     run: [process.execPath, '--no-env-file', start, 'serve'],
-    env: { WORKERS: String(workers), ...(url !== undefined && { DATABASE_URL: url }) },
+    env: { WORKERS: String(workers), ...(url !== undefined && { DATABASE_URL: url }), ...env },
     cwd,
     ready,
   };

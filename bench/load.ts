@@ -38,15 +38,24 @@ export function post(path: string, body: unknown): Ask {
 }
 
 /** Asks once, with this number for `{id}`. */
-export function send(url: string, { method, path, body }: Ask, id = 1): Promise<Response> {
+export function send(url: string, { method, path, body, token }: Ask, id = 1): Promise<Response> {
   const filled = (text: string) => text.replaceAll('{id}', String(id));
   return fetch(url + filled(path), {
     method,
-    ...(body !== undefined && {
-      headers: { 'Content-Type': 'application/json' },
-      body: filled(JSON.stringify(body)),
-    }),
+    headers: {
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+    },
+    ...(body !== undefined && { body: filled(JSON.stringify(body)) }),
   });
+}
+
+/** GraphQL refuses with status 200, which `wrk` takes for an answer: how quick refusals are is no measure of anything. */
+async function requireAnswer(url: string, ask: Ask): Promise<void> {
+  const answer = await send(url, ask);
+  const text = await answer.text();
+  if (!answer.ok || (JSON.parse(text) as { errors?: unknown } | null)?.errors !== undefined)
+    throw new Error(`${ask.method} ${url}${ask.path} is refused: ${answer.status} ${text.slice(0, 500)}`);
 }
 
 export function requireWrk(): void {
@@ -64,6 +73,7 @@ export interface Pressure {
 
 /** Presses a server with one kind of request; only a server that answers all of them is measured. */
 export async function press(url: string, ask: Ask, pressure: Pressure): Promise<Outcome> {
+  await requireAnswer(url, ask);
   const { seconds, connections = CONNECTIONS, most = MOST } = pressure;
   const script = join(import.meta.dir, 'load.lua');
   const body = ask.body === undefined ? '' : JSON.stringify(ask.body);

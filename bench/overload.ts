@@ -17,6 +17,9 @@ const SEARCH =
 const TIMES = 10;
 /** Whoever has no answer by then has gone: a later one is no completed work. */
 const PATIENCE_MS = 1000;
+/** How a refusal begins that GraphQL gives the status 200, and what it counts as. */
+const REFUSAL = '{"errors"';
+const REFUSED = 400;
 const TICK_MS = 2;
 const WINDOW_MS = 200;
 /** Light load: what latency is measured under before and after. */
@@ -87,7 +90,8 @@ class Clients {
     if (pending.status === 0) {
       const head = chunk.indexOf('\r\n\r\n') + 4;
       const text = chunk.toString('latin1', 0, head);
-      pending.status = Number(text.slice(9, 12));
+      const isRefused = chunk.toString('latin1', head, head + REFUSAL.length) === REFUSAL;
+      pending.status = isRefused ? REFUSED : Number(text.slice(9, 12));
       pending.missing = head + Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
     }
     pending.missing -= chunk.length;
