@@ -49,15 +49,9 @@ const reads: readonly (readonly [path: string, query: string])[] = [
     '/users?include=posts.author.posts.comments',
     '{ users { id posts { id author { id posts { id comments { id } } } } } }',
   ],
-  [
-    '/users?include=edited.author.posts',
-    '{ users { id edited { id author { id posts { id } } } } }',
-  ],
+  ['/users?include=edited.author.posts', '{ users { id edited { id author { id posts { id } } } } }'],
   ['/users/1?include=posts.author.posts', '{ user(id: 1) { id posts { id author { id posts { id } } } } }'],
-  [
-    '/comments?include=post.author.posts',
-    '{ comments { id post { id author { id posts { id } } } } }',
-  ],
+  ['/comments?include=post.author.posts', '{ comments { id post { id author { id posts { id } } } } }'],
   [
     '/comments?include=answerTo.answers.answerTo.answers',
     '{ comments { id answerTo { id answers { id answerTo { id answers { id } } } } } }',

@@ -71,7 +71,13 @@ describe.each([...databases])('on %s', (database) => {
     const app = await openApp(database, { sdl, data });
     const before = (await app.rest('GET', '/books')).body;
     const where = { shelf: { eq: shelf } };
-    const operation = { method: 'PUT', path: '/books', where, atMost: 9, body: { title: 'new', ...repeated } };
+    const operation = {
+      method: 'PUT',
+      path: '/books',
+      where,
+      atMost: 9,
+      body: { title: 'new', ...repeated },
+    };
     const { status, body } = await app.rest('POST', '/transaction', { operations: [operation] });
     const after = (await app.rest('GET', '/books')).body;
     if (fault === undefined) {

@@ -155,11 +155,7 @@ describe.each([...databases])('on %s', (database) => {
     const first = await app.rest('PUT', '/notes/1', title, headers);
     for (const path of ['/notes/%31', '/notes/1/']) {
       const again = await app.rest('PUT', path, title, headers);
-      expect([path, again.status, again.headers.get('ETag')]).toEqual([
-        path,
-        200,
-        first.headers.get('ETag'),
-      ]);
+      expect([path, again.status, again.headers.get('ETag')]).toEqual([path, 200, first.headers.get('ETag')]);
     }
     await app.close();
   });

@@ -34,8 +34,7 @@ describe.each([...databases])('on %s', (database) => {
       database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
     const app = await openApp(database, { sdl, url });
     const other = await others(database, url);
-    const rest = (key: string) =>
-      app.rest('POST', '/notes', { title: key }, { 'Idempotency-Key': key });
+    const rest = (key: string) => app.rest('POST', '/notes', { title: key }, { 'Idempotency-Key': key });
     const graphql = (key: string) =>
       app.graphql(`mutation { createNote(title: "${key}") { id } }`, {}, { 'Idempotency-Key': key });
     const ages = { fresh: 0, 'of-an-hour': 1, 'of-23-hours': 23, 'of-25-hours': 25, 'of-a-year': 8760 };
@@ -67,8 +66,7 @@ describe.each([...databases])('on %s', (database) => {
     const count = async () => (await app.rest('GET', '/notes?aggregate=count')).body[0].count;
     const before = await count();
     for (const [key, answer] of answers)
-      if (keys.has(key))
-        expect((await (key.startsWith('rest') ? rest : graphql)(key)).body).toEqual(answer);
+      if (keys.has(key)) expect((await (key.startsWith('rest') ? rest : graphql)(key)).body).toEqual(answer);
     expect(await count()).toBe(before);
     await other.close();
     await app.close();

@@ -13,7 +13,12 @@ const borders = [
   ...['\ufffd', '\uffff', '\u{10000}', '\u{10fffe}', '\u{10ffff}'],
 ];
 const pairs = borders.flatMap((first) => borders.map((second) => first + second));
-const texts = ['', ...borders, ...pairs, ...borders.flatMap((last) => [`a\ud7ff${last}`, `\u{10ffff}\u{10ffff}${last}`])];
+const texts = [
+  '',
+  ...borders,
+  ...pairs,
+  ...borders.flatMap((last) => [`a\ud7ff${last}`, `\u{10ffff}\u{10ffff}${last}`]),
+];
 const data = { words: texts.map((text) => ({ text, plain: text })) };
 
 const named = (text: string) => [...text].map((each) => each.codePointAt(0)?.toString(16)).join(' ');

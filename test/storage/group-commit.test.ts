@@ -122,32 +122,35 @@ describe.each([
   ['sqlite', 'a file'],
   ['postgres', 'a server'],
 ] as const)('on %s, %s', (database, where) => {
-  test.each(Object.keys(failing))('what fails by %s leaves nothing, and takes nobody with it', async (how) => {
-    using folder = new Folder();
-    const url = where === 'a file' && { url: `sqlite:${folder.file('x.db')}` };
-    const app = await openApp(database, { sdl: penned, data: before, ...url });
-    const nicks = ['first', 'second', 'third', 'taken'];
-    const pens = ['taken', 'free', 'in use'];
-    // Sent in one turn, they arrive together; a file is written to by another way once it is known to be slow.
-    for (let round = 0; round < 3; round++) {
-      const sent: Promise<any>[] = [];
-      for (const [good, succeed] of Object.entries(succeeding)) {
-        const name = `${good} ${round}`;
-        sent.push(succeed(app, name), failing[how]?.(app, `bad${sent.length}${round}`) ?? Promise.reject());
-        nicks.push(name);
-        if (/nested|transaction/.test(good)) pens.push(name);
+  test.each(Object.keys(failing))(
+    'what fails by %s leaves nothing, and takes nobody with it',
+    async (how) => {
+      using folder = new Folder();
+      const url = where === 'a file' && { url: `sqlite:${folder.file('x.db')}` };
+      const app = await openApp(database, { sdl: penned, data: before, ...url });
+      const nicks = ['first', 'second', 'third', 'taken'];
+      const pens = ['taken', 'free', 'in use'];
+      // Sent in one turn, they arrive together; a file is written to by another way once it is known to be slow.
+      for (let round = 0; round < 3; round++) {
+        const sent: Promise<any>[] = [];
+        for (const [good, succeed] of Object.entries(succeeding)) {
+          const name = `${good} ${round}`;
+          sent.push(succeed(app, name), failing[how]?.(app, `bad${sent.length}${round}`) ?? Promise.reject());
+          nicks.push(name);
+          if (/nested|transaction/.test(good)) pens.push(name);
+        }
+        const answers = await Promise.all(sent);
+        const failed = ({ status, body }: any) => status >= 400 || body.errors !== undefined;
+        expect(answers.map(failed)).toEqual(answers.map((_, index) => index % 2 === 1));
+        const { body: authors } = await app.rest('GET', '/authors?sort=id');
+        expect(authors.map(({ nick }: any) => nick).toSorted()).toEqual(nicks.toSorted());
+        const { body: stored } = await app.rest('GET', '/pens?sort=id');
+        expect(stored.map(({ name }: any) => name).toSorted()).toEqual(pens.toSorted());
       }
-      const answers = await Promise.all(sent);
-      const failed = ({ status, body }: any) => status >= 400 || body.errors !== undefined;
-      expect(answers.map(failed)).toEqual(answers.map((_, index) => index % 2 === 1));
-      const { body: authors } = await app.rest('GET', '/authors?sort=id');
-      expect(authors.map(({ nick }: any) => nick).toSorted()).toEqual(nicks.toSorted());
-      const { body: stored } = await app.rest('GET', '/pens?sort=id');
-      expect(stored.map(({ name }: any) => name).toSorted()).toEqual(pens.toSorted());
-    }
-    // A key whose write failed was never used.
-    const headers = { 'Idempotency-Key': 'bad00' };
-    expect((await app.rest('POST', '/authors', { nick: 'with that key' }, headers)).status).toBe(201);
-    await app.close();
-  });
+      // A key whose write failed was never used.
+      const headers = { 'Idempotency-Key': 'bad00' };
+      expect((await app.rest('POST', '/authors', { nick: 'with that key' }, headers)).status).toBe(201);
+      await app.close();
+    },
+  );
 });
