@@ -19,6 +19,7 @@ import type { Observe } from '../observe.ts';
 import type { Soon } from '../soon.ts';
 import type { CompiledQuery, Outcome } from './compiled.ts';
 import { type CheckedDocument, Documents } from './documents.ts';
+import { type Envelope, envelopeInUrl, readEnvelope } from './envelope.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute, type Performed } from './execute.ts';
 import type { DocumentLimits } from './limits.ts';
@@ -50,7 +51,11 @@ export function graphqlRoute(options: GraphqlOptions): Route {
   const documents = new Documents(door, introspection, limits.document, engine.limits.objects);
   return {
     template: '/graphql',
-    methods: new Map([['POST', (exchange) => handle(options, documents, exchange)]]),
+    methods: new Map([
+      ['GET', (exchange) => handle(options, documents, exchange, ofUrl)],
+      ['POST', (exchange) => handle(options, documents, exchange, ofBody)],
+    ]),
+    allow: ALLOW,
     failed: (error, exchange) => {
       const type = preferredType(exchange.request.headers.get('Accept'), mediaTypes) ?? JSON_TYPE;
       const response = respond(error.status, type, { errors: [formattedAlone(error, exchange.requestId)] });
@@ -60,12 +65,45 @@ export function graphqlRoute(options: GraphqlOptions): Route {
   };
 }
 
-function handle(options: GraphqlOptions, documents: Documents, exchange: Exchange): Soon<Response> {
+type Carry = (envelope: Envelope, bytes: Uint8Array) => Soon<Response>;
+type Source = (options: GraphqlOptions, exchange: Exchange, carry: Carry) => Soon<Response>;
+
+const ofBody: Source = ({ limits, trusted }, { request }, carry) =>
+  readBody(request, limits, (bytes) =>
+    carry(readEnvelope(parseJsonObject(request, bytes, limits), trusted), bytes),
+  );
+
+/** Many clients ask so by default, and caches can only keep what was asked for so. */
+const ofUrl: Source = ({ limits, trusted }, { query }, carry) => {
+  const envelope = envelopeInUrl(query, trusted, limits);
+  if (!envelope) throw notByGet('A GET needs ?query= with the document');
+  return carry(envelope, NOTHING);
+};
+
+const NOTHING = new Uint8Array();
+
+/** What takes whatever can be asked here. */
+const ALLOW = 'POST, OPTIONS';
+
+function notByGet(why: string): DuetError {
+  return new DuetError('METHOD_NOT_ALLOWED', `${why}; ${ALLOW} are answered here too.`, {
+    headers: { Allow: ALLOW },
+  });
+}
+
+function handle(
+  options: GraphqlOptions,
+  documents: Documents,
+  exchange: Exchange,
+  source: Source,
+): Soon<Response> {
   const { request } = exchange;
   const type = preferredType(request.headers.get('Accept'), mediaTypes);
   if (!type)
     throw new DuetError('NOT_ACCEPTABLE', `This endpoint answers with ${GRAPHQL_TYPE} or ${JSON_TYPE}.`);
-  return readBody(request, options.limits, (bytes) => carryOut(options, documents, exchange, type, bytes));
+  return source(options, exchange, (envelope, bytes) =>
+    carryOut(options, documents, exchange, type, envelope, bytes),
+  );
 }
 
 function carryOut(
@@ -73,10 +111,10 @@ function carryOut(
   documents: Documents,
   exchange: Exchange,
   type: MediaType,
+  envelope: Envelope,
   bytes: Uint8Array,
 ): Soon<Response> {
-  const { engine, limits, trusted } = options;
-  const envelope = readEnvelope(parseJsonObject(exchange.request, bytes, limits), trusted);
+  const { engine, trusted } = options;
   const text = textOf(envelope, trusted);
   if (typeof text !== 'string') return refused(exchange, type, [new GraphQLError(text.message)], text.code);
   const checked = documents.check(text);
@@ -137,6 +175,10 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   const { options, document, envelope, exchange, type, bytes, started } = given;
   const { door, engine, introspection } = options;
   const { operationName, variables } = envelope;
+  const known = getOperationAST(document.ast, operationName);
+  // A link, an image or a cache may send it, as often as it likes (GraphQL over HTTP, section 5.3).
+  if (known?.operation === 'mutation' && exchange.request.method !== 'POST')
+    throw notByGet('A mutation is sent by POST');
   const valid = validateExecutionArgs({
     schema: door.schema,
     document: document.ast,
@@ -145,7 +187,6 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
     hideSuggestions: !introspection,
   });
   if (!('operation' in valid)) {
-    const known = getOperationAST(document.ast, operationName);
     return refused(exchange, type, valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');
   }
   // To ask for the same twice does no harm.
@@ -165,44 +206,6 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
 function costOf(type: string, data: unknown): number {
   const fields = Math.max(1, Object.keys(data ?? {}).length);
   return fields * (type === 'mutation' ? WRITE_COST : 1) - 1 + costOfAnswer(data);
-}
-
-interface Envelope {
-  /** One of the two is there. */
-  readonly query: string | undefined;
-  readonly documentId: string | undefined;
-  readonly variables: Record<string, unknown> | undefined;
-  readonly operationName: string | undefined;
-}
-
-function readEnvelope(body: Record<string, unknown>, trusted: Trusted | undefined): Envelope {
-  const { query, variables, operationName, extensions } = body;
-  // Where there are no trusted documents, it is one of the keys that are ignored.
-  const documentId = trusted ? (body['documentId'] ?? undefined) : undefined;
-  if (documentId !== undefined && typeof documentId !== 'string')
-    throw malformed('"documentId" must be a string');
-  if (documentId !== undefined && query != null)
-    throw malformed('"query" and "documentId" exclude each other');
-  if (documentId === undefined && typeof query !== 'string')
-    throw malformed('"query" must be a string with the operation');
-  if (!isObjectOrAbsent(variables)) throw malformed('"variables" must be an object');
-  if (!isObjectOrAbsent(extensions)) throw malformed('"extensions" must be an object');
-  if (operationName != null && typeof operationName !== 'string')
-    throw malformed('"operationName" must be a string');
-  return {
-    query: typeof query === 'string' ? query : undefined,
-    documentId,
-    variables: variables ?? undefined,
-    operationName: operationName ?? undefined,
-  };
-}
-
-function isObjectOrAbsent(value: unknown): value is Record<string, unknown> | null | undefined {
-  return value == null || (typeof value === 'object' && !Array.isArray(value));
-}
-
-function malformed(detail: string): DuetError {
-  return new DuetError('MALFORMED_BODY', `In the body, ${detail}.`);
 }
 
 function respond(status: number, type: MediaType, body: unknown): Response {

@@ -25,6 +25,8 @@ export interface Route {
   /** The path, with the names of parameters in braces. */
   readonly template: string;
   readonly methods: ReadonlyMap<string, Handler>;
+  /** What a refused method is told of others, where one of them answers only part of what can be asked here. */
+  readonly allow?: string;
   /** The methods whose answers are short when nothing is asked for beside. */
   readonly brief?: ReadonlySet<string>;
   /** How errors look here. */
@@ -47,8 +49,8 @@ export function handlerOf(route: Route, method: string): Handler {
   const registered = method === 'HEAD' ? 'GET' : method;
   const handler = route.methods.get(registered);
   if (handler) return handler;
-  const allow = allowed(route);
-  if (method === 'OPTIONS') return () => answerWithoutBody(204, { Allow: allow });
+  if (method === 'OPTIONS') return () => answerWithoutBody(204, { Allow: allowed(route) });
+  const allow = route.allow ?? allowed(route);
   throw new DuetError('METHOD_NOT_ALLOWED', `${method} is not answered here; ${allow} are.`, {
     headers: { Allow: allow },
   });

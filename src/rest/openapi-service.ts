@@ -81,33 +81,69 @@ const graphqlTypes = [JSON_TYPE, 'application/graphql-response+json'];
 
 function graphqlPath(schemas: Schemas, trusted: Trusting, guard: readonly Code[]): JsonSchema {
   const content = (schema: JsonSchema) => Object.fromEntries(graphqlTypes.map((type) => [type, { schema }]));
-  const codes: Code[] = [
+  const both: Code[] = [
     'VALIDATION_FAILED',
-    'MALFORMED_BODY',
-    'UNSUPPORTED_CONTENT_TYPE',
-    'JSON_TOO_DEEP',
     'GRAPHQL_PARSE_FAILED',
     'GRAPHQL_VALIDATION_FAILED',
     'BAD_USER_INPUT',
     'OPERATION_RESOLUTION_FAILURE',
     'NOT_ACCEPTABLE',
-    'BODY_TOO_LARGE',
-    'BODY_TOO_SLOW',
     'URL_TOO_LONG',
     'INTERNAL',
     ...(trusted === 'no' ? [] : (['DOCUMENT_NOT_FOUND'] as const)),
     ...(trusted === 'only' ? (['DOCUMENT_NOT_TRUSTED'] as const) : []),
     ...guard,
   ];
-  const failures = [...byStatus(codes)].map(([status, same]) => [
-    status,
-    {
-      description: descriptionOf(status, same),
-      headers: headersOf(status),
+  const body: Code[] = [
+    'MALFORMED_BODY',
+    'UNSUPPORTED_CONTENT_TYPE',
+    'JSON_TOO_DEEP',
+    'BODY_TOO_LARGE',
+    'BODY_TOO_SLOW',
+  ];
+  const responses = (codes: readonly Code[]) => ({
+    200: {
+      description: 'The answer; errors that happened on the way to it are in it.',
+      headers: withHeaders([]),
       content: content(schemas.ref('GraphqlResponse')),
     },
-  ]);
+    ...Object.fromEntries(
+      [...byStatus(codes)].map(([status, same]) => [
+        status,
+        {
+          description: descriptionOf(status, same),
+          headers: headersOf(status),
+          content: content(schemas.ref('GraphqlResponse')),
+        },
+      ]),
+    ),
+  });
+  const parameter = (name: string, description: string, more = {}) => ({
+    name,
+    in: 'query',
+    description,
+    schema: { type: 'string' },
+    ...more,
+  });
+  const example = '{ __typename }';
   return {
+    get: {
+      operationId: 'graphqlQuery',
+      summary: 'Run a GraphQL query',
+      tags: [SERVICE],
+      parameters: [
+        ...(trusted === 'only'
+          ? []
+          : [parameter('query', 'The document.', { required: trusted === 'no', example })]),
+        ...(trusted === 'no'
+          ? []
+          : [parameter('documentId', 'The id of a trusted document.', { required: trusted === 'only' })]),
+        parameter('variables', 'A JSON object.'),
+        parameter('operationName', 'Which operation of the document.'),
+        parameter('extensions', 'A JSON object.'),
+      ],
+      responses: responses([...both, 'METHOD_NOT_ALLOWED']),
+    },
     post: {
       operationId: 'graphql',
       summary: 'Run a GraphQL query or mutation',
@@ -118,18 +154,11 @@ function graphqlPath(schemas: Schemas, trusted: Trusting, guard: readonly Code[]
         content: {
           [JSON_TYPE]: {
             schema: schemas.ref('GraphqlRequest'),
-            ...(trusted !== 'only' && { example: { query: '{ __typename }' } }),
+            ...(trusted !== 'only' && { example: { query: example } }),
           },
         },
       },
-      responses: {
-        200: {
-          description: 'The answer; errors that happened on the way to it are in it.',
-          headers: withHeaders([]),
-          content: content(schemas.ref('GraphqlResponse')),
-        },
-        ...Object.fromEntries(failures),
-      },
+      responses: responses([...both, ...body]),
     },
   };
 }

@@ -240,7 +240,7 @@ describe.each([...databases])('on %s', (database) => {
       expect((await app.rest('POST', '/graphql', envelope)).body).toEqual({ data: { __typename: 'Query' } });
     });
 
-    test.each(['GET', 'PUT', 'DELETE', 'PATCH', 'HEAD'])('%s is 405', async (method) => {
+    test.each(['PUT', 'DELETE', 'PATCH'])('%s is 405', async (method) => {
       const { status, headers } = await app.rest(method, `/graphql?query=${encodeURIComponent(good)}`);
       expect([status, headers.get('Allow')]).toEqual([405, 'POST, OPTIONS']);
     });
@@ -251,6 +251,76 @@ describe.each([...databases])('on %s', (database) => {
         pad: 'a'.repeat(1_048_576),
       });
       expect([status, code(body.errors)]).toEqual([413, ['BODY_TOO_LARGE']]);
+    });
+  });
+
+  describe('by GET', () => {
+    const get = (parameters: Record<string, string>, headers?: Record<string, string>, method = 'GET') =>
+      app.rest(method, `/graphql?${new URLSearchParams(parameters)}`, undefined, headers);
+    const byId = 'query One($id: ID!) { book(id: $id) { id title } }  query Other { __typename }';
+
+    test.each([
+      [{ query: '{ __typename }' }, { __typename: 'Query' }],
+      [
+        { query: '{ __typename }', variables: '', operationName: '', extensions: '' },
+        { __typename: 'Query' },
+      ],
+      [{ query: '{ __typename }', variables: 'null', extensions: '{}' }, { __typename: 'Query' }],
+      [{ query: '{ __typename }', unknown: '1', documentId: 'x' }, { __typename: 'Query' }],
+      [{ query: byId, operationName: 'Other' }, { __typename: 'Query' }],
+    ])('%j is answered', async (parameters, data) => {
+      const { status, body, headers } = await get(parameters);
+      expect([status, body]).toEqual([200, { data }]);
+      expect(headers.get('Content-Type')).toBe('application/json');
+    });
+
+    test('a query answers as by POST', async () => {
+      const variables = { id: '1' };
+      const posted = await app.rest('POST', '/graphql', { query: byId, variables, operationName: 'One' });
+      const got = await get({ query: byId, variables: JSON.stringify(variables), operationName: 'One' });
+      expect(got.body).toEqual(posted.body);
+      expect(got.body.data.book.id).toBe('1');
+      const head = await get({ query: '{ __typename }' }, {}, 'HEAD');
+      expect([head.status, head.body]).toEqual([200, '']);
+    });
+
+    test.each([
+      ['nothing', {}],
+      ['an empty document', { query: '' }],
+      ['a document that is not to be found here', { documentId: 'x' }],
+      ['a mutation', { query: 'mutation { createNote(title: "by GET") { id } }' }],
+      [
+        'a mutation by name',
+        { query: 'query A { __typename } mutation B { addTodo(title: "x") { id } }', operationName: 'B' },
+      ],
+    ])('%s is 405', async (_, parameters: Record<string, string>) => {
+      const before = (await app.rest('GET', '/notes')).body.length;
+      const { status, headers, body } = await get(parameters);
+      expect([status, headers.get('Allow'), code(body.errors)]).toEqual([
+        405,
+        'POST, OPTIONS',
+        ['METHOD_NOT_ALLOWED'],
+      ]);
+      expect((await app.rest('GET', '/notes')).body.length).toBe(before);
+    });
+
+    test.each(['[]', '1', '{', '"x"', '['.repeat(40)])('variables=%s are 400', async (variables) => {
+      const { status, body } = await get({ query: '{ __typename }', variables });
+      expect([status, code(body.errors)]).toEqual([400, ['VALIDATION_FAILED']]);
+      expect(body.errors[0].extensions.errors[0].parameter).toBe('variables');
+    });
+
+    test('a parameter that is given twice is 400', async () => {
+      const { status } = await app.rest('GET', '/graphql?query=%7Ba%7D&query=%7Bb%7D');
+      expect(status).toBe(400);
+    });
+
+    test('request errors have the status of their media type', async () => {
+      const type = 'application/graphql-response+json';
+      expect((await get({ query: '{ nope }' })).status).toBe(200);
+      expect((await get({ query: '{ nope }' }, { Accept: type })).status).toBe(400);
+      expect((await get({ query: '{ __typename }' }, { Accept: 'text/html' })).status).toBe(406);
+      expect((await get({ query: `{ ${'a'.repeat(9000)} }` })).status).toBe(414);
     });
   });
 

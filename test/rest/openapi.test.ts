@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { Reference, Resource } from '../../src/schema/model.ts';
 import { databases, openApp, shipped } from '../app.ts';
-import { type Description, join } from './described.ts';
+import { type DescribedOperation, type Description, join } from './described.ts';
 import { rich } from './rich.ts';
 import { edges, sample } from './samples.ts';
 import { Walk } from './walk.ts';
@@ -102,7 +102,7 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
         for (const operation of described.operations) {
           if (walk.resourceOf(operation)) continue;
           const body = operation.operation.requestBody?.content['application/json'].example;
-          expect((await described.send(operation, { body })).status).toBe(200);
+          expect((await described.send(operation, { body, query: needed(operation) })).status).toBe(200);
         }
       });
 
@@ -110,7 +110,7 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
         for (const { method, path } of described.operations) {
           const resource = walk.model.resources.find((each) => path.startsWith(`/${each.path}/`));
           const url = path.replace(/\{\w+\}/, encodeURIComponent(String(resource && walk.key(resource))));
-          if (method !== 'GET') continue;
+          if (method !== 'GET' || path === '/graphql') continue;
           const [get, head] = [await walk.app.fetch(url), await walk.app.fetch(url, { method: 'HEAD' })];
           expect(await head.text()).toBe('');
           for (const header of ['Content-Type', 'ETag', 'Deprecation'])
@@ -256,6 +256,7 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
 
       test('GraphQL is answered as declared', async () => {
         const graphql = described.operation('POST', '/graphql');
+        const byGet = described.operation('GET', '/graphql');
         const wrong = ['{', '{ nothing }', 'query($a: Int!) { __typename }', 'query a { a } query b { b }'];
         for (const query of wrong)
           for (const [Accept, wanted] of [
@@ -264,9 +265,16 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
           ] as const) {
             const { status } = await described.send(graphql, { body: { query }, headers: { Accept } });
             expect([query, status]).toEqual([query, wanted]);
+            const got = await described.send(byGet, {
+              query: String(new URLSearchParams({ query })),
+              headers: { Accept },
+            });
+            expect([query, got.status]).toEqual([query, wanted]);
           }
-        const refused = await described.send(graphql, { body: {}, headers: { Accept: 'text/html' } });
-        expect(refused.status).toBe(406);
+        const headers = { Accept: 'text/html' };
+        expect((await described.send(graphql, { body: {}, headers })).status).toBe(406);
+        expect((await described.send(byGet, { query: needed(byGet), headers })).status).toBe(406);
+        expect((await described.send(byGet, {})).status).toBe(405);
       });
 
       test('a transaction fails as its operations do', async () => {
@@ -375,3 +383,9 @@ test('without introspection there is no description', async () => {
   expect((await app.rest('GET', '/openapi.json')).status).toBe(404);
   await app.close();
 });
+
+/** The parameters that an operation cannot do without, as its examples have them. */
+function needed({ operation }: DescribedOperation): string {
+  const required = (operation.parameters ?? []).filter(({ required }: any) => required);
+  return String(new URLSearchParams(required.map(({ name, example }: any) => [name, example])));
+}
