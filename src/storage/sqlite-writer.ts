@@ -174,19 +174,19 @@ class Transaction {
 
   async #alone(): Promise<void> {
     const [only] = this.#batch;
-    if (only) this.#outcomes[0] = await this.#outcomeOf(only.program(), undefined);
+    if (only) this.#outcomes[0] = await this.#outcomeOf(only, undefined);
   }
 
   /** Those of a single statement travel together; each of the others waits for its answers. */
   async #together(): Promise<void> {
     const until = performance.now() + TOGETHER.ms;
     await this.#singles();
-    for (const [index, { program, steps }] of this.#batch.entries()) {
-      if (steps === 'one') continue;
+    for (const [index, waiting] of this.#batch.entries()) {
+      if (waiting.steps === 'one') continue;
       if (performance.now() > until) return;
       this.#current = index;
       this.#ahead = [...this.#ahead, SAVEPOINT];
-      const outcome = await this.#outcomeOf(program(), this.#options.bounds.allowance(TOGETHER));
+      const outcome = await this.#outcomeOf(waiting, this.#options.bounds.allowance(TOGETHER));
       this.#ahead = isResult(outcome) ? [...this.#ahead, RELEASE] : [...this.#ahead, ...UNDO];
       this.#outcomes[index] = outcome;
     }
@@ -196,7 +196,7 @@ class Transaction {
   async #singles(): Promise<void> {
     const singles = this.#batch.flatMap(({ program, steps }, index) => {
       if (steps !== 'one') return [];
-      const running = program();
+      const running = begun(program);
       const taken = taking(() => running.next());
       if ('statements' in taken) return [{ index, running, asked: this.#compiled(taken.statements) ?? [] }];
       this.#outcomes[index] = taken.outcome;
@@ -210,7 +210,8 @@ class Transaction {
     }
   }
 
-  async #outcomeOf(running: Program<unknown>, allowance: Allowance | undefined): Promise<Outcome> {
+  async #outcomeOf({ program }: Waiting, allowance: Allowance | undefined): Promise<Outcome> {
+    const running = begun(program);
     let taken = taking(() => running.next());
     while ('statements' in taken) {
       const asked = this.#compiled(taken.statements, allowance);
@@ -247,6 +248,11 @@ class Transaction {
     }
     return running.next(asked.map(({ decode }, index) => decode(rows[index] ?? [])));
   }
+}
+
+/** Some programs fail before their first step: that is their failure too, and nobody else's. */
+function* begun<T>(program: () => Program<T>): Program<T> {
+  return yield* program();
 }
 
 type Step = ReturnType<Program<unknown>['next']>;

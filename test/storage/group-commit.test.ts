@@ -1,6 +1,6 @@
 /** Writes that arrive together share a commit, but not a fate. */
 
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
 import { Folder } from '../process.ts';
 
@@ -8,15 +8,24 @@ const sdl = `
   type Author @resource { id: ID!  nick: String @unique  books: [Book!]! }
   type Book @resource { id: ID!  title: String!  author: Author! @onDelete(do: CASCADE) }`;
 
-describe.each([...databases])('on %s', (database) => {
+describe.each([...databases, 'a file of sqlite'] as const)('on %s', (kind) => {
+  const database = kind === 'postgres' ? kind : 'sqlite';
+  const folder = new Folder();
+  afterAll(() => folder[Symbol.dispose]());
+  const url = (name: string) =>
+    kind === 'a file of sqlite' ? { url: `sqlite:${folder.file(name)}` } : undefined;
+
   test('one that fails does so alone, and leaves nothing behind', async () => {
     const app = await openApp(database, {
+      ...url('alone.db'),
       sdl,
       data: { authors: [{ nick: 'taken' }, { nick: 'doomed' }], books: [{ title: 'b', authorId: 2 }] },
     });
     const answers = await Promise.all([
       ...Array.from({ length: 60 }, (_, index) => app.rest('POST', '/authors', { nick: `n${index}` })),
       ...Array.from({ length: 30 }, () => app.rest('POST', '/authors', { nick: 'taken' })),
+      ...Array.from({ length: 30 }, () => app.rest('POST', '/authors', { nick: 7 })),
+      ...Array.from({ length: 30 }, () => app.rest('POST', '/books', { title: 7 })),
       ...Array.from({ length: 30 }, () => app.rest('POST', '/books', { title: 't', authorId: 4711 })),
       ...Array.from({ length: 30 }, () => app.rest('PUT', '/authors/1', { nick: 'doomed' })),
       app.rest('DELETE', '/authors/2'),
@@ -25,6 +34,7 @@ describe.each([...databases])('on %s', (database) => {
     const statuses = Map.groupBy(answers, ({ status }) => status);
     expect(statuses.get(204)?.length).toBe(1);
     expect(statuses.get(201)?.length).toBe(90);
+    expect(statuses.get(400)?.length).toBe(60);
     // Whether an update still collides depends on whether the delete came before it.
     expect((statuses.get(409)?.length ?? 0) + (statuses.get(200)?.length ?? 0)).toBe(90);
     const ids = answers.filter(({ status }) => status === 201).map(({ body }) => body.id);
@@ -37,7 +47,7 @@ describe.each([...databases])('on %s', (database) => {
   });
 
   test('of many writers with one version exactly one wins, through any mix of doors', async () => {
-    const app = await openApp(database, { sdl, data: { authors: [{}] } });
+    const app = await openApp(database, { ...url('one.db'), sdl, data: { authors: [{}] } });
     for (let round = 0; round < 10; round++) {
       const { headers } = await app.rest('GET', '/authors/1');
       const tag = headers.get('ETag') ?? '';
