@@ -52,6 +52,7 @@ export function tokenProver({ trust, issuer, audience }: TokenOptions): ProveTok
   };
   const verify = verifier(trust, options);
   return async (token) => {
+    if (!token.split('.').every(isCanonical)) throw unauthenticated(UNSOUND);
     try {
       const { payload } = await verify(token);
       return { caller: callerOf(payload), expires: (payload.exp ?? 0) * 1000 };
@@ -70,26 +71,51 @@ function verifier(trust: TokenOptions['trust'], options: JWTVerifyOptions) {
   return (token: string) => jwtVerify(token, keyOf, options);
 }
 
+/**
+ * Without padding, and with zeros in the bits that no byte needs (RFC 7515, section 2; RFC 4648, section 3.5): a token that
+ * can be spelt in many ways gets past whoever keeps a list of those that were withdrawn.
+ */
+function isCanonical(part: string): boolean {
+  return Buffer.from(part, 'base64url').toString('base64url') === part;
+}
+
+/** The library judges `exp`, `nbf` and `iat`, and that `iss` and `aud` name who is expected. */
 function callerOf(claims: JWTPayload): Caller {
-  const { sub } = claims;
+  // An issuer can sign any JSON, whatever the types of the library say.
+  const { sub, aud }: { sub?: unknown; aud?: unknown } = claims;
   // What no database can keep can be nobody's name; and nobody is to pass for the holder of a key.
-  if (!sub || sub.includes('\0') || !sub.isWellFormed() || sub.startsWith(KEY_SUBJECT))
-    throw unauthenticated('The sub of the token is not acceptable');
+  if (!isText(sub) || sub === '' || sub.includes('\0') || !sub.isWellFormed() || sub.startsWith(KEY_SUBJECT))
+    throw unacceptable('sub');
+  if (Array.isArray(aud) && !aud.every(isText)) throw unacceptable('aud');
   return { subject: sub, roles: rolesOf(claims), claims };
 }
 
-/** `roles`, or else `role`: an array, or names with spaces between them. */
+/** `roles`, or else `role`: an array, or names with spaces between them. Null is none. */
 function rolesOf(claims: JWTPayload): string[] {
-  const said = claims['roles'] ?? claims['role'];
-  const names = typeof said === 'string' ? said.split(' ') : said;
-  return Array.isArray(names) ? names.filter((name) => typeof name === 'string' && name !== '') : [];
+  const names = ['roles', 'role'].map((claim) => {
+    const said = claims[claim] ?? undefined;
+    const list = isText(said) ? said.split(' ') : said;
+    if (list === undefined || (Array.isArray(list) && list.every(isText))) return list;
+    throw unacceptable(claim);
+  });
+  return (names[0] ?? names[1] ?? []).filter((name) => name !== '');
 }
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function unacceptable(claim: string) {
+  return unauthenticated(`The ${claim} of the token is not acceptable`);
+}
+
+const UNSOUND = 'The token is not a sound JWT';
 
 /** In our own words: those of the token belong neither in headers nor in logs. */
 function reasonOf(error: errors.JOSEError): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired';
   if (error instanceof errors.JWTClaimValidationFailed) {
-    const known = ['iss', 'aud', 'exp', 'nbf', 'sub'].includes(error.claim) ? error.claim : 'content';
+    const known = ['iss', 'aud', 'exp', 'nbf', 'iat', 'sub'].includes(error.claim) ? error.claim : 'content';
     return `The ${known} of the token is not acceptable`;
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return 'The algorithm of the token is not accepted';
@@ -99,5 +125,5 @@ function reasonOf(error: errors.JOSEError): string {
     error instanceof errors.JWKSMultipleMatchingKeys
   )
     return 'The token is not signed with a known key';
-  return 'The token is not a sound JWT';
+  return UNSOUND;
 }
