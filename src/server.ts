@@ -16,6 +16,7 @@ import { accessOf } from './http/access.ts';
 import { addressReader, type Connections } from './http/address.ts';
 import { answer, JSON_TYPE } from './http/answer.ts';
 import { type Authenticate, authenticator } from './http/authenticate.ts';
+import { discardBody } from './http/body.ts';
 import { challenge } from './http/challenge.ts';
 import { cors } from './http/cors.ts';
 import {
@@ -27,6 +28,7 @@ import {
   withoutBody,
 } from './http/exchange.ts';
 import { Load } from './http/load.ts';
+import { closes, hasTrailers, refuseUnsound } from './http/message.ts';
 import { problem } from './http/problem.ts';
 import { type Bill, RateLimits, WRITE_COST } from './http/rate-limits.ts';
 import { requestIdOf, split } from './http/request.ts';
@@ -127,6 +129,7 @@ export function createApp(given: AppOptions): App {
       exchange.bill = limits.bill(costOf(request, found));
       limits.arrive(exchange.bill, addressOf(request, connections));
     }
+    refuseUnsound(request, exchange.closing);
     if (request.url.length > config.limitUrl)
       throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
     if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
@@ -147,17 +150,18 @@ export function createApp(given: AppOptions): App {
 
   const finished = (response: Response, exchange: Arriving): Soon<Response> => {
     load.inFlight--;
-    const { bill, requestId, method, path, found, started } = exchange;
+    const { request, bill, requestId, method, path, found, started, closing } = exchange;
     const { headers, status } = response;
     headers.set('X-Request-Id', requestId);
     if (status === 401 || status === 403) challenge(response);
     bill?.tell(headers);
-    share?.(exchange.request, response);
-    if (state.draining) headers.set('Connection', 'close');
+    share?.(request, response);
+    if (closing || state.draining) headers.set('Connection', 'close');
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
     const route = found?.route.template ?? 'none';
     observe({ event: 'request', requestId, method, path, route, status, ms });
-    return method === 'HEAD' ? withoutBody(response) : response;
+    const whole = method === 'HEAD' ? withoutBody(response) : response;
+    return closing && request.body ? discardBody(request, config.limitBodyTime).then(() => whole) : whole;
   };
 
   const begin = (
@@ -179,9 +183,11 @@ export function createApp(given: AppOptions): App {
       found,
       caller: anonymous,
       failed: (cause) => observe({ event: 'failure', requestId, cause }),
+      gone: () => request.signal.aborted,
       key: found?.key ?? '',
       spend: undefined,
       bill: undefined,
+      closing: closes(request),
     };
     const isTraced = introspection && request.headers.get('Duet-Trace') === '1';
     const response = isTraced
@@ -196,7 +202,8 @@ export function createApp(given: AppOptions): App {
     const started = performance.now();
     const parts = split(request.url);
     const found = find(parts.path);
-    if (!found?.route.brief?.has(request.method) || parts.query !== '') {
+    const isBrief = found?.route.brief?.has(request.method) && parts.query === '';
+    if (!isBrief || hasTrailers(request.headers)) {
       load.arrive(started);
       return begin(request, connections, parts, found, started);
     }
@@ -222,6 +229,8 @@ type Arriving = Exchange & {
   readonly path: string;
   readonly found: Found | undefined;
   readonly started: number;
+  /** Whether the connection ends with it. */
+  readonly closing: boolean;
 };
 
 /** Undefined when nothing is limited. */

@@ -28,6 +28,11 @@ export function soonInTurn<T>(work: () => Soon<T>): Soon<T> {
   });
 }
 
+/** When everything has been read that arrived in this turn; at once where that is so already. */
+export function turnRead(): Soon<void> {
+  return soonInTurn(() => {});
+}
+
 /** When all of that is done, with everything that it did not have to wait for. */
 export function afterStretch(work: () => void): void {
   if (isWorking) ends.push(work);

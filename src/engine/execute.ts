@@ -13,6 +13,7 @@ import {
   type Storage,
   select,
 } from '../storage/storage.ts';
+import { turnRead } from '../turn.ts';
 import { Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -48,6 +49,9 @@ import { Writer } from './writer.ts';
 
 type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
 type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
+
+/** Whether nobody waits for the answer any more. */
+export type Gone = () => boolean;
 
 export interface EngineLimits {
   /** Objects in one answer. */
@@ -151,9 +155,10 @@ export class Engine {
     operation: W,
     idempotency?: Idempotency,
     deadline = this.deadline(),
+    gone?: Gone,
   ): Promise<WrittenBy<W>> {
     const write = (located: W) =>
-      this.#writer.write(caller, located, idempotency, deadline) as Promise<WrittenBy<W>>;
+      begun(gone, () => this.#writer.write(caller, located, idempotency, deadline) as Promise<WrittenBy<W>>);
     return isOnMany(operation) ? this.#located(caller, operation, deadline).then(write) : write(operation);
   }
 
@@ -163,6 +168,7 @@ export class Engine {
     writes: readonly NamedWrite[],
     idempotency?: Idempotency,
     deadline = this.deadline(),
+    gone?: Gone,
   ): Promise<Written[]> {
     const { operations: most } = this.limits;
     if (writes.length > most)
@@ -171,7 +177,7 @@ export class Engine {
     const [first, ...others] = writes;
     if (!first) return [];
     const located = { ...first, operation: await this.#located(caller, first.operation, deadline) };
-    return this.#writer.transact(caller, [located, ...others], idempotency, deadline);
+    return begun(gone, () => this.#writer.transact(caller, [located, ...others], idempotency, deadline));
   }
 
   /**
@@ -214,6 +220,20 @@ export class Engine {
   async ready(): Promise<void> {
     await this.#storage.ping(this.deadline());
   }
+}
+
+/**
+ * Begins a write, unless whoever asked for it is gone by then and could not be told that it has happened. That is known once
+ * all has been read that came with the request: what follows a body and is no request makes the runtime hang up.
+ */
+function begun<T>(gone: Gone | undefined, write: () => Promise<T>): Promise<T> {
+  if (!gone) return write();
+  const begin = () => {
+    if (gone()) throw new DuetError('MALFORMED_BODY', 'The client went away; nothing was written.');
+    return write();
+  };
+  const read = turnRead();
+  return read instanceof Promise ? read.then(begin) : begin();
 }
 
 function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {

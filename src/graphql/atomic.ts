@@ -60,8 +60,8 @@ export async function performTogether(
     }
   }
   try {
-    const { caller, idempotency, deadline } = context;
-    const results = await context.engine.transact(caller, writes, idempotency, deadline);
+    const { caller, idempotency, deadline, gone } = context;
+    const results = await context.engine.transact(caller, writes, idempotency, deadline, gone);
     return new Map(fields.map(([name], index) => [name, results[index]]));
   } catch (error) {
     if (error instanceof WriteFailed && error.reason instanceof DuetError)

@@ -9,7 +9,7 @@ import {
   type ValidatedExecutionArgs,
 } from 'graphql';
 import type { Caller } from '../engine/caller.ts';
-import type { Engine } from '../engine/execute.ts';
+import type { Engine, Gone } from '../engine/execute.ts';
 import type { Idempotency } from '../engine/idempotency.ts';
 import type { Operation, Read } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
@@ -29,6 +29,7 @@ export interface Context {
   readonly idempotency: Idempotency | undefined;
   /** Told what was really wrong before the answer masks it. */
   readonly failed: (cause: unknown) => void;
+  readonly gone: Gone;
 }
 
 /** What root fields answer with, by their names in the answer, where it is known before the executor asks. */
@@ -78,7 +79,7 @@ async function resolveRoot(
     return complete(
       isRead(operation)
         ? await running.reads.add(operation)
-        : await running.engine.write(running.caller, operation, undefined, running.deadline),
+        : await running.engine.write(running.caller, operation, undefined, running.deadline, running.gone),
     );
   } catch (error) {
     // About the values of variables: the client's to know, as it is.

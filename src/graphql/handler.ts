@@ -193,9 +193,9 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   const idempotency =
     valid.operation.operation === 'mutation' ? idempotencyOf(exchange, 'graphql', bytes) : undefined;
   if (idempotency?.refusal) throw idempotency.refusal;
-  const { caller, failed, requestId } = exchange;
+  const { caller, failed, gone, requestId } = exchange;
   const deadline = engine.deadline(started);
-  const context = { engine, caller, deadline, bindings: door.bindings, failed, idempotency };
+  const context = { engine, caller, deadline, bindings: door.bindings, failed, gone, idempotency };
   const result = await execute(valid, context, performed);
   finished(given, valid.operation, result);
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));

@@ -110,6 +110,21 @@ async function readChunks(request: Request, limit: number): Promise<Uint8Array> 
   return Buffer.concat(chunks);
 }
 
+/**
+ * Reads what nobody has read of a body, and throws it away. When a connection is closed before that, the system tells the
+ * client so at once, and what it has not yet received of the answer is lost.
+ */
+export async function discardBody(request: Request, bodyTime: number): Promise<void> {
+  if (!request.body || request.bodyUsed) return;
+  const reading = readChunks(request, 0).catch(() => {});
+  let timer: Timer | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, bodyTime);
+  });
+  await Promise.race([reading, late]);
+  clearTimeout(timer);
+}
+
 /** Throws MALFORMED_BODY and its kin; `bytes` may be anything. */
 export function parseJsonObject(
   request: Request,

@@ -1,6 +1,7 @@
 /** A request on its way through the server, and the table of methods that a path answers. */
 
 import type { Caller } from '../engine/caller.ts';
+import type { Gone } from '../engine/execute.ts';
 import { DuetError } from '../errors.ts';
 import type { Soon } from '../soon.ts';
 import { answerWithoutBody } from './answer.ts';
@@ -13,6 +14,8 @@ export interface Exchange {
   readonly key: string;
   /** Told what was really wrong where an answer cannot or must not say it. */
   readonly failed: (cause: unknown) => void;
+  /** Whether the client has hung up, or was hung up on. */
+  readonly gone: Gone;
   /** Everything after the `?`, or an empty string. */
   readonly query: string;
   /** Told what the request costs beyond its first unit, where somebody counts. */

@@ -95,7 +95,9 @@ function routesOf(from: Collection, engine: Engine): Routes {
     (exchange) =>
       readBody(exchange.request, from.limits, (bytes) => {
         const { operation, idempotency } = parse(from, exchange, bytes);
-        return engine.write(exchange.caller, operation, idempotency).then((node) => respond(from, node));
+        return engine
+          .write(exchange.caller, operation, idempotency, undefined, exchange.gone)
+          .then((node) => respond(from, node));
       });
   return {
     list: route(

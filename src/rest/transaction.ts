@@ -58,7 +58,7 @@ export function transactionRoute(
     const steps = readSteps(body, collections);
     exchange.spend?.((steps.length - 1) * WRITE_COST);
     const nodes = await engine
-      .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes))
+      .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes), undefined, exchange.gone)
       .catch((error) => {
         if (error instanceof WriteFailed && error.reason instanceof DuetError)
           throw failedAt(error.index, error.reason);

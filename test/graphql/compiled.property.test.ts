@@ -178,6 +178,7 @@ class Pair {
       deadline: this.#engine.deadline(),
       bindings,
       idempotency: undefined,
+      gone: () => false,
       failed: (cause) => causes.add(String(cause)),
     });
     const body = errors ? { errors: written(errors, 'BAD_USER_INPUT'), data } : { data };
