@@ -123,8 +123,8 @@ describe('one process', () => {
     expect(await ask(bearer(await token(['reader', 'metrics'])))).toEqual([200, null]);
     expect(await ask(bearer(await token('reader metrics')))).toEqual([200, null]);
     expect(await ask(bearer(await token({ metrics: true })))).toEqual([
-      403,
-      'Bearer error="insufficient_scope"',
+      401,
+      'Bearer error="invalid_token", error_description="The roles of the token are not acceptable"',
     ]);
     await app.close();
   });

@@ -106,7 +106,7 @@ function isText(value: unknown): value is string {
 }
 
 function unacceptable(claim: string) {
-  return unauthenticated(`The ${claim} of the token is not acceptable`);
+  return unauthenticated(`The ${claim} of the token ${claim === 'roles' ? 'are' : 'is'} not acceptable`);
 }
 
 const UNSOUND = 'The token is not a sound JWT';
