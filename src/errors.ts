@@ -101,7 +101,7 @@ export const catalogue = {
   VERSION_CONFLICT: {
     status: 412,
     meaning:
-      'The record has another version than `If-Match` or `ifVersion` states: read it again, then write.',
+      'The record has another version than `If-Match` or `ifVersion` states, or one that `If-None-Match` excludes: read it again, then write.',
   },
   BODY_TOO_LARGE: {
     status: 413,

@@ -40,9 +40,11 @@ interface OnOne extends On {
   readonly seen?: Filter;
 }
 
-/** Refuses to write a record whose version is by now none of these. */
 interface Guarded {
+  /** Refuses to write a record whose version is by now none of these. */
   readonly ifVersion: readonly number[] | undefined;
+  /** Refuses to write a record whose version is by now one of these. */
+  readonly unlessVersion?: readonly number[] | 'any' | undefined;
 }
 
 export type Input = Readonly<Record<string, unknown>>;

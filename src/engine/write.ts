@@ -123,7 +123,7 @@ export function* lastVersion(resource: Resource, values: Row): Program<number> {
 function* update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
   const { resource, key, input, ifVersion, selection } = operation;
   const stored = yield* addressed(access, operation);
-  checkVersion(resource, stored, ifVersion);
+  checkVersion(operation, stored);
   const [seen = stored] = yield* asSeen(access, resource, [stored]);
   const conditions = changedOn(access, resource, input, seen);
   if (conditions.length > 0) yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
@@ -144,9 +144,9 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
 
 /** Answers with the record as it was, and with what was related to it then. */
 function* remove(access: Access, operation: Permitted<Delete>, budget: Budget): Program<Node> {
-  const { resource, key, ifVersion, selection } = operation;
+  const { resource, key, selection } = operation;
   const node = yield* addressed(access, operation);
-  checkVersion(resource, node, ifVersion);
+  checkVersion(operation, node);
   yield* attach(selection, [node], budget);
   yield* deleteWithDependents(resource, [key]);
   return node;
@@ -180,8 +180,14 @@ export function* store(statement: Insert | UpdateStatement, row: Row): Program<N
   }
 }
 
-function checkVersion(resource: Resource, row: Row, ifVersion: readonly number[] | undefined): void {
-  if (ifVersion && !ifVersion.includes(Number(row[resource.version.name]))) throw versionConflict(resource);
+function checkVersion({ resource, ifVersion, unlessVersion }: Update | Delete, row: Row): void {
+  const version = Number(row[resource.version.name]);
+  if (ifVersion && !ifVersion.includes(version)) throw versionConflict(resource);
+  if (unlessVersion && (unlessVersion === 'any' || unlessVersion.includes(version)))
+    throw new DuetError(
+      'VERSION_CONFLICT',
+      `This ${resource.singular} exists, in a version that If-None-Match excludes. Leave If-None-Match out to write it.`,
+    );
 }
 
 function versionConflict(resource: Resource): DuetError {

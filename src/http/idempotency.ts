@@ -16,6 +16,8 @@ export function idempotencyOf(
   const hash = new Bun.CryptoHasher('sha256');
   for (const part of [request.method, path, query, request.headers.get('If-Match') ?? ''])
     hash.update(`${part}\n`);
+  const excluded = request.headers.get('If-None-Match');
+  if (excluded !== null) hash.update(`not ${excluded}\n`);
   hash.update(body);
   return { caller: caller.subject ?? '', key, request: hash.digest('base64url'), refusal };
 }

@@ -12,17 +12,30 @@ export function etag(version: unknown, fingerprint: string, shown?: string): str
  */
 export function versionsOf(header: string | null, fingerprint: string): number[] | undefined {
   if (header === null || header.trim() === '*') return undefined;
-  return tags(header).flatMap((tag) => {
-    const [, version, of] = /^"(\d{1,10})-([0-9a-z]+)(?:-[0-9a-z]+)?"$/.exec(tag) ?? [];
-    return version !== undefined && of === fingerprint ? [Number(version)] : [];
-  });
+  return tags(header).flatMap((tag) => versionIn(tag, fingerprint));
+}
+
+/** The versions that an If-None-Match header excludes from being written (section 13.1.2: weak comparison). */
+export function excludedBy(header: string | null, fingerprint: string): number[] | 'any' | undefined {
+  if (header === null) return undefined;
+  if (header.trim() === '*') return 'any';
+  return tags(header).flatMap((tag) => versionIn(strong(tag), fingerprint));
+}
+
+function versionIn(tag: string, fingerprint: string): number[] {
+  const [, version, of] = /^"(\d{1,10})-([0-9a-z]+)(?:-[0-9a-z]+)?"$/.exec(tag) ?? [];
+  return version !== undefined && of === fingerprint ? [Number(version)] : [];
 }
 
 /** If-None-Match compares weakly (RFC 9110, section 13.1.2). */
 export function noneMatches(header: string | null, tag: string): boolean {
   if (header === null) return true;
   if (header.trim() === '*') return false;
-  return !tags(header).some((each) => each.replace(/^W\//, '') === tag);
+  return !tags(header).some((each) => strong(each) === tag);
+}
+
+function strong(tag: string): string {
+  return tag.replace(/^W\//, '');
 }
 
 function tags(header: string): string[] {

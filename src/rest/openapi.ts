@@ -215,7 +215,7 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
 }
 
 function creation({ schemas, failures }: Context, resource: Resource): Operation {
-  const codes: Code[] = [...bodied, ...always, ...written];
+  const codes: Code[] = ['VERSION_CONFLICT', ...bodied, ...always, ...written];
   for (const [each, known] of createdWith(resource)) {
     const { key } = each;
     if (needsClaim(each)) codes.push('UNAUTHENTICATED');
@@ -244,7 +244,7 @@ function update({ schemas, failures }: Context, resource: Resource): Operation {
   const codes: Code[] = ['NOT_FOUND', 'VERSION_CONFLICT', ...bodied, ...always, ...written];
   if (collides(resource)) codes.push('CONFLICT');
   return operation(resource, 'update', `Change one ${resource.singular}`, {
-    parameters: [ifMatch, idempotencyKey],
+    parameters: [ifMatch, unlessMatch, idempotencyKey],
     requestBody: body(
       schemas.part(resource, 'Update'),
       changeable.length > 0 ? exampleInput(resource, (column) => changeable.includes(column)) : undefined,
@@ -272,7 +272,7 @@ function deletion({ failures }: Context, resource: Resource): Operation {
   ];
   if (resource.pointedAtBy.length > 0) codes.push('CONFLICT');
   return operation(resource, 'delete', `Delete one ${resource.singular}`, {
-    parameters: [ifMatch, idempotencyKey],
+    parameters: [ifMatch, unlessMatch, idempotencyKey],
     responses: { 204: { description: 'It is gone.', headers: withHeaders([]) }, ...failures.of(codes) },
   });
 }
@@ -316,6 +316,11 @@ function tagParameter(name: string, description: string): JsonSchema {
 const ifMatch = tagParameter(
   'If-Match',
   'Tags of the versions that may be changed, or `*`: 412 when the record has another one.',
+);
+
+const unlessMatch = tagParameter(
+  'If-None-Match',
+  'Tags of the versions that may not be changed, or `*` for all of them: 412 when the record has one of them.',
 );
 
 function body(schema: JsonSchema, example: unknown): JsonSchema {

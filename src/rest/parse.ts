@@ -11,7 +11,7 @@ import { readKey } from '../schema/keys.ts';
 import type { Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { type Deprecations, deprecationOfColumns } from './deprecation.ts';
-import { versionsOf } from './etag.ts';
+import { excludedBy, versionsOf } from './etag.ts';
 import { type ExportType, refuseInExports } from './export.ts';
 import { type ReadLimits, readListRequest, readOneRequest, refuseParameters } from './query.ts';
 
@@ -116,35 +116,51 @@ export function parseCreate(from: Collection, exchange: Exchange, bytes: Uint8Ar
   const { resource, one, limits } = from;
   refuseParameters(resource, exchange.query);
   const input = parseJsonObject(exchange.request, bytes, limits);
+  refuseConditions(resource, exchange.request);
   const idempotency = idempotencyOf(exchange, resource.path, bytes);
   return { operation: { do: 'create', resource, input, selection: one, through: 'rest' }, idempotency };
 }
 
 export function parseUpdate(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
-  const { resource, one, limits, fingerprint } = from;
+  const { resource, one, limits } = from;
   const { request } = exchange;
   const { value: input = {}, refusal } = attempt(() => {
     refuseParameters(resource, exchange.query);
     return parseJsonObject(request, bytes, limits);
   });
-  const ifVersion = versionsOf(request.headers.get('If-Match'), fingerprint);
   const key = readKey(resource.key, exchange.key);
+  const versions = versionsWanted(from, request);
   return {
-    operation: { do: 'update', resource, key, input, ifVersion, selection: one, refusal },
+    operation: { do: 'update', resource, key, input, ...versions, selection: one, refusal },
     idempotency: idempotencyOf(exchange, `${resource.path}/${exchange.key}`, bytes),
   };
 }
 
 /** Nothing is in its body, but it must not be larger than any other. */
 export function parseDelete(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
-  const { resource, one, fingerprint } = from;
+  const { resource, one } = from;
   const { refusal } = attempt(() => refuseParameters(resource, exchange.query));
-  const ifVersion = versionsOf(exchange.request.headers.get('If-Match'), fingerprint);
   const key = readKey(resource.key, exchange.key);
+  const versions = versionsWanted(from, exchange.request);
   return {
-    operation: { do: 'delete', resource, key, ifVersion, selection: one, refusal },
+    operation: { do: 'delete', resource, key, ...versions, selection: one, refusal },
     idempotency: idempotencyOf(exchange, `${resource.path}/${exchange.key}`, bytes),
   };
+}
+
+function versionsWanted({ fingerprint }: Collection, { headers }: Request) {
+  const ifVersion = versionsOf(headers.get('If-Match'), fingerprint);
+  return { ifVersion, unlessVersion: excludedBy(headers.get('If-None-Match'), fingerprint) };
+}
+
+/** A collection always exists and has no tag (RFC 9110, sections 13.1.1 and 13.1.2). */
+function refuseConditions({ plural }: Resource, { headers }: Request): void {
+  const isExcluded = headers.get('If-None-Match')?.trim() === '*';
+  if (!isExcluded && (headers.get('If-Match') ?? '*').trim() === '*') return;
+  throw new DuetError(
+    'VERSION_CONFLICT',
+    `${isExcluded ? 'If-None-Match' : 'If-Match'} is about ${plural} as a whole here, which exist and have no ETag. Leave it out.`,
+  );
 }
 
 /** A record that is not there is told before a request that is wrong, so the fault travels with the operation. */

@@ -497,6 +497,59 @@ describe.each([...databases])('on %s', (database) => {
       expect((await app.rest('GET', '/books/2', undefined, { 'If-None-Match': '"x"' })).status).toBe(200);
     });
 
+    test('If-None-Match keeps what it names from being written', async () => {
+      const created = await app.rest('POST', '/notes', { title: 'v' });
+      const path = `/notes/${created.body.id}`;
+      const tag = created.headers.get('ETag') ?? '';
+      for (const excluded of ['*', ' * ', tag, `W/${tag}`, `"x", ${tag}`])
+        for (const [method, body] of [
+          ['PUT', { title: 'w' }],
+          ['PUT', { pages: 'x' }],
+          ['DELETE'],
+        ] as const) {
+          const refused = await app.rest(method, path, body, { 'If-None-Match': excluded });
+          expect([excluded, method, refused.status, refused.body.code]).toEqual([
+            excluded,
+            method,
+            412,
+            'VERSION_CONFLICT',
+          ]);
+        }
+      expect((await app.rest('GET', path)).headers.get('ETag')).toBe(tag);
+      for (const method of ['PUT', 'DELETE'])
+        expect((await app.rest(method, '/notes/4711', {}, { 'If-None-Match': '*' })).status).toBe(404);
+      // Both headers hold, each for itself.
+      const both = { 'If-Match': tag, 'If-None-Match': tag };
+      expect((await app.rest('PUT', path, { title: 'w' }, both)).status).toBe(412);
+      const others = { 'If-Match': tag, 'If-None-Match': '"x", y' };
+      expect((await app.rest('PUT', path, { title: 'w' }, others)).status).toBe(200);
+      // Its version is another one now.
+      expect((await app.rest('DELETE', path, undefined, { 'If-None-Match': tag })).status).toBe(204);
+    });
+
+    test('on a POST conditions are about the collection, which exists and has no tag', async () => {
+      const before = (await app.rest('GET', '/notes')).body.length;
+      const create = (headers: Record<string, string>) => app.rest('POST', '/notes', { title: 'v' }, headers);
+      for (const headers of [{ 'If-None-Match': '*' }, { 'If-Match': '"1-x"' }]) {
+        const refused = await create(headers);
+        expect([refused.status, refused.body.code]).toEqual([412, 'VERSION_CONFLICT']);
+      }
+      expect((await app.rest('GET', '/notes')).body.length).toBe(before);
+      for (const headers of [{ 'If-None-Match': '"1-x"' }, { 'If-Match': '*' }])
+        expect((await create(headers)).status).toBe(201);
+    });
+
+    test('under one key, another If-None-Match is another request', async () => {
+      const headers = { 'Idempotency-Key': 'excluding', 'If-None-Match': '"x"' };
+      const put = (more: Record<string, string>) =>
+        app.rest('PUT', '/books/2', { title: 'Emma' }, { ...headers, ...more });
+      const first = await put({});
+      expect([first.status, (await put({})).headers.get('ETag')]).toEqual([200, first.headers.get('ETag')]);
+      for (const other of ['"y"', '*']) expect((await put({ 'If-None-Match': other })).status).toBe(422);
+      const key = { 'Idempotency-Key': 'excluding' };
+      expect((await app.rest('PUT', '/books/2', { title: 'Emma' }, key)).status).toBe(422);
+    });
+
     test('a missing record is told before a stale version, and a stale version before wrong fields', async () => {
       const stale = { 'If-Match': '"0-0"' };
       expect((await app.rest('PUT', '/books/4711', { pages: 'x' }, stale)).status).toBe(404);

@@ -246,11 +246,11 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
             await expectStatus(400, { body: '{}', headers: { 'Content-Type': 'text/plain' } });
           }
           if (operation.method !== 'GET') await expectStatus(413, { body: `"${'x'.repeat(20_000)}"` });
+          if (walk.resourceOf(operation) && operation.method !== 'GET')
+            await expectStatus(412, { body: { a: 1 }, headers: { 'If-Match': '"999-nothing"' } });
           if (!operation.path.includes('{')) continue;
           for (const nowhere of ['987654321', 'abc', '01', '-1', '\u0001', NOWHERE])
             await expectStatus(404, { key: nowhere, body: operation.method === 'GET' ? undefined : {} });
-          if (operation.method !== 'GET')
-            await expectStatus(412, { body: { a: 1 }, headers: { 'If-Match': '"999-nothing"' } });
         }
       });
 
