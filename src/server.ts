@@ -36,6 +36,7 @@ import { SharedLimits } from './http/shared-limits.ts';
 import { tokenProver } from './http/tokens.ts';
 import { type Family, METRICS_TYPE, Metrics, render } from './metrics.ts';
 import type { Observation, Observe } from './observe.ts';
+import { LONGEST_CURSOR } from './query/cursors.ts';
 import { openapi } from './rest/openapi.ts';
 import { restRoutes } from './rest/routes.ts';
 import type { Model } from './schema/model.ts';
@@ -130,7 +131,7 @@ export function createApp(given: AppOptions): App {
       limits.arrive(exchange.bill, addressOf(request, connections));
     }
     refuseUnsound(request, exchange.closing);
-    if (request.url.length > config.limitUrl)
+    if (request.url.length > config.limitUrl && withoutCursors(request.url).length > config.limitUrl)
       throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
     if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
     const handle = handlerOf(found.route, exchange.method);
@@ -232,6 +233,13 @@ type Arriving = Exchange & {
   /** Whether the connection ends with it. */
   readonly closing: boolean;
 };
+
+/** Links add them to what the client has asked for, and must lead somewhere. */
+function withoutCursors(url: string): string {
+  return url.replace(CURSORS, '');
+}
+
+const CURSORS = new RegExp(`[?&](?:after|before)=[\\w-]{1,${LONGEST_CURSOR}}(?![^&])`, 'g');
 
 /** Undefined when nothing is limited. */
 function rateLimits({ config, observe }: AppOptions): RateLimits | undefined {

@@ -30,6 +30,7 @@ import type {
   WriteMany,
 } from './operation.ts';
 import { pagesOf } from './pages.ts';
+import { hasAbridged, placed } from './places.ts';
 import type { Permitted } from './policy/permitted.ts';
 import type { Policy } from './policy/policy.ts';
 import {
@@ -240,7 +241,12 @@ function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {
   return operation.do === 'update many' || operation.do === 'delete many';
 }
 
+function* performPlaced(operation: Permitted<Read>, budget: Budget): Program<Answer<Read>> {
+  return yield* performRead(yield* placed(operation), budget);
+}
+
 function performRead(operation: Permitted<Read>, budget: Budget): Program<Answer<Read>> {
+  if (hasAbridged(operation)) return performPlaced(operation, budget);
   switch (operation.do) {
     case 'list':
       return list(operation, budget);

@@ -5,13 +5,15 @@ import { placeIn } from '../query/order.ts';
 import type { Snapshot } from '../storage/storage.ts';
 import { Budget } from './budget.ts';
 import type { List } from './operation.ts';
+import { hasAbridged, placed } from './places.ts';
 import type { Permitted } from './policy/permitted.ts';
 import { list, type Node } from './read.ts';
 
 /** Few enough to hold in memory, many enough to make statements rare. */
 const PAGE = 1000;
 
-export async function* pagesOf(operation: Permitted<List>, snapshot: Snapshot): AsyncGenerator<Node[]> {
+export async function* pagesOf(asked: Permitted<List>, snapshot: Snapshot): AsyncGenerator<Node[]> {
+  const operation = hasAbridged(asked) ? await snapshot.run(() => placed(asked)) : asked;
   const { order, limit, backwards } = operation.list;
   // What lies before a cursor is found from its end: where it begins must be known before it can be read forwards.
   let { after } = backwards ? await beginning(operation, snapshot) : operation.list;

@@ -5,6 +5,7 @@ import type { ListQuery } from '../query/list.ts';
 import { type Program, type Row, run, type Statement, type Steps } from '../storage/storage.ts';
 import type { Budget } from './budget.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from './operation.ts';
+import { hasAbridged, hasAbridgedBelow, placedBelow } from './places.ts';
 import { type Guarded, hide } from './policy/guards.ts';
 import type { Permitted } from './policy/permitted.ts';
 import { far, near, selectByKey, selectList, selectRelated } from './selects.ts';
@@ -28,6 +29,7 @@ export function stepsOf(operation: Permitted<Read>): Steps {
   if (operation.do === 'aggregate') return 'one';
   const { selection } = operation;
   if (isGuarded(selection) || (operation.do === 'list' && operation.count)) return 'many';
+  if (hasAbridged(operation)) return 'many';
   return selection.relations.length === 0 ? 'one' : 'tree';
 }
 
@@ -124,7 +126,8 @@ export function* aggregate(operation: Permitted<Aggregate>, budget: Budget): Pro
 }
 
 /** Adds the related nodes of a selection to nodes that were read already, level by level, and hides what is to be. */
-export function* attach(selection: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
+export function* attach(wanted: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
+  const selection = hasAbridgedBelow(wanted) ? yield* placedBelow(wanted) : wanted;
   const guarded: Guarded[] = selection.guards ? [{ guards: selection.guards, rows: nodes }] : [];
   let level = branches(selection, nodes);
   while (level.length > 0) {

@@ -1,7 +1,9 @@
 /** What reads ask the storage for, made once for each operation, selection and relation. */
 
+import { type Abridged, isAbridged } from '../query/cursors.ts';
 import { all, equal, type Filter } from '../query/filter.ts';
-import { type Order, reversed } from '../query/order.ts';
+import type { ListQuery } from '../query/list.ts';
+import { type Order, type Place, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { type Below, LATER, type Select, select } from '../storage/storage.ts';
 import type { Get, List, Relation, Selection } from './operation.ts';
@@ -23,12 +25,13 @@ function madeFor(whom: List | Selection | Relation, most: number | undefined, ma
 export function selectList(operation: List, most: number, objects: number): Select {
   return madeFor(operation, most, () => {
     const { resource, selection, list: query, places } = operation;
-    const { where, order, backwards, limit } = query;
+    const { order, backwards, limit } = query;
     const columns = needed(resource, selection);
-    return select(resource, places ? withPlaces(columns, order) : columns, where, {
+    const [after, before] = [found(query.after), found(query.before)];
+    return select(resource, places ? withPlaces(columns, order) : columns, listedBy(query), {
       order: backwards ? reversed(order) : order,
-      after: backwards ? query.before : query.after,
-      before: backwards ? query.after : query.before,
+      after: backwards ? before : after,
+      before: backwards ? after : before,
       most,
       below: below(selection, objects, limit),
     });
@@ -70,9 +73,19 @@ export function selectRelated(relation: Relation, objects: number): Select {
     const columns = needed(field.target, selection, column);
     const rest = { per: { column, values: LATER }, most, below: below(selection, objects) };
     if (!query) return select(field.target, columns, seen, rest);
-    const { where, order, after, before, limit } = query;
-    return select(field.target, columns, where, { order, after, before, limit, ...rest });
+    const { order, limit } = query;
+    const [after, before] = [found(query.after), found(query.before)];
+    return select(field.target, columns, listedBy(query), { order, after, before, limit, ...rest });
   });
+}
+
+function listedBy({ where, within }: ListQuery): Filter {
+  return within ? all([where, within]) : where;
+}
+
+function found(place: Place | Abridged | undefined): Place | undefined {
+  if (isAbridged(place)) throw new Error('a place is to be found before it is asked for');
+  return place;
 }
 
 function below({ relations }: Selection, objects: number, first?: number): readonly Below[] {

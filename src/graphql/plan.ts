@@ -5,9 +5,10 @@ import type { Aggregate, Operation, Read, Relation, Selection } from '../engine/
 import type { Listing, Node } from '../engine/read.ts';
 import { type Fault, pointer, validationFailed } from '../errors.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
+import { cursorTo, queryName } from '../query/cursors.ts';
 import { everything } from '../query/filter.ts';
 import { type ListQuery, readAtMost, readList } from '../query/list.ts';
-import { cursorTo, type OrderBy, placeIn, queryName } from '../query/order.ts';
+import { type OrderBy, placeIn } from '../query/order.ts';
 import { WhereReader } from '../query/where.ts';
 import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
@@ -179,7 +180,10 @@ function connectionPlanner(resource: Resource, fields: readonly FieldNode[], giv
 }
 
 function connectionOf({ nodes, more, total }: Listing, list: ListQuery, query: string) {
-  const edges = nodes.map((node) => ({ cursor: cursorTo(query, placeIn(list.order, node)), node }));
+  const edges = nodes.map((node) => ({
+    cursor: cursorTo(query, list.order, placeIn(list.order, node)),
+    node,
+  }));
   return {
     edges,
     totalCount: total,

@@ -2,14 +2,18 @@
 
 import type { FaultCode } from '../errors.ts';
 import type { Resource } from '../schema/model.ts';
+import { type Abridged, placeOf, queryName } from './cursors.ts';
 import { everything, type Filter } from './filter.ts';
-import { type Order, type Place, placeOf, queryName, totalOrder } from './order.ts';
+import { type Order, type Place, totalOrder } from './order.ts';
 
 export interface ListQuery {
   readonly where: Filter;
   readonly order: Order;
-  readonly after: Place | undefined;
-  readonly before: Place | undefined;
+  /** Whoever reads the list looks an abridged place up first. */
+  readonly after: Place | Abridged | undefined;
+  readonly before: Place | Abridged | undefined;
+  /** Where that is all that is known of where to begin or to end. It says nothing of how many rows there are in all. */
+  readonly within?: Filter | undefined;
   readonly limit: number | undefined;
   /** The limit counts from the end of the list. */
   readonly backwards: boolean;
@@ -53,7 +57,7 @@ export function readList(
   };
   const query =
     page.after.value == null && page.before.value == null ? '' : queryName(resource, where, order);
-  const place = ({ name, value }: Argument): Place | undefined => {
+  const place = ({ name, value }: Argument): Place | Abridged | undefined => {
     if (value == null) return undefined;
     const found = placeOf(query, order, String(value));
     if (!found)

@@ -2,8 +2,9 @@
 
 import type { Node } from '../engine/read.ts';
 import { common } from '../http/answer.ts';
+import { cursorTo, queryName } from '../query/cursors.ts';
 import type { ListQuery } from '../query/list.ts';
-import { cursorTo, placeIn, queryName } from '../query/order.ts';
+import { placeIn } from '../query/order.ts';
 import type { Resource } from '../schema/model.ts';
 
 type Rel = 'next' | 'prev';
@@ -35,7 +36,7 @@ export class Links {
     if (ends !== this.#ends) {
       const links = { ...(next && { next }), ...(prev && { prev }) };
       const texts = Object.entries(links).map(
-        ([rel, place]) => `${this.#to[rel as Rel]}${cursorTo(this.#name, place)}>; rel="${rel}"`,
+        ([rel, place]) => `${this.#to[rel as Rel]}${cursorTo(this.#name, order, place)}>; rel="${rel}"`,
       );
       this.#headers = common({ ...this.#fields, Link: texts.join(', ') });
       this.#ends = ends;
@@ -44,12 +45,16 @@ export class Links {
   }
 }
 
-/** The query of a link, up to its cursor. */
+/** The query of a link, up to its cursor; the rest as the client wrote it, so that it does not grow. */
 function linkTo(rel: Rel, backwards: boolean, query: string): string {
-  const parameters = new URLSearchParams(query);
   // A bound that was asked for stays on the way towards it.
-  if (rel === 'next' || !backwards) parameters.delete('after');
-  parameters.delete('before');
-  parameters.set(rel === 'next' ? 'after' : 'before', '');
-  return String(parameters);
+  const replaced = rel === 'next' || !backwards ? ['after', 'before'] : ['before'];
+  const kept = query.split('&').filter((part) => part !== '' && !replaced.includes(nameOf(part)));
+  const end = rel === 'next' ? 'after=' : 'before=';
+  return [...kept, end].join('&').replace(/[^\x21\x23-\x3b\x3d\x3f-\x7e]/gu, encodeURIComponent);
+}
+
+function nameOf(part: string): string {
+  const [[name = ''] = []] = new URLSearchParams(part);
+  return name;
 }

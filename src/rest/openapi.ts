@@ -231,7 +231,10 @@ function creation({ schemas, failures }: Context, resource: Resource): Operation
     responses: {
       201: {
         description: `The new ${resource.singular}.`,
-        headers: withHeaders(['Location', 'ETag'], deprecation(resource)),
+        headers:
+          resource.key.origin.by === 'client'
+            ? withHeaders(['ETag'], ['Location', ...deprecation(resource)])
+            : withHeaders(['Location', 'ETag'], deprecation(resource)),
         content: { [JSON_TYPE]: { schema: reference(resource.name), ...recordExample(resource) } },
       },
       ...failures.of(codes),

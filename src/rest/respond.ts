@@ -40,6 +40,8 @@ export function aggregated(from: Collection, { by, wanted }: Aggregation, rows: 
   return answer(200, body, deprecation, listHeaders);
 }
 
+const LONGEST_LOCATION = 1024;
+
 const linksOf = new WeakMap<ListQuery, Links>();
 
 /** With links: `next` is the sign of more; `prev` leads back from a page that has a cursor. */
@@ -83,7 +85,9 @@ export function created(from: Collection, node: Node): Response {
   const response = answer(201, body, from.headers);
   const { headers } = response;
   headers.set('ETag', tagOf(from, made, body));
-  headers.set('Location', `/${path}/${typeof id === 'number' ? id : encodeURIComponent(String(id))}`);
+  const location = `/${path}/${typeof id === 'number' ? id : encodeURIComponent(String(id))}`;
+  // Percent-encoded, a natural key can be longer than clients and proxies take a header to be; the record tells it too.
+  if (location.length <= LONGEST_LOCATION) headers.set('Location', location);
   return response;
 }
 

@@ -1,0 +1,166 @@
+/** The text of a place in an order: opaque to clients, bound to its query, and short whatever the place is made of. */
+
+import type { Column, Resource } from '../schema/model.ts';
+import { isScalar } from '../schema/values.ts';
+import { all, any, canonical, equal, everything, type Filter } from './filter.ts';
+import type { Order, Place } from './order.ts';
+
+/** Two of them fit into a Link header of 1 KiB, together with a path and a short query. */
+export const LONGEST_CURSOR = 420;
+/** Bytes of JSON: with the names of the members, less than three quarters of that. */
+const KEY_ROOM = 60;
+const LEAD_ROOM = 140;
+
+/**
+ * A place whose values do not fit into a cursor: as much of it as does, and how to recognise the record that it was made
+ * from. While that record is there and unchanged, it has the values.
+ */
+export interface Abridged {
+  /** Of all values. */
+  readonly digest: string;
+  readonly key: unknown;
+  /** Whether that is only the beginning of the key. */
+  readonly begins: boolean;
+  /** The first values, as many as fit. */
+  readonly lead: Place;
+  /** Whether the last of those is only the beginning of a text. */
+  readonly cut: boolean;
+}
+
+export function isAbridged(place: Place | Abridged | undefined): place is Abridged {
+  return place !== undefined && !Array.isArray(place);
+}
+
+export function cursorTo(query: string, order: Order, place: Place): string {
+  const whole = encoded([query, ...place]);
+  return whole.length <= LONGEST_CURSOR ? whole : encoded([query, abridged(order, place)]);
+}
+
+function encoded(content: unknown): string {
+  return Buffer.from(JSON.stringify(content)).toString('base64url');
+}
+
+/** Undefined for text that is not a cursor of this query. */
+export function placeOf(query: string, order: Order, cursor: string): Place | Abridged | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(parsed) || parsed[0] !== query) return undefined;
+  const [first] = parsed.slice(1);
+  if (parsed.length === 2 && typeof first === 'object' && first !== null) return abridgedFrom(order, first);
+  const place = parsed.slice(1);
+  return place.length === order.length && areAdmitted(order, place) ? place : undefined;
+}
+
+/** What a cursor belongs to: it means nothing under another filter or order. */
+export function queryName(resource: Resource, where: Filter, order: Order): string {
+  const text = [
+    resource.name,
+    canonical(where),
+    ...order.map(({ column, descending }) => `${descending ? '-' : ''}${column.name}`),
+  ].join('\n');
+  return Bun.hash(text).toString(36);
+}
+
+function abridged(order: Order, place: Place): Abridged {
+  // The key is the last of every order.
+  const key = place.at(-1);
+  const begins = bytesOf(key) > KEY_ROOM;
+  return {
+    digest: digestOf(place),
+    key: begins ? beginningOf(String(key), KEY_ROOM) : key,
+    begins,
+    ...leadOf(order, place),
+  };
+}
+
+function leadOf(order: Order, place: Place): Pick<Abridged, 'lead' | 'cut'> {
+  const lead: unknown[] = [];
+  let room = LEAD_ROOM;
+  for (const [index, value] of place.entries()) {
+    room -= bytesOf(value);
+    if (room < 0) {
+      const column = order[index]?.column;
+      const text = typeof value === 'string' ? beginningOf(value, room + bytesOf(value)) : '';
+      // Of a text that has a form, such as a date, a part is nothing to compare with.
+      const cut = text !== '' && column !== undefined && admits(column, text);
+      return { lead: cut ? [...lead, text] : lead, cut };
+    }
+    lead.push(value);
+  }
+  return { lead, cut: false };
+}
+
+/** As it stands in a list, with the comma. */
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value)) + 1;
+}
+
+/** Whole characters only: half of a surrogate pair would be compared as something else. */
+function beginningOf(text: string, room: number): string {
+  let [end, left] = [0, room - bytesOf('')];
+  for (const character of text) {
+    left -= bytesOf(character) - bytesOf('');
+    if (left < 0) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
+export function digestOf(place: Place): string {
+  const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify(place));
+  return hash.digest().subarray(0, 16).toString('base64url');
+}
+
+/** Clients can write cursors too: each value must be one that the column could have. */
+function abridgedFrom(order: Order, given: object): Abridged | undefined {
+  const { digest, key, begins, lead, cut } = given as Partial<Record<keyof Abridged, unknown>>;
+  const last = order.at(-1);
+  if (!last || typeof digest !== 'string' || typeof begins !== 'boolean' || typeof cut !== 'boolean')
+    return undefined;
+  if (!Array.isArray(lead) || lead.length > order.length || !areAdmitted(order, lead)) return undefined;
+  if (!admits(last.column, key) || (begins && typeof key !== 'string')) return undefined;
+  if (cut && typeof lead.at(-1) !== 'string') return undefined;
+  return { digest, key, begins, lead, cut };
+}
+
+/** The rows that come after such a place, and some of those before it: none of the former is left out. */
+export function fromLead(order: Order, { lead, cut }: Abridged): Filter {
+  const from = (index: number): Filter => {
+    const at = order[index];
+    if (!at || index >= lead.length) return everything;
+    const { column, descending } = at;
+    const value = lead[index];
+    const none: Filter = { is: 'null', column };
+    const next = from(index + 1);
+    // Nulls are the lowest: before everything in ascending order, after everything in descending order.
+    if (value === null) return descending ? all([none, next]) : any([{ is: 'not', of: none }, next]);
+    const beyond: Filter = { is: descending ? 'lt' : 'gt', column, value };
+    const same: Filter =
+      cut && index === lead.length - 1
+        ? { is: 'startsWith', column, value }
+        : all([equal(column, value), next]);
+    return any(descending ? [beyond, none, same] : [beyond, same]);
+  };
+  return from(0);
+}
+
+function areAdmitted(order: Order, values: Place): boolean {
+  return values.every((value, index) => {
+    const at = order[index];
+    return at !== undefined && admits(at.column, value);
+  });
+}
+
+function admits({ type, required }: Column, value: unknown): boolean {
+  if (value === null) return !required;
+  if (!isScalar(type)) return typeof value === 'string';
+  let fine = true;
+  const checked = type.check(value, () => {
+    fine = false;
+  });
+  return fine && checked === value;
+}
