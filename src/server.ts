@@ -36,7 +36,7 @@ import { SharedLimits } from './http/shared-limits.ts';
 import { tokenProver } from './http/tokens.ts';
 import { type Family, METRICS_TYPE, Metrics, render } from './metrics.ts';
 import type { Observation, Observe } from './observe.ts';
-import { LONGEST_CURSOR } from './query/cursors.ts';
+import { withoutCursors } from './rest/links.ts';
 import { openapi } from './rest/openapi.ts';
 import { restRoutes } from './rest/routes.ts';
 import type { Model } from './schema/model.ts';
@@ -233,13 +233,6 @@ type Arriving = Exchange & {
   /** Whether the connection ends with it. */
   readonly closing: boolean;
 };
-
-/** Links add them to what the client has asked for, and must lead somewhere. */
-function withoutCursors(url: string): string {
-  return url.replace(CURSORS, '');
-}
-
-const CURSORS = new RegExp(`[?&](?:after|before)=[\\w-]{1,${LONGEST_CURSOR}}(?![^&])`, 'g');
 
 /** Undefined when nothing is limited. */
 function rateLimits({ config, observe }: AppOptions): RateLimits | undefined {

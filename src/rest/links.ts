@@ -2,7 +2,7 @@
 
 import type { Node } from '../engine/read.ts';
 import { common } from '../http/answer.ts';
-import { cursorTo, queryName } from '../query/cursors.ts';
+import { cursorTo, LONGEST_CURSOR, queryName } from '../query/cursors.ts';
 import type { ListQuery } from '../query/list.ts';
 import { placeIn } from '../query/order.ts';
 import type { Resource } from '../schema/model.ts';
@@ -57,4 +57,11 @@ function linkTo(rel: Rel, backwards: boolean, query: string): string {
 function nameOf(part: string): string {
   const [[name = ''] = []] = new URLSearchParams(part);
   return name;
+}
+
+const CURSORS = new RegExp(`[?&](?:after|before)=[\\w-]{1,${LONGEST_CURSOR}}(?![^&])`, 'g');
+
+/** A URL as far as it counts for its limit: a link adds a cursor to what the client has asked for, and must lead somewhere. */
+export function withoutCursors(url: string): string {
+  return url.replace(CURSORS, '');
 }
