@@ -146,7 +146,7 @@ describe.each([...databases])('on %s', (database) => {
       ['/books/1', 'GET, HEAD, PUT, DELETE, OPTIONS'],
       ['/books/999', 'GET, HEAD, PUT, DELETE, OPTIONS'],
       ['/greet/en', 'GET, HEAD, OPTIONS'],
-      ['/graphql', 'POST, OPTIONS'],
+      ['/graphql', 'GET, HEAD, POST, OPTIONS'],
       ['/', 'GET, HEAD, OPTIONS'],
     ])('OPTIONS %s is 204', async (path, allow) => {
       const { status, headers, body } = await app.rest('OPTIONS', path);
