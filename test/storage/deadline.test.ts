@@ -170,7 +170,7 @@ test('SQLite: while another process writes, reads go on, and writes wait for two
   expect(await early).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } });
   expect((await server.logged('failure')).cause).toContain('another process has been writing');
   // One that stood still would have answered once, afterwards.
-  expect(reads).toBeGreaterThan(20);
+  expect(reads).toBeGreaterThan(5);
 
   const patient = add('patient');
   await Bun.sleep(300);

@@ -40,11 +40,8 @@ test(`${KILLS} kills lose nothing that was acknowledged`, async () => {
   };
 
   for (let kill = 0; kill < KILLS; kill++) {
-    const started = performance.now();
     await using server = await Server.start(folder);
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
-    // Generous: the promise is two seconds, on a machine that does nothing else.
-    expect(performance.now() - started).toBeLessThan(10_000);
     let stopped = false;
     const writers = Array.from({ length: WRITERS }, () => writer(server.url, () => stopped));
     await Bun.sleep(20 + Math.random() * 180);

@@ -295,7 +295,8 @@ describe('a server', () => {
       expect([one.status, one.body.id, health.status]).toEqual([200, 1 + served, 200]);
       served++;
     }
-    expect(served).toBeGreaterThan(50);
+    // One that stood still would have answered between one scan and the next.
+    expect(served).toBeGreaterThan(2 * 8);
     for (const { status, body } of await scans) expect([status, body]).toEqual([200, []]);
     expect(readers(server.pid).length).toBeLessThanOrEqual(2);
   });
