@@ -120,6 +120,9 @@ describe.each([...databases])('on %s', (database: DatabaseKind) => {
     expect(new Set(errors?.map(({ extensions }) => extensions.code))).toEqual(new Set(['TOO_MANY_OBJECTS']));
   });
 
+  // `{ posts { id a: author { id posts { id } } b: author { id posts { id } } } }` is counted as if `b` were not there.
+  test.todo('what two aliases of one relation show counts twice');
+
   test('what a write answers with counts alike, and too much of it writes nothing', async () => {
     const answer = '{ id posts { id author { id posts { id author { id } } } } }';
     const write = `mutation { updatePost(id: 6, editorId: 1) { id author ${answer} } }`;

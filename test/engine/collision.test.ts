@@ -1,0 +1,44 @@
+/** A record that collides in several ways is told all of them, its natural key too. */
+
+import { describe, expect, test } from 'bun:test';
+import { databases, openApp } from '../app.ts';
+
+const sdl = `
+  type Code @resource @unique(fields: ["row", "seat"]) {
+    code: ID! @key
+    label: String @unique
+    row: Int
+    seat: Int
+  }`;
+const data = {
+  codes: [
+    { code: 'a', label: 'first', row: 1, seat: 1 },
+    { code: 'b', label: 'second', row: 1, seat: 2 },
+  ],
+};
+
+const rows: readonly (readonly [record: object, taken: string[]])[] = [
+  [{ code: 'a' }, ['code']],
+  [{ code: 'a', label: 'first' }, ['code', 'label']],
+  [{ code: 'a', label: 'second' }, ['code', 'label']],
+  [{ code: 'a', label: 'new', row: 1, seat: 2 }, ['code', 'row', 'seat']],
+  [{ code: 'b', label: 'first', row: 1, seat: 1 }, ['code', 'label', 'row', 'seat']],
+  [{ code: 'c', label: 'first', row: 1, seat: 2 }, ['label', 'row', 'seat']],
+  [{ code: 'c', label: 'first', row: 1, seat: null }, ['label']],
+];
+
+describe.each([...databases])('on %s', (database) => {
+  test.each(rows)('%o', async (record, taken) => {
+    const app = await openApp(database, { sdl, data });
+    const { status, body } = await app.rest('POST', '/codes', record);
+    const pointers = taken.map((name) => `#/${name}`);
+    expect([status, body.errors.map(({ pointer }: any) => pointer)]).toEqual([409, pointers]);
+    const { errors } = await app.graphql(
+      'mutation($records: [CodeInput!]!) { createCodes(records: $records) { code } }',
+      { records: [record] },
+    );
+    const told = errors?.[0].extensions.errors.map(({ pointer }: any) => pointer);
+    expect(told).toEqual(taken.map((name) => `#/0/${name}`));
+    await app.close();
+  });
+});
