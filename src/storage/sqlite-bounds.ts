@@ -170,7 +170,8 @@ export class Bounds implements Allowance {
   #loopsWithin(parent: number, lines: readonly Line[], statement: Reading): number {
     const here = lines.filter((line) => line.parent === parent);
     const isLoop = ({ detail }: Line) => /^(SCAN|SEARCH) /.test(detail);
-    const open = here.filter((line) => isLoop(line) && !this.#isBounded(line.detail));
+    const asksForNull = statement.where !== undefined && testsNull(statement.where);
+    const open = here.filter((line) => isLoop(line) && !this.#isBounded(line.detail, asksForNull));
     const inner = here
       .filter((line) => !isLoop(line))
       .map(({ id }) => this.#loopsWithin(id, lines, statement));
@@ -182,13 +183,17 @@ export class Bounds implements Allowance {
     return open.length + within;
   }
 
-  /** Whether a loop finds one row at the most, or runs over a list that the statement was given. */
-  #isBounded(detail: string): boolean {
+  /**
+   * Whether a loop finds one row at the most, or runs over a list that the statement was given. A unique index may hold
+   * any number of nulls, and a plan words a search for them as one for a value.
+   */
+  #isBounded(detail: string, asksForNull: boolean): boolean {
     if (detail.startsWith('SCAN json_each ')) return true;
     const [, by = '', terms = ''] = / USING (.*) \((.*)\)$/.exec(detail) ?? [];
     const columns = terms.split(' AND ');
     if (!columns.every((term) => term.endsWith('=?'))) return false;
     if (by === 'INTEGER PRIMARY KEY' || by === 'PRIMARY KEY') return true;
+    if (asksForNull) return false;
     const unique = this.#database
       .query(
         `SELECT (SELECT COUNT(*) FROM pragma_index_info("l"."name")) AS "columns"
@@ -253,6 +258,21 @@ function conditionsOf(filter: Filter): number {
       return conditionsOf(filter.where);
     default:
       return 1;
+  }
+}
+
+function testsNull(filter: Filter): boolean {
+  switch (filter.is) {
+    case 'all':
+    case 'any':
+      return filter.of.some(testsNull);
+    case 'not':
+      return testsNull(filter.of);
+    case 'related':
+    case 'some':
+      return testsNull(filter.where);
+    default:
+      return filter.is === 'null';
   }
 }
 

@@ -36,8 +36,10 @@ const OPEN_POLL_MS = 10;
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
 const EVOLUTION_POLL_MS = 50;
-/** How long the writes of one batch, and each of them, may keep this process from everything else. */
+/** After so long, the rest of a batch lets others go first. */
 const TOGETHER_MS = 20;
+/** How long one write may keep this process from everything else; on a busy machine a short one takes long, too. */
+const LONGEST_MS = 100;
 
 export interface SqliteOptions {
   /** A file path, or `:memory:`. */
@@ -304,7 +306,7 @@ export class SqliteStorage implements Storage, Evolvable {
 
   #drive({ program, steps }: Waiting): unknown {
     const isBounded = this.#writer && steps !== 'one';
-    return this.#runner.drive(program(), isBounded ? this.#bounds.allowance({ ms: TOGETHER_MS }) : undefined);
+    return this.#runner.drive(program(), isBounded ? this.#bounds.allowance({ ms: LONGEST_MS }) : undefined);
   }
 
   /** Those that there is no time for are left for the next batch. */

@@ -30,6 +30,7 @@ const sdl = `
     floor: Int!
     side: Int!
     seat: Int!
+    mark: String @unique
     note: String
   }`;
 
@@ -99,6 +100,7 @@ describe('which reads leave the process', () => {
     '/slots?room=hall&hour=77',
     '/slots?room=hall&hour=77&note[contains]=zzz',
     '/slots?floor=1&side=1&seat=77',
+    '/slots?mark=x&note[contains]=zzz',
   ];
   const elsewhere = [
     scan,
@@ -121,6 +123,8 @@ describe('which reads leave the process', () => {
     `/groups?limit=5&${where({ items: { some: { name: { eq: 'x' } } } })}`,
     '/slots?room=hall',
     '/slots?room=hall&note[contains]=zzz',
+    // However unique a value is, any number of records may have none.
+    '/slots?mark[isNull]=true&note[contains]=zzz&limit=1',
     '/slots?room=hall&note[contains]=zzz&limit=1',
     '/slots?room=hall&note[contains]=zzz&aggregate=count',
     '/slots?floor=1&side=1&note[contains]=zzz&limit=1',
