@@ -1,6 +1,6 @@
 /** Which rows are meant: a value that the engine builds and each database compiles. Logic has two values. */
 
-import type { Column, Inverse, Reference } from '../schema/model.ts';
+import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 
 export type Comparison = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'contains' | 'startsWith';
 
@@ -34,11 +34,12 @@ export function isNothing(filter: Filter): boolean {
   return filter.is === 'any' && filter.of.length === 0;
 }
 
-/** Flattened, so that what means the same is the same. */
+/** Flattened, so that what means the same is the same; what nothing can match is told without asking. */
 export function all(filters: readonly (Filter | undefined)[]): Filter {
   const of = filters.flatMap((filter) =>
     filter === undefined ? [] : filter.is === 'all' ? filter.of : [filter],
   );
+  if (of.some(isNothing)) return nothing;
   return of.length === 1 && of[0] ? of[0] : { is: 'all', of };
 }
 
@@ -47,6 +48,29 @@ export function any(filters: readonly Filter[]): Filter {
   if (filters.some(isEverything)) return everything;
   const of = filters.flatMap((filter) => (filter.is === 'any' ? filter.of : [filter]));
   return of.length === 1 && of[0] ? of[0] : { is: 'any', of };
+}
+
+export function not(filter: Filter): Filter {
+  if (isNothing(filter)) return everything;
+  return isEverything(filter) ? nothing : { is: 'not', of: filter };
+}
+
+/** The columns of a record itself that say whether it matches, those that lead to its relations included. */
+export function ownColumns(filter: Filter, resource: Resource, found = new Set<Column>()): Set<Column> {
+  switch (filter.is) {
+    case 'all':
+    case 'any':
+      for (const each of filter.of) ownColumns(each, resource, found);
+      return found;
+    case 'not':
+      return ownColumns(filter.of, resource, found);
+    case 'related':
+      return found.add(filter.field.column);
+    case 'some':
+      return found.add(resource.key);
+    default:
+      return found.add(filter.column);
+  }
 }
 
 /** A text that is equal for equal filters, in whichever order and through whichever door they were written. */

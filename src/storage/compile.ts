@@ -1,5 +1,6 @@
 /** Statement → SQL text and parameters, for any dialect. */
 
+import { ownColumns } from '../query/filter.ts';
 import { reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
@@ -209,6 +210,13 @@ export class Writer {
     switch (statement.do) {
       case 'select':
         return this.select(statement);
+      case 'match': {
+        const { where, rows } = statement;
+        const used = [...ownColumns(where, resource)];
+        // A filter that asks nothing of the row itself still answers for each.
+        const values = this.conditions.values(used.length > 0 ? used : [resource.key], rows);
+        return `SELECT "_row" AS "row" FROM ${values} AS "_new" WHERE ${this.conditions.condition(where, '"_new"')}`;
+      }
       case 'aggregate':
         return this.#aggregate(statement, table);
       case 'insert':

@@ -4,7 +4,7 @@ import type { Filter } from '../query/filter.ts';
 import type { Order, Place } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { type Dialect, quote } from './dialect.ts';
-import { LATER } from './storage.ts';
+import { LATER, type Row } from './storage.ts';
 import { balanced, successor } from './text.ts';
 
 /** Writes the conditions of one statement; what it counts, it counts for the whole of it. */
@@ -118,6 +118,10 @@ export class Conditions {
     if (values === LATER) this.#later((given) => this.#dialect.list(given as readonly unknown[], of));
     else this.parameters.push(this.#dialect.list(values, of));
     return this.#dialect.listed(this.parameters.length, of);
+  }
+
+  values(columns: readonly Column[], rows: readonly Row[]): string {
+    return this.#dialect.values(columns, rows, (value) => this.parameters.push(value));
   }
 
   parameter(column: Column, value: unknown): string {

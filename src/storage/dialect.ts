@@ -1,6 +1,7 @@
 /** What SQL is made of on every database, and the few things that databases disagree on. */
 
 import type { Column, Resource } from '../schema/model.ts';
+import type { Row } from './storage.ts';
 
 /** Remembers the last version of natural keys that were deleted. */
 export const BURIED = '_duet_buried';
@@ -48,6 +49,11 @@ export interface Dialect {
   sum(quoted: string, column: Column): string;
   /** The least or the greatest value, for every column that rows can be ordered by. */
   extreme(of: 'min' | 'max', quoted: string, column: Column): string;
+  /**
+   * Rows that are not stored, as a table to select from: these columns, which compare as stored ones do, and "_row", which
+   * counts them from 1. `given` makes a parameter of a value and tells its position.
+   */
+  values(columns: readonly Column[], rows: readonly Row[], given: (value: unknown) => number): string;
   /** Limits the rows of each value of a list. */
   perValue(parts: PerValue): string;
   /** Follows a text that is none of a resource's columns, to compare it as those do. */

@@ -2,7 +2,7 @@
 
 import type { Column } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
-import type { Dialect } from './dialect.ts';
+import { type Dialect, quote } from './dialect.ts';
 import { sequenceOf } from './postgres-ddl.ts';
 
 const casts: Record<ReturnType<typeof keptAs>, string> = {
@@ -23,7 +23,8 @@ export const dialect: Dialect = {
   among: (column, list) => `${column} = ANY(${list})`,
   // A list travels as the text of an array.
   listed: (position, of) => `$${position}::text::${casts[keptAs(of)].replace('text::', '')}[]`,
-  list: (values) => `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`,
+  list: (values) =>
+    `{${values.map((value) => (value === null ? 'NULL' : `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`)).join(',')}}`,
   encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),
   read: (column, quoted) => (keptAs(column) === 'date' ? `${quoted}::text` : quoted),
   position: 'strpos',
@@ -39,6 +40,18 @@ export const dialect: Dialect = {
     const kept = keptAs(column);
     if (kept === 'boolean') return `${of === 'min' ? 'bool_and' : 'bool_or'}(${quoted})`;
     return kept === 'uuid' ? `${of}(${quoted}::text COLLATE "C")::uuid` : `${of}(${quoted})`;
+  },
+  // A column each, so that the text is the same however many rows there are.
+  values: (columns, rows, given) => {
+    const lists = columns.map((column) => {
+      const values = rows.map(({ [column.name]: value }) =>
+        value == null ? null : dialect.encode(column, value),
+      );
+      const list = dialect.listed(given(dialect.list(values, column)), column);
+      return keptAs(column) === 'text' ? `${list} COLLATE "C"` : list;
+    });
+    const names = columns.map(({ stored }) => quote(stored)).join(', ');
+    return `(SELECT * FROM unnest(${lists.join(', ')}) WITH ORDINALITY AS "_listed"(${names}, "_row"))`;
   },
   // No stored name begins with `_`.
   perValue: ({ columns, table, list, near, condition, order, limit, most }) =>

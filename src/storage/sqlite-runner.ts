@@ -4,8 +4,9 @@ import { type Database, type Statement as Prepared, SQLiteError, type SQLQueryBi
 import type { Column, Model } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { Compiler, parametersOf } from './compile.ts';
-import { type Dialect, literal } from './dialect.ts';
+import { type Dialect, literal, quote } from './dialect.ts';
 import type { Allowance } from './sqlite-bounds.ts';
+import { sqliteDdl } from './sqlite-ddl.ts';
 import { toldToPrograms } from './sqlite-errors.ts';
 import type { Asked } from './statement-process.ts';
 import type { Insert, Program, Row, Select, Statement } from './storage.ts';
@@ -37,6 +38,21 @@ const dialect: Dialect = {
   // As integers the sum could overflow, and then it fails.
   sum: (quoted) => `SUM(CAST(${quoted} AS REAL))`,
   extreme: (of, quoted) => `${of}(${quoted})`,
+  // All of them are one parameter. A cast gives a column the affinity that a stored one has, and a whole number among
+  // fractions the value that it would be kept as.
+  values: (columns, rows, given) => {
+    const lists = rows.map((row) =>
+      columns.map((column) => {
+        const value = row[column.name];
+        return value == null ? null : dialect.encode(column, value);
+      }),
+    );
+    const list = `?${given(JSON.stringify(lists))}`;
+    const cast = columns.map(
+      (column, index) => `CAST(value ->> ${index} AS ${sqliteDdl.type(column)}) AS ${quote(column.stored)}`,
+    );
+    return `(SELECT ${cast.join(', ')}, key + 1 AS "_row" FROM json_each(${list}))`;
+  },
   // The list has one column, under a name that no table has: json_each has many, and ordinary ones. No stored name
   // begins with `_`.
   perValue: ({ columns, table, key, list, near, condition, order, limit, most }) =>

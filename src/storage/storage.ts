@@ -12,7 +12,7 @@ export type Row = Record<string, unknown>;
 export type Statement = OnResource | Filled | OnRemains | OnAnswers | OnKeys;
 
 /** What is done to the records of a resource. */
-export type OnResource = Select | Aggregate | Insert | Update | Delete | Claim | Bury;
+export type OnResource = Select | Match | Aggregate | Insert | Update | Delete | Claim | Bury;
 
 /** What is done to the memory of records that were deleted, while records are moved between databases. */
 export type OnRemains = LastId | RaiseLastId | Buried | BuryKey;
@@ -69,6 +69,18 @@ export interface Aggregate {
   readonly by: readonly Column[];
   readonly measures: readonly Measure[];
   readonly limit: number | undefined;
+}
+
+/**
+ * Answers with `row`, counted from 1, for each of these rows that matches. They need not be stored: what the filter asks of
+ * a row itself is asked of the values that are given here, and what it reaches through relations is read from the tables.
+ */
+export interface Match {
+  readonly do: 'match';
+  readonly resource: Resource;
+  /** What is left out is null. */
+  readonly rows: readonly Row[];
+  readonly where: Filter;
 }
 
 /** Answers with the whole new row. A serial key may be left out. */
