@@ -2,7 +2,7 @@
 
 import type { Fault } from '../errors.ts';
 import { Claim } from '../query/claim.ts';
-import { all, any, everything, type Filter, nothing } from '../query/filter.ts';
+import { all, any, everything, type Filter, isNothing, not, nothing } from '../query/filter.ts';
 import type { Column } from '../schema/model.ts';
 import { fromText } from '../schema/spelling.ts';
 import { checkValue, isScalar, keptAs } from '../schema/values.ts';
@@ -31,10 +31,12 @@ export function filled(filter: Filter, claims: Claims, positive = true): Filter 
     case 'any':
       return any(filter.of.map((each) => filled(each, claims, positive)));
     case 'not':
-      return { is: 'not', of: filled(filter.of, claims, !positive) };
+      return not(filled(filter.of, claims, !positive));
     case 'related':
-    case 'some':
-      return { ...filter, where: filled(filter.where, claims, positive) };
+    case 'some': {
+      const where = filled(filter.where, claims, positive);
+      return isNothing(where) ? where : { ...filter, where };
+    }
     case 'null':
       return filter;
     case 'in': {
@@ -48,23 +50,36 @@ export function filled(filter: Filter, claims: Claims, positive = true): Filter 
   }
 }
 
-export function hasClaims(filter: Filter): boolean {
+/** The names of the claims that a filter asks for. */
+export function claimsIn(filter: Filter): string[] {
   switch (filter.is) {
     case 'all':
     case 'any':
-      return filter.of.some(hasClaims);
+      return filter.of.flatMap(claimsIn);
     case 'not':
-      return hasClaims(filter.of);
+      return claimsIn(filter.of);
     case 'related':
     case 'some':
-      return hasClaims(filter.where);
+      return claimsIn(filter.where);
     case 'null':
-      return false;
-    case 'in':
-      return filter.values.some((value) => value instanceof Claim);
-    default:
-      return filter.value instanceof Claim;
+      return [];
+    default: {
+      const values = filter.is === 'in' ? filter.values : [filter.value];
+      return values.flatMap((value) => (value instanceof Claim ? [value.claim] : []));
+    }
   }
+}
+
+/** What these claims say, as a text that is equal for equal ones; a list stands for a set. */
+export function told(names: Iterable<string>, claims: Claims): string {
+  const values = [...names].sort().map((name) => {
+    const claim = ownClaim(name, claims) ?? null;
+    return [
+      name,
+      Array.isArray(claim) ? [...new Set(claim.map((each) => JSON.stringify(each)))].sort() : claim,
+    ];
+  });
+  return JSON.stringify(values);
 }
 
 function unmet(positive: boolean): Filter {

@@ -1,8 +1,9 @@
 /** What a file's rules of access must meet: they fit the types, and what they can hide can be null. */
 
-import { canonical, type Filter, isEverything } from '../query/filter.ts';
-import type { Model, Place, Reference } from '../schema/model.ts';
+import { canonical, type Filter, isEverything, isNothing } from '../query/filter.ts';
+import type { Model, Place, Reference, Resource } from '../schema/model.ts';
 import type { Rule } from '../schema/rules/rules.ts';
+import { filled } from './claims.ts';
 import { Rights } from './rights.ts';
 import { type AccessRule, AUTHENTICATED, Rules } from './rules.ts';
 
@@ -15,7 +16,9 @@ export const accessRules: readonly Rule[] = [
     });
     fieldsCanBeNull(model, report);
     // What a rule that does not fit can hide is anybody's guess.
-    if (sound) referencesCanBeNull(model, rules, report);
+    if (!sound) return;
+    createsAreKnown(model, rules, report);
+    referencesCanBeNull(model, rules, report);
   },
 ];
 
@@ -34,6 +37,45 @@ function fieldsCanBeNull(model: Model, report: Report): void {
     }
 }
 
+/** A record is judged before it is written: then it has no list yet, and no id that the database gives it. */
+function createsAreKnown(model: Model, rules: Rules, report: Report): void {
+  // A reference has the rules of its column.
+  for (const resource of model.resources)
+    for (const on of [resource, ...resource.fields.filter(({ kind }) => kind !== 'reference')])
+      for (const { to, where, place } of rules.of(on)) {
+        const name = to.includes('CREATE') ? unknownYet(where, resource) : undefined;
+        if (name === undefined) continue;
+        const whose = on === resource ? resource.name : `${resource.name}.${on.name}`;
+        report(
+          place,
+          `The rule on "${whose}" asks for "${resource.name}.${name}", which a record does not have before it is created. Give CREATE a rule of its own that asks for what is known then, such as the fields that are given: @allow(to: [CREATE], …)`,
+        );
+      }
+}
+
+/** What a filter asks of the record itself that only a stored one has. */
+function unknownYet(filter: Filter, resource: Resource): string | undefined {
+  switch (filter.is) {
+    case 'all':
+    case 'any':
+      for (const each of filter.of) {
+        const name = unknownYet(each, resource);
+        if (name !== undefined) return name;
+      }
+      return undefined;
+    case 'not':
+      return unknownYet(filter.of, resource);
+    case 'some':
+      return filter.field.name;
+    case 'related':
+      return undefined;
+    default:
+      return filter.column === resource.key && filter.column.origin.by === 'serial'
+        ? filter.column.name
+        : undefined;
+  }
+}
+
 /** A record that one may not see is not there, and so the reference to it must be able not to be there. */
 function referencesCanBeNull(model: Model, rules: Rules, report: Report): void {
   for (const resource of model.resources)
@@ -44,18 +86,19 @@ function referencesCanBeNull(model: Model, rules: Rules, report: Report): void {
         .find((rule) => rule.to.includes('READ') && canMiss(rules, rule, reference));
       if (!blind) continue;
       const { target } = reference;
-      const who = blind.role === undefined ? 'everybody' : `role "${blind.role}"`;
+      const [role] = rolesOf(blind);
+      const cure = role === undefined ? '@allow(to: [READ])' : `@allow(to: [READ], role: "${role}")`;
       report(
         reference.place,
-        `Not everybody who may READ ${resource.name} may READ each ${target.name}: see the rule for ${who}. Drop the "!" of "${resource.name}.${reference.name}", or let them READ ${target.name}.`,
+        `The rule at ${blind.place.line}:${blind.place.column} lets people READ ${resource.name} who may not READ each ${target.name}. Drop the "!" of "${resource.name}.${reference.name}", or add ${cure} to ${target.name}.`,
       );
     }
 }
 
 /** Whether somebody with no more than this rule can see a record, but not what its reference points to. */
-function canMiss(rules: Rules, { role, where }: AccessRule, reference: Reference): boolean {
-  const roles = role === undefined ? [] : [role, AUTHENTICATED];
-  const seen = new Rights(rules, roles).rows(reference.target, 'READ');
+function canMiss(rules: Rules, rule: AccessRule, reference: Reference): boolean {
+  const { where } = rule;
+  const seen = new Rights(rules, rolesOf(rule)).rows(reference.target, 'READ');
   if (isEverything(seen)) return false;
   // The rule may itself demand that the other record be seen: { post: { published: { eq: true } } }.
   const demanded = conjuncts(where).flatMap((each) =>
@@ -63,6 +106,12 @@ function canMiss(rules: Rules, { role, where }: AccessRule, reference: Reference
   );
   const ways = seen.is === 'any' ? seen.of : [seen];
   return !ways.some((way) => conjuncts(way).every((each) => demanded.includes(canonical(each))));
+}
+
+/** What everybody has to whom the rule gives anything. Who has a claim is known. */
+function rolesOf({ role, where }: AccessRule): string[] {
+  if (role !== undefined) return [role, AUTHENTICATED];
+  return isNothing(filled(where, {})) ? [AUTHENTICATED] : [];
 }
 
 function conjuncts(filter: Filter): readonly Filter[] {

@@ -4,11 +4,13 @@ import { withClaims } from '../query/claim.ts';
 import { everything, type Filter } from '../query/filter.ts';
 import { WhereReader } from '../query/where.ts';
 import type { Action, AllowRule, Field, Model, Place, Resource } from '../schema/model.ts';
+import { claimsIn } from './claims.ts';
 
 /** Everybody who is known has it, whatever else the token says. */
 export const AUTHENTICATED = 'authenticated';
 
 export interface AccessRule {
+  readonly place: Place;
   readonly to: readonly Action[];
   /** Undefined for everybody, the anonymous too. */
   readonly role: string | undefined;
@@ -26,6 +28,8 @@ const actions: Readonly<Record<'type' | 'field', readonly Action[]>> = {
 export class Rules {
   /** Every role that a rule names. */
   readonly roles = new Set<string>();
+  /** Every claim that a rule asks for, or that a field is set from. */
+  readonly claims = new Set<string>();
   /** A reference and its column have the same rules. */
   readonly #compiled = new Map<readonly AllowRule[], readonly AccessRule[]>();
   readonly #report: ReportRule;
@@ -35,6 +39,7 @@ export class Rules {
     for (const resource of model.resources) {
       this.#compile(resource, resource, 'type');
       for (const field of resource.fields) this.#compile(field, resource, 'field');
+      for (const { origin } of resource.columns) if (origin.by === 'claim') this.claims.add(origin.claim);
     }
   }
 
@@ -58,7 +63,9 @@ export class Rules {
       if (role === '')
         this.#report(place, `The rule on "${where}" names no role. Name one, or leave it out.`);
       if (role !== undefined) this.roles.add(role);
-      return { to, role, where: this.#where(resource, rule, where) };
+      const filter = this.#where(resource, rule, where);
+      for (const claim of claimsIn(filter)) this.claims.add(claim);
+      return { place, to, role, where: filter };
     });
     this.#compiled.set(allow, compiled);
   }

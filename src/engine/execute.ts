@@ -16,7 +16,7 @@ import {
 import { turnRead } from '../turn.ts';
 import { Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
-import type { Idempotency } from './idempotency.ts';
+import type { Idempotency, Keyed } from './idempotency.ts';
 import type {
   Aggregate,
   DeleteMany,
@@ -154,12 +154,13 @@ export class Engine {
   write<W extends Write>(
     caller: Caller,
     operation: W,
-    idempotency?: Idempotency,
+    idempotency?: Keyed,
     deadline = this.deadline(),
     gone?: Gone,
   ): Promise<WrittenBy<W>> {
+    const keyed = this.#keyed(caller, idempotency);
     const write = (located: W) =>
-      begun(gone, () => this.#writer.write(caller, located, idempotency, deadline) as Promise<WrittenBy<W>>);
+      begun(gone, () => this.#writer.write(caller, located, keyed, deadline) as Promise<WrittenBy<W>>);
     return isOnMany(operation) ? this.#located(caller, operation, deadline).then(write) : write(operation);
   }
 
@@ -167,7 +168,7 @@ export class Engine {
   async transact(
     caller: Caller,
     writes: readonly NamedWrite[],
-    idempotency?: Idempotency,
+    idempotency?: Keyed,
     deadline = this.deadline(),
     gone?: Gone,
   ): Promise<Written[]> {
@@ -178,7 +179,12 @@ export class Engine {
     const [first, ...others] = writes;
     if (!first) return [];
     const located = { ...first, operation: await this.#located(caller, first.operation, deadline) };
-    return begun(gone, () => this.#writer.transact(caller, [located, ...others], idempotency, deadline));
+    const keyed = this.#keyed(caller, idempotency);
+    return begun(gone, () => this.#writer.transact(caller, [located, ...others], keyed, deadline));
+  }
+
+  #keyed(caller: Caller, keyed: Keyed | undefined): Idempotency | undefined {
+    return keyed && { ...keyed, caller: this.#policy.holder(caller) };
   }
 
   /**

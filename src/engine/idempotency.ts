@@ -9,14 +9,18 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 const SWEEP_EVERY = 256;
 let claims = 0;
 
-export interface Idempotency {
-  /** Whose key it is: two callers' keys have nothing to do with each other. */
-  readonly caller: string;
+/** A request with a key. */
+export interface Keyed {
   readonly key: string;
   /** What is asked for, as a hash: another request under the same key is a mistake. */
   readonly request: string;
   /** What is wrong with the key itself. */
   readonly refusal: DuetError | undefined;
+}
+
+export interface Idempotency extends Keyed {
+  /** Whose key it is: two callers' keys have nothing to do with each other. */
+  readonly caller: string;
 }
 
 /**

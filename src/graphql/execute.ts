@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import type { Caller } from '../engine/caller.ts';
 import type { Engine, Gone } from '../engine/execute.ts';
-import type { Idempotency } from '../engine/idempotency.ts';
+import type { Keyed } from '../engine/idempotency.ts';
 import type { Operation, Read } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read.ts';
@@ -26,7 +26,7 @@ export interface Context {
   readonly deadline: number;
   readonly bindings: Door['bindings'];
   /** Makes a mutation atomic, and keeps it from happening twice. */
-  readonly idempotency: Idempotency | undefined;
+  readonly idempotency: Keyed | undefined;
   /** Told what was really wrong before the answer masks it. */
   readonly failed: (cause: unknown) => void;
   readonly gone: Gone;

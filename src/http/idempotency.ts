@@ -1,15 +1,15 @@
 /** The `Idempotency-Key` header of a request, with what the request is. */
 
-import type { Idempotency } from '../engine/idempotency.ts';
+import type { Keyed } from '../engine/idempotency.ts';
 import { type Fault, validationFailed } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Undefined when the client asks for no such care. */
 export function idempotencyOf(
-  { request, query, caller }: Exchange,
+  { request, query }: Exchange,
   path: string,
   body: Uint8Array,
-): Idempotency | undefined {
+): Keyed | undefined {
   const key = request.headers.get('Idempotency-Key');
   if (key === null) return undefined;
   const refusal = /^[\x21-\x7e]{1,255}$/.test(key) ? undefined : validationFailed([UNUSABLE]);
@@ -19,7 +19,7 @@ export function idempotencyOf(
   const excluded = request.headers.get('If-None-Match');
   if (excluded !== null) hash.update(`not ${excluded}\n`);
   hash.update(body);
-  return { caller: caller.subject ?? '', key, request: hash.digest('base64url'), refusal };
+  return { key, request: hash.digest('base64url'), refusal };
 }
 
 const UNUSABLE: Fault = {

@@ -1,6 +1,6 @@
 /** Request → Operation, for the routes of a resource. */
 
-import type { Idempotency } from '../engine/idempotency.ts';
+import type { Keyed } from '../engine/idempotency.ts';
 import type { Aggregate, Get, List, Selection, WriteOne } from '../engine/operation.ts';
 import { DuetError } from '../errors.ts';
 import { type BodyLimits, parseJsonObject } from '../http/body.ts';
@@ -109,7 +109,7 @@ export function parseGet(from: Collection, exchange: Exchange): Get & { readonly
 /** A write, and the key that keeps it from happening twice. */
 export interface WriteRequest {
   readonly operation: WriteOne;
-  readonly idempotency: Idempotency | undefined;
+  readonly idempotency: Keyed | undefined;
 }
 
 export function parseCreate(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {

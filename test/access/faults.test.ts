@@ -97,17 +97,41 @@ type Book @resource { id: ID! owner: User }`,
   'a required reference to what nobody may see': [
     `type User @resource { id: ID! }
 type Book @resource @allow(to: [READ]) { id: ID! owner: User! }`,
-    '2:50 Not everybody who may READ Book may READ each User: see the rule for everybody. Drop the "!" of "Book.owner", or let them READ User.',
+    '2:50 The rule at 2:21 lets people READ Book who may not READ each User. Drop the "!" of "Book.owner", or add @allow(to: [READ]) to User.',
   ],
   'a required reference to what only some may see': [
     `type User @resource @allow(to: [READ], role: "admin") { id: ID! }
 type Book @resource @allow(to: [READ], role: "editor") { id: ID! owner: User! }`,
-    '2:66 Not everybody who may READ Book may READ each User: see the rule for role "editor". Drop the "!" of "Book.owner", or let them READ User.',
+    '2:66 The rule at 2:21 lets people READ Book who may not READ each User. Drop the "!" of "Book.owner", or add @allow(to: [READ], role: "editor") to User.',
   ],
   'a required reference to what is only seen in part': [
     `type User @resource @allow(to: [READ], where: { name: { ne: "x" } }) { id: ID! name: String }
 type Book @resource @allow(to: [READ], where: { owner: { name: { eq: "y" } } }) { id: ID! owner: User! }`,
-    '2:91 Not everybody who may READ Book may READ each User: see the rule for everybody. Drop the "!" of "Book.owner", or let them READ User.',
+    '2:91 The rule at 2:21 lets people READ Book who may not READ each User. Drop the "!" of "Book.owner", or add @allow(to: [READ]) to User.',
+  ],
+  'a required reference to what not everybody may see who has a claim': [
+    `type User @resource @allow(to: [READ], role: "admin") { id: ID! }
+type Book @resource @allow(to: [READ], role: "admin") @allow(to: [READ], where: { by: { eq: { claim: "sub" } } }) { id: ID! by: String owner: User! }`,
+    '2:136 The rule at 2:55 lets people READ Book who may not READ each User. Drop the "!" of "Book.owner", or add @allow(to: [READ], role: "authenticated") to User.',
+  ],
+  'a required reference to what only the known may see, where a claim is only one of two ways': [
+    `type User @resource @allow(to: [READ], role: "authenticated") { id: ID! }
+type Book @resource @allow(to: [READ], where: { or: [{ by: { isNull: true } }, { by: { eq: { claim: "sub" } } }] }) { id: ID! by: String owner: User! }`,
+    '2:138 The rule at 2:21 lets people READ Book who may not READ each User. Drop the "!" of "Book.owner", or add @allow(to: [READ]) to User.',
+  ],
+  'a rule for CREATE that asks for a list of the new record': [
+    `type Club @resource @allow(to: [READ, CREATE], where: { or: [{ open: { eq: true } }, { not: { seats: { some: {} } } }] }) { id: ID! open: Boolean seats: [Seat!]! }
+type Seat @resource { id: ID! club: Club }`,
+    '1:21 The rule on "Club" asks for "Club.seats", which a record does not have before it is created. Give CREATE a rule of its own that asks for what is known then, such as the fields that are given: @allow(to: [CREATE], …)',
+  ],
+  'a rule for CREATE that asks for the id that the database gives': [
+    ruled('to: [CREATE], where: { id: { in: { claim: "books" } } }'),
+    '1:21 The rule on "Book" asks for "Book.id", which a record does not have before it is created. Give CREATE a rule of its own that asks for what is known then, such as the fields that are given: @allow(to: [CREATE], …)',
+  ],
+  'a rule for CREATE on a field that asks for a list of the new record': [
+    `type Club @resource { id: ID! open: Boolean @allow(to: [CREATE], where: { seats: { none: {} } }) seats: [Seat!]! }
+type Seat @resource { id: ID! club: Club }`,
+    '1:45 The rule on "Club.open" asks for "Club.seats", which a record does not have before it is created. Give CREATE a rule of its own that asks for what is known then, such as the fields that are given: @allow(to: [CREATE], …)',
   ],
   'a claim without a name': [
     'type Book @resource { id: ID! owner: String @set(claim: "") }',
@@ -150,6 +174,22 @@ const sound: Readonly<Record<string, string>> = {
   'a required reference where no rule is': 'type B @resource { id: ID! } type A @resource { id: ID! b: B! }',
   'a required reference to what everybody may see who sees this':
     'type B @resource @allow(to: [READ], role: "authenticated") { id: ID! } type A @resource @allow(to: [READ], role: "editor") { id: ID! b: B! }',
+  'a required reference to what everybody may see who is known, and a rule that only the known can meet': `
+    type Product @resource @allow(to: [READ], role: "authenticated") { id: ID! }
+    type Line @resource @allow(to: [READ], where: { owner: { eq: { claim: "sub" } } }) { id: ID! owner: String product: Product! }`,
+  'the same where the claim is behind relations, or inside of a not': `
+    type Product @resource @allow(to: [READ], role: "authenticated") { id: ID! lines: [Line!]! }
+    type Line @resource
+      @allow(to: [READ], where: { product: { lines: { some: { owner: { eq: { claim: "sub" } } } } } })
+      @allow(to: [READ], where: { price: { gt: 1 }, not: { owner: { in: [{ claim: "foes" }, "x"] } } })
+    { id: ID! owner: String price: Int product: Product! }`,
+  'a rule for CREATE that asks for lists of others, for keys that are known, and for its own fields': `
+    type Club @resource @allow(to: [CREATE], where: { id: { in: { claim: "clubs" } } }) { id: UUID! seats: [Seat!]! }
+    type Seat @resource
+      @allow(to: [CREATE], where: { club: { id: { eq: { claim: "club" } }, seats: { some: { id: { gt: 1 } } } }, made: { gt: "2020-01-01T00:00:00Z" } })
+      @allow(to: [READ, UPDATE, DELETE], where: { pins: { some: {} }, id: { gt: 1 } })
+    { id: ID! club: Club made: DateTime! @createdAt pins: [Pin!]! }
+    type Pin @resource @allow(to: [CREATE], where: { code: { startsWith: "a" } }) { code: ID! @key seat: Seat }`,
   'a required reference where the rule itself demands that the other be seen': `${user}
     type Book @resource @allow(to: [READ], where: { owner: { public: { eq: true } }, title: { ne: "" } })
     { id: ID! title: String owner: User! }`,

@@ -215,6 +215,8 @@ export const callers: readonly Who[] = [
 interface Meaning {
   readonly to: readonly Action[];
   readonly role?: string;
+  /** Nothing matches it without a claim. */
+  readonly claim?: true;
   readonly on?: (row: Row, who: Who, world: World) => boolean;
 }
 
@@ -228,13 +230,14 @@ const listOf = (claim: unknown): unknown[] | undefined =>
 const ofTypes: Readonly<Record<Name, readonly Meaning[]>> = {
   people: [
     { to: ['READ'], on: (row) => row['public'] === true },
-    { to: ['READ', 'UPDATE'], on: (row, who) => row['handle'] === who.claims?.sub },
+    { to: ['READ', 'UPDATE'], claim: true, on: (row, who) => row['handle'] === who.claims?.sub },
     { to: everyAction, role: 'admin' },
   ],
   posts: [
     { to: ['READ'], on: (row) => row['published'] === true },
     {
       to: everyAction,
+      claim: true,
       on: (row, who, world) =>
         who.claims !== undefined && byKey(world, 'people', row['authorId'])?.['handle'] === who.claims.sub,
     },
@@ -246,12 +249,14 @@ const ofTypes: Readonly<Record<Name, readonly Meaning[]>> = {
     { to: ['CREATE'], role: 'authenticated' },
     {
       to: ['UPDATE', 'DELETE'],
+      claim: true,
       on: (row, who) => who.claims !== undefined && row['owner'] === who.claims.sub,
     },
   ],
   projects: [
     {
       to: ['READ', 'UPDATE'],
+      claim: true,
       on: (row, who) => listOf(who.claims?.['teams'])?.includes(row['team']) ?? false,
     },
     {
@@ -318,10 +323,12 @@ export class Eyes {
     );
   }
 
-  /** Whether there is any rule at all that could allow it. */
+  /** Whether there is any rule at all that could allow it: who is not known has no claims, now or later. */
   couldEver(name: Name, action: Action): boolean {
     return [action, 'READ' as const].every((each) =>
-      ofTypes[name].some((meaning) => this.#applies(meaning, each)),
+      ofTypes[name].some(
+        (meaning) => this.#applies(meaning, each) && !(meaning.claim && this.who.claims === undefined),
+      ),
     );
   }
 

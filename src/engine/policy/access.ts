@@ -1,6 +1,6 @@
 /** What one caller may do: the rules for its roles, with its claims put in. */
 
-import { filled, hasClaims } from '../../access/claims.ts';
+import { claimsIn, filled } from '../../access/claims.ts';
 import type { Rights } from '../../access/rights.ts';
 import { DuetError, type Fault } from '../../errors.ts';
 import { everything, type Filter, isNothing } from '../../query/filter.ts';
@@ -56,13 +56,18 @@ export class Access {
     return made;
   }
 
-  /** Refuses what no rule allows to these roles, on whichever records: it is known before anything is read. */
+  /**
+   * Refuses what no rule allows to these roles, on whichever records: it is known before anything is read. A rule that asks
+   * for a claim allows nothing to whoever has none at all; for a known caller that lacks it, there just are no records.
+   */
   admit(resource: Resource, action: Action): void {
     const rights = this.#rights;
     if (!rights) return;
+    const isClosed = (to: Action) =>
+      isNothing(this.caller.subject === undefined ? this.rows(resource, to) : rights.rows(resource, to));
     // What one writes, one is shown.
-    const isRefused = isNothing(rights.rows(resource, action));
-    if (!isRefused && (action === 'READ' || !isNothing(rights.rows(resource, 'READ')))) return;
+    const isRefused = isClosed(action);
+    if (!isRefused && (action === 'READ' || !isClosed('READ'))) return;
     throw this.denied(`You may not ${verbs[isRefused ? action : 'READ']} ${resource.plural}.`);
   }
 
@@ -85,7 +90,7 @@ export class Access {
   #own(filter: Filter): Filter {
     let own = this.#filled.get(filter);
     if (!own) {
-      own = hasClaims(filter) ? filled(filter, this.caller.claims) : filter;
+      own = claimsIn(filter).length > 0 ? filled(filter, this.caller.claims) : filter;
       this.#filled.set(filter, own);
     }
     if (own !== filter) this.#personal = true;

@@ -1,5 +1,6 @@
 /** Who may do what: the one gate that every operation of every door passes before anything is read or written. */
 
+import { told } from '../../access/claims.ts';
 import { Rights } from '../../access/rights.ts';
 import { AUTHENTICATED, Rules } from '../../access/rules.ts';
 import { isEverything } from '../../query/filter.ts';
@@ -38,6 +39,20 @@ export class Policy {
   permit<O extends Operation>(caller: Caller, operation: O): Permitted<O> {
     const passed = this.#rules ? allowed(this.access(caller), operation) : operation;
     return passed as Permitted<O>;
+  }
+
+  /**
+   * Whose Idempotency-Keys the caller's are. A kept answer shows what its first caller could see: the same subject with
+   * other roles, or other claims that a rule uses, is somebody else.
+   */
+  holder({ subject, roles, claims }: Caller): string {
+    if (!this.#rules || subject === undefined) return '';
+    const known = [...this.#rules.roles].filter((role) => roles.includes(role)).sort();
+    // A hash, because subjects and claims may be too long for an index.
+    const hash = new Bun.CryptoHasher('sha256');
+    return hash
+      .update(JSON.stringify([subject, known, told(this.#rules.claims, claims)]))
+      .digest('base64url');
   }
 
   #rightsOf({ subject, roles }: Caller, rules: Rules): RoleRights {
