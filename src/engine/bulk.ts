@@ -8,12 +8,14 @@ import { type Program, type Row, run, select } from '../storage/storage.ts';
 import type { Budget } from './budget.ts';
 import type { CreateMany, DeleteMany, UpdateMany } from './operation.ts';
 import type { Access } from './policy/access.ts';
+import { type Demands, demand, mayUpdate, mayWrite, mustBeSeen, notAllowed } from './policy/judging.ts';
 import type { Permitted } from './policy/permitted.ts';
-import { asSeen, changedOn, mayHaveWritten, mayWrite, withoutUnseen } from './policy/writing.ts';
+import { asSeen, changedOn, withoutUnseen } from './policy/writing.ts';
 import { attach, type Node } from './read.ts';
+import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { validCreates, validUpdate } from './validate.ts';
-import { createRecord, referencesExist, store, within } from './write.ts';
+import { assigned, createAll, store } from './write.ts';
 
 export function* createMany(
   access: Access,
@@ -23,9 +25,8 @@ export function* createMany(
   const { resource, inputs, selection, through } = operation;
   const records = validCreates(resource, inputs, through);
   budget.spend(records.length);
-  const nodes: Node[] = [];
-  for (const [index, record] of records.entries())
-    nodes.push(yield* within([index], createRecord(access, resource, record)));
+  for (const record of records) assigned(access, resource, record);
+  const nodes = yield* createAll(access, resource, records, (index) => [index]);
   yield* attach(selection, nodes, budget);
   return nodes;
 }
@@ -41,16 +42,22 @@ export function* updateMany(
   const keys = rows.map((row) => row[key.name]);
   yield* mayWrite(access, resource, 'UPDATE', keys);
   const seen = yield* asSeen(access, resource, rows);
-  const conditions = new Set(seen.flatMap((row) => changedOn(access, resource, input, row)));
-  if (conditions.size > 0) yield* mayWrite(access, resource, 'UPDATE', keys, [...conditions]);
+  const conditions: Demands = new Map();
+  for (const [place, row] of seen.entries())
+    for (const condition of changedOn(access, resource, input, row)) demand(conditions, condition, place);
+  yield* mayWrite(access, resource, 'UPDATE', keys, conditions);
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
   const set = validUpdate(resource, input, seen[0] ?? {});
   for (const row of seen) validUpdate(resource, input, row);
   yield* referencesExist(access, resource, set);
+  const sets = rows.map((row, place) => withoutUnseen(resource, set, row, seen[place] ?? row));
+  const next = rows.map((row, place) => ({ ...row, ...sets[place] }));
+  const isHidden = yield* mayUpdate(access, resource, next, set, conditions);
+  const refusal = isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];
-  for (const [same, group] of alike(resource, set, rows, seen))
-    changed.push(...(yield* update(resource, same, group)));
-  yield* mayHaveWritten(access, resource, 'UPDATE', keys, [...conditions]);
+  for (const [same, group] of alike(sets, next))
+    changed.push(...(yield* update(resource, same, group, refusal)));
+  yield* mustBeSeen(access, resource, 'UPDATE', keys);
   // A database answers in any order; the records come in that of their keys.
   const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
   const nodes = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
@@ -60,15 +67,10 @@ export function* updateMany(
 }
 
 /** The rows for which the update sets the same. */
-function alike(
-  resource: Resource,
-  set: Row,
-  rows: readonly Row[],
-  seen: readonly Row[],
-): Iterable<[Row, readonly Row[]]> {
+function alike(sets: readonly Row[], next: readonly Row[]): Iterable<[Row, readonly Row[]]> {
   const groups = new Map<string, [Row, Row[]]>();
-  rows.forEach((row, index) => {
-    const own = withoutUnseen(resource, set, row, seen[index] ?? row);
+  next.forEach((row, place) => {
+    const own = sets[place] ?? {};
     const name = Object.keys(own).join();
     const group = groups.get(name);
     if (group) group[1].push(row);
@@ -77,13 +79,18 @@ function alike(
   return groups.values();
 }
 
-function update(resource: Resource, set: Row, rows: readonly Row[]): Program<Node[]> {
+function update(
+  resource: Resource,
+  set: Row,
+  next: readonly Row[],
+  refusal: DuetError | undefined,
+): Program<Node[]> {
   const where = among(
     resource.key,
-    rows.map((row) => row[resource.key.name]),
+    next.map((row) => row[resource.key.name]),
   );
   const statement = { do: 'update', resource, set, where, ifVersion: undefined, counts: true } as const;
-  return store(statement, { ...rows[0], ...set });
+  return store(statement, next[0] ?? {}, refusal);
 }
 
 /** Answers with the records as they were. */

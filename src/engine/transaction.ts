@@ -1,6 +1,6 @@
 /** Several writes in one transaction: all of them, or none. */
 
-import { DuetError, nested } from '../errors.ts';
+import { DuetError, type Fault, nested, pointer } from '../errors.ts';
 import type { Program } from '../storage/storage.ts';
 import type { Budget } from './budget.ts';
 import { createMany, deleteMany, updateMany } from './bulk.ts';
@@ -66,7 +66,7 @@ export function* transact(
   const nodes: Written[] = [];
   for (const [index, { operation, as }] of writes.entries()) {
     try {
-      const node = yield* perform(access, withResults(operation, results), budget);
+      const node = yield* perform(access, withResults(access, operation, results), budget);
       nodes.push(node);
       if (as !== undefined && !Array.isArray(node)) results.set(as, node);
     } catch (error) {
@@ -78,25 +78,60 @@ export function* transact(
   return nodes;
 }
 
-function withResults(operation: Permitted<Write>, results: ReadonlyMap<string, Node>): Permitted<Write> {
-  switch (operation.do) {
-    case 'create':
-    case 'update':
-    case 'update many':
-      return { ...operation, input: resolved(operation.input, results) as Input };
-    case 'create many':
-      return { ...operation, inputs: operation.inputs.map((input) => resolved(input, results) as Input) };
-    default:
-      return operation;
-  }
+function withResults(
+  access: Access,
+  operation: Permitted<Write>,
+  results: ReadonlyMap<string, Node>,
+): Permitted<Write> {
+  const resolver = new Resolver(results);
+  const filled = resolver.operation(operation);
+  const [first] = resolver.faults;
+  if (first) throw access.denied(`${first.detail}.`, resolver.faults);
+  return filled;
 }
 
-/** Results can be wanted inside of nested records too. */
-function resolved(value: unknown, results: ReadonlyMap<string, Node>): unknown {
-  if (value instanceof ResultOf) return results.get(value.write)?.[value.field];
-  if (Array.isArray(value)) return value.map((each) => resolved(each, results));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolved(each, results)]));
+/** Puts values of earlier results where they are wanted, inside of nested records too. */
+class Resolver {
+  readonly faults: Fault[] = [];
+  readonly #results: ReadonlyMap<string, Node>;
+
+  constructor(results: ReadonlyMap<string, Node>) {
+    this.#results = results;
+  }
+
+  operation(operation: Permitted<Write>): Permitted<Write> {
+    switch (operation.do) {
+      case 'create':
+      case 'update':
+      case 'update many':
+        return { ...operation, input: this.#value(operation.input, []) as Input };
+      case 'create many':
+        return { ...operation, inputs: this.#value(operation.inputs, []) as Input[] };
+      default:
+        return operation;
+    }
+  }
+
+  #value(value: unknown, path: readonly (string | number)[]): unknown {
+    if (value instanceof ResultOf) return this.#result(value, path);
+    if (Array.isArray(value)) return value.map((each, index) => this.#value(each, [...path, index]));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [name, this.#value(each, [...path, name])]),
+    );
+  }
+
+  /** What is hidden from the caller is not null: it would be stored as if the caller had said so. */
+  #result({ write, field }: ResultOf, path: readonly (string | number)[]): unknown {
+    const found = this.#results.get(write)?.[field];
+    if (found === undefined)
+      this.faults.push({
+        pointer: pointer(...path),
+        code: 'FORBIDDEN',
+        detail: `You may not read "${write}.${field}", so $ref has no value`,
+      });
+    return found;
+  }
 }
 
 /** The same error, told of the write at this index. */

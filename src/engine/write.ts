@@ -1,7 +1,7 @@
 /** Creates, updates and deletes records, as programs that run inside one transaction. */
 
 import { claimFor } from '../access/claims.ts';
-import { DuetError, type Fault, nested, pointer } from '../errors.ts';
+import { DuetError, nested } from '../errors.ts';
 import { all, equal } from '../query/filter.ts';
 import type { Column, Reference, Resource } from '../schema/model.ts';
 import { defaultOf, storedColumns } from '../schema/values.ts';
@@ -21,17 +21,20 @@ import type { Caller } from './caller.ts';
 import { Collision } from './collision.ts';
 import type { Create, Delete, Selection, Update, Write, WriteOne } from './operation.ts';
 import type { Access } from './policy/access.ts';
-import type { Permitted } from './policy/permitted.ts';
 import {
-  asSeen,
-  changedOn,
-  givenOn,
-  isAlwaysAllowed,
-  mayHaveWritten,
+  type Demands,
+  demand,
+  mayCreate,
+  mayUpdate,
   mayWrite,
-  withoutUnseen,
-} from './policy/writing.ts';
+  mustBeSeen,
+  notAllowed,
+  unseen,
+} from './policy/judging.ts';
+import type { Permitted } from './policy/permitted.ts';
+import { asSeen, changedOn, givenOn, isAlwaysAllowed, withoutUnseen } from './policy/writing.ts';
 import { attach, type Node } from './read.ts';
+import { missingOf, notFound, referenceNotFound, referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { type NewRecord, validCreate, validUpdate } from './validate.ts';
 
@@ -51,10 +54,7 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   const { resource, selection } = operation;
   if (operation.do !== 'create' || selection.relations.length > 0 || selection.guards) return 'many';
   const lone = resource.references.length === 0 && resource.key.origin.by !== 'client';
-  const unchecked =
-    access.isFree ||
-    (isAlwaysAllowed(access, resource, 'CREATE') &&
-      givenOn(access, resource, Object.keys(operation.input)).length === 0);
+  const unchecked = isUnchecked(access, resource, Object.keys(operation.input));
   return lone && unchecked && !resource.inverses.some(({ name }) => Object.hasOwn(operation.input, name))
     ? 'one'
     : 'many';
@@ -63,7 +63,10 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
 /** Generators within generators cost: what need not be one is none. */
 function create(access: Access, operation: Permitted<Create>, budget: Budget): Program<Node> {
   const { resource, input, selection, through } = operation;
-  const creating = createRecord(access, resource, validCreate(resource, input, through));
+  const record = assigned(access, resource, validCreate(resource, input, through));
+  const isLone =
+    access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given));
+  const creating = isLone ? createRecord(access, resource, record) : createOne(access, resource, record);
   return selection.relations.length > 0 || selection.guards
     ? attached(selection, creating, budget)
     : creating;
@@ -75,28 +78,117 @@ function* attached(selection: Selection, creating: Program<Node>, budget: Budget
   return node;
 }
 
-/** The record first, and then those that point to it. `known`: the reference to the record that it is nested in. */
-export function* createRecord(
+/** Whether a record with these fields can be told to be allowed without looking at it. */
+function isUnchecked(access: Access, resource: Resource, given: readonly string[]): boolean {
+  return (
+    access.isFree ||
+    (isAlwaysAllowed(access, resource, 'CREATE') && givenOn(access, resource, given).length === 0)
+  );
+}
+
+function* createOne(access: Access, resource: Resource, record: NewRecord): Program<Node> {
+  const [node] = yield* createAll(access, resource, [record], () => []);
+  return node as Node;
+}
+
+/** The record with what the server decides of it, and of those that are nested in it. */
+export function assigned(access: Access, resource: Resource, record: NewRecord): NewRecord {
+  assign(resource, access.caller, record.values);
+  for (const { inverse, records } of record.children)
+    for (const each of records) assigned(access, inverse.target, each);
+  return record;
+}
+
+type Path = readonly (string | number)[];
+/** The keys of what an operation has created. */
+type Created = Map<Resource, unknown[]>;
+
+/** Creates the records of an operation with all that is nested in them; at its end the caller must see every one. */
+export function* createAll(
   access: Access,
   resource: Resource,
-  { values, given, children }: NewRecord,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+): Program<Node[]> {
+  const created: Created = new Map();
+  const nodes = yield* createList(access, resource, records, at, created);
+  for (const [target, keys] of created) yield* mustBeSeen(access, target, 'CREATE', keys);
+  return nodes;
+}
+
+/** The records of one list: all of them are judged before any is written, so that none of them speaks for another. */
+function* createList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+  created: Created,
   known?: Column,
+): Program<Node[]> {
+  const judged = access.isFree ? [] : yield* judgedList(access, resource, records, at, known);
+  const nodes: Node[] = [];
+  for (const [index, record] of records.entries())
+    nodes.push(
+      yield* within(at(index), createRecord(access, resource, record, created, known, judged[index])),
+    );
+  return nodes;
+}
+
+/** What was found of a record before the first of its list is written. */
+interface Judged {
+  /** References that led nowhere. */
+  readonly missing: readonly Reference[];
+  /** The caller would not see it. */
+  readonly isHidden: boolean;
+}
+
+function* judgedList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+  known: Column | undefined,
+): Program<Judged[]> {
+  const rows = records.map(({ values }) => values);
+  const missing = yield* missingOf(access, resource, rows, known);
+  // A natural key can be that of a record which comes before it in this list.
+  const mayCome = ({ target }: Reference) => records.length > 1 && target.key.origin.by === 'client';
+  const faults = missing.flatMap((references, index) =>
+    notFound(references.filter((each) => !mayCome(each))).map((fault) => nested(fault, ...at(index))),
+  );
+  if (faults.length > 0) throw referenceNotFound(faults);
+  const hidden = yield* mayCreate(access, resource, records, missing, known);
+  return missing.map((references, index) => ({ missing: references, isHidden: hidden.has(index) }));
+}
+
+/** The record first, and then those that point to it. `known`: the reference to the record that it is nested in. */
+function* createRecord(
+  access: Access,
+  resource: Resource,
+  record: NewRecord,
+  created: Created = new Map(),
+  known?: Column,
+  judged?: Judged,
 ): Program<Node> {
-  assign(resource, access.caller, values);
-  if (resource.references.length > 0) yield* referencesExist(access, resource, values, known);
+  const { values, children } = record;
+  const missing = judged?.missing.length ?? resource.references.length;
+  if (missing > 0) yield* referencesExist(access, resource, values, known);
+  // What was written of its list since then may show it.
+  const isHidden = judged?.isHidden === true && (yield* unseen(access, resource, [record])).size > 0;
   const version = 1 + (resource.key.origin.by === 'client' ? yield* lastVersion(resource, values) : 0);
-  const [node] = yield* store({ do: 'insert', resource, values, version }, values);
+  const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : undefined;
+  const [node] = yield* store({ do: 'insert', resource, values, version }, values, refusal);
   if (!node) throw new Error(`inserting a ${resource.name} answered no row`);
-  for (const { inverse, records } of children)
-    for (const [index, record] of records.entries()) {
-      record.values[inverse.reference.column.name] = node[resource.key.name];
-      const { target, reference } = inverse;
-      yield* within([inverse.name, index], createRecord(access, target, record, reference.column));
-    }
-  if (access.isFree) return node;
   const key = node[resource.key.name];
-  const names = known ? [...given, known.name] : given;
-  yield* mayHaveWritten(access, resource, 'CREATE', [key], givenOn(access, resource, names));
+  for (const { inverse, records } of children) {
+    const { name, target, reference } = inverse;
+    for (const each of records) each.values[reference.column.name] = key;
+    yield* createList(access, target, records, (index) => [name, index], created, reference.column);
+  }
+  if (access.isFree) return node;
+  const keys = created.get(resource);
+  if (keys) keys.push(key);
+  else created.set(resource, [key]);
   return node;
 }
 
@@ -125,19 +217,23 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
   const stored = yield* addressed(access, operation);
   checkVersion(operation, stored);
   const [seen = stored] = yield* asSeen(access, resource, [stored]);
-  const conditions = changedOn(access, resource, input, seen);
-  if (conditions.length > 0) yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
+  const conditions: Demands = new Map();
+  for (const where of changedOn(access, resource, input, seen)) demand(conditions, where, 0);
+  yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
   const set = withoutUnseen(resource, validUpdate(resource, input, seen), stored, seen);
   yield* referencesExist(access, resource, set);
+  const next = { ...stored, ...set };
+  const isHidden = yield* mayUpdate(access, resource, [next], set, conditions);
   // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
   const guard = ifVersion && Number(stored[resource.version.name]);
   const where = equal(resource.key, key);
   const [node] = yield* store(
     { do: 'update', resource, set, where, ifVersion: guard, counts: true },
-    { ...stored, ...set },
+    next,
+    isHidden ? notAllowed(access, resource, 'UPDATE') : undefined,
   );
   if (!node) throw versionConflict(resource);
-  yield* mayHaveWritten(access, resource, 'UPDATE', [key], conditions);
+  yield* mustBeSeen(access, resource, 'UPDATE', [key]);
   yield* attach(selection, [node], budget);
   return node;
 }
@@ -167,15 +263,20 @@ export function* addressed(access: Access, operation: Permitted<Update | Delete>
   throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
 }
 
-/** Runs the statement that stores `row`, and says what the row collided with. */
-export function* store(statement: Insert | UpdateStatement, row: Row): Program<Node[]> {
+/** Runs the statement that stores `row`, and says what the row collided with, unless that is `refusal` to tell. */
+export function* store(
+  statement: Insert | UpdateStatement,
+  row: Row,
+  refusal: DuetError | undefined,
+): Program<Node[]> {
   try {
     const [rows = []] = yield [statement];
     return rows;
   } catch (error) {
-    if (error instanceof NotUnique) throw new Collision(statement.resource, row, error.columns);
+    if (error instanceof NotUnique) throw refusal ?? new Collision(statement.resource, row, error.columns);
     // Somebody deleted the target after it was looked up.
-    if (error instanceof Dangling) throw referenceNotFound(error.reference ? [error.reference] : []);
+    if (error instanceof Dangling)
+      throw referenceNotFound(notFound(error.reference ? [error.reference] : []));
     throw error;
   }
 }
@@ -213,35 +314,4 @@ export function assign(resource: Resource, caller: Caller, values: Row, fixed: R
         );
     }
   }
-}
-
-/** Foreign keys would refuse a dangling reference too, but could not say which fields have one. */
-export function* referencesExist(
-  access: Access,
-  resource: Resource,
-  values: Row,
-  known?: Column,
-): Program<void> {
-  const given = resource.references.filter(({ column }) => column !== known && values[column.name] != null);
-  if (given.length === 0) return;
-  const found = yield given.map(({ column, target }) => {
-    // What the client cannot see does not exist for it; what the server refers to is the server's to know.
-    const seen = column.origin.by === 'client' ? access.rows(target, 'READ') : undefined;
-    return select(target, [target.key], all([equal(target.key, values[column.name]), seen]));
-  });
-  const dangling = given.filter((_, index) => !found[index]?.length);
-  if (dangling.length > 0) throw referenceNotFound(dangling);
-}
-
-function referenceNotFound(references: readonly Reference[]): DuetError {
-  const errors = references.map(
-    ({ column, target }): Fault => ({
-      pointer: pointer(column.name),
-      code: 'REFERENCE_NOT_FOUND',
-      detail: `${column.name} names a ${target.singular} that does not exist`,
-    }),
-  );
-  return new DuetError('CONFLICT', `${errors[0]?.detail ?? 'A referenced record does not exist'}.`, {
-    errors,
-  });
 }

@@ -12,6 +12,7 @@ type User @resource
 {
   id: ID!
   handle: String! @unique
+  code: String @unique
   public: Boolean! @default(value: true)
   email: String @allow(to: [READ, UPDATE], where: { handle: { eq: { claim: "sub" } } })
   secret: String @readonly @default(value: "hush") @allow(to: [READ], role: "admin")
@@ -42,7 +43,7 @@ type Vault @resource { id: ID! text: String }
 const data = {
   users: [
     { handle: 'ann', email: 'ann@x' },
-    { handle: 'bob', email: 'bob@x', public: false },
+    { handle: 'bob', code: 'b', email: 'bob@x', public: false },
     { handle: 'cid', email: 'cid@x' },
   ],
   notes: [
@@ -145,7 +146,14 @@ for (const database of databases)
       expect((await app.rest('PUT', '/notes/1', { ...body, text: 'new' }, ann)).status).toBe(200);
       expect(await stored()).toEqual({ id: 1, text: 'new', ownerId: 1, readerId: 2 });
       const self = await app.rest('GET', '/users/1', undefined, ann);
-      expect(self.body).toEqual({ id: 1, handle: 'ann', public: true, email: 'ann@x', level: 1 });
+      expect(self.body).toEqual({
+        id: 1,
+        handle: 'ann',
+        code: null,
+        public: true,
+        email: 'ann@x',
+        level: 1,
+      });
       expect((await app.rest('PUT', '/users/1', self.body, ann)).status).toBe(200);
       expect((await app.rest('PUT', '/users/1', { ...self.body, level: 2 }, ann)).body).toMatchObject({
         code: 'FORBIDDEN',
@@ -260,12 +268,36 @@ for (const database of databases)
     });
 
     test('a later operation cannot take a hidden value from the result of an earlier one', async () => {
-      const operations = [
-        { method: 'PUT', path: '/users/1', body: { public: true }, as: 'me' },
-        { method: 'POST', path: '/notes', body: { text: { $ref: 'me.secret' } } },
+      const operations = [{ method: 'PUT', path: '/users/1', body: { public: true }, as: 'me' }];
+      const later = [
+        ['POST', '/notes', { text: { $ref: 'me.secret' } }, '/text'],
+        // Where null would do, it is not taken for what cannot be read.
+        ['POST', '/notes', { text: 'x', readerId: { $ref: 'me.secret' } }, '/readerId'],
+        ['PUT', '/users/1', { email: { $ref: 'me.secret' } }, '/email'],
+        ['POST', '/notes', [{ text: 'x' }, { text: { $ref: 'me.secret' } }], '/1/text'],
+      ] as const;
+      for (const [method, path, body, at] of later) {
+        const all = [...operations, { method, path, body }];
+        expect((await app.rest('POST', '/transaction', { operations: all }, ann)).body).toMatchObject({
+          code: 'FORBIDDEN',
+          operation: 1,
+          errors: [
+            {
+              pointer: `#/operations/1/body${at}`,
+              code: 'FORBIDDEN',
+              detail: 'You may not read "me.secret", so $ref has no value',
+            },
+          ],
+        });
+      }
+      const unknown = [
+        ...operations,
+        { method: 'POST', path: '/notes', body: { text: { $ref: 'me.nothing' } } },
       ];
-      const { body } = await app.rest('POST', '/transaction', { operations }, ann);
-      expect(body).toMatchObject({ operation: 1, errors: [{ code: 'REQUIRED' }] });
+      expect(
+        (await app.rest('POST', '/transaction', { operations: unknown }, ann)).body.errors,
+      ).toMatchObject([{ pointer: '#/operations/1/body/text', code: 'UNKNOWN' }]);
+      expect((await app.unguarded().rest('GET', '/notes')).body).toHaveLength(3);
     });
 
     test('to nest a record is to give it its reference', async () => {
@@ -315,14 +347,15 @@ for (const database of databases)
       expect(await seen([1, 'x'])).toEqual([]);
       expect(await seen({ gt: 0 })).toEqual([]);
       expect(await seen(null)).toEqual([]);
-      expect((await app.rest('GET', '/pages')).body).toEqual([]);
+      // Somebody whom nobody knows has no claims at all.
+      expect((await app.rest('GET', '/pages')).status).toBe(401);
     });
 
     test('a collision with a record that is not seen is told, and nothing of that record is', async () => {
-      const { status, body } = await app.rest('PUT', '/users/1', { handle: 'bob' }, ann);
+      const { status, body } = await app.rest('PUT', '/users/1', { code: 'b' }, ann);
       expect(status).toBe(409);
       expect(body.errors).toEqual([
-        { pointer: '#/handle', code: 'NOT_UNIQUE', detail: 'handle is taken by another record' },
+        { pointer: '#/code', code: 'NOT_UNIQUE', detail: 'code is taken by another record' },
       ]);
     });
 
@@ -368,7 +401,7 @@ for (const database of databases)
     test('/openapi.json says which fields can be absent, and that credentials are asked for', async () => {
       const { body } = await app.rest('GET', '/openapi.json');
       const { User } = body.components.schemas;
-      expect(User.required).toEqual(['id', 'handle', 'public', 'level']);
+      expect(User.required).toEqual(['id', 'handle', 'code', 'public', 'level']);
       expect(User.properties.email.description).toBe('Absent for callers who may not read it.');
       expect(Object.keys(body.paths['/users'].get.responses)).toContain('403');
     });

@@ -1,12 +1,12 @@
-/** What a write must meet: the fields that the caller may give, and the records before and after. */
+/** What a caller may give of a record, and what it sees of the record that it writes. */
 
 import { type Fault, pointer } from '../../errors.ts';
-import { all, among, type Filter, isEverything, isNothing } from '../../query/filter.ts';
+import { type Filter, isEverything, isNothing } from '../../query/filter.ts';
 import type { Action, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
-import { type Program, type Row, run, select } from '../../storage/storage.ts';
+import type { Program, Row } from '../../storage/storage.ts';
 import type { Input, Selection } from '../operation.ts';
-import { type Access, verbs } from './access.ts';
+import type { Access } from './access.ts';
 import { hide } from './guards.ts';
 import { readableSelection } from './reading.ts';
 
@@ -66,44 +66,9 @@ export function changedOn(access: Access, resource: Resource, input: Input, seen
   return conditions;
 }
 
-/** Refuses records that the caller sees but may not write. */
-export function* mayWrite(
-  access: Access,
-  resource: Resource,
-  action: 'UPDATE' | 'DELETE',
-  keys: readonly unknown[],
-  more: readonly Filter[] = [],
-): Program<void> {
-  const where = all([access.rows(resource, action), ...more]);
-  if (!(yield* allMatch(resource, keys, where)))
-    throw access.denied(`You may not ${verbs[action]} this ${resource.singular}.`);
-}
-
-/** Refuses what was written when it is beyond what the caller may write, or see. */
-export function* mayHaveWritten(
-  access: Access,
-  resource: Resource,
-  action: 'CREATE' | 'UPDATE',
-  keys: readonly unknown[],
-  more: readonly Filter[] = [],
-): Program<void> {
-  const where = all([access.rows(resource, action), access.rows(resource, 'READ'), ...more]);
-  if (!(yield* allMatch(resource, keys, where)))
-    throw access.denied(
-      `You may not ${verbs[action]} a ${resource.singular} so that it is like this afterwards.`,
-    );
-}
-
 /** Whether a new record can be told to be allowed without looking at it. */
 export function isAlwaysAllowed(access: Access, resource: Resource, action: Action): boolean {
   return isEverything(access.rows(resource, action)) && isEverything(access.rows(resource, 'READ'));
-}
-
-function* allMatch(resource: Resource, keys: readonly unknown[], where: Filter): Program<boolean> {
-  if (isEverything(where) || keys.length === 0) return true;
-  const { key } = resource;
-  const rows = yield* run(select(resource, [key], all([among(key, keys), where])));
-  return rows.length === keys.length;
 }
 
 const whole = new WeakMap<Resource, Selection>();

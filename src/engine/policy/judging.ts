@@ -1,0 +1,247 @@
+/** Whether records may be written as they are about to be: their new values are held against the rules before any is stored. */
+
+import type { DuetError } from '../../errors.ts';
+import {
+  all,
+  among,
+  any,
+  everything,
+  type Filter,
+  isEverything,
+  isNothing,
+  not,
+  nothing,
+  ownColumns,
+} from '../../query/filter.ts';
+import type { Column, Reference, Resource } from '../../schema/model.ts';
+import { type Program, type Row, type Statement, select } from '../../storage/storage.ts';
+import type { NewRecord } from '../validate.ts';
+import { type Access, verbs } from './access.ts';
+import { givenOn } from './writing.ts';
+
+/** Filters, each with the records of a list that must match it, by their places in the list. */
+export type Demands = Map<Filter, number[]>;
+
+export function demand(demands: Demands, where: Filter, place: number): void {
+  if (isEverything(where)) return;
+  const places = demands.get(where);
+  if (places) places.push(place);
+  else demands.set(where, [place]);
+}
+
+/** Refuses records that the caller sees but may not write, by the rule for the action or by what else is demanded of them. */
+export function* mayWrite(
+  access: Access,
+  resource: Resource,
+  action: 'UPDATE' | 'DELETE',
+  keys: readonly unknown[],
+  demands = everywhere(access.rows(resource, action), keys),
+): Program<void> {
+  if (!(yield* storedMeet(resource, keys, demands)))
+    throw access.denied(`You may not ${verbs[action]} this ${resource.singular}.`);
+}
+
+/**
+ * Refuses new records that no rule lets the caller create, or that it would not see. `missing`: references of each that
+ * lead to nothing that is there for the caller. Answers with the places of those that it would not see as things stand:
+ * whether their values are taken is not for it to know.
+ */
+export function* mayCreate(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  missing: readonly (readonly Reference[])[],
+  known: Column | undefined,
+): Program<ReadonlySet<number>> {
+  const demands: Demands = new Map();
+  const seen = access.rows(resource, 'READ');
+  const isFinal = isSettled(seen, resource, 'CREATE');
+  const rules = isFinal ? [access.rows(resource, 'CREATE'), seen] : [access.rows(resource, 'CREATE')];
+  records.forEach(({ given }, place) => {
+    const names = known ? [...given, known.name] : given;
+    for (const where of new Set([...rules, ...givenOn(access, resource, names)]))
+      demand(demands, unlinked(where, missing[place] ?? []), place);
+  });
+  const rows = records.map(({ values }) => values);
+  if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'CREATE');
+  if (isFinal || !(resource.uniques.length > 0 || resource.key.origin.by === 'client')) return nowhere;
+  return yield* unseen(access, resource, records);
+}
+
+/** The places of new records that the caller would not see if they were stored now, with what is nested in them. */
+export function* unseen(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+): Program<ReadonlySet<number>> {
+  const seen = access.rows(resource, 'READ');
+  const hidden = new Set<number>();
+  const demands: Demands = new Map();
+  for (const [place, record] of records.entries())
+    demand(demands, resource.inverses.length > 0 ? yield* withNested(seen, record) : seen, place);
+  const rows = records.map(({ values }) => values);
+  const met = yield* matching(resource, rows, demands);
+  for (const [where, places] of demands)
+    for (const place of places) if (!met.get(where)?.has(place)) hidden.add(place);
+  return hidden;
+}
+
+/** The same for records that are changed; `set` has what changes, and maybe more. */
+export function* mayUpdate(
+  access: Access,
+  resource: Resource,
+  rows: readonly Row[],
+  set: Row,
+  conditions: Demands,
+): Program<boolean> {
+  const changes = (where: Filter) =>
+    [...ownColumns(where, resource)].some(({ name }) => Object.hasOwn(set, name));
+  const seen = access.rows(resource, 'READ');
+  const isFinal = isSettled(seen, resource, 'UPDATE');
+  const rules = isFinal ? [access.rows(resource, 'UPDATE'), seen] : [access.rows(resource, 'UPDATE')];
+  const demands: Demands = new Map([
+    ...conditions,
+    ...rules.flatMap((where) => [...everywhere(where, rows)]),
+  ]);
+  // The rest was asked of the records as they were, and what it hangs on stays.
+  for (const where of demands.keys()) if (!changes(where)) demands.delete(where);
+  if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'UPDATE');
+  const isUnique = resource.uniques.some(({ columns }) =>
+    columns.some(({ name }) => Object.hasOwn(set, name)),
+  );
+  return !isFinal && isUnique && !(yield* valuesMeet(resource, rows, everywhere(seen, rows)));
+}
+
+/** Refuses what was written when the caller does not see it now that all is done. */
+export function* mustBeSeen(
+  access: Access,
+  resource: Resource,
+  action: 'CREATE' | 'UPDATE',
+  keys: readonly unknown[],
+): Program<void> {
+  const seen = access.rows(resource, 'READ');
+  if (isSettled(seen, resource, action)) return;
+  if (!(yield* storedMeet(resource, keys, everywhere(seen, keys))))
+    throw notAllowed(access, resource, action);
+}
+
+/** Worded alike whatever the reason: whoever is not to see a record is not told which of its values are taken either. */
+export function notAllowed(access: Access, resource: Resource, action: 'CREATE' | 'UPDATE'): DuetError {
+  return access.denied(`You may not ${verbs[action]} this ${resource.singular} with these values.`);
+}
+
+const nowhere: ReadonlySet<number> = new Set();
+
+function everywhere(where: Filter, list: readonly unknown[]): Demands {
+  return isEverything(where) || list.length === 0 ? new Map() : new Map([[where, [...list.keys()]]]);
+}
+
+/** Whether the values of a record alone decide, so that nothing which is written along with it can change the answer. */
+function isSettled(where: Filter, resource: Resource, action: 'CREATE' | 'UPDATE'): boolean {
+  if (hasRelations(where)) return false;
+  const { key } = resource;
+  // The database gives it only as it stores the record.
+  return action === 'UPDATE' || key.origin.by !== 'serial' || !ownColumns(where, resource).has(key);
+}
+
+function hasRelations(filter: Filter): boolean {
+  switch (filter.is) {
+    case 'all':
+    case 'any':
+      return filter.of.some(hasRelations);
+    case 'not':
+      return hasRelations(filter.of);
+    default:
+      return filter.is === 'related' || filter.is === 'some';
+  }
+}
+
+/** The filter where these references lead nowhere: what one may not see is not there, and must not decide anything. */
+function unlinked(filter: Filter, references: readonly Reference[]): Filter {
+  if (references.length === 0) return filter;
+  switch (filter.is) {
+    case 'all':
+      return all(filter.of.map((each) => unlinked(each, references)));
+    case 'any':
+      return any(filter.of.map((each) => unlinked(each, references)));
+    case 'not':
+      return not(unlinked(filter.of, references));
+    default:
+      return filter.is === 'related' && references.includes(filter.field) ? nothing : filter;
+  }
+}
+
+/** The filter for a new record whose lists hold what is nested in it. */
+function* withNested(filter: Filter, record: NewRecord): Program<Filter> {
+  switch (filter.is) {
+    case 'all':
+    case 'any': {
+      const of: Filter[] = [];
+      for (const each of filter.of) of.push(yield* withNested(each, record));
+      return filter.is === 'all' ? all(of) : any(of);
+    }
+    case 'not':
+      return not(yield* withNested(filter.of, record));
+    case 'some': {
+      const list = record.children.find(({ inverse }) => inverse === filter.field)?.records ?? [];
+      for (const each of list) {
+        const demands = everywhere(yield* withNested(filter.where, each), [each]);
+        if (yield* valuesMeet(filter.field.target, [each.values], demands)) return everything;
+      }
+      return nothing;
+    }
+    default:
+      return filter;
+  }
+}
+
+/** Whether the records with these keys match, as they are stored. */
+function storedMeet(resource: Resource, keys: readonly unknown[], demands: Demands): Program<boolean> {
+  const { key } = resource;
+  return meet(demands, (where, places) => {
+    const asked = places.map((place) => keys[place]);
+    return select(resource, [key], all([among(key, asked), where]));
+  });
+}
+
+/** Whether these values match, as a record that is not stored; what they lead to is as it is stored. */
+function valuesMeet(resource: Resource, rows: readonly Row[], demands: Demands): Program<boolean> {
+  return meet(demands, (where, places) => match(resource, rows, where, places));
+}
+
+function* meet(
+  demands: Demands,
+  asking: (where: Filter, places: readonly number[]) => Statement,
+): Program<boolean> {
+  if (demands.size === 0) return true;
+  const asked = [...demands];
+  if (asked.some(([where]) => isNothing(where))) return false;
+  const found = yield asked.map(([where, places]) => asking(where, places));
+  return asked.every(([, places], index) => found[index]?.length === places.length);
+}
+
+/** Which of the rows match which of the filters. */
+function* matching(
+  resource: Resource,
+  rows: readonly Row[],
+  demands: Demands,
+): Program<ReadonlyMap<Filter, ReadonlySet<number>>> {
+  const asked = [...demands].filter(([where]) => !isNothing(where));
+  const found =
+    asked.length > 0 ? yield asked.map(([where, places]) => match(resource, rows, where, places)) : [];
+  return new Map(
+    asked.map(([where, places], index) => [
+      where,
+      new Set(found[index]?.map(({ row }) => places[Number(row) - 1] ?? -1)),
+    ]),
+  );
+}
+
+function match(
+  resource: Resource,
+  rows: readonly Row[],
+  where: Filter,
+  places: readonly number[],
+): Statement {
+  return { do: 'match', resource, rows: places.map((place) => rows[place] ?? {}), where };
+}
