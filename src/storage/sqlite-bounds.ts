@@ -3,7 +3,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Filter } from '../query/filter.ts';
 import { quote } from './dialect.ts';
-import type { Aggregate, Select, Statement } from './storage.ts';
+import type { Aggregate, Match, Select, Statement } from './storage.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
@@ -22,7 +22,7 @@ const MOST_LARGE_ROWS = 1_000;
 const RECOUNT_MS = 5_000;
 const KEPT = 1_000;
 
-type Reading = Select | Aggregate;
+type Reading = Select | Aggregate | Match;
 
 interface Line {
   readonly id: number;
@@ -79,6 +79,9 @@ export class Bounds implements Allowance {
       case 'select':
       case 'aggregate':
         return this.#costOfReading(statement, sql, parameters);
+      case 'match':
+        // What its filter looks at besides, it looks at for each of them.
+        return this.#costOfReading(statement, sql, parameters) * statement.rows.length;
       case 'filled':
         return this.#costOfReading(statement.select, sql, parameters);
       case 'update':
