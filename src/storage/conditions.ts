@@ -54,7 +54,7 @@ export class Conditions {
     // No stored name begins with `_`.
     const alias = `"_${++this.#aliases}"`;
     const inner = this.condition(where, alias);
-    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner})`;
+    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner}${this.#dialect.visit})`;
   }
 
   #comparison(filter: Extract<Filter, { column: Column }>, column: string): string {

@@ -57,6 +57,8 @@ export interface Dialect {
   /** Limits the rows of each value of a list. */
   perValue(parts: PerValue): string;
   /** Follows a text that is none of a resource's columns, to compare it as those do. */
+  /** Stands behind the conditions of related records that are looked at. */
+  readonly visit: string;
   readonly byCodePoint: string;
   /** Answers with `last`: the last serial key that was given. */
   lastId(resource: Resource): string;

@@ -56,6 +56,7 @@ export const dialect: Dialect = {
   // No stored name begins with `_`.
   perValue: ({ columns, table, list, near, condition, order, limit, most }) =>
     `SELECT "_one".* FROM unnest(${list}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
+  visit: '',
   byCodePoint: ' COLLATE "C"',
   lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,
   raiseLastId: (resource, parameter) =>

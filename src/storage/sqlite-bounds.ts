@@ -20,6 +20,8 @@ const SMALL_FILE = 64 * 1024 * 1024;
 const MOST_LARGE_ROWS = 1_000;
 /** How long a table counts as small without being looked at again. */
 const RECOUNT_MS = 5_000;
+/** How long a statement that took long is not tried here again. */
+const LONG_MS = 5_000;
 const KEPT = 1_000;
 
 type Reading = Select | Aggregate | Match;
@@ -37,13 +39,22 @@ interface Shape {
   readonly tables: readonly string[];
   /** How many conditions are tested in the innermost of them. */
   readonly conditions: number;
+  /** Whether all of these look records up by an index, inside of what bounds them: mostly that finds few. */
+  readonly looksUp: boolean;
+  /** Until when that is not relied on, after one has taken long. */
+  readonly longUntil: number;
   /** Counts the rows that belong to the values of the first parameter, where these are all that is visited. */
   readonly count: string | undefined;
 }
 
+/** Watched: it is most likely short, but only the records can tell. */
+export type Admission = boolean | 'watched';
+
 export interface Allowance {
   /** Whether the statement, after those before it, lets nobody wait for long. */
-  readonly admits: (statement: Statement, sql: string, parameters: readonly unknown[]) => boolean;
+  readonly admits: (statement: Statement, sql: string, parameters: readonly unknown[]) => Admission;
+  /** Told of one that was watched, and took long. */
+  readonly wasLong: (sql: string) => void;
 }
 
 export class Bounds implements Allowance {
@@ -63,25 +74,35 @@ export class Bounds implements Allowance {
     const until = performance.now() + ms;
     return {
       admits: (statement, sql, parameters) => {
-        left -= this.#cost(statement, sql, parameters);
-        return left >= 0 && performance.now() <= until;
+        const cost = this.#cost(statement, sql, parameters);
+        if (cost !== 'watched') left -= cost;
+        return left >= 0 && performance.now() <= until && (cost !== 'watched' || cost);
       },
+      wasLong: this.wasLong,
     };
   }
 
   /** A statement that is all of a program. */
-  admits(statement: Statement, sql: string, parameters: readonly unknown[]): boolean {
-    return this.#cost(statement, sql, parameters) <= MOST_TESTS;
+  admits(statement: Statement, sql: string, parameters: readonly unknown[]): Admission {
+    const cost = this.#cost(statement, sql, parameters);
+    return cost === 'watched' ? cost : cost <= MOST_TESTS;
   }
 
-  #cost(statement: Statement, sql: string, parameters: readonly unknown[]): number {
+  readonly wasLong = (sql: string) => {
+    const shape = this.#shapes.get(sql);
+    if (shape) this.#keep(sql, { ...shape, longUntil: performance.now() + LONG_MS });
+  };
+
+  #cost(statement: Statement, sql: string, parameters: readonly unknown[]): number | 'watched' {
     switch (statement.do) {
       case 'select':
       case 'aggregate':
         return this.#costOfReading(statement, sql, parameters);
-      case 'match':
+      case 'match': {
+        const cost = this.#costOfReading(statement, sql, parameters);
         // What its filter looks at besides, it looks at for each of them.
-        return this.#costOfReading(statement, sql, parameters) * statement.rows.length;
+        return cost === 'watched' ? cost : cost * statement.rows.length;
+      }
       case 'filled':
         return this.#costOfReading(statement.select, sql, parameters);
       case 'update':
@@ -93,7 +114,7 @@ export class Bounds implements Allowance {
     }
   }
 
-  #costOfReading(statement: Reading, sql: string, parameters: readonly unknown[]): number {
+  #costOfReading(statement: Reading, sql: string, parameters: readonly unknown[]): number | 'watched' {
     const { where, resource } = statement;
     if (where?.is === 'eq' && where.column === resource.key) return 0;
     const shape = this.#shapes.get(sql) ?? this.#keep(sql, this.#shapeOf(statement, sql));
@@ -104,7 +125,8 @@ export class Bounds implements Allowance {
     const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
     if (isWhole && conditions === 0 && visits <= MOST_ROWS) return 0;
-    return visits * (VISIT + conditions);
+    const cost = visits * (VISIT + conditions);
+    return cost > MOST_TESTS && shape.looksUp && performance.now() > shape.longUntil ? 'watched' : cost;
   }
 
   #visits({ loops, tables, count }: Shape, parameters: readonly unknown[]): number {
@@ -156,8 +178,12 @@ export class Bounds implements Allowance {
     const per = statement.do === 'select' ? statement.per?.column : undefined;
     const column = per && `${quote(resource.table)}.${quote(per.stored)}`;
     const isByValue = per && lines.some(({ detail }) => detail.includes(`(${per.stored}=?`));
+    const asksForNull = where !== undefined && testsNull(where);
+    const open = lines.filter(({ detail }) => isLoop(detail) && !this.#isBounded(detail, asksForNull));
     return {
       loops,
+      looksUp: open.every(({ detail }) => /^SEARCH _\d+ .*INDEX \S+ \((\w+=\?( AND )?)+\)$/.test(detail)),
+      longUntil: 0,
       tables: [...tables],
       conditions: where ? conditionsOf(where) : 0,
       count:
@@ -172,11 +198,10 @@ export class Bounds implements Allowance {
   /** Lines under one parent are loops inside of each other, or whole queries that are asked in the innermost. */
   #loopsWithin(parent: number, lines: readonly Line[], statement: Reading): number {
     const here = lines.filter((line) => line.parent === parent);
-    const isLoop = ({ detail }: Line) => /^(SCAN|SEARCH) /.test(detail);
     const asksForNull = statement.where !== undefined && testsNull(statement.where);
-    const open = here.filter((line) => isLoop(line) && !this.#isBounded(line.detail, asksForNull));
+    const open = here.filter(({ detail }) => isLoop(detail) && !this.#isBounded(detail, asksForNull));
     const inner = here
-      .filter((line) => !isLoop(line))
+      .filter(({ detail }) => !isLoop(detail))
       .map(({ id }) => this.#loopsWithin(id, lines, statement));
     const within = Math.max(0, ...inner);
     const [only] = open;
@@ -212,6 +237,10 @@ export class Bounds implements Allowance {
 function keysOf(where: Filter): number {
   if (where.is === 'in') return where.values.length;
   return where.is === 'eq' ? 1 : Number.POSITIVE_INFINITY;
+}
+
+function isLoop(detail: string): boolean {
+  return /^(SCAN|SEARCH) /.test(detail);
 }
 
 function counting(sql: string): string {

@@ -21,6 +21,12 @@ function codecOf(column: Column): Codec {
   return kept === 'boolean' || kept === 'json' ? kept : undefined;
 }
 
+/** Where a statement that may turn out to be long is made to look at the clock. */
+const VISIT = '/*visit*/';
+/** How long it may take here, and how many rows it visits between two looks. */
+const WATCH_MS = 10;
+const BETWEEN_LOOKS = 64;
+
 const dialect: Dialect = {
   parameter: (position) => `?${position}`,
   among: (column, list) => `${column} IN (SELECT value FROM json_each(${list}))`,
@@ -57,6 +63,7 @@ const dialect: Dialect = {
   // begins with `_`.
   perValue: ({ columns, table, key, list, near, condition, order, limit, most }) =>
     `SELECT ${columns} FROM (SELECT value AS "_per" FROM json_each(${list})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i" WHERE ${near('"_i"')} = "_per"${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
+  visit: VISIT,
   byCodePoint: '',
   lastId: ({ table }) => `SELECT "seq" AS "last" FROM "sqlite_sequence" WHERE "name" = ${literal(table)}`,
   // A table has no row there before its first insert, and nothing keeps it from having two.
@@ -90,6 +97,8 @@ export class Runner {
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
   readonly #prepared = new Map<string, Prepared>();
+  /** Undefined until a statement is watched. */
+  #watch: Watch | undefined;
 
   constructor(database: Database, model: Model, trace: ((sql: string) => void) | undefined) {
     this.#database = database;
@@ -121,14 +130,16 @@ export class Runner {
 
   execute(statement: Statement, allowance: Allowance | undefined): Row[] {
     const { sql, parameters, columns } = compiler.compile(statement);
-    if (allowance && !allowance.admits(statement, sql, parameters)) throw UNBOUNDED;
+    const admission = allowance?.admits(statement, sql, parameters) ?? true;
+    if (!admission) throw UNBOUNDED;
     if (statement.do === 'insert') {
       this.#trace?.(sql);
       const { lastInsertRowid } = this.prepare(sql).run(...(parameters as SQLQueryBindings[]));
       return [stored(statement, lastInsertRowid)];
     }
     this.#trace?.(sql);
-    const rows = this.prepare(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
+    const prepared = admission === 'watched' ? this.#watched(sql, allowance) : this.prepare(sql);
+    const rows = prepared.all(...(parameters as SQLQueryBindings[])) as Row[];
     return decoded(rows, columns);
   }
 
@@ -138,12 +149,21 @@ export class Runner {
     const isCoded = codedAmong(columns).length > 0;
     return (key) => {
       const parameters = parametersOf(template, key);
-      if (allowance && !allowance.admits(select, sql, parameters)) throw UNBOUNDED;
+      const admission = allowance?.admits(select, sql, parameters) ?? true;
+      if (!admission) throw UNBOUNDED;
       this.#trace?.(sql);
-      const row = this.prepare(sql).get(...(parameters as SQLQueryBindings[])) as Row | null;
+      const prepared = admission === 'watched' ? this.#watched(sql, allowance) : this.prepare(sql);
+      const row = prepared.get(...(parameters as SQLQueryBindings[])) as Row | null;
       if (row && isCoded) decoded([row], columns);
       return row;
     };
+  }
+
+  /** Throws UNBOUNDED out of the statement when it has taken too long. */
+  #watched(sql: string, allowance: Allowance | undefined): Prepared {
+    this.#watch ??= watchOf(this.#database);
+    this.#watch.begin(() => allowance?.wasLong(sql));
+    return this.prepare(sql.replaceAll(VISIT, ` AND ${WATCH}()`));
   }
 
   prepare(sql: string): Prepared {
@@ -158,6 +178,33 @@ export class Runner {
     this.#prepared.set(sql, prepared);
     return prepared;
   }
+}
+
+const WATCH = '"_duet_watch"';
+
+interface Watch {
+  /** A statement begins now; `late` is told when it has taken too long. */
+  readonly begin: (late: () => void) => void;
+}
+
+/** A function of SQL that ends the statement which calls it for each row: SQLite offers no other way to interrupt one. */
+function watchOf(database: Database): Watch {
+  let until = 0;
+  let visits = 0;
+  let late = () => {};
+  database.function(WATCH.slice(1, -1), () => {
+    if (++visits % BETWEEN_LOOKS === 0 && performance.now() > until) {
+      late();
+      throw UNBOUNDED;
+    }
+    return 1;
+  });
+  return {
+    begin: (told) => {
+      until = performance.now() + WATCH_MS;
+      late = told;
+    },
+  };
 }
 
 /** The whole new row, as it would be read: every column has a value, and SQLite keeps values as they are. */

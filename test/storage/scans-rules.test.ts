@@ -1,7 +1,7 @@
 /** Reads that another process carries out, and searches for the records of a write, see what their caller may see. */
 
 import { Database } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { openApp } from '../app.ts';
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';
 import { Folder } from '../process.ts';
@@ -48,4 +48,57 @@ test('on a large table', async () => {
   expect((await update(bob)).errors?.[0].extensions.code).toBe('TOO_MANY_MATCHES');
   expect((await update({})).errors?.[0].extensions.code).toBe('UNAUTHENTICATED');
   await app.close();
+});
+
+describe('rules that look records up by an index', async () => {
+  const folder = new Folder();
+  const url = `sqlite:${folder.file('duet.db')}`;
+  const member = '{ org: { members: { some: { who: { eq: { claim: "sub" } } } } } }';
+  const ruled = `
+    type Org @resource @allow(to: [READ], role: "authenticated") { id: ID!  name: String!  members: [Member!]! }
+    type Member @resource @allow(to: [READ], role: "authenticated") { id: ID!  who: String!  org: Org! }
+    type Paper @resource @allow(to: [READ, CREATE, UPDATE, DELETE], where: ${member}) {
+      id: ID!
+      title: String!
+      org: Org!
+    }`;
+  await (await openApp('sqlite', { sdl: ruled, data: {}, url })).close();
+  {
+    using db = new Database(folder.file('duet.db'));
+    const numbers = `WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${ROWS * 10})`;
+    db.run(`INSERT INTO "Org" (id, name, _version) VALUES (1, 'small', 1), (2, 'huge', 1)`);
+    db.run(`INSERT INTO "Member" (who, "orgId", _version) VALUES ('ann', 1, 1)`);
+    db.run(`${numbers} INSERT INTO "Member" (who, "orgId", _version) SELECT 'm' || i, 2, 1 FROM s`);
+    db.run(`INSERT INTO "Paper" (title, "orgId", _version) VALUES ('mine', 1, 1), ('theirs', 2, 1)`);
+  }
+  // A process that cannot be: whatever needs one fails, and nothing else.
+  const app = await openApp('sqlite', {
+    sdl: ruled,
+    data: {},
+    url,
+    env: { AUTH_SECRET: SECRET },
+    apart: ['false'],
+  });
+  const ann = await headersOf({ name: 'ann of a small org', claims: { sub: 'ann' } });
+  afterAll(async () => {
+    await app.close();
+    folder[Symbol.dispose]();
+  });
+
+  test('stay where they find few, however large the table is', async () => {
+    for (let round = 0; round < 3; round++) {
+      expect((await app.rest('GET', '/papers/1', undefined, ann)).body.title).toBe('mine');
+      expect((await app.rest('POST', '/papers', { title: 'new', orgId: 1 }, ann)).status).toBe(201);
+      expect((await app.rest('PUT', '/papers/1', { title: 'mine' }, ann)).status).toBe(200);
+    }
+  });
+
+  test('leave the process where they find many', async () => {
+    const codes = async () => [
+      (await app.rest('GET', '/papers/2', undefined, ann)).body.code,
+      (await app.rest('POST', '/papers', { title: 'new', orgId: 2 }, ann)).body.code,
+    ];
+    expect(await codes()).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
+    expect(await codes()).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
+  });
 });
