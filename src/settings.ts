@@ -60,6 +60,13 @@ export const settings = {
     doc: 'Records to load when the database is created. The default file may be missing.',
     ...anyText,
   }),
+  databasePooler: setting({
+    env: 'DATABASE_POOLER',
+    flag: true,
+    default: 'none',
+    doc: 'PostgreSQL: `transaction` when `DATABASE_URL` leads to a pooler that lends sessions for a transaction each, as PgBouncer does with `pool_mode=transaction`.',
+    ...oneOf('none', 'transaction'),
+  }),
   databaseConnections: setting({
     env: 'DATABASE_CONNECTIONS',
     flag: true,

@@ -15,6 +15,7 @@ import { type App, createApp } from '../src/server.ts';
 import { evolve } from '../src/storage/evolve/evolve.ts';
 import { openDatabase } from '../src/storage/open.ts';
 import type { Storage } from '../src/storage/storage.ts';
+import { PgBouncer } from './pgbouncer.ts';
 import { Postgres } from './postgres.ts';
 
 /** How to speak to an application. */
@@ -85,10 +86,13 @@ export const shipped = {
 
 export const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
-/** Every database that Duet runs on: the conformance tests run on each. */
-export const databases = ['sqlite', 'postgres'] as const;
+export type DatabaseKind = 'sqlite' | 'postgres';
 
-export type DatabaseKind = (typeof databases)[number];
+/** Set for a run in which every application reaches PostgreSQL through a PgBouncer: see storage/pooler.test.ts. */
+const isPooled = process.env['DUET_TEST_POOLER'] === 'transaction';
+
+/** Every database that Duet runs on: the conformance tests run on each. */
+export const databases: readonly DatabaseKind[] = isPooled ? ['postgres'] : ['sqlite', 'postgres'];
 
 /** What a server starts to read and write for it. */
 const APART = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/start.ts')];
@@ -101,6 +105,18 @@ export function sharedPostgres(): Promise<Postgres> {
   return shared;
 }
 
+const poolers = new Map<string, Promise<PgBouncer>>();
+
+/** What an application is told of a database. */
+export async function databaseSettings(url: string): Promise<Record<string, string>> {
+  if (!isPooled || url.startsWith('sqlite:')) return { DATABASE_URL: url };
+  const { port } = new URL(url);
+  // Fewer sessions than connections, so that they change hands.
+  const pooler = poolers.get(port) ?? PgBouncer.start(Number(port), { sessions: 4 });
+  poolers.set(port, pooler);
+  return { DATABASE_URL: (await pooler).through(url), DATABASE_POOLER: 'transaction' };
+}
+
 export async function openApp(
   database: DatabaseKind,
   deployment: Deployment = shipped,
@@ -109,7 +125,7 @@ export async function openApp(
     deployment.url ?? (database === 'sqlite' ? 'sqlite::memory:' : await (await sharedPostgres()).database());
   const { model, faults } = readSchema(deployment.sdl ?? shipped.sdl, accessRules);
   if (!model) throw new Error(faults.map(({ line, message }) => `${line}: ${message}`).join('\n'));
-  const { config, fault } = readConfig([], { ...deployment.env, DATABASE_URL: url });
+  const { config, fault } = readConfig([], { ...(await databaseSettings(url)), ...deployment.env });
   if (!config) throw new Error(fault);
   const load = loading(model, deployment.data ?? {});
   if (!load.program) throw new Error(load.faults.join('\n'));

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /** PostgreSQL refuses to run as root, so it runs as nobody then. */
-const NOBODY = 65534;
-const isRoot = process.getuid?.() === 0;
+export const NOBODY = 65534;
+export const isRoot = process.getuid?.() === 0;
 
 const settings = ['max_connections=200', 'shared_buffers=64MB', 'timezone=Asia/Tokyo'];
 /** What tests store need not outlive a power failure, so nothing waits for the disk. */
@@ -19,7 +19,7 @@ async function binaries(): Promise<string> {
 }
 
 /** Ends with the process that started it, even when that is killed. */
-function unprivileged(command: string[]): string[] {
+export function unprivileged(command: string[]): string[] {
   if (process.platform !== 'linux') return command;
   const other = isRoot ? [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
   return ['setpriv', ...other, '--pdeathsig=QUIT', ...command];

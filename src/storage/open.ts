@@ -12,6 +12,7 @@ export interface DatabaseOptions {
   readonly database:
     | { readonly kind: 'sqlite'; readonly path: string }
     | { readonly kind: 'postgres'; readonly url: string };
+  readonly databasePooler: 'none' | 'transaction';
   readonly databaseConnections: number;
   readonly databaseConnectTimeout: number;
   readonly databaseStatementTimeout: number;
@@ -37,6 +38,7 @@ export function openDatabase(
     return new SqliteStorage({ path: database.path, model, trace, asItIs, apart, holdMs, slowMs });
   return new PostgresStorage({
     url: database.url,
+    pooler: options.databasePooler,
     connections: options.databaseConnections,
     connectMs: options.databaseConnectTimeout,
     statementMs: options.databaseStatementTimeout,

@@ -31,6 +31,11 @@ export function isLost(error: unknown): boolean {
   return typeof code === 'string' && code.startsWith('ERR_POSTGRES_');
 }
 
+/** The server cannot be reached, or is not yet, or no longer, able to take connections: it may be in a while. */
+export function isAbsent(error: unknown): boolean {
+  return isLost(error) || stateOf(error) === '53300';
+}
+
 export function unknownOutcome(cause: unknown): DuetError {
   const error = new DuetError(
     'OUTCOME_UNKNOWN',

@@ -2,6 +2,7 @@
 
 import type { SQL } from 'bun';
 import { DuetError } from '../errors.ts';
+import { withValues } from './postgres-literals.ts';
 import { deadlineExceeded } from './storage.ts';
 
 export interface PoolOptions {
@@ -10,6 +11,14 @@ export interface PoolOptions {
   readonly connectMs: number;
   readonly statementMs: number;
   readonly lockMs: number;
+}
+
+export interface ConnectionOptions extends PoolOptions {
+  /**
+   * A pooler such as PgBouncer lends another session of the server to each transaction. Nothing may then outlive a
+   * transaction: neither prepared statements, which others would be answered by, nor settings, which would be theirs.
+   */
+  readonly pooled: boolean;
 }
 
 /** How long beyond its own timeout a statement may stay unanswered before the server counts as hanging. */
@@ -34,33 +43,43 @@ export class Connection {
   readonly #sql: SQL;
   readonly #session: ReservedSession;
   readonly #state: { lost: boolean };
-  readonly #statementMs: number;
+  readonly #options: ConnectionOptions;
   readonly #prepared = new Set<string>();
   #hurried = false;
+  /** What goes out together, where there is a pooler. */
+  #outgoing: Outgoing[] = [];
 
-  private constructor(sql: SQL, session: ReservedSession, state: { lost: boolean }, statementMs: number) {
+  private constructor(
+    sql: SQL,
+    session: ReservedSession,
+    state: { lost: boolean },
+    options: ConnectionOptions,
+  ) {
     this.#sql = sql;
     this.#session = session;
     this.#state = state;
-    this.#statementMs = statementMs;
+    this.#options = options;
   }
 
-  static async open({ url, connectMs, statementMs, lockMs }: PoolOptions): Promise<Connection> {
+  static async open(options: ConnectionOptions): Promise<Connection> {
+    const { url, connectMs, statementMs, lockMs, pooled } = options;
     const state = { lost: false };
+    // Poolers know the parameters that tell how values are written, and refuse or ignore all others.
+    const timeouts = pooled ? {} : { statement_timeout: statementMs, lock_timeout: lockMs };
     // Not imported: the client would be loaded where there is no PostgreSQL, too.
     const sql = new Bun.SQL(url, {
       max: 1,
       connectionTimeout: connectMs / 1000,
       idleTimeout: 0,
       maxLifetime: 0,
-      connection: { statement_timeout: statementMs, lock_timeout: lockMs, TimeZone: 'UTC', DateStyle: 'ISO' },
+      connection: { ...timeouts, TimeZone: 'UTC', DateStyle: 'ISO' },
       onclose: () => {
         state.lost = true;
       },
     });
     try {
       const session = await sql.reserve();
-      return new Connection(sql, session, state, statementMs);
+      return new Connection(sql, session, state, options);
     } catch (error) {
       void sql.close({ timeout: 0 }).catch(() => {});
       throw error;
@@ -78,6 +97,7 @@ export class Connection {
 
   /** Sends at once; statements that are sent without waiting are answered in their order. */
   send(text: string, parameters?: readonly unknown[]): Promise<Rows> {
+    if (this.#options.pooled) return this.#sendTogether(withValues(text, parameters ?? []));
     if (parameters) this.#prepared.add(text);
     // Only what has parameters, or is a template, is prepared and planned once, however often it is sent.
     const query =
@@ -90,12 +110,19 @@ export class Connection {
 
   /**
    * Has the server itself end what would outlive the deadline: a statement goes on when its connection is closed.
-   * Where the usual timeout is short enough, nothing is sent.
+   * Where the usual timeout is short enough, nothing is sent; behind a pooler there is no usual one.
    */
   hurry(): void {
     const left = Math.floor(this.deadline - performance.now() - HURRY_MS);
     if (left <= 0) throw deadlineExceeded();
-    if (left >= this.#statementMs) return;
+    const { pooled, statementMs, lockMs } = this.#options;
+    // They hold until the transaction ends, which is at the end of the message where none was begun.
+    if (pooled && statementMs > 0) {
+      const timeout = Math.min(left, statementMs);
+      this.send(`SET LOCAL statement_timeout = ${timeout}`).catch(() => {});
+      this.send(`SET LOCAL lock_timeout = ${lockMs}`).catch(() => {});
+    }
+    if (pooled || left >= statementMs) return;
     this.#hurried = true;
     this.send(`SET statement_timeout = ${left}`).catch(() => this.close());
   }
@@ -109,7 +136,8 @@ export class Connection {
 
   /** Waits for answers, but not for ever: a server that hangs answers nothing, not even its own timeouts. */
   async patiently<T>(work: Promise<T>): Promise<T> {
-    if (this.#statementMs === 0) return work;
+    const { statementMs } = this.#options;
+    if (statementMs === 0) return work;
     let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
@@ -117,7 +145,7 @@ export class Connection {
           this.close();
           reject(new ConnectionLost('the database did not answer in time'));
         },
-        Math.min(this.#statementMs + GRACE_MS, this.deadline - performance.now()),
+        Math.min(statementMs + GRACE_MS, this.deadline - performance.now()),
       );
     });
     try {
@@ -131,6 +159,37 @@ export class Connection {
     this.#state.lost = true;
     void this.#sql.close({ timeout: 0 }).catch(() => {});
   }
+
+  /**
+   * Statements that are sent without waiting go out as one message, which no other transaction can come into, and in
+   * which nothing is done behind a statement that failed.
+   */
+  #sendTogether(text: string): Promise<Rows> {
+    return new Promise((resolve, reject) => {
+      if (this.#outgoing.push({ text, resolve, reject }) === 1) queueMicrotask(() => void this.#flush());
+    });
+  }
+
+  async #flush(): Promise<void> {
+    const sent = this.#outgoing;
+    this.#outgoing = [];
+    try {
+      const answer = await this.#session.unsafe(sent.map(({ text }) => text).join('; ')).simple();
+      const answers: Rows[] = sent.length === 1 ? [answer] : answer;
+      if (answers.length !== sent.length) throw new ConnectionLost('the database answered something else');
+      sent.forEach(({ resolve }, index) => {
+        resolve(answers[index] as Rows);
+      });
+    } catch (error) {
+      for (const { reject } of sent) reject(error);
+    }
+  }
+}
+
+interface Outgoing {
+  readonly text: string;
+  readonly resolve: (rows: Rows) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 function templateOf(text: string): TemplateStringsArray {
@@ -146,14 +205,16 @@ export function unavailable(why: string): DuetError {
 /** At most so many connections at a time; whoever finds none free waits, but not for long. */
 export class Pool {
   readonly #options: PoolOptions;
+  readonly #open: (connectMs: number) => Promise<Connection>;
   readonly #idle: Connection[] = [];
   readonly #waiting: ((freed: Connection | 'place') => void)[] = [];
   /** How many places are taken by connections, idle ones too, and by those about to connect. */
   #taken = 0;
   #closed = false;
 
-  constructor(options: PoolOptions) {
+  constructor(options: PoolOptions, open: (connectMs: number) => Promise<Connection>) {
     this.#options = options;
+    this.#open = open;
   }
 
   /** Waiting for a place and connecting there share one time limit. */
@@ -212,8 +273,7 @@ export class Pool {
   async #connect(until: number): Promise<Connection> {
     try {
       if (this.#closed) throw unavailable('The connections to the database are closed.');
-      const connectMs = Math.max(1, until - performance.now());
-      return await Connection.open({ ...this.#options, connectMs });
+      return await this.#open(Math.max(1, until - performance.now()));
     } catch (error) {
       this.#vacate();
       throw error;

@@ -18,7 +18,8 @@ import {
   stateOf,
   unknownOutcome,
 } from './postgres-errors.ts';
-import { Connection, ConnectionLost, Pool, type PoolOptions, unavailable } from './postgres-pool.ts';
+import { type Connection, ConnectionLost, Pool, unavailable } from './postgres-pool.ts';
+import { Server, type ServerOptions } from './postgres-server.ts';
 import { Ahead, type Tree, Trees, Unforeseen } from './postgres-tree.ts';
 import {
   Dangling,
@@ -47,7 +48,7 @@ const MOST_TABLE_LOCK_MS = 2000;
 
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
-export interface PostgresOptions extends PoolOptions {
+export interface PostgresOptions extends ServerOptions {
   readonly model: Model;
   /** Told the text of every statement that a program runs. */
   readonly trace?: ((sql: string) => void) | undefined;
@@ -56,6 +57,7 @@ export interface PostgresOptions extends PoolOptions {
 export class PostgresStorage implements Storage, Evolvable {
   readonly ddl = postgresDdl;
   readonly #options: PostgresOptions;
+  readonly #server: Server;
   readonly #pool: Pool;
   readonly #compiler = new Compiler(dialect);
   readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
@@ -64,7 +66,8 @@ export class PostgresStorage implements Storage, Evolvable {
 
   constructor(options: PostgresOptions) {
     this.#options = options;
-    this.#pool = new Pool(options);
+    this.#server = new Server(options);
+    this.#pool = new Pool(options, (connectMs) => this.#server.connect({ connectMs }));
     this.#constraints = constraintsOf(options.model);
   }
 
@@ -112,7 +115,7 @@ export class PostgresStorage implements Storage, Evolvable {
       this.#snapshots--;
       connection?.close();
     };
-    const connection = await Connection.open(this.#options).catch((error) => {
+    const connection = await this.#server.connect().catch((error) => {
       end();
       throw explained(error);
     });
@@ -144,41 +147,29 @@ export class PostgresStorage implements Storage, Evolvable {
    * have touched its table, and must not wait for the one that holds the lock.
    */
   async exclusively<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const patient = { ...this.#options, statementMs: 0, lockMs: 0 };
-    const holder = await Connection.open(patient);
-    try {
+    return this.#server.with(async (holder) => {
       await makeOwnTables(holder);
-      // The holder idles for as long as the work takes.
-      await holder.send('SET idle_in_transaction_session_timeout = 0');
       // Asked for again and again, each time in a transaction of its own: whoever builds an index concurrently waits
       // for the end of every transaction that was seen with a snapshot, and the one that builds has the lock.
       for (;;) {
         await holder.send('BEGIN');
+        // The holder idles for as long as the work takes.
+        await holder.send('SET LOCAL idle_in_transaction_session_timeout = 0');
         if ((await holder.send(`SELECT 1 FROM ${quote(LOCK)} FOR UPDATE SKIP LOCKED`)).length > 0) break;
         await holder.send('ROLLBACK');
         await Bun.sleep(LOCK_POLL_MS);
       }
-      const worker = await Connection.open(patient);
-      try {
-        const result = await work(this.#session(worker));
-        await holder.send('COMMIT');
-        return result;
-      } finally {
-        worker.close();
-      }
-    } finally {
-      holder.close();
-    }
+      const result = await this.#server.with((worker) => work(this.#session(worker)));
+      await holder.send('COMMIT');
+      return result;
+    });
   }
 
   async looking<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const connection = await Connection.open({ ...this.#options, statementMs: 0, lockMs: 0 });
-    try {
+    return this.#server.with(async (connection) => {
       await connection.send(SNAPSHOT);
-      return await work(this.#session(connection));
-    } finally {
-      connection.close();
-    }
+      return work(this.#session(connection));
+    });
   }
 
   #session(connection: Connection): Session {
@@ -189,6 +180,7 @@ export class PostgresStorage implements Storage, Evolvable {
           const lockMs = Math.min(tries * TABLE_LOCK_MS, MOST_TABLE_LOCK_MS);
           await connection.send('BEGIN');
           await connection.send(`SET LOCAL lock_timeout = ${lockMs}`);
+          await connection.send('SET LOCAL statement_timeout = 0');
           try {
             const result = await work();
             await connection.send('COMMIT');

@@ -9,7 +9,7 @@ import type { Model } from '../../src/schema/model.ts';
 import { readSchema } from '../../src/schema/read.ts';
 import { type Evolution, evolve, preview, prune } from '../../src/storage/evolve/evolve.ts';
 import { type Database, openDatabase } from '../../src/storage/open.ts';
-import { type AppUnderTest, type DatabaseKind, openApp, sharedPostgres } from '../app.ts';
+import { type AppUnderTest, type DatabaseKind, databaseSettings, openApp, sharedPostgres } from '../app.ts';
 
 export function modelOf(sdl: string): Model {
   const { model, faults } = readSchema(sdl);
@@ -107,7 +107,7 @@ export class Deployment implements AsyncDisposable {
   }
 
   async #with<T>(model: Model, work: (database: Database) => Promise<T>): Promise<T> {
-    const { config, fault } = readConfig([], { DATABASE_URL: this.url });
+    const { config, fault } = readConfig([], await databaseSettings(this.url));
     if (!config) throw new Error(fault);
     const database = openDatabase(config, model, (sql) => this.statements.push(sql));
     try {

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
-import { Pool } from '../../src/storage/postgres-pool.ts';
+import { Connection, Pool } from '../../src/storage/postgres-pool.ts';
 import { type Answer, type AppUnderTest, openApp, shipped, within } from '../app.ts';
 import { Postgres } from '../postgres.ts';
 
@@ -158,7 +158,7 @@ describe('all connections are busy', () => {
 
   test('a place that becomes free goes to whoever has waited, not to whoever comes', async () => {
     const url = await postgres.database();
-    const pool = new Pool({ url, connections: 1, connectMs: 2_000, statementMs: 5_000, lockMs: 2_000 });
+    const pool = poolOfOne(url);
     const first = await pool.acquire();
     const second = pool.acquire();
     first.close();
@@ -171,7 +171,7 @@ describe('all connections are busy', () => {
 
   test('a closed pool opens no more connections', async () => {
     const url = await postgres.database();
-    const pool = new Pool({ url, connections: 1, connectMs: 2_000, statementMs: 5_000, lockMs: 2_000 });
+    const pool = poolOfOne(url);
     const first = await pool.acquire();
     const second = pool.acquire();
     await pool.close();
@@ -180,6 +180,11 @@ describe('all connections are busy', () => {
     await expect(pool.acquire()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 });
+
+function poolOfOne(url: string): Pool {
+  const options = { url, connections: 1, connectMs: 2_000, statementMs: 5_000, lockMs: 2_000 };
+  return new Pool(options, () => Connection.open({ ...options, pooled: false }));
+}
 
 /** Lets the first so many writes to a table fail with a state; a sequence counts them, as no rollback undoes it. */
 async function failing(

@@ -132,7 +132,7 @@ describe('what is too much for one statement is read level by level', () => {
     await other.unsafe(`
       ALTER TABLE "Ball" RENAME TO "_Ball";
       CREATE FUNCTION small(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN
-        IF current_query() LIKE 'WITH%' THEN RAISE 'too much' USING ERRCODE = '54000'; END IF;
+        IF current_query() LIKE '%WITH %' THEN RAISE 'too much' USING ERRCODE = '54000'; END IF;
         RETURN n;
       END $$;
       CREATE VIEW "Ball" AS SELECT id, "boxId", _version, small(number) AS number FROM "_Ball"`);
