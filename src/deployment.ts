@@ -1,6 +1,7 @@
 /** A deployment's files and database, as every command needs them. */
 
 import { existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { accessRules } from './access/faults.ts';
 import { type Config, documentLimits } from './config.ts';
 import { loading } from './engine/load.ts';
@@ -19,18 +20,35 @@ import type { Program } from './storage/storage.ts';
 export class StartFault extends Error {}
 
 /** Reads the schema file and opens the database, but leaves its tables as they are; `asItIs`: everything. */
-export function openDeployment(
+export async function openDeployment(
   config: Config,
   observe: Observe,
   asItIs = false,
-): { model: Model; database: Database } {
+): Promise<{ model: Model; database: Database }> {
   const model = readModel(config.schema);
   const trace =
     config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
+  const database = open(config, model, trace, asItIs);
+  const tell = (message: string) => observe({ event: 'notice', message });
+  await faulting(async () => database.reach?.(config.databaseWait, tell));
+  return { model, database };
+}
+
+function open(
+  config: Config,
+  model: Model,
+  trace: ((sql: string) => void) | undefined,
+  asItIs: boolean,
+): Database {
   try {
-    return { model, database: openDatabase(config, model, trace, { asItIs, apart: self() }) };
+    return openDatabase(config, model, trace, { asItIs, apart: self() });
   } catch (error) {
-    throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
+    const folder = config.database.kind === 'sqlite' ? dirname(config.database.path) : '.';
+    if (existsSync(folder))
+      throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
+    throw new StartFault(
+      `there is no folder ${folder} for the database. Make it, or name another with DATABASE_URL`,
+    );
   }
 }
 

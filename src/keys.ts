@@ -41,7 +41,7 @@ export async function keyCommand(
   const work = readWords(own);
   if (config.database.kind === 'sqlite' && config.database.path === ':memory:')
     throw new StartFault('a database in memory keeps no keys: DATABASE_URL names another');
-  const { database } = openDeployment(config, observe);
+  const { database } = await openDeployment(config, observe);
   try {
     const keys = new ApiKeys(database);
     // Makes the table where no server has yet.

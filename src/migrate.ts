@@ -12,7 +12,7 @@ export interface Terminal {
 }
 
 export async function migrate(config: Config, observe: Observe, terminal: Terminal): Promise<void> {
-  const { model, database } = openDeployment(config, observe);
+  const { model, database } = await openDeployment(config, observe);
   try {
     const { applied, surplus } = await evolveDeployment(config, model, database, true);
     for (const step of applied) terminal.print(step);
@@ -25,7 +25,7 @@ export async function migrate(config: Config, observe: Observe, terminal: Termin
 
 export async function migrateAndPrune(config: Config, observe: Observe, terminal: Terminal): Promise<void> {
   await migrate(config, observe, terminal);
-  const { model, database } = openDeployment(config, observe);
+  const { model, database } = await openDeployment(config, observe);
   try {
     const { prunable } = await faulting(() => preview(database, model));
     if (prunable.length === 0) return terminal.print('nothing to drop');

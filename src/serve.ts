@@ -19,11 +19,20 @@ export interface Running {
 
 /** `peers`: other processes that listen on the same port. */
 export async function serve(config: Config, observe: Observe, peers?: Peers): Promise<Running> {
-  const { model, database } = openDeployment(config, observe);
+  const { model, database } = await openDeployment(config, observe);
   try {
     const door = graphqlDoor(model);
     const trusted = await readTrusted(config, door);
-    const { applied, held, surplus, deprecatedSince } = await evolveDeployment(config, model, database);
+    const { applied, held, surplus, deprecatedSince, readOnly } = await evolveDeployment(
+      config,
+      model,
+      database,
+    );
+    if (readOnly)
+      observe({
+        event: 'notice',
+        message: 'the database is read-only: reads are served, and writes are answered 503 (UNAVAILABLE)',
+      });
     for (const step of applied) observe({ event: 'migrated', step });
     if (held.length > 0)
       observe({

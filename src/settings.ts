@@ -60,6 +60,13 @@ export const settings = {
     doc: 'Records to load when the database is created. The default file may be missing.',
     ...anyText,
   }),
+  databaseWait: setting({
+    env: 'DATABASE_WAIT',
+    flag: true,
+    default: '30000',
+    doc: 'PostgreSQL: how many milliseconds to wait at start-up for a server that is not there yet.',
+    ...whole(0, 3_600_000),
+  }),
   databasePooler: setting({
     env: 'DATABASE_POOLER',
     flag: true,

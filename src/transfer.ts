@@ -25,7 +25,7 @@ export interface Streams {
 }
 
 export async function exportRecords(config: Config, observe: Observe, streams: Streams): Promise<void> {
-  const { model, database } = openDeployment(config, observe);
+  const { model, database } = await openDeployment(config, observe);
   try {
     await evolveDeployment(config, model, database);
     const counted = counter('exported', streams);
@@ -55,7 +55,7 @@ export async function importRecords(
   streams: Streams,
 ): Promise<void> {
   const entries = readLines(file);
-  const { model, database } = openDeployment(config, observe);
+  const { model, database } = await openDeployment(config, observe);
   try {
     const counted = counter('imported', streams);
     const { program, faults } = loadingEntries(model, entries, counted);

@@ -120,6 +120,20 @@ export class Postgres {
     throw new Error(await Bun.file(join(this.#folder, 'log')).text());
   }
 
+  /** A standby with everything that is stored here; this server is restarted for it. */
+  async standby(): Promise<Postgres> {
+    await this.stop('fast');
+    const folder = mkdtempSync(join(tmpdir(), 'duet-postgres-'));
+    if (isRoot) chownSync(folder, NOBODY, NOBODY);
+    await runToEnd(['cp', '-a', join(this.#folder, 'data'), join(folder, 'data')], folder);
+    await runToEnd(['touch', join(folder, 'data', 'standby.signal')], folder);
+    await this.run();
+    const standby = new Postgres(folder, this.#bin, freePort(), false);
+    running.add(standby);
+    await standby.run();
+    return standby;
+  }
+
   /** `fast` ends sessions in good order, `immediate` as a crash would. */
   async stop(mode: 'fast' | 'immediate'): Promise<void> {
     this.#server?.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');

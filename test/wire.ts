@@ -25,8 +25,12 @@ export class Wire implements Disposable {
   /** While true, a server that hangs up is not heard doing so. */
   muffled = false;
 
+  /** The port where new connections lead to. */
+  target: number;
+
   private constructor(target: number) {
-    this.#server = net.createServer((client) => this.#join(client, net.connect(target, '127.0.0.1')));
+    this.target = target;
+    this.#server = net.createServer((client) => this.#join(client, net.connect(this.target, '127.0.0.1')));
   }
 
   static async start(target: number): Promise<Wire> {

@@ -3,6 +3,7 @@
 import { DuetError } from '../errors.ts';
 import { sumTooLarge } from '../query/aggregates.ts';
 import type { Column, Model, Reference, Resource } from '../schema/model.ts';
+import { ReadOnly } from './evolve/database.ts';
 import { indexName } from './index-names.ts';
 import { ConnectionLost, HURRY_MS, unavailable } from './postgres-pool.ts';
 import { Dangling, type Deadline, deadlineExceeded, LockTimeout, NotUnique } from './storage.ts';
@@ -10,6 +11,7 @@ import { Dangling, type Deadline, deadlineExceeded, LockTimeout, NotUnique } fro
 /** The SQLSTATE of an error that the server sent. */
 export function stateOf(error: unknown): string {
   if (error instanceof LockTimeout) return '55P03';
+  if (error instanceof ReadOnly) return '25006';
   const { errno } = error as { errno?: unknown };
   return typeof errno === 'string' ? errno : '';
 }
@@ -68,8 +70,11 @@ function translated(error: unknown): unknown {
   const state = stateOf(error);
   if (isLost(error)) return unavailable('The database cannot be reached.');
   if (isConflictOfTransactions(error)) return unavailable('Others keep changing the same records.');
-  // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections, memory or disk; 25006: a standby.
-  if (/^(57014|55P03|53|25006)/.test(state)) return unavailable('The database is too busy.');
+  // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections, memory or disk.
+  if (/^(57014|55P03|53)/.test(state)) return unavailable('The database is too busy.');
+  // A standby, or a role that was granted no more.
+  if (state === '25006') return unavailable('The database is read-only: nothing can be written now.');
+  if (state === '42501') return unavailable('The database does not allow this to the service.');
   // 22003: nothing but a sum is computed here.
   if (state === '22003') return sumTooLarge();
   if (state === '2200H') return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');

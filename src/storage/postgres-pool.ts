@@ -26,6 +26,9 @@ const GRACE_MS = 500;
 /** How long before a deadline the server is to give up by itself, so that there is time to tell. */
 export const HURRY_MS = 50;
 
+/** How long sessions are kept at least, however often somebody finds that they lead to the wrong server. */
+const RENEWAL_MS = 1000;
+
 /** Statements that one session keeps: each takes 10 to 100 kB of the server for as long as the session lives. */
 const MOST_PREPARED = 500;
 
@@ -41,6 +44,7 @@ export class Connection {
   /** When whoever works with it must have an answer, in the time of `performance.now()`. */
   deadline = Number.POSITIVE_INFINITY;
   readonly #sql: SQL;
+  readonly openedAt = performance.now();
   readonly #session: ReservedSession;
   readonly #state: { lost: boolean };
   readonly #options: ConnectionOptions;
@@ -211,6 +215,8 @@ export class Pool {
   /** How many places are taken by connections, idle ones too, and by those about to connect. */
   #taken = 0;
   #closed = false;
+  /** Sessions that are older lead to a server that is no longer the one to ask. */
+  #renewedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: PoolOptions, open: (connectMs: number) => Promise<Connection>) {
     this.#options = options;
@@ -234,13 +240,26 @@ export class Pool {
 
   release(connection: Connection): void {
     connection.relax();
-    if (this.#closed || connection.isWorn) connection.close();
+    const isStale = connection.openedAt < this.#renewedAt;
+    if (this.#closed || connection.isWorn || isStale) connection.close();
     if (connection.lost) this.#vacate();
     else {
       const next = this.#waiting.shift();
       if (next) next(connection);
       else this.#idle.push(connection);
     }
+  }
+
+  /** Replaces every session, each as soon as it is free; false where that was done a moment ago. */
+  renew(): boolean {
+    const now = performance.now();
+    if (now - this.#renewedAt < RENEWAL_MS) return false;
+    this.#renewedAt = now;
+    for (const connection of this.#idle.splice(0)) {
+      connection.close();
+      this.#vacate();
+    }
+    return true;
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-/** What a URL leads to: whether a pooler is in between, and whether the database can be written. */
+/** What a URL leads to: whether the server is there, and whether a pooler is in between. */
 
 import { isAbsent } from './postgres-errors.ts';
 import { Connection, type PoolOptions } from './postgres-pool.ts';
@@ -29,12 +29,7 @@ export class Server {
   }
 
   async connect(other: Partial<PoolOptions> = {}): Promise<Connection> {
-    this.#pooled ??= this.#findPooler();
-    const pooled = await this.#pooled.catch((error) => {
-      this.#pooled = undefined;
-      throw error;
-    });
-    return Connection.open({ ...this.#options, ...other, pooled });
+    return Connection.open({ ...this.#options, ...other, pooled: await this.#isPooled() });
   }
 
   /** Runs work on a session of its own, whose statements may take as long as they need. */
@@ -52,7 +47,7 @@ export class Server {
     const until = performance.now() + waitMs;
     for (let tries = 1; ; tries++)
       try {
-        await this.with((connection) => connection.send('SELECT 1'));
+        await this.#isPooled();
         if (tries > 1) tell(`PostgreSQL at ${this.name} is there now`);
         break;
       } catch (error) {
@@ -61,7 +56,7 @@ export class Server {
         if (tries === 1) tell(`waiting for PostgreSQL at ${this.name}, up to ${waitMs} ms`);
         await Bun.sleep(PAUSE_MS);
       }
-    if (this.#options.pooler === 'none' && (await this.#pooled))
+    if (this.#options.pooler === 'none' && (await this.#isPooled()))
       tell(
         `there is a pooler before PostgreSQL at ${this.name}, which shares sessions between transactions: nothing is prepared or set for longer than one. Set DATABASE_POOLER=transaction to say that it is meant`,
       );
@@ -74,6 +69,15 @@ export class Server {
       `PostgreSQL at ${this.name} cannot be used${waited}: ${why}. DATABASE_URL names another`,
       { cause },
     );
+  }
+
+  /** Asked again where there was no answer. */
+  #isPooled(): Promise<boolean> {
+    this.#pooled ??= this.#findPooler().catch((error) => {
+      this.#pooled = undefined;
+      throw error;
+    });
+    return this.#pooled;
   }
 
   async #findPooler(): Promise<boolean> {

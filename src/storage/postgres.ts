@@ -3,9 +3,9 @@
 import type { Model } from '../schema/model.ts';
 import { batchedFinder } from './batched-finder.ts';
 import { Compiler, parametersOf } from './compile.ts';
-import { quote } from './dialect.ts';
-import type { Evolvable, Session } from './evolve/database.ts';
-import { LOCK, ownTables } from './evolve/tables.ts';
+import { literal, quote } from './dialect.ts';
+import { type Evolvable, ReadOnly, type Session } from './evolve/database.ts';
+import { LOCK, OWN_TABLES, ownTables } from './evolve/tables.ts';
 import { postgresDdl } from './postgres-ddl.ts';
 import { decoderOf, dialect } from './postgres-dialect.ts';
 import {
@@ -63,6 +63,8 @@ export class PostgresStorage implements Storage, Evolvable {
   readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
   readonly #trees = new Trees(this.#compiler);
   #snapshots = 0;
+  /** Whether nothing could be written when it was opened: then nothing else is expected of it. */
+  #readOnly = false;
 
   constructor(options: PostgresOptions) {
     this.#options = options;
@@ -135,7 +137,15 @@ export class PostgresStorage implements Storage, Evolvable {
   }
 
   async ping(deadline: Deadline): Promise<void> {
-    await this.#tried(deadline, (connection) => connection.patiently(connection.send('SELECT 1')));
+    await this.#tried(deadline, async (connection) => {
+      const look = `SELECT current_setting('transaction_read_only') AS "readOnly"`;
+      const [row] = await connection.patiently(connection.send(look));
+      if (row?.['readOnly'] === 'on' && !this.#readOnly) throw new ReadOnly();
+    });
+  }
+
+  async reach(waitMs: number, tell: (message: string) => void): Promise<void> {
+    await this.#server.reach(waitMs, tell);
   }
 
   async close(): Promise<void> {
@@ -148,6 +158,8 @@ export class PostgresStorage implements Storage, Evolvable {
    */
   async exclusively<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.#server.with(async (holder) => {
+      this.#readOnly = await isReadOnly(holder);
+      if (this.#readOnly) throw new ReadOnly();
       await makeOwnTables(holder);
       // Asked for again and again, each time in a transaction of its own: whoever builds an index concurrently waits
       // for the end of every transaction that was seen with a snapshot, and the one that builds has the lock.
@@ -159,7 +171,7 @@ export class PostgresStorage implements Storage, Evolvable {
         await holder.send('ROLLBACK');
         await Bun.sleep(LOCK_POLL_MS);
       }
-      const result = await this.#server.with((worker) => work(this.#session(worker)));
+      const result = await this.#server.with((worker) => work(this.#session(worker))).catch(mayNot);
       await holder.send('COMMIT');
       return result;
     });
@@ -211,7 +223,9 @@ export class PostgresStorage implements Storage, Evolvable {
       } catch (error) {
         const beaten = isConflictOfTransactions(error) && tries < TRIES;
         const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
-        if ((!beaten && !dropped) || performance.now() > deadline) throw late(error, deadline);
+        // The server is no longer the one that takes writes: another connection may lead to the one that is.
+        const misled = stateOf(error) === '25006' && !this.#readOnly && this.#pool.renew();
+        if ((!beaten && !dropped && !misled) || performance.now() > deadline) throw late(error, deadline);
       } finally {
         this.#pool.release(connection);
       }
@@ -327,8 +341,37 @@ export class PostgresStorage implements Storage, Evolvable {
   }
 }
 
-/** Two nodes may make the same table at the same moment; the second is told so by an error that means no harm. */
+/** A role that may not change tables is good enough to serve from those that there are. */
+function mayNot(error: unknown): never {
+  if (stateOf(error) !== '42501') throw error;
+  const { message } = error as Error;
+  throw new Error(`${message}. Run \`duet migrate\` as a role that may change the tables, then start again`, {
+    cause: error,
+  });
+}
+
+/** A table where tables are made: others on the search path may have one of the same name. */
+function own(table: string): string {
+  return `to_regclass(quote_ident(current_schema()) || ${literal(`.${quote(table)}`)})`;
+}
+
+async function isReadOnly(connection: Connection): Promise<boolean> {
+  // Null where there is no such table yet.
+  const lock = `has_table_privilege(${own(LOCK)}::oid, 'UPDATE')`;
+  const look = `SELECT current_setting('transaction_read_only') = 'on' OR ${lock} IS FALSE AS "readOnly"`;
+  const [row] = await connection.send(look);
+  return row?.['readOnly'] === true;
+}
+
+/**
+ * A role that may make no tables can do with those that there are, so nothing is made in vain. Two nodes may make the same
+ * table at the same moment; the second is told so by an error that means no harm.
+ */
 async function makeOwnTables(connection: Connection): Promise<void> {
+  const missing = OWN_TABLES.map((table) => `${own(table)} IS NULL`).join(' OR ');
+  const [found] = await connection.send(`SELECT ${missing} AS "missing"`);
+  const isThere = found?.['missing'] === false;
+  if (isThere && (await connection.send(`SELECT 1 FROM ${quote(LOCK)}`)).length > 0) return;
   for (const sql of ownTables())
     await connection.send(sql).catch((error) => {
       if (!['23505', '42P07', '42710', '40001'].includes(stateOf(error))) throw error;

@@ -12,10 +12,19 @@ export interface Session {
 
 export interface Evolvable {
   readonly ddl: Ddl;
-  /** Runs the work while no other node can run its own. */
+  /** Waits for a database that is not there yet; `tell` hears of what the operator is to know. */
+  reach?(waitMs: number, tell: (message: string) => void): Promise<void>;
+  /** Runs the work while no other node can run its own; throws ReadOnly where nothing can be written. */
   exclusively<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** Runs the work on one snapshot, in which nothing can be changed; nobody waits for it. */
   looking<T>(work: (session: Session) => Promise<T>): Promise<T>;
+}
+
+/** The database can be read but not written: it is a standby, or the role may do no more. */
+export class ReadOnly extends Error {
+  constructor() {
+    super('the database is read-only. Do this where it can be written');
+  }
 }
 
 /** How a database writes its tables down, and how it tells what it has. */

@@ -5,7 +5,7 @@ import { defaultOf } from '../../schema/values.ts';
 import { quote } from '../dialect.ts';
 import type { Program } from '../storage.ts';
 import { type Comparison, compare, notUnique, type Refusal } from './compare.ts';
-import type { Ddl, Evolvable, Session } from './database.ts';
+import { type Ddl, type Evolvable, ReadOnly, type Session } from './database.ts';
 import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDeprecations } from './history.ts';
 import { rowsOf } from './rows.ts';
 import { describe, type Step } from './steps.ts';
@@ -29,6 +29,8 @@ export interface Evolution {
   readonly surplus: readonly string[];
   /** By `Type.field`. */
   readonly deprecatedSince: ReadonlyMap<string, Date>;
+  /** Whether the database can only be read. */
+  readonly readOnly: boolean;
 }
 
 /**
@@ -45,7 +47,7 @@ export async function evolve(
   insists = false,
 ): Promise<Evolution> {
   const { ddl } = database;
-  return database.exclusively(async (session) => {
+  const evolution = database.exclusively(async (session) => {
     const past = await pastOf(session, model);
     const { steps, refusals, held, surplus } = await look(session, ddl, model, past, insists);
     if (refusals.length > 0) throw new EvolutionRefused(refusals);
@@ -65,7 +67,27 @@ export async function evolve(
       if (!isOlder) await forgetDeprecations(session, model);
     });
     for (const step of late) await build(session, database.ddl, step);
-    return { applied, held: held.map(describe), surplus, deprecatedSince: await deprecations(session) };
+    const deprecatedSince = await deprecations(session);
+    return { applied, held: held.map(describe), surplus, deprecatedSince, readOnly: false };
+  });
+  return evolution.catch((error) => {
+    if (error instanceof ReadOnly) return asItStands(database, model);
+    throw error;
+  });
+}
+
+/** What cannot be changed can be served, if it need not be. */
+async function asItStands(database: Evolvable, model: Model): Promise<Evolution> {
+  return database.looking(async (session) => {
+    const { steps, refusals, held, surplus, past } = await lookAhead(session, database.ddl, model);
+    if (refusals.length > 0) throw new EvolutionRefused(refusals);
+    const needed = past.last ? steps.map(describe) : ['create all tables'];
+    if (needed.length > 0)
+      throw new Error(
+        `the database is read-only, but the schema asks for changes: ${needed.join(', ')}. Run \`duet migrate\` with this schema where the database can be written, then start again`,
+      );
+    const deprecatedSince = await deprecations(session);
+    return { applied: [], held: held.map(describe), surplus, deprecatedSince, readOnly: true };
   });
 }
 
@@ -80,11 +102,19 @@ export async function preview(
   model: Model,
 ): Promise<Comparison & { readonly before: Model | undefined }> {
   return database.looking(async (session) => {
-    const past = (await database.ddl.has(session, HISTORY))
-      ? await pastOf(session, model)
-      : new Past([], model);
-    return { ...(await look(session, database.ddl, model, past, false)), before: past.model };
+    const { past, ...comparison } = await lookAhead(session, database.ddl, model);
+    return { ...comparison, before: past.model };
   });
+}
+
+/** Looks at a database that may be new, where nothing can be changed. */
+async function lookAhead(
+  session: Session,
+  ddl: Ddl,
+  model: Model,
+): Promise<Comparison & { readonly past: Past }> {
+  const past = (await ddl.has(session, HISTORY)) ? await pastOf(session, model) : new Past([], model);
+  return { ...(await look(session, ddl, model, past, false)), past };
 }
 
 /**

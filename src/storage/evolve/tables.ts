@@ -13,6 +13,8 @@ export const HISTORY = '_duet_history';
 /** When the deprecation of a field was first applied. */
 export const DEPRECATED = '_duet_deprecated';
 
+export const OWN_TABLES = [LOCK, HISTORY, DEPRECATED, BURIED, ANSWERS, KEYS];
+
 /** Duet's own tables. They are made whether or not they exist: any node may be the first. */
 export function ownTables(): string[] {
   return [
