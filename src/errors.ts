@@ -88,7 +88,7 @@ export const catalogue = {
   CONFLICT: {
     status: 409,
     meaning:
-      'The write contradicts stored data: a value that must be unique exists, a referenced record does not, or records still point to the one being deleted.',
+      'The write contradicts stored data: a value that must be unique exists, a referenced record does not, records still point to the one being deleted, a newer schema requires more, or a constraint or trigger of the database itself stands against it.',
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
@@ -138,6 +138,11 @@ export const catalogue = {
     status: 503,
     meaning:
       'On SQLite the write kept all others waiting for longer than `LIMIT_WRITE_HOLD` and was ended, and nothing was changed. Write less at once, or by an indexed field.',
+  },
+  SCHEMA_OUTDATED: {
+    status: 503,
+    meaning:
+      'The schema of this node is older than the database: what it asks for is no longer there. Nothing was changed; another node may answer.',
   },
   OUTCOME_UNKNOWN: {
     status: 503,

@@ -323,7 +323,7 @@ function router(
   add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true, spared: true });
   const ready = async () => {
     if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
-    await engine.ready();
+    await engine.ready(model.resources);
     return text('{"status":"ready"}', JSON_TYPE);
   };
   add('/readyz', ready, { open: true });

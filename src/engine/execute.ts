@@ -3,6 +3,7 @@
 import { DuetError } from '../errors.ts';
 import { all, among } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
+import { storedColumns } from '../schema/values.ts';
 import type { Soon } from '../soon.ts';
 import {
   type Deadline,
@@ -223,9 +224,19 @@ export class Engine {
     }
   }
 
-  /** Fails when the storage cannot serve. */
-  async ready(): Promise<void> {
-    await this.#storage.ping(this.deadline());
+  /** Fails when the storage cannot serve these. */
+  async ready(resources: readonly Resource[]): Promise<void> {
+    const deadline = this.deadline();
+    await this.#storage.ping(deadline);
+    // Whatever they name must still be there, so nothing is asked of all of it.
+    const nothing = resources.map((each) => select(each, storedColumns(each), among(each.key, [])));
+    await this.#storage.read(
+      function* () {
+        yield nothing;
+      },
+      'many',
+      deadline,
+    );
   }
 }
 

@@ -138,9 +138,11 @@ class Resolver {
 export function failedAt(index: number, error: DuetError): DuetError {
   const errors = error.errors?.map((fault) => nested(fault, 'operations', index, 'body'));
   const { headers } = error;
-  return new DuetError(error.code, `Operation ${index}: ${error.message}`, {
+  const told = new DuetError(error.code, `Operation ${index}: ${error.message}`, {
     operation: index,
     ...(errors && { errors }),
     ...(headers && { headers }),
   });
+  if (error.cause !== undefined) told.cause = error.cause;
+  return told;
 }

@@ -64,8 +64,10 @@ export async function performTogether(
     const results = await context.engine.transact(caller, writes, idempotency, deadline, gone);
     return new Map(fields.map(([name], index) => [name, results[index]]));
   } catch (error) {
-    if (error instanceof WriteFailed && error.reason instanceof DuetError)
+    if (error instanceof WriteFailed && error.reason instanceof DuetError) {
+      if (error.reason.cause !== undefined) context.failed(error.reason);
       return failed(error.index, error.reason);
+    }
     if (!(error instanceof DuetError) || error.cause !== undefined) context.failed(error);
     if (error instanceof DuetError) return failed(0, error);
     return failed(0, new DuetError('INTERNAL', 'Internal server error'));

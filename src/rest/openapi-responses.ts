@@ -111,7 +111,7 @@ export function errorSchemas(schemas: Schemas): Record<string, JsonSchema> {
 
 /** What any operation can answer; what any on records can; what any write can; what anything with a body can. */
 export const always: readonly Code[] = ['URL_TOO_LONG', 'INTERNAL'];
-export const stored: readonly Code[] = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'];
+export const stored: readonly Code[] = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'SCHEMA_OUTDATED'];
 export const written: readonly Code[] = [
   ...stored,
   'OUTCOME_UNKNOWN',

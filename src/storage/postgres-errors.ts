@@ -6,7 +6,16 @@ import type { Column, Model, Reference, Resource } from '../schema/model.ts';
 import { ReadOnly } from './evolve/database.ts';
 import { indexName } from './index-names.ts';
 import { ConnectionLost, HURRY_MS, unavailable } from './postgres-pool.ts';
-import { Dangling, type Deadline, deadlineExceeded, LockTimeout, NotUnique } from './storage.ts';
+import {
+  Dangling,
+  type Deadline,
+  deadlineExceeded,
+  LockTimeout,
+  NotUnique,
+  refusedByDatabase,
+  requiredByNewer,
+  schemaOutdated,
+} from './storage.ts';
 
 /** The SQLSTATE of an error that the server sent. */
 export function stateOf(error: unknown): string {
@@ -75,10 +84,26 @@ function translated(error: unknown): unknown {
   // A standby, or a role that was granted no more.
   if (state === '25006') return unavailable('The database is read-only: nothing can be written now.');
   if (state === '42501') return unavailable('The database does not allow this to the service.');
+  // 42P01: no such table; 42703: no such column.
+  if (state === '42P01' || state === '42703') return schemaOutdated();
   // 22003: nothing but a sum is computed here.
   if (state === '22003') return sumTooLarge();
   if (state === '2200H') return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
   return error;
+}
+
+/** What the tables refuse although the file of this node does not: see the functions that tell it. */
+export function refused({ resources }: Model, error: unknown): DuetError | undefined {
+  const { table, column = '', routine } = error as { table?: string; column?: string; routine?: string };
+  const state = stateOf(error);
+  if (state === '23502')
+    return requiredByNewer(
+      resources.find((each) => each.table === table),
+      column,
+    );
+  // Class 23: a constraint; 44000: that of a view. RAISE can give any state, but that of a conflict is heeded.
+  const isOwn = /^(23|44000)/.test(state) || routine === 'exec_stmt_raise';
+  return isOwn && !isConflictOfTransactions(error) ? refusedByDatabase(error) : undefined;
 }
 
 /** What breaking a constraint means, by its name. */

@@ -15,6 +15,7 @@ import {
   isLost,
   late,
   notUnique,
+  refused,
   stateOf,
   unknownOutcome,
 } from './postgres-errors.ts';
@@ -309,7 +310,8 @@ export class PostgresStorage implements Storage, Evolvable {
     if (known) return known;
     // A constraint that this file does not name: of what was left out, or of a newer file that is being rolled out.
     if (stateOf(error) === '23503') return new Dangling(undefined);
-    return (stateOf(error) === '23505' && notUnique(this.#options.model, error)) || error;
+    const taken = stateOf(error) === '23505' ? notUnique(this.#options.model, error) : undefined;
+    return taken ?? refused(this.#options.model, error) ?? error;
   }
 
   async #send(connection: Connection, statement: Statement, ahead?: Ahead): Promise<Row[]> {

@@ -3,8 +3,9 @@
 import { SQLiteError } from 'bun:sqlite';
 import { DuetError } from '../errors.ts';
 import type { Model, Resource } from '../schema/model.ts';
+import { MAX_KEY } from '../schema/scalars.ts';
 import type { ProcessFault } from './sqlite-process.ts';
-import { Dangling, NotUnique } from './storage.ts';
+import { Dangling, NotUnique, refusedByDatabase, requiredByNewer, schemaOutdated } from './storage.ts';
 
 export function explaining<T>(work: () => T): T {
   try {
@@ -28,6 +29,7 @@ export function busy(): DuetError {
 function translated(error: SQLiteError | ProcessFault): Error {
   const later = { headers: { 'Retry-After': '1' } };
   const { code = '' } = error;
+  if (MISSING.test(error.message)) return schemaOutdated();
   // The only CHECK that Duet declares is on serial keys.
   if (code === 'SQLITE_CONSTRAINT_CHECK')
     return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
@@ -54,8 +56,26 @@ export function toldToPrograms(model: Model, error: SQLiteError | ProcessFault):
     case 'SQLITE_CONSTRAINT_FOREIGNKEY':
       return new Dangling(undefined);
     default:
-      return error;
+      return refused(model, error) ?? error;
   }
+}
+
+/** What SQLite says of a table or column that is not there. */
+const MISSING = /^no such (table|column): |^table .* has no column named /;
+
+/** What the tables refuse although the file of this node does not: see the functions that tell it. */
+function refused({ resources }: Model, error: SQLiteError | ProcessFault): DuetError | undefined {
+  const { code, message } = error;
+  if (code === 'SQLITE_CONSTRAINT_NOTNULL') {
+    const place = message.replace(/^.*failed: /, '');
+    const resource = resources.find(({ table }) => place.startsWith(`${table}.`));
+    const stored = resource ? place.slice(resource.table.length + 1) : place;
+    return requiredByNewer(resource, stored);
+  }
+  const isOfKeys = message.includes(`BETWEEN 1 AND ${MAX_KEY}`);
+  if (code === 'SQLITE_CONSTRAINT_TRIGGER' || (code === 'SQLITE_CONSTRAINT_CHECK' && !isOfKeys))
+    return refusedByDatabase(error);
+  return undefined;
 }
 
 /** SQLite names what collided as `UNIQUE constraint failed: User.email, User.name`. */

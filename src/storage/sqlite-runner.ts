@@ -37,7 +37,8 @@ const dialect: Dialect = {
     if (codec === 'json') return JSON.stringify(value);
     return codec === 'boolean' ? Number(value) : value;
   },
-  read: (_, quoted) => quoted,
+  // In double quotes, the name of a column that is no longer there would be taken for a text, and read as such.
+  read: ({ stored }, quoted) => (quoted === quote(stored) ? `\`${stored.replaceAll('`', '``')}\`` : quoted),
   position: 'instr',
   order: (quoted, _, descending) => (descending ? `${quoted} DESC` : quoted),
   count: (quoted) => `COUNT(${quoted})`,

@@ -1,6 +1,6 @@
 /** The narrow interface to a database: statements as values in, rows out. */
 
-import { DuetError } from '../errors.ts';
+import { DuetError, pointer } from '../errors.ts';
 import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { Order, Place } from '../query/order.ts';
@@ -258,6 +258,35 @@ export function deadlineExceeded(): DuetError {
   return new DuetError(
     'DEADLINE_EXCEEDED',
     'The request took longer than it may, and was ended. Ask for less, or by an indexed field.',
+    { headers: { 'Retry-After': '1' } },
+  );
+}
+
+/** A newer file, which is being rolled out, has made a column required for which this node gives no value. */
+export function requiredByNewer(resource: Resource | undefined, stored: string): DuetError {
+  const name = resource?.columns.find((column) => column.stored === stored)?.name ?? stored;
+  const detail = `${name} is required by a newer schema than that of this node`;
+  const cure = 'Give it a value, or send the request to a node of the newer schema.';
+  return new DuetError('CONFLICT', `${detail}. ${cure}`, {
+    errors: [{ pointer: pointer(name), code: 'REQUIRED', detail }],
+  });
+}
+
+/** A constraint or trigger that somebody else made; what it says may be meant for nobody but the operator. */
+export function refusedByDatabase(cause: unknown): DuetError {
+  const error = new DuetError(
+    'CONFLICT',
+    'A constraint or trigger of the database itself does not admit this write.',
+  );
+  error.cause = cause;
+  return error;
+}
+
+/** A newer file has dropped what this node asks for. */
+export function schemaOutdated(): DuetError {
+  return new DuetError(
+    'SCHEMA_OUTDATED',
+    'The schema of this node names a table or column that the database no longer has. Start it with the newer schema.',
     { headers: { 'Retry-After': '1' } },
   );
 }

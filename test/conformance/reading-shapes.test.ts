@@ -131,7 +131,8 @@ describe.each([...databases])('on %s', (database) => {
       const read = app.statements
         .slice(before)
         .flatMap((sql) => [...sql.matchAll(/(SELECT [^()]*?) FROM "[A-Z]/g)]);
-      return read.map(([, columns]) => columns);
+      // SQLite has names in backticks: a text is never meant then.
+      return read.map(([, columns]) => columns?.replaceAll(/`\w+` AS /g, ''));
     };
     expect(await read('/books?fields=title')).toEqual(['SELECT "title"']);
     expect(await read('/books?fields=title&sort=pages')).toEqual(['SELECT "title"']);

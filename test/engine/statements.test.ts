@@ -86,7 +86,9 @@ describe.each([...databases])('on %s', (database) => {
     const app = await openApp(database, { data: rows(1) });
     await app.graphql('{ users { name posts { title } } }');
     const read = app.statements.flatMap((sql) => [...sql.matchAll(/(SELECT [^()]*?) FROM "(?:User|Post)"/g)]);
-    expect(read.map(([, columns]) => columns)).toEqual(['SELECT "name", "id"', 'SELECT "title", "authorId"']);
+    // SQLite has names in backticks: a text is never meant then.
+    const columns = read.map(([, each]) => each?.replaceAll(/`\w+` AS /g, ''));
+    expect(columns).toEqual(['SELECT "name", "id"', 'SELECT "title", "authorId"']);
     await app.close();
   });
 

@@ -1,0 +1,126 @@
+/** Tables that refuse what a node's file allows: a newer file was applied, or somebody else has rules of their own. */
+
+import { describe, expect, test } from 'bun:test';
+import { type AppUnderTest, databases } from '../app.ts';
+import { Deployment } from './deployment.ts';
+
+const A = (fields: string) => `type A @resource { id: ID! ${fields} }`;
+const create = 'mutation ($n: Int) { createA(n: $n) { id } }';
+
+/** The code of an answer by each way to write: REST, GraphQL, a transaction, an atomic mutation. */
+async function codes(app: AppUnderTest, n: number | null): Promise<unknown[]> {
+  const operations = [{ method: 'POST', path: '/as', body: { n } }];
+  const answers = [
+    await app.rest('POST', '/as', { n }),
+    await app.graphql(create, { n }),
+    await app.rest('POST', '/transaction', { operations }),
+    await app.graphql(create.replace('{', '@atomic {'), { n }),
+  ];
+  return answers.map(({ status, body }) => [status, body.code ?? body.errors?.[0].extensions.code]);
+}
+
+const refused = (code: string, status: number) => [
+  [status, code],
+  [200, code],
+  [status, code],
+  [200, code],
+];
+
+describe.each([...databases])('on %s', (kind) => {
+  test('what a newer file requires is named', async () => {
+    await using deployment = await Deployment.create(kind);
+    const old = await deployment.app(A('n: Int'));
+    await deployment.evolve(A('n: Int! m: Int! @column(name: "em")'));
+    expect(await codes(old, null)).toEqual(refused('CONFLICT', 409));
+    const { body } = await old.rest('POST', '/transaction', {
+      operations: [{ method: 'POST', path: '/as', body: {} }],
+    });
+    const detail = 'n is required by a newer schema than that of this node';
+    expect(body).toMatchObject({
+      operation: 0,
+      errors: [{ pointer: '#/operations/0/body/n', code: 'REQUIRED', detail }],
+    });
+    // A field that this node's file does not have at all.
+    expect((await old.rest('POST', '/as', { n: 1 })).body.detail).toBe(
+      'em is required by a newer schema than that of this node. Give it a value, or send the request to a node of the newer schema.',
+    );
+    expect((await old.rest('GET', '/as')).body).toEqual([]);
+    expect((await old.rest('GET', '/readyz')).status).toBe(200);
+    await old.close();
+  });
+
+  test('what a newer file has dropped is told, and the node is not ready', async () => {
+    await using deployment = await Deployment.create(kind);
+    const before = `${A('n: Int s: String')} type B @resource { id: ID! }`;
+    const later = A('n: Int');
+    await deployment.evolve(before, { as: [{ n: 1, s: 'x' }], bs: [{}] });
+    const old = await deployment.app(before);
+    expect((await old.rest('GET', '/as/1')).body).toEqual({ id: 1, n: 1, s: 'x' });
+    await old.graphql('{ as { id n s } bs { id } }');
+    await deployment.evolve(later);
+    expect((await old.rest('GET', '/readyz')).status).toBe(200);
+    await deployment.prune(later, ['A.s', 'B']);
+    const outdated = (answer: { status: number; body: any }) => [answer.status, answer.body.code];
+    for (const path of ['/as', '/as/1', '/as?fields=s', '/as?s=x', '/bs', '/bs/1', '/readyz'])
+      expect([path, ...outdated(await old.rest('GET', path))]).toEqual([path, 503, 'SCHEMA_OUTDATED']);
+    for (const query of [
+      '{ as { s } }',
+      '{ a(id: 1) { n s } }',
+      '{ as(where: { s: { eq: "x" } }) { id } }',
+      '{ bs { id } }',
+    ])
+      expect((await old.graphql(query)).errors).toMatchObject([{ extensions: { code: 'SCHEMA_OUTDATED' } }]);
+    expect(await codes(old, 1)).toEqual(refused('SCHEMA_OUTDATED', 503));
+    expect(outdated(await old.rest('PUT', '/as/1', { n: 2 }))).toEqual([503, 'SCHEMA_OUTDATED']);
+    await old.close();
+    expect(await deployment.records(later)).toEqual({ as: [{ id: 1, n: 1 }] });
+  });
+
+  const rules: Record<typeof kind, [string, string][]> = {
+    sqlite: [
+      ['a CHECK', 'ALTER TABLE "A" ADD COLUMN "secret" INTEGER CHECK (n < 5)'],
+      [
+        'a trigger',
+        `CREATE TRIGGER t BEFORE INSERT ON "A" WHEN NEW.n > 4 BEGIN SELECT RAISE(ABORT, 'secret'); END`,
+      ],
+    ],
+    postgres: [
+      ['a CHECK', 'ALTER TABLE "A" ADD CONSTRAINT secret CHECK (n < 5)'],
+      [
+        'an exclusion',
+        'ALTER TABLE "A" ADD CONSTRAINT secret EXCLUDE USING btree ((n > 4) WITH =) WHERE (n > 4)',
+      ],
+      ['a trigger', raising("RAISE EXCEPTION 'secret'")],
+      ['a trigger with a state of its own', raising("RAISE EXCEPTION 'secret' USING ERRCODE = 'U1234'")],
+    ],
+  };
+  test.each(rules[kind])(
+    '%s that somebody else made is a conflict, with its cause in the log',
+    async (name, sql) => {
+      await using deployment = await Deployment.create(kind);
+      const app = await deployment.app(A('n: Int'));
+      await deployment.sql(sql);
+      if (name === 'an exclusion') await deployment.sql('INSERT INTO "A" (n, _version) VALUES (9, 1)');
+      const before = app.observations.length;
+      expect(await codes(app, 5)).toEqual(refused('CONFLICT', 409));
+      const { body } = await app.rest('POST', '/as', { n: 5 });
+      expect(JSON.stringify(body)).not.toContain('secret');
+      const causes = app.observations
+        .slice(before)
+        .flatMap((each) => (each.event === 'failure' ? [each.cause as Error] : []));
+      expect(causes).toHaveLength(5);
+      for (const { cause } of causes) expect(String(cause)).toMatch(/secret|CHECK/);
+      expect((await app.rest('POST', '/as', { n: 4 })).status).toBe(201);
+      await app.close();
+    },
+  );
+});
+
+function raising(what: string): string {
+  return `
+    CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF NEW.n > 4 THEN ${what}; END IF;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER t BEFORE INSERT ON "A" FOR EACH ROW EXECUTE FUNCTION f()`;
+}
