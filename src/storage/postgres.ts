@@ -1,11 +1,12 @@
 /** PostgreSQL through `Bun.SQL`: a pool of sessions, pipelined statements, whole transactions tried again. */
 
+import { all, among, equal } from '../query/filter.ts';
 import type { Model } from '../schema/model.ts';
 import { batchedFinder } from './batched-finder.ts';
 import { Compiler, parametersOf } from './compile.ts';
-import { literal, quote } from './dialect.ts';
+import { quote } from './dialect.ts';
 import { type Evolvable, ReadOnly, type Session } from './evolve/database.ts';
-import { LOCK, OWN_TABLES, ownTables } from './evolve/tables.ts';
+import { LOCK } from './evolve/tables.ts';
 import { postgresDdl } from './postgres-ddl.ts';
 import { decoderOf, dialect } from './postgres-dialect.ts';
 import {
@@ -19,6 +20,7 @@ import {
   stateOf,
   unknownOutcome,
 } from './postgres-errors.ts';
+import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './postgres-evolution.ts';
 import { type Connection, ConnectionLost, Pool, unavailable } from './postgres-pool.ts';
 import { Server, type ServerOptions } from './postgres-server.ts';
 import { Ahead, type Tree, Trees, Unforeseen } from './postgres-tree.ts';
@@ -26,6 +28,7 @@ import {
   Dangling,
   type Deadline,
   type Finder,
+  LATER,
   LockTimeout,
   type NotUnique,
   type Program,
@@ -36,16 +39,13 @@ import {
   type Statement,
   type Steps,
   type Storage,
+  select,
 } from './storage.ts';
 
 /** How often a transaction is run that keeps losing against others. */
 const TRIES = 4;
 /** How often a node that starts asks whether another is done with the tables. */
 const LOCK_POLL_MS = 50;
-/** How long a change of a table waits at first for others to leave it: everybody who comes later waits behind it. */
-const TABLE_LOCK_MS = 500;
-/** And at last: longer than PostgreSQL takes to send an autovacuum away (deadlock_timeout, a second unless set). */
-const MOST_TABLE_LOCK_MS = 2000;
 
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
@@ -66,6 +66,8 @@ export class PostgresStorage implements Storage, Evolvable {
   #snapshots = 0;
   /** Whether nothing could be written when it was opened: then nothing else is expected of it. */
   #readOnly = false;
+  /** Whether the server locks rows only by their key: see #lockByKey. */
+  #locksByKey = false;
 
   constructor(options: PostgresOptions) {
     this.#options = options;
@@ -158,7 +160,7 @@ export class PostgresStorage implements Storage, Evolvable {
    * have touched its table, and must not wait for the one that holds the lock.
    */
   async exclusively<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#server.with(async (holder) => {
+    const done = this.#server.with(async (holder) => {
       this.#readOnly = await isReadOnly(holder);
       if (this.#readOnly) throw new ReadOnly();
       await makeOwnTables(holder);
@@ -172,10 +174,11 @@ export class PostgresStorage implements Storage, Evolvable {
         await holder.send('ROLLBACK');
         await Bun.sleep(LOCK_POLL_MS);
       }
-      const result = await this.#server.with((worker) => work(this.#session(worker))).catch(mayNot);
+      const result = await this.#server.with((worker) => work(this.#session(worker)));
       await holder.send('COMMIT');
       return result;
     });
+    return done.catch(mayNot);
   }
 
   async looking<T>(work: (session: Session) => Promise<T>): Promise<T> {
@@ -186,27 +189,7 @@ export class PostgresStorage implements Storage, Evolvable {
   }
 
   #session(connection: Connection): Session {
-    return {
-      query: (sql, parameters) => connection.send(sql, parameters),
-      transaction: async (work) => {
-        for (let tries = 1; ; tries++) {
-          const lockMs = Math.min(tries * TABLE_LOCK_MS, MOST_TABLE_LOCK_MS);
-          await connection.send('BEGIN');
-          await connection.send(`SET LOCAL lock_timeout = ${lockMs}`);
-          await connection.send('SET LOCAL statement_timeout = 0');
-          try {
-            const result = await work();
-            await connection.send('COMMIT');
-            return result;
-          } catch (error) {
-            await connection.send('ROLLBACK').catch(() => {});
-            if (stateOf(error) !== '55P03' && !isConflictOfTransactions(error)) throw error;
-            await Bun.sleep(TABLE_LOCK_MS);
-          }
-        }
-      },
-      load: (program) => this.#drive(connection, program()),
-    };
+    return sessionOf(connection, (program) => this.#drive(connection, program()));
   }
 
   /**
@@ -226,7 +209,8 @@ export class PostgresStorage implements Storage, Evolvable {
         const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
         // The server is no longer the one that takes writes: another connection may lead to the one that is.
         const misled = stateOf(error) === '25006' && !this.#readOnly && this.#pool.renew();
-        if ((!beaten && !dropped && !misled) || performance.now() > deadline) throw late(error, deadline);
+        const again = beaten || dropped || misled || error instanceof LocksByKey;
+        if (!again || performance.now() > deadline) throw late(error, deadline);
       } finally {
         this.#pool.release(connection);
       }
@@ -321,15 +305,36 @@ export class PostgresStorage implements Storage, Evolvable {
       if (!rows) throw this.#trees.giveUp(tree);
       return rows;
     }
+    const locks = statement.do === 'select' && statement.lock;
+    if (locks && this.#locksByKey && !isByKey(statement)) return this.#lockByKey(connection, statement);
     const { sql, parameters, columns } = this.#compiler.compile(statement);
     this.#options.trace?.(sql);
-    const rows = await connection.send(sql, parameters);
+    const rows = await connection.send(sql, parameters).catch((error) => {
+      if (!locks || this.#locksByKey || !refusesToLock(error)) throw error;
+      this.#locksByKey = true;
+      throw new LocksByKey();
+    });
     for (const column of columns) {
       const decode = decoderOf(column);
       if (!decode) continue;
       for (const row of rows) if (row[column.name] !== null) row[column.name] = decode(row[column.name]);
     }
     return rows;
+  }
+
+  /**
+   * Servers that spread a table over machines (Citus) lock the rows of one key, but none that they have to look for. So they
+   * are looked for, locked one by one, and read again: what others have changed meanwhile may no longer be meant.
+   */
+  async #lockByKey(connection: Connection, statement: Select): Promise<Row[]> {
+    const { resource, where } = statement;
+    const { key } = resource;
+    const found = await this.#send(connection, { ...statement, columns: [key], lock: false });
+    const keys = found.map((row) => row[key.name]);
+    const one = select(resource, [key], equal(key, LATER), { lock: true });
+    await Promise.all(keys.map((value) => this.#send(connection, { do: 'filled', select: one, value })));
+    const still = all([among(key, keys), ...(where ? [where] : [])]);
+    return this.#send(connection, { ...statement, where: still, lock: false });
   }
 
   async #sendTree(connection: Connection, tree: Tree, value: unknown): Promise<Row[]> {
@@ -343,39 +348,13 @@ export class PostgresStorage implements Storage, Evolvable {
   }
 }
 
-/** A role that may not change tables is good enough to serve from those that there are. */
-function mayNot(error: unknown): never {
-  if (stateOf(error) !== '42501') throw error;
-  const { message } = error as Error;
-  throw new Error(`${message}. Run \`duet migrate\` as a role that may change the tables, then start again`, {
-    cause: error,
-  });
+/** The server locks rows by their key alone; the transaction that found this out is run again. */
+class LocksByKey extends Error {}
+
+function isByKey({ where, resource }: Select): boolean {
+  return where?.is === 'eq' && where.column === resource.key;
 }
 
-/** A table where tables are made: others on the search path may have one of the same name. */
-function own(table: string): string {
-  return `to_regclass(quote_ident(current_schema()) || ${literal(`.${quote(table)}`)})`;
-}
-
-async function isReadOnly(connection: Connection): Promise<boolean> {
-  // Null where there is no such table yet.
-  const lock = `has_table_privilege(${own(LOCK)}::oid, 'UPDATE')`;
-  const look = `SELECT current_setting('transaction_read_only') = 'on' OR ${lock} IS FALSE AS "readOnly"`;
-  const [row] = await connection.send(look);
-  return row?.['readOnly'] === true;
-}
-
-/**
- * A role that may make no tables can do with those that there are, so nothing is made in vain. Two nodes may make the same
- * table at the same moment; the second is told so by an error that means no harm.
- */
-async function makeOwnTables(connection: Connection): Promise<void> {
-  const missing = OWN_TABLES.map((table) => `${own(table)} IS NULL`).join(' OR ');
-  const [found] = await connection.send(`SELECT ${missing} AS "missing"`);
-  const isThere = found?.['missing'] === false;
-  if (isThere && (await connection.send(`SELECT 1 FROM ${quote(LOCK)}`)).length > 0) return;
-  for (const sql of ownTables())
-    await connection.send(sql).catch((error) => {
-      if (!['23505', '42P07', '42710', '40001'].includes(stateOf(error))) throw error;
-    });
+function refusesToLock(error: unknown): boolean {
+  return stateOf(error) === '0A000' && (error as Error).message.includes('FOR UPDATE');
 }

@@ -1,0 +1,88 @@
+/** A PostgreSQL that locks rows by their key alone, as Citus does: what looks for rows to lock works there, too. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { SQL } from 'bun';
+import { type AppUnderTest, openApp, sharedPostgres } from '../app.ts';
+
+const sdl = `
+  type Club @resource { id: ID!  name: String! }
+  type Seat @resource { id: ID!  club: Club! @onDelete(do: CASCADE)  rank: Int }
+  type Fan @resource { id: ID!  club: Club @onDelete(do: SET_NULL) }
+  type Debt @resource { id: ID!  club: Club! }`;
+const data = {
+  clubs: ['a', 'b', 'c'].map((name, index) => ({ id: index + 1, name })),
+  seats: [1, 1, 1, 2, 3].map((clubId, index) => ({ id: index + 1, clubId, rank: index })),
+  fans: [1, 1, 2].map((clubId, index) => ({ id: index + 1, clubId })),
+  debts: [{ id: 1, clubId: 3 }],
+};
+
+let app: AppUnderTest;
+let other: SQL;
+
+beforeAll(async () => {
+  const url = await (await sharedPostgres()).database();
+  app = await openApp('postgres', { sdl, data, url });
+  other = new SQL(url, { max: 1 });
+  // In front of each table stands a view that refuses what a router of queries would: FOR UPDATE by anything but one key.
+  await other
+    .unsafe(`
+    CREATE FUNCTION routed() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$ BEGIN
+      IF current_query() LIKE '%FOR UPDATE' AND current_query() NOT LIKE '%WHERE "%"."id" = $1::int8 FOR UPDATE' THEN
+        RAISE 'could not run distributed query with FOR UPDATE/SHARE commands' USING ERRCODE = '0A000';
+      END IF;
+      RETURN true;
+    END $$`)
+    .simple();
+  for (const table of ['Club', 'Seat', 'Fan', 'Debt'])
+    await other
+      .unsafe(`
+      ALTER TABLE "${table}" RENAME TO "_${table}";
+      CREATE VIEW "${table}" AS SELECT * FROM "_${table}" WHERE routed()`)
+      .simple();
+});
+
+afterAll(async () => {
+  await app.close();
+  await other.close({ timeout: 0 });
+});
+
+const ids = async (path: string) => (await app.rest('GET', path)).body.map(({ id }: any) => id);
+
+test('a record that others refer to is deleted, and what refers to it with it', async () => {
+  const before = app.statements.length;
+  expect((await app.rest('DELETE', '/clubs/1')).status).toBe(204);
+  expect([await ids('/clubs'), await ids('/seats')]).toEqual([
+    [2, 3],
+    [4, 5],
+  ]);
+  expect((await app.rest('GET', '/fans')).body.map(({ clubId }: any) => clubId)).toEqual([null, null, 2]);
+  const refused = await app.graphql('mutation { deleteClub(id: 3) { id } }');
+  expect(refused.errors).toMatchObject([{ extensions: { code: 'CONFLICT' } }]);
+  expect(await ids('/seats')).toEqual([4, 5]);
+  const locking = app.statements.slice(before).filter((sql) => sql.endsWith('FOR UPDATE'));
+  const [, ...learned] = locking.filter((sql) => !/ WHERE "\w+"\."id" = \$1::int8 FOR UPDATE$/.test(sql));
+  // Only the first told that the server is of this kind.
+  expect([locking.length > 3, learned]).toEqual([true, []]);
+});
+
+test('a write on many records', async () => {
+  const update = 'mutation { updateSeats(where: { rank: { gte: 3 } }, set: { rank: 7 }, atMost: 9) { id } }';
+  const { body } = await app.graphql(update);
+  expect(body.errors).toBeUndefined();
+  expect((await app.rest('GET', '/seats')).body.map(({ rank }: any) => rank)).toEqual([7, 7]);
+});
+
+test('a record that is turned elsewhere while it is waited for is left alone', async () => {
+  await other`BEGIN`;
+  await other`UPDATE "_Seat" SET "clubId" = 3 WHERE id = 4`;
+  const deleting = app.rest('DELETE', '/clubs/2');
+  for (let tries = 0; tries < 200; tries++) {
+    const waiting = await other`SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    if (waiting.length > 0) break;
+    await Bun.sleep(10);
+  }
+  await other`COMMIT`;
+  expect((await deleting).status).toBe(204);
+  expect(await ids('/seats')).toEqual([4, 5]);
+});
