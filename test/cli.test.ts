@@ -191,6 +191,10 @@ describe('a failure that nobody foresaw', () => {
     await using server = await Server.start(folder);
     const other = new Database(folder.file('duet.db'));
     other.run('DROP TABLE "Book"');
+    const overflow = 'abs(-9223372036854775807 - 1)';
+    other.run(
+      `CREATE VIEW "Book" AS SELECT ${overflow} AS "id", 't' AS "title", NULL AS "author", 1 AS "pages", 1 AS "_version"`,
+    );
     other.close();
     const response = await fetch(`${server.url}/books`);
     expect(response.status).toBe(500);
@@ -205,7 +209,7 @@ describe('a failure that nobody foresaw', () => {
     });
     const failure = await server.logged('failure');
     expect(failure.requestId).toBe(body.requestId);
-    expect(failure.cause).toContain('no such table: Book');
+    expect(failure.cause).toContain('integer overflow');
 
     const query = '{ books { id } users { id } }';
     const graphql = await fetch(`${server.url}/graphql`, {

@@ -101,9 +101,9 @@ export function refused({ resources }: Model, error: unknown): DuetError | undef
       resources.find((each) => each.table === table),
       column,
     );
-  // Class 23: a constraint; 44000: that of a view. RAISE can give any state, but that of a conflict is heeded.
-  const isOwn = /^(23|44000)/.test(state) || routine === 'exec_stmt_raise';
-  return isOwn && !isConflictOfTransactions(error) ? refusedByDatabase(error) : undefined;
+  // Class 23: a constraint; 44000: that of a view. RAISE can give any state, also one that means something else.
+  const isOwn = /^(23|44000)/.test(state) || (routine === 'exec_stmt_raise' && translated(error) === error);
+  return isOwn ? refusedByDatabase(error) : undefined;
 }
 
 /** What breaking a constraint means, by its name. */

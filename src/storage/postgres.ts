@@ -237,7 +237,8 @@ export class PostgresStorage implements Storage, Evolvable {
       else
         await connection.patiently(commit).catch((error) => {
           // When the server itself says that it failed, nothing was committed.
-          throw stateOf(error) !== '' && !isLost(error) ? error : unknownOutcome(error);
+          const isKnown = stateOf(error) !== '' && !isLost(error);
+          throw isKnown ? (refused(this.#options.model, error) ?? error) : unknownOutcome(error);
         });
       return result;
     } catch (error) {

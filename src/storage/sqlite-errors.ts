@@ -3,7 +3,6 @@
 import { SQLiteError } from 'bun:sqlite';
 import { DuetError } from '../errors.ts';
 import type { Model, Resource } from '../schema/model.ts';
-import { MAX_KEY } from '../schema/scalars.ts';
 import type { ProcessFault } from './sqlite-process.ts';
 import { Dangling, NotUnique, refusedByDatabase, requiredByNewer, schemaOutdated } from './storage.ts';
 
@@ -72,7 +71,9 @@ function refused({ resources }: Model, error: SQLiteError | ProcessFault): DuetE
     const stored = resource ? place.slice(resource.table.length + 1) : place;
     return requiredByNewer(resource, stored);
   }
-  const isOfKeys = message.includes(`BETWEEN 1 AND ${MAX_KEY}`);
+  // It is named after the first name in it: that of Duet's own, on serial keys, is the key's.
+  const named = message.replace(/^.*failed: /, '');
+  const isOfKeys = resources.some(({ key }) => key.origin.by === 'serial' && key.stored === named);
   if (code === 'SQLITE_CONSTRAINT_TRIGGER' || (code === 'SQLITE_CONSTRAINT_CHECK' && !isOfKeys))
     return refusedByDatabase(error);
   return undefined;

@@ -276,7 +276,7 @@ export function requiredByNewer(resource: Resource | undefined, stored: string):
 export function refusedByDatabase(cause: unknown): DuetError {
   const error = new DuetError(
     'CONFLICT',
-    'A constraint or trigger of the database itself does not admit this write.',
+    'The database has a rule of its own that does not admit this write.',
   );
   error.cause = cause;
   return error;

@@ -91,6 +91,13 @@ describe.each([...databases])('on %s', (kind) => {
         'ALTER TABLE "A" ADD CONSTRAINT secret EXCLUDE USING btree ((n > 4) WITH =) WHERE (n > 4)',
       ],
       ['a trigger', raising("RAISE EXCEPTION 'secret'")],
+      [
+        'a trigger at the commit',
+        raising("RAISE EXCEPTION 'secret'").replace(
+          'TRIGGER t BEFORE INSERT ON "A"',
+          'CONSTRAINT TRIGGER t AFTER INSERT ON "A" DEFERRABLE INITIALLY DEFERRED',
+        ),
+      ],
       ['a trigger with a state of its own', raising("RAISE EXCEPTION 'secret' USING ERRCODE = 'U1234'")],
     ],
   };

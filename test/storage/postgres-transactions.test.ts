@@ -293,12 +293,12 @@ test('errors name nothing of the database', async () => {
     [await app.rest('PUT', '/persons/2', { mail: 'a' }), 'CONFLICT'],
     [await app.rest('POST', '/persons', { mail: 'c', bossId: 9 }), 'CONFLICT'],
     [await app.rest('DELETE', '/persons/1'), 'CONFLICT'],
-    [await app.rest('POST', '/persons', { mail: 'odd' }), 'INTERNAL'],
+    [await app.rest('POST', '/persons', { mail: 'odd' }), 'CONFLICT'],
     [await app.graphql('mutation { createPerson(mail: "a") { id } }'), 'CONFLICT'],
     [await app.graphql('mutation { updatePerson(id: 2, mail: "a") { id } }'), 'CONFLICT'],
     [await app.graphql('mutation { createPerson(mail: "c", bossId: 9) { id } }'), 'CONFLICT'],
     [await app.graphql('mutation { deletePerson(id: 1) { id } }'), 'CONFLICT'],
-    [await app.graphql('mutation { createPerson(mail: "odd") { id } }'), 'INTERNAL'],
+    [await app.graphql('mutation { createPerson(mail: "odd") { id } }'), 'CONFLICT'],
   ];
   for (const [{ body }, code] of answers) {
     expect(body.code ?? body.errors[0].extensions.code).toBe(code);
