@@ -88,7 +88,7 @@ export const catalogue = {
   CONFLICT: {
     status: 409,
     meaning:
-      'The write contradicts stored data: a value that must be unique exists, a referenced record does not, records still point to the one being deleted, a newer schema requires more, or a rule that somebody gave the database itself (a CHECK, a trigger) stands against it.',
+      "The write contradicts stored data (a taken value, a missing reference, records that still point here), a newer schema that requires more, or a rule of the database's own, such as a trigger.",
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
