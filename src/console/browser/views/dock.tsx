@@ -160,7 +160,7 @@ function RestDoor({ wire }: { wire: Wire | undefined }) {
         <Copy text={() => text} label="curl" />
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}
-      <pre tabIndex={0}>{text}</pre>
+      <pre tabIndex={0}>{cut(text)}</pre>
     </article>
   );
 }
@@ -187,10 +187,20 @@ function GraphqlDoor({ wire, isFile }: { wire: Wire | undefined; isFile: boolean
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}
       <pre tabIndex={0}>
         {query}
-        {json && <span class="variables">{`\n\n# variables\n${json}`}</span>}
+        {json && <span class="variables">{`\n\n# variables\n${cut(json)}`}</span>}
       </pre>
     </article>
   );
+}
+
+/** More than anybody reads, and less than keeps a browser busy while somebody types. */
+const READ = 10_000;
+
+/** What is copied is whole. */
+function cut(text: string): string {
+  return text.length > READ
+    ? `${text.slice(0, READ)}…\n# and ${counted(text.length - READ, 'more character')}`
+    : text;
 }
 
 function Closed({ door: name }: { door: Door }) {
