@@ -58,6 +58,7 @@ function Listed({ schema, resource, query }: Props) {
       </Heading>
       {filtering.value ? (
         <Filter
+          key={JSON.stringify(ask.where)}
           ask={first}
           schema={schema}
           onClose={() => {
