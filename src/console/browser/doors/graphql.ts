@@ -238,10 +238,21 @@ export async function graphqlResult(response: Response): Promise<Record<string, 
   const error = result.errors?.find((each) => !leftOut(each, result));
   if (error) {
     const { code = 'UNKNOWN', ...more } = error.extensions ?? {};
-    throw new Fault(code, statuses[code] ?? response.status, error.message, more);
+    const errors = result.errors?.flatMap(atVariable) ?? [];
+    throw new Fault(code, statuses[code] ?? response.status, error.message, { errors, ...more });
   }
   if (!result.data) throw new Fault('UNKNOWN', response.status, response.statusText);
   return result.data;
+}
+
+/** What GraphQL itself refuses never reaches the rules of the fields; but it names the variable or the argument. */
+function atVariable({ message, extensions: { code = 'UNKNOWN' } = {} }: GraphqlError): FieldFault[] {
+  const [, variable, why = ''] = /^Variable "\$(\w+)" has invalid value: (.*)$/s.exec(message) ?? [];
+  if (variable !== undefined) return [{ pointer: `#/${variable}`, code, detail: why }];
+  const [, argument] = /^Argument "\w+\.\w+\((\w+):\)" .* is required/.exec(message) ?? [];
+  return argument === undefined
+    ? []
+    : [{ pointer: `#/${argument}`, code, detail: `${argument} is required` }];
 }
 
 /** A field that the rules hide is null, with an error of its own, beside what is shown; as in REST it is left out then. */
