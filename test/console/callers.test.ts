@@ -98,10 +98,11 @@ browsing('callers', () => {
     expect(refusals).toEqual([]);
     // That the note is somebody else's, only the service knows.
     await page.getByRole('link', { name: 'Edit' }).click();
-    await page.getByLabel('text').fill('Of Ann now');
+    await page.getByRole('textbox', { name: 'text' }).fill('Of Ann now');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').filter({ hasText: 'You may not update this note.' }).waitFor();
     await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Discard changes' }).click();
     await page.getByText('read-only for you').waitFor();
     expect(refusals).toEqual([403]);
     await page.evaluate("location.hash = '#/data/Note/record/1'");

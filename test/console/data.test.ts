@@ -30,7 +30,7 @@ browsing.each([...databases])('on %s', (database) => {
     expect(await page.getByLabel('title').getAttribute('aria-invalid')).toBe('true');
 
     await page.getByLabel('title').fill('Made in a browser');
-    await page.getByLabel('body').fill('Two\nlines');
+    await page.getByRole('textbox', { name: 'body' }).fill('Two\nlines');
     await page.getByLabel('author').pressSequentially('grace');
     await page.getByRole('option', { name: 'Grace Hopper' }).click();
     await page.getByRole('button', { name: 'Create' }).click();

@@ -68,6 +68,15 @@ browsing('manners', () => {
       if (place.endsWith('Exhibit')) await page.getByRole('button', { name: 'Filter' }).click();
       found.push(...(await findings(page)).map((finding) => `${place} ${finding}`));
     }
+    // What was typed is wrong, and somebody wants to leave.
+    await here.go('#/data/Exhibit/new');
+    await page.getByLabel('extra').fill('{');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByText('This is not JSON').waitFor();
+    found.push(...(await findings(page)));
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByRole('dialog', { name: 'Discard changes?' }).waitFor();
+    found.push(...(await findings(page)));
     expect(found).toEqual([]);
     expect(here.complaints).toEqual([]);
   });
@@ -115,9 +124,14 @@ browsing('manners', () => {
     await page.getByRole('combobox', { name: 'keeper' }).pressSequentially('a');
     await page.getByRole('option', { name: 'Barbara' }).waitFor();
     await inSight(page.getByRole('listbox', { name: 'people' }));
+    await page.keyboard.press('Escape');
     await page.getByRole('combobox', { name: 'hall' }).pressSequentially('xx');
     await page.getByRole('option', { name: 'xxx' }).waitFor();
     await inSight(page.getByRole('listbox', { name: 'halls' }));
+    await page.getByRole('link', { name: 'Duet' }).click();
+    await inSight(page.getByRole('dialog', { name: 'Discard changes?' }));
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+    await page.getByRole('heading', { name: 'What is served here' }).waitFor();
 
     await here.go(`#/data/Hall/record/${id}/edit`);
     await page.getByLabel('floor').fill('3');
@@ -278,12 +292,12 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     expect(await page.getByRole('link', { name: 'New' }).count()).toBe(0);
     await here.go('#/data/Feedback');
     await page.getByRole('link', { name: 'New' }).click();
-    await page.getByLabel('text').fill('Nice');
+    await page.getByRole('textbox', { name: 'text' }).fill('Nice');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByText('These can be created, but not read').waitFor();
     await here.go('#/data/Country/new');
-    await page.getByLabel('code').fill('a/b ü');
-    await page.getByLabel('name').fill('Nowhere');
+    await page.getByRole('textbox', { name: 'code' }).fill('a/b ü');
+    await page.getByRole('textbox', { name: 'name' }).fill('Nowhere');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'Nowhere' }).waitFor();
     // The far side of one of two references to the same type.

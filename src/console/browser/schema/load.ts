@@ -1,9 +1,10 @@
 /** Asks both doors to describe themselves, and what the caller may do. */
 
+import { signal } from '@preact/signals';
 import { graphqlResult } from '../doors/graphql.ts';
 import { restFault } from '../doors/rest.ts';
 import { exchange } from '../doors/send.ts';
-import type { Wire } from '../doors/wire.ts';
+import type { Fault, Wire } from '../doors/wire.ts';
 import { type Allowed, takeAllowed } from '../session.ts';
 import { type Introspection, introspectionQuery } from './introspection.ts';
 import { readSchema } from './merge.ts';
@@ -23,7 +24,7 @@ export const descriptions: Readonly<Record<Door, Wire>> = {
   },
 };
 
-export async function loadSchema(): Promise<Schema> {
+async function loadSchema(): Promise<Schema> {
   const [document, introspection, allowed] = await Promise.all([
     described<OpenApi>(descriptions.rest),
     introspected(),
@@ -44,4 +45,17 @@ async function introspected(): Promise<Introspection | undefined> {
   const response = await exchange(descriptions.graphql);
   if (response.status === 404) return undefined;
   return (await graphqlResult(response)) as unknown as Introspection;
+}
+
+/** What is served, as it was told last; undefined at first. */
+export const schema = signal<Schema | undefined>(undefined);
+export const schemaFault = signal<Fault | undefined>(undefined);
+
+export async function refresh(): Promise<void> {
+  try {
+    schema.value = await loadSchema();
+    schemaFault.value = undefined;
+  } catch (error) {
+    schemaFault.value = error as Fault;
+  }
 }

@@ -1,6 +1,7 @@
 /** Somebody else has saved in between: both sides, and a decision for each field. */
 
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import type { Column, Resource, Row } from '../schema/types.ts';
 
 interface Props {
@@ -124,7 +125,9 @@ function Side({ column, side, of, value, checked, onChoose }: SideProps) {
   );
 }
 
-function shown(value: unknown): string {
+function shown(value: unknown): ComponentChildren {
+  if (value === null) return <span class="null">null</span>;
+  if (value === '') return <span class="null">empty</span>;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

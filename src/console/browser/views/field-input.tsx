@@ -1,10 +1,11 @@
 /** The input that fits a field: choices for enums, a switch for booleans, pickers for days, a search for references. */
 
-import { useSignal } from '@preact/signals';
 import type { Column, Row, Schema } from '../schema/types.ts';
+import { emptied, mayBeEmpty, readMoment, Unreadable } from '../typed.ts';
 import { scalar } from './list-place.ts';
 import { Icon } from './parts.tsx';
 import { ReferenceInput } from './reference-input.tsx';
+import { JsonInput, LINE, mayHaveLines, NumberInput, TextInput } from './typed-input.tsx';
 
 interface Props {
   id: string;
@@ -13,6 +14,8 @@ interface Props {
   column: Column;
   /** Undefined: nothing is given. */
   value: unknown;
+  /** What is stored; undefined where nothing is. */
+  was: unknown;
   schema: Schema;
   before: Row;
   /** What the service takes when nothing is given. */
@@ -22,60 +25,68 @@ interface Props {
 }
 
 export function FieldInput(props: Props) {
-  const { column, value, onChange, id } = props;
-  const clearable = !column.required && value !== null && value !== undefined;
+  const { column, value, fallback } = props;
+  const isNothing = value === null || value === undefined;
   return (
     <div class="input">
       {column.list ? <ListInput {...props} /> : <OneInput {...props} />}
-      {clearable && (
-        <button
-          type="button"
-          class="plain small nullify"
-          title={`Set ${column.name} to null`}
-          aria-label={`Set ${column.name} to null`}
-          onClick={() => {
-            onChange(null);
-            document.getElementById(id)?.focus();
-          }}
-        >
-          null
-        </button>
+      {isNothing && mayBeEmpty(column) && <SetTo {...props} to="" mark={'""'} what="an empty text" />}
+      {!column.required && (!isNothing || (value === undefined && fallback !== undefined)) && (
+        <SetTo {...props} to={null} mark="null" what="null" />
       )}
     </div>
   );
 }
 
-function OneInput({ id, label, column, value, schema, before, fallback, invalid, onChange }: Props) {
+/** Says what no key says: that there is nothing, or a text with nothing in it. */
+function SetTo({
+  id,
+  column,
+  to,
+  mark,
+  what,
+  onChange,
+}: Props & { to: unknown; mark: string; what: string }) {
+  const title = `Set ${column.name} to ${what}`;
+  return (
+    <button
+      type="button"
+      class="plain small set"
+      title={title}
+      aria-label={title}
+      onClick={() => {
+        onChange(to);
+        document.getElementById(id)?.focus();
+      }}
+    >
+      {mark}
+    </button>
+  );
+}
+
+function OneInput({ id, label, column, value, was, schema, before, fallback, invalid, onChange }: Props) {
+  const about = [
+    column.description && `${id}-about`,
+    mayHaveLines(column) && `${id}-keys`,
+    invalid && `${id}-fault`,
+  ];
   const common = {
     id,
     'aria-label': label,
     'aria-invalid': invalid || undefined,
-    'aria-describedby':
-      [column.description && `${id}-about`, invalid && `${id}-fault`].filter(Boolean).join(' ') || undefined,
+    'aria-describedby': about.filter(Boolean).join(' ') || undefined,
   };
-  const placeholder =
-    value === null
-      ? 'null'
-      : fallback === undefined
-        ? ''
-        : `${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} by default`;
+  const placeholder = told(value, was, fallback);
+  const typed = { common, column, value, was, placeholder, onChange };
   const target = column.reference && schema.byName.get(column.reference.target);
   if (column.reference && target?.operations.has('LIST'))
     return (
-      <ReferenceInput
-        common={common}
-        target={target}
-        value={value}
-        known={before[column.reference.name]}
-        placeholder={placeholder}
-        schema={schema}
-        onChange={onChange}
-      />
+      <ReferenceInput {...typed} target={target} known={before[column.reference.name]} schema={schema} />
     );
   switch (column.kind) {
     case 'enum':
     case 'boolean':
-      if (column.kind === 'boolean' && column.required)
+      if (column.kind === 'boolean' && column.required && (was ?? fallback) !== undefined)
         return (
           <input
             {...common}
@@ -92,7 +103,7 @@ function OneInput({ id, label, column, value, schema, before, fallback, invalid,
           value={value === null || value === undefined ? '' : String(value)}
           onChange={(event) => {
             const text = event.currentTarget.value;
-            onChange(text === '' ? (value === undefined ? undefined : null) : scalar(column, text));
+            onChange(text === '' ? emptied(column, was) : scalar(column, text));
           }}
         >
           {(value === undefined || value === null || !column.required) && (
@@ -109,7 +120,7 @@ function OneInput({ id, label, column, value, schema, before, fallback, invalid,
           {...common}
           type="date"
           value={typeof value === 'string' ? value : ''}
-          onInput={(event) => onChange(emptied(event.currentTarget.value, column))}
+          onInput={(event) => onChange(event.currentTarget.value || emptied(column, was))}
         />
       );
     case 'datetime':
@@ -122,120 +133,30 @@ function OneInput({ id, label, column, value, schema, before, fallback, invalid,
             value={typeof value === 'string' ? value.replace(/Z$/i, '') : ''}
             onInput={(event) => {
               const text = event.currentTarget.value;
-              onChange(text === '' ? emptied('', column) : utc(text));
+              onChange(text === '' ? emptied(column, was) : readMoment(text));
             }}
           />
           <span class="quiet small">UTC</span>
         </span>
       );
     case 'json':
-      return <JsonInput common={common} value={value} placeholder={placeholder} onChange={onChange} />;
+      return <JsonInput {...typed} />;
     case 'int':
     case 'float':
     case 'id':
-      return (
-        <NumberInput
-          common={common}
-          column={column}
-          value={value}
-          placeholder={placeholder}
-          onChange={onChange}
-        />
-      );
-    default: {
-      const text = typeof value === 'string' ? value : '';
-      const long = isLong(column, text);
-      const input = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
-      return long ? (
-        <textarea {...common} dir="auto" rows={1} placeholder={placeholder} value={text} onInput={input} />
-      ) : (
-        <input {...common} dir="auto" placeholder={placeholder} value={text} onInput={input} />
-      );
-    }
+      return <NumberInput {...typed} />;
+    default:
+      return <TextInput {...typed} />;
   }
 }
 
-/** `2024-05-01T12:30` as a picker gives it, `2024-05-01T12:30:00Z` as the service takes it. */
-function utc(text: string): string {
-  return `${text.length === 16 ? `${text}:00` : text}Z`;
-}
-
-/** An emptied picker or number means that there is no value. */
-function emptied(text: string, { required }: Column): unknown {
-  if (text !== '') return text;
-  return required ? undefined : null;
-}
-
-/** Texts that may be longer have more than a line. */
-const LINE = 500;
-
-/** A text that nothing bounds may be long; one that has a key's or a title's bounds is a line. */
-function isLong({ bounds, kind, type }: Column, text: string): boolean {
-  if (kind === 'uuid' || type === 'ID' || bounds.format) return false;
-  return bounds.maxLength === undefined || bounds.maxLength > LINE || text.includes('\n');
-}
-
-interface NumberProps {
-  common: { id: string };
-  column: Column;
-  value: unknown;
-  placeholder: string;
-  onChange: (value: unknown) => void;
-}
-
-/** Keeps what was typed: a number that is not finished, such as `12.`, is already one with another text. */
-function NumberInput({ common, column, value, placeholder, onChange }: NumberProps) {
-  const typed = useSignal('');
-  const isTyped = typed.value !== '' && scalar(column, typed.value) === value;
-  const text = isTyped ? typed.value : value === null || value === undefined ? '' : String(value);
-  return (
-    <input
-      {...common}
-      inputMode={column.kind === 'float' ? 'decimal' : 'numeric'}
-      placeholder={placeholder}
-      value={text}
-      onInput={(event) => {
-        typed.value = event.currentTarget.value;
-        onChange(typed.value === '' ? emptied('', column) : scalar(column, typed.value));
-      }}
-    />
-  );
-}
-
-interface JsonProps {
-  common: { id: string };
-  value: unknown;
-  placeholder: string;
-  onChange: (value: unknown) => void;
-}
-
-function JsonInput({ common, value, placeholder, onChange }: JsonProps) {
-  const text = useSignal(value === undefined ? '' : JSON.stringify(value, null, 2));
-  const wrong = useSignal(false);
-  const input = (typed: string) => {
-    text.value = typed;
-    wrong.value = false;
-    if (typed.trim() === '') return onChange(undefined);
-    try {
-      onChange(JSON.parse(typed));
-    } catch {
-      wrong.value = true;
-    }
-  };
-  return (
-    <>
-      <textarea
-        {...common}
-        class="mono"
-        rows={1}
-        spellcheck={false}
-        placeholder={placeholder}
-        value={text.value}
-        onInput={(event) => input(event.currentTarget.value)}
-      />
-      {wrong.value && <p class="fault">This is not JSON yet, and is left out until it is.</p>}
-    </>
-  );
+/** What an input without a value stands for. */
+function told(value: unknown, was: unknown, fallback: unknown): string {
+  if (value === '') return 'empty';
+  if (value === null || was !== undefined) return 'null';
+  if (fallback === undefined) return '';
+  if (fallback === '') return 'empty by default';
+  return `${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} by default`;
 }
 
 function ListInput(props: Props) {
@@ -267,7 +188,8 @@ function ListInput(props: Props) {
             label={`${column.name}, item ${at + 1}`}
             column={one}
             value={item}
-            onChange={(next) => onChange(items.with(at, next ?? ''))}
+            was={undefined}
+            onChange={(next) => onChange(items.with(at, next ?? begun(one)))}
           />
           <button
             type="button"
@@ -279,14 +201,18 @@ function ListInput(props: Props) {
           </button>
         </span>
       ))}
-      <button
-        id={id}
-        type="button"
-        class="plain"
-        onClick={() => onChange([...items, column.choices[0] ?? (column.kind === 'boolean' ? false : '')])}
-      >
+      <button id={id} type="button" class="plain" onClick={() => onChange([...items, begun(one)])}>
         <Icon name="plus" /> Item
       </button>
     </div>
+  );
+}
+
+/** What a new item is. */
+function begun(column: Column): unknown {
+  if (column.kind === 'boolean') return false;
+  return (
+    column.choices[0] ??
+    (mayBeEmpty(column) ? '' : new Unreadable('', 'An item is empty. Fill it in, or remove it.'))
   );
 }

@@ -2,51 +2,38 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { go } from '../address.ts';
 import type { Answer, Ask } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { Fault, type FieldFault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
-import {
-  type Column,
-  type Input,
-  labelled,
-  type Resource,
-  type Row,
-  type Schema,
-  shownType,
-} from '../schema/types.ts';
-import { door } from '../session.ts';
+import { refresh, schema as served } from '../schema/load.ts';
+import { type Column, type Input, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
+import { door, isRefused } from '../session.ts';
+import { unreadable } from '../typed.ts';
 import { Conflict } from './conflict.tsx';
 import { type Shown, useDock } from './dock.tsx';
-import { FieldInput } from './field-input.tsx';
+import { type Draft, incompleteIn, useDraft } from './draft.ts';
+import { Field } from './field.tsx';
 import { scalar } from './list-place.ts';
-import { Empty, FaultNotice, Prose } from './parts.tsx';
+import { Empty, FaultNotice } from './parts.tsx';
+import { Refused } from './read-only.tsx';
 
-/** What the person has given; what is not in here was left alone. */
-type Given = Row;
-
-export function Create({
-  schema,
-  resource,
-  query,
-}: {
+interface CreateProps {
   schema: Schema;
   resource: Resource;
   query: URLSearchParams;
-}) {
-  const given = useSignal<Given>(prefilled(resource, query));
-  const fault = useSignal<Fault | undefined>(undefined);
-  const ask: Ask = { do: 'create', resource, values: given.value };
+}
+
+export function Create({ schema, resource, query }: CreateProps) {
+  const draft = useDraft(prefilled(resource, query));
+  const ask: Ask = { do: 'create', resource, values: draft.readable() };
   useDock([{ title: 'Create', ask }]);
-  const save = async () => {
-    try {
-      const { row } = await send(ask, door.value, schema);
-      go(opened(resource, row));
-    } catch (error) {
-      fault.value = error as Fault;
-    }
+  const create = async () => {
+    const { row } = await send(ask, door.value, schema);
+    return opened(resource, row);
   };
+  if (isRefused(resource, 'CREATE') && !draft.isChanged())
+    return <Refused resource={resource} write="CREATE" />;
   return (
     <>
       <div class="heading">
@@ -61,22 +48,18 @@ export function Create({
         schema={schema}
         resource={resource}
         inputs={resource.create}
-        given={given.value}
+        draft={draft}
         before={{}}
-        fault={fault.value}
         cancel={dataLink(resource.name)}
         submit="Create"
-        onChange={(next) => {
-          given.value = next;
-        }}
-        onSave={save}
+        onSave={() => draft.save(create)}
       />
     </>
   );
 }
 
 /** What the address gives: `?authorId=1`. */
-function prefilled(resource: Resource, query: URLSearchParams): Given {
+function prefilled(resource: Resource, query: URLSearchParams): Row {
   const pairs = resource.create.flatMap(({ name }): [string, unknown][] => {
     const text = query.get(name);
     const column = resource.columns.find((each) => each.name === name);
@@ -96,13 +79,19 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
   const plain: Ask = { ...read, related: false };
   const before = useSignal<Answer | undefined>(undefined);
   const related = useSignal<Row>({});
-  const given = useSignal<Given>({});
-  const fault = useSignal<Fault | undefined>(undefined);
   const theirs = useSignal<Answer | undefined>(undefined);
-  const version = before.value?.version;
-  const ask: Ask = { do: 'update', resource, key: id, changes: given.value, version };
+  const draft = useDraft({});
+  const { given, fault } = draft;
+  const link = dataLink(resource.name, 'record', id);
+  const updating = (changes: Row, version: number | undefined): Ask => ({
+    do: 'update',
+    resource,
+    key: id,
+    changes,
+    version,
+  });
   const entries: Shown[] = [
-    { title: 'Save', ask },
+    { title: 'Save', ask: updating(draft.readable(), before.value?.version) },
     { title: 'This record', ask: plain, answer: before.value },
   ];
   useDock(before.value ? entries : []);
@@ -119,22 +108,29 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
     );
   }, []);
 
-  const save = async (changes: Given = given.value, at: number | undefined = version) => {
-    if (Object.keys(changes).length === 0) return go(dataLink(resource.name, 'record', id));
+  const update = async (changes: Row, version: number | undefined) => {
+    if (Object.keys(changes).length === 0) return link;
+    const ask = updating(changes, version);
     try {
-      await send({ ...ask, changes, version: at } as Ask, door.value, schema);
-      go(dataLink(resource.name, 'record', id));
+      await send(ask, door.value, schema);
     } catch (error) {
-      fault.value = error as Fault;
-      theirs.value =
-        error instanceof Fault && error.code === 'VERSION_CONFLICT'
-          ? // By now it may be gone; then the fault is all there is to tell.
-            await send(plain, door.value, schema).catch(() => undefined)
-          : undefined;
+      if (!(error instanceof Fault) || error.code !== 'VERSION_CONFLICT') throw error;
+      // By now it may be gone; then the fault is all there is to tell.
+      const now = await send(plain, door.value, schema).catch(() => undefined);
+      if (now?.version !== version) {
+        theirs.value = now;
+        throw error;
+      }
+      // Nobody has changed it: the tag named a schema file that is no longer served.
+      await refresh();
+      await send(ask, door.value, served.value ?? schema);
     }
+    return link;
   };
 
   const row = before.value?.row;
+  if (isRefused(resource, 'UPDATE') && !draft.isChanged())
+    return <Refused resource={resource} write="UPDATE" />;
   if (!row)
     return fault.value ? (
       <Empty icon="search" title={fault.value.message}>
@@ -148,8 +144,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
       <div class="heading">
         <div>
           <p class="crumbs">
-            <a href={dataLink(resource.name)}>{resource.name}</a>{' '}
-            <a href={dataLink(resource.name, 'record', id)}>{id}</a>
+            <a href={dataLink(resource.name)}>{resource.name}</a> <a href={link}>{id}</a>
           </p>
           <h1 dir="auto">{labelled(resource, row)}</h1>
         </div>
@@ -165,8 +160,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
             before.value = decided;
             given.value = changes;
             theirs.value = undefined;
-            fault.value = undefined;
-            save(changes, decided?.version);
+            draft.save(() => update(changes, decided?.version));
           }}
         />
       ) : (
@@ -174,15 +168,11 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
           schema={schema}
           resource={resource}
           inputs={resource.update}
-          given={given.value}
+          draft={draft}
           before={{ ...related.value, ...row }}
-          fault={fault.value}
-          cancel={dataLink(resource.name, 'record', id)}
+          cancel={link}
           submit="Save"
-          onChange={(next) => {
-            given.value = next;
-          }}
-          onSave={() => save()}
+          onSave={() => draft.save(() => update(given.value, before.value?.version))}
         />
       )}
     </>
@@ -193,67 +183,66 @@ interface FormProps {
   schema: Schema;
   resource: Resource;
   inputs: readonly Input[];
-  given: Given;
+  draft: Draft;
   before: Row;
-  fault: Fault | undefined;
   cancel: string;
   submit: string;
-  onChange: (given: Given) => void;
-  onSave: () => void;
+  onSave: () => Promise<void>;
 }
 
-function Form({
-  schema,
-  resource,
-  inputs,
-  given,
-  before,
-  fault,
-  cancel,
-  submit,
-  onChange,
-  onSave,
-}: FormProps) {
-  const saving = useSignal(false);
+function Form({ schema, resource, inputs, draft, before, cancel, submit, onSave }: FormProps) {
+  const { form, given, saving } = draft;
+  const fault = draft.fault.value;
+  /** Whether somebody wanted to save it as it is. */
+  const tried = useSignal(false);
+  /** Fields of which only a part is there, such as a day without its year: browsers keep that to themselves. */
+  const incomplete = useSignal<readonly string[]>([]);
   const fields = inputs.flatMap((input) => {
     const column = resource.columns.find(({ name }) => name === input.name);
     return column ? [{ input, column }] : [];
   });
   const elsewhere = fault?.errors.filter((error) => !fields.some(({ column }) => isAt(error, column))) ?? [];
   const put = ({ name }: Column, value: unknown) => {
-    const { [name]: _, ...others } = given;
+    const { [name]: _, ...others } = given.value;
     const same = value === undefined || JSON.stringify(value) === JSON.stringify(before[name]);
-    onChange(same ? others : { ...others, [name]: value });
+    given.value = same ? others : { ...others, [name]: value };
+    incomplete.value = incomplete.value.filter((each) => each !== name);
   };
   const save = async (event: Event) => {
     event.preventDefault();
-    saving.value = true;
-    await onSave();
-    saving.value = false;
-    // To where something is wrong, if anything is.
-    document.querySelector<HTMLElement>('form.record [aria-invalid="true"]')?.focus();
+    const focused = document.activeElement as HTMLElement | null;
+    tried.value = true;
+    incomplete.value = incompleteIn(form.current);
+    const isReadable = incomplete.value.length === 0 && !Object.values(given.value).some(unreadable);
+    if (isReadable) await onSave();
+    // To where something is wrong, if anything is, once that is shown.
+    setTimeout(() => (form.current?.querySelector<HTMLElement>('[aria-invalid="true"]') ?? focused)?.focus());
   };
+  const wrong = ({ name }: Column) =>
+    incomplete.value.includes(name) ? 'This is not complete.' : unreadable(given.value[name])?.why;
   return (
-    <form class="record" noValidate onSubmit={save}>
-      {fault && (fault.errors.length === 0 || elsewhere.length > 0) && <FaultNotice fault={fault} />}
-      {elsewhere.map(({ detail }) => (
-        <p key={detail} class="fault">
-          {detail}
-        </p>
-      ))}
+    <form ref={form} class="record" noValidate inert={saving.value} onSubmit={save}>
       {fields.map(({ input, column }) => (
         <Field
           key={column.name}
           schema={schema}
           input={input}
           column={column}
-          value={column.name in given ? given[column.name] : before[column.name]}
+          value={column.name in given.value ? given.value[column.name] : before[column.name]}
           before={before}
+          wrong={wrong(column)}
+          tried={tried.value}
           faults={fault?.errors.filter((error) => isAt(error, column)) ?? []}
           onChange={(value) => put(column, value)}
         />
       ))}
       <div class="tools">
+        {fault && (fault.errors.length === 0 || elsewhere.length > 0) && <FaultNotice fault={fault} />}
+        {elsewhere.map(({ detail }) => (
+          <p key={detail} class="fault">
+            {detail}
+          </p>
+        ))}
         <button type="submit" class="primary" disabled={saving.value}>
           {submit}
         </button>
@@ -267,50 +256,4 @@ function Form({
 
 function isAt({ pointer }: FieldFault, { name }: Column): boolean {
   return pointer === `#/${name}` || (pointer?.startsWith(`#/${name}/`) ?? false);
-}
-
-interface FieldProps {
-  schema: Schema;
-  input: Input;
-  column: Column;
-  value: unknown;
-  before: Row;
-  faults: readonly FieldFault[];
-  onChange: (value: unknown) => void;
-}
-
-function Field({ schema, input, column, value, before, faults, onChange }: FieldProps) {
-  const id = `field-${column.name}`;
-  const label = column.reference?.name ?? column.name;
-  return (
-    <div class="field">
-      <div class="label">
-        <label for={id}>
-          <span class={column.deprecated ? 'deprecated' : ''}>{label}</span>
-          {input.required && <span class="required"> required</span>}
-        </label>
-        <span class="type">{shownType(column)}</span>
-      </div>
-      <FieldInput
-        id={id}
-        column={column}
-        value={value}
-        schema={schema}
-        before={before}
-        fallback={input.default}
-        invalid={faults.length > 0}
-        onChange={onChange}
-      />
-      {column.description && (
-        <p class="quiet small" id={`${id}-about`}>
-          <Prose text={column.description} />
-        </p>
-      )}
-      {faults.map(({ detail }) => (
-        <p key={detail} class="fault" id={`${id}-fault`} role="alert">
-          {detail}
-        </p>
-      ))}
-    </div>
-  );
 }

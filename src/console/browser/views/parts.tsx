@@ -123,7 +123,10 @@ export function Dialog({
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
     ref.current?.showModal();
+    // As long as the dialog is there, nothing behind it takes the focus.
+    return () => queueMicrotask(() => before?.focus());
   }, []);
   return (
     <dialog ref={ref} aria-label={title} onClose={onClose}>

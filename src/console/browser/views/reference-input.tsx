@@ -6,54 +6,64 @@ import type { ListAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { door } from '../session.ts';
+import { emptied, Unreadable } from '../typed.ts';
 import type { Where } from '../where.ts';
 import { scalar } from './list-place.ts';
+import type { TypedProps } from './typed-input.tsx';
 
-interface Props {
-  common: { id: string };
+interface Props extends TypedProps {
   target: Resource;
-  /** The key, or nothing. */
-  value: unknown;
   /** The record itself, where it was read along. */
   known: unknown;
-  placeholder: string;
   schema: Schema;
-  onChange: (key: unknown) => void;
 }
 
 const SHOWN = 8;
 /** Long enough not to ask for every letter of a word. */
 const PAUSE_MS = 150;
 
-export function ReferenceInput({ common, target, value, known, placeholder, schema, onChange }: Props) {
-  const typed = useSignal<string | undefined>(undefined);
-  const found = useSignal<readonly Row[]>([]);
-  const active = useSignal(0);
+export function ReferenceInput({
+  common,
+  column,
+  target,
+  value,
+  was,
+  known,
+  placeholder,
+  schema,
+  onChange,
+}: Props) {
+  const open = useSignal(false);
+  const found = useSignal<{ readonly text: string; readonly rows: readonly Row[] }>({ text: '', rows: [] });
+  /** Below zero: none, as long as nothing was typed and no arrow pressed. */
+  const active = useSignal(-1);
   const labels = useSignal<ReadonlyMap<unknown, string>>(new Map());
   const list = useRef<HTMLDivElement>(null);
-  const open = typed.value !== undefined;
+  /** What was chosen when somebody began to type. */
+  const chosen = useRef(value);
+  const typed = value instanceof Unreadable ? value.text : '';
   const { key } = target;
+  const { rows } = found.value;
+  const isNothing = value === null || value === undefined;
 
   useEffect(() => {
-    if (typed.value === undefined) return;
+    if (!open.value) return;
     let current = true;
     const timer = setTimeout(async () => {
-      const { rows = [] } = await send(search(target, typed.value ?? ''), door.value, schema).catch(() => ({
-        rows: [],
-      }));
+      const answer = await send(search(target, typed), door.value, schema).catch(() => undefined);
       if (!current) return;
-      found.value = rows;
-      active.value = 0;
+      found.value = { text: typed, rows: answer?.rows ?? [] };
+      active.value = typed === '' ? -1 : 0;
     }, PAUSE_MS);
     return () => {
       current = false;
       clearTimeout(timer);
     };
-  }, [typed.value]);
+  }, [open.value, typed]);
 
   // A key that came with the address or with a record has a name too.
   useEffect(() => {
-    if (value === null || value === undefined || labels.value.has(value)) return;
+    if (isNothing || value instanceof Unreadable || labels.value.has(value)) return;
     const record = known as Row | null | undefined;
     const name = (row: Row) => {
       labels.value = new Map([...labels.value, [row[key.name], labelled(target, row)]]);
@@ -68,32 +78,46 @@ export function ReferenceInput({ common, target, value, known, placeholder, sche
 
   // Near the end of a form the list would hang out of sight; with the arrows, so would what they stand on.
   useEffect(() => {
-    if (!open) return;
+    if (!open.value) return;
     list.current?.scrollIntoView({ block: 'nearest' });
     list.current?.children[active.value]?.scrollIntoView({ block: 'nearest' });
-  }, [open, found.value, active.value]);
+  }, [open.value, found.value, active.value]);
 
+  const begin = () => {
+    if (!open.value && !(value instanceof Unreadable)) chosen.current = value;
+    open.value = true;
+  };
+  const type = (text: string) => {
+    begin();
+    onChange(
+      text === ''
+        ? emptied(column, was)
+        : new Unreadable(text, `Choose one of the ${target.plural} that are found, or empty the field.`),
+    );
+  };
   const choose = (row: Row) => {
     labels.value = new Map([...labels.value, [row[key.name], labelled(target, row)]]);
-    typed.value = undefined;
+    open.value = false;
     onChange(row[key.name]);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const row = found.value[active.value];
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
-      if (!open) typed.value = '';
+      begin();
       const step = event.key === 'ArrowDown' ? 1 : -1;
-      active.value = Math.max(0, Math.min(found.value.length - 1, active.value + step));
-    } else if (event.key === 'Enter' && open) {
+      active.value = Math.max(0, Math.min(rows.length - 1, active.value + step));
+    } else if (event.key === 'Enter' && open.value && (typed !== '' || active.value >= 0)) {
       event.preventDefault();
-      if (row) choose(row);
-    } else if (event.key === 'Escape' && open) {
+      const row = rows[active.value];
+      // What is on the list may still be what an earlier text has found.
+      if (row && found.value.text === typed) choose(row);
+    } else if (event.key === 'Escape' && open.value) {
       event.preventDefault();
-      typed.value = undefined;
+      open.value = false;
+      onChange(chosen.current);
     }
   };
-  const label = value === null || value === undefined ? '' : (labels.value.get(value) ?? String(value));
+  const label = isNothing ? '' : (labels.value.get(value) ?? String(value));
   const listId = `${common.id}-found`;
   return (
     <div class="reference">
@@ -101,30 +125,30 @@ export function ReferenceInput({ common, target, value, known, placeholder, sche
         {...common}
         role="combobox"
         autocomplete="off"
-        aria-expanded={open}
+        aria-expanded={open.value}
         aria-controls={listId}
         aria-autocomplete="list"
-        aria-activedescendant={open && found.value.length > 0 ? `${listId}-${active.value}` : undefined}
+        aria-activedescendant={open.value && rows[active.value] ? `${listId}-${active.value}` : undefined}
         placeholder={placeholder || `Search ${target.plural}`}
-        value={open ? typed.value : label}
-        onInput={(event) => {
-          typed.value = event.currentTarget.value;
-        }}
+        value={value instanceof Unreadable ? typed : label}
+        onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={onKeyDown}
         onBlur={() => {
-          typed.value = undefined;
+          open.value = false;
         }}
       />
-      {value !== null && value !== undefined && !open && <span class="quiet small key">{String(value)}</span>}
+      {!isNothing && !(value instanceof Unreadable) && !open.value && (
+        <span class="quiet small key">{String(value)}</span>
+      )}
       <div
         ref={list}
         id={listId}
         role="listbox"
         aria-label={target.plural}
-        class={open ? 'found open' : 'found'}
+        class={open.value ? 'found open' : 'found'}
       >
-        {open &&
-          found.value.map((row, at) => (
+        {open.value &&
+          rows.map((row, at) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the arrows and Enter of the input choose
             <div
               key={String(row[key.name])}
@@ -138,7 +162,7 @@ export function ReferenceInput({ common, target, value, known, placeholder, sche
               {labelled(target, row)} <span class="quiet small">{String(row[key.name])}</span>
             </div>
           ))}
-        {open && found.value.length === 0 && (
+        {open.value && rows.length === 0 && (
           <div class="quiet" role="option" aria-selected="false" tabIndex={-1}>
             Nothing found
           </div>

@@ -9,6 +9,7 @@ import { dataLink, to } from '../links.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { door, isRefused, theme, token, tokenWanted } from '../session.ts';
 import { Dock } from './dock.tsx';
+import { LeaveDialog } from './leave.tsx';
 import { Icon } from './parts.tsx';
 import { TokenDialog } from './token.tsx';
 import { tools } from './tools.ts';
@@ -35,6 +36,7 @@ export function Shell({ schema, children }: { schema: Schema | undefined; childr
         </main>
         {schema && area !== 'graphiql' && area !== 'reference' && <Dock schema={schema} />}
       </div>
+      <LeaveDialog />
     </>
   );
 }

@@ -7,14 +7,12 @@ import type { Place } from '../address.ts';
 import { graphqlWire } from '../doors/graphql.ts';
 import { to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
-import { isRefused } from '../session.ts';
 import { Create, Edit } from './form.tsx';
 import { Framed } from './framed.tsx';
 import { Home } from './home.tsx';
 import { List } from './list.tsx';
 import { listAsk } from './list-place.ts';
 import { Empty } from './parts.tsx';
-import { Refused } from './read-only.tsx';
 import { Record } from './record.tsx';
 import { tools } from './tools.ts';
 
@@ -94,11 +92,9 @@ interface DataProps {
 function Data({ schema, resource, path, query }: DataProps) {
   const [first, second, third] = path;
   if (first === undefined) return <List schema={schema} resource={resource} query={query} />;
-  if (first === 'new' && isRefused(resource, 'CREATE')) return <Refused resource={resource} write="CREATE" />;
-  if (first === 'new') return <Create schema={schema} resource={resource} query={query} />;
+  if (first === 'new')
+    return <Create key={query.toString()} schema={schema} resource={resource} query={query} />;
   if (first !== 'record' || second === undefined) return <Nowhere />;
-  if (third === 'edit' && isRefused(resource, 'UPDATE'))
-    return <Refused resource={resource} write="UPDATE" />;
   if (third === 'edit') return <Edit key={second} schema={schema} resource={resource} id={second} />;
   return <Record key={second} schema={schema} resource={resource} id={second} />;
 }

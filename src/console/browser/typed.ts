@@ -1,0 +1,86 @@
+/** What people type, read as values; what cannot be read stays as it was typed, with the reason. */
+
+import type { Column } from './schema/types.ts';
+
+/** In place of a value. Nothing is sent as long as there is one. */
+export class Unreadable {
+  readonly text: string;
+  readonly why: string;
+
+  constructor(text: string, why: string) {
+    this.text = text;
+    this.why = why;
+  }
+}
+
+/** The first that is in a value, or in a list of them. */
+export function unreadable(value: unknown): Unreadable | undefined {
+  return [value].flat().find((each) => each instanceof Unreadable);
+}
+
+/** An emptied field: as before where there was nothing, and otherwise null, which only a text that must be there is not. */
+export function emptied({ kind, required, reference }: Column, was: unknown): unknown {
+  if (was === undefined || was === '') return was;
+  return kind === 'text' && required && !reference ? '' : null;
+}
+
+/** Whether the field may hold an empty text, as far as is known here. */
+export function mayBeEmpty({ kind, list, reference, bounds }: Column): boolean {
+  return kind === 'text' && !list && !reference && !bounds.format && !bounds.minLength;
+}
+
+const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
+export function readNumber(text: string): unknown {
+  if (!decimal.test(text.trim())) return new Unreadable(text, 'This is not a number, such as 12 or -0.5.');
+  const number = Number(text);
+  if (isExact(text, number)) return number;
+  return new Unreadable(
+    text,
+    Number.isFinite(number)
+      ? `This has more digits than are kept: it would become ${number}.`
+      : 'This number is too large.',
+  );
+}
+
+export function readJson(text: string): unknown {
+  let inexact: Unreadable | undefined;
+  const exactly = (_: string, value: unknown, context?: { source?: string }) => {
+    // Browsers that do not tell the source leave it to the service.
+    if (typeof value === 'number' && context?.source !== undefined && !isExact(context.source, value))
+      inexact ??= new Unreadable(
+        text,
+        `${context.source} has more digits than are kept: it would become ${value}.`,
+      );
+    return value;
+  };
+  try {
+    const value: unknown = JSON.parse(text, exactly);
+    return inexact ?? value;
+  } catch (error) {
+    return new Unreadable(text, `This is not JSON: ${(error as Error).message}`);
+  }
+}
+
+/** Whether the number is the one that was written, whatever zeros it was written with. */
+function isExact(text: string, number: number): boolean {
+  return Number.isFinite(number) && significant(text) === significant(String(number));
+}
+
+/** The digits without the zeros around them, and the power of ten of the last one: `1.50` → `15e-1`. */
+function significant(text: string): string {
+  const [, sign = '', whole = '', fraction = '', power = '0'] =
+    /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text.trim()) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const kept = digits.replace(/0+$/, '');
+  if (kept === '') return '0';
+  const exponent = Number(power) - fraction.length + digits.length - kept.length;
+  return `${sign === '-' ? '-' : ''}${kept}e${exponent}`;
+}
+
+/** `2024-05-01T12:30` as a picker gives it, `2024-05-01T12:30:00.000Z` as the service stores it. */
+export function readMoment(text: string): string {
+  const [, minutes = text, seconds = '00', fraction = ''] =
+    /^(.*T\d\d:\d\d)(?::(\d\d))?(?:\.(\d+))?$/.exec(text) ?? [];
+  return `${minutes}:${seconds}.${fraction.padEnd(3, '0')}Z`;
+}

@@ -1,0 +1,74 @@
+/** A field of a form: its name, its input, and what is wrong with it. */
+
+import { useSignal } from '@preact/signals';
+import type { FieldFault } from '../doors/wire.ts';
+import { type Column, type Input, type Row, type Schema, shownType } from '../schema/types.ts';
+import { FieldInput } from './field-input.tsx';
+import { Prose } from './parts.tsx';
+import { mayHaveLines } from './typed-input.tsx';
+
+interface Props {
+  schema: Schema;
+  input: Input;
+  column: Column;
+  value: unknown;
+  before: Row;
+  /** Why what was typed is no value. */
+  wrong: string | undefined;
+  tried: boolean;
+  /** What the service found. */
+  faults: readonly FieldFault[];
+  onChange: (value: unknown) => void;
+}
+
+export function Field({ schema, input, column, value, before, wrong, tried, faults, onChange }: Props) {
+  const id = `field-${column.name}`;
+  const label = column.reference?.name ?? column.name;
+  // Nobody is told in the middle of a word that it is not a whole one.
+  const left = useSignal(false);
+  const told =
+    wrong !== undefined ? (left.value || tried ? [wrong] : []) : faults.map(({ detail }) => detail);
+  return (
+    <div
+      class="field"
+      data-name={column.name}
+      onFocusOut={() => {
+        left.value = true;
+      }}
+    >
+      <div class="label">
+        <label for={id}>
+          <span class={column.deprecated ? 'deprecated' : ''}>{label}</span>
+          {input.required && <span class="required"> required</span>}
+        </label>
+        {mayHaveLines(column) && (
+          <span class="keys quiet small" id={`${id}-keys`}>
+            Shift+Enter begins a line
+          </span>
+        )}
+        <span class="type">{shownType(column)}</span>
+      </div>
+      <FieldInput
+        id={id}
+        column={column}
+        value={value}
+        was={before[column.name]}
+        schema={schema}
+        before={before}
+        fallback={input.default}
+        invalid={told.length > 0}
+        onChange={onChange}
+      />
+      {column.description && (
+        <p class="quiet small" id={`${id}-about`}>
+          <Prose text={column.description} />
+        </p>
+      )}
+      {told.map((detail) => (
+        <p key={detail} class="fault" id={`${id}-fault`} role="alert">
+          {detail}
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+/** Inputs that people type into: what they typed stays, whatever is read from it. */
+
+import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+import type { Column } from '../schema/types.ts';
+import { emptied, readJson, readNumber, Unreadable } from '../typed.ts';
+
+export interface TypedProps {
+  common: { id: string };
+  column: Column;
+  value: unknown;
+  /** What is stored; undefined where nothing is. */
+  was: unknown;
+  placeholder: string;
+  onChange: (value: unknown) => void;
+}
+
+/** The longest text that is certainly a line. */
+export const LINE = 500;
+
+/** How people call texts that have more than a line. */
+const PROSE =
+  /(abstract|about|answer|bio|body|comment|content|description|detail|excerpt|html|instruction|markdown|message|note|question|reason|remark|story|summary|text)s?$/i;
+
+/** Keys, texts in a format, and those that are too short for more. */
+function isLine({ bounds, kind, type }: Column): boolean {
+  return (
+    kind === 'uuid' || type === 'ID' || bounds.format !== undefined || (bounds.maxLength ?? LINE + 1) <= LINE
+  );
+}
+
+/** Nothing says how long it is: it begins as a line, and Shift+Enter makes it more. */
+export function mayHaveLines(column: Column): boolean {
+  return column.kind === 'text' && !column.list && !column.reference && !isLine(column) && !isProse(column);
+}
+
+function isProse({ name, bounds }: Column): boolean {
+  return bounds.maxLength !== undefined || PROSE.test(name);
+}
+
+export function TextInput({ common, column, value, was, placeholder, onChange }: TypedProps) {
+  const text = typeof value === 'string' ? value : '';
+  // Decided once: another element would take the focus from whoever deletes the last break.
+  const line = useRef(isLine(column) && !text.includes('\n')).current;
+  const given = {
+    ...common,
+    dir: 'auto',
+    placeholder,
+    value: text,
+    onInput: (event: { currentTarget: { value: string } }) =>
+      onChange(event.currentTarget.value === '' ? emptied(column, was) : event.currentTarget.value),
+  } as const;
+  if (line) return <input {...given} />;
+  const hasLines = (shown: string) => isProse(column) || shown.includes('\n') || shown.length > LINE;
+  const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }) => {
+    const { value: shown, form } = event.currentTarget;
+    // While a word is composed, Enter ends that.
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing || hasLines(shown)) return;
+    event.preventDefault();
+    form?.requestSubmit();
+  };
+  return <textarea {...given} class={hasLines(text) ? 'prose' : ''} rows={1} onKeyDown={onKeyDown} />;
+}
+
+export function NumberInput({ common, column, value, was, placeholder, onChange }: TypedProps) {
+  const read = (text: string) => (text === '' ? emptied(column, was) : readNumber(text));
+  const [text, type] = useTyped(value, read, String, onChange);
+  return (
+    <input
+      {...common}
+      inputMode={column.kind === 'float' ? 'decimal' : 'numeric'}
+      placeholder={placeholder}
+      value={text}
+      onInput={type}
+    />
+  );
+}
+
+export function JsonInput({ common, column, value, was, placeholder, onChange }: TypedProps) {
+  const read = (text: string) => (text.trim() === '' ? emptied(column, was) : readJson(text));
+  const [text, type] = useTyped(value, read, (json) => JSON.stringify(json, null, 2), onChange);
+  return (
+    <textarea
+      {...common}
+      class="mono"
+      rows={1}
+      spellcheck={false}
+      placeholder={placeholder}
+      value={text}
+      onInput={type}
+    />
+  );
+}
+
+/** A value can be written in more than one way: it is shown as it was typed, for as long as it is the value. */
+function useTyped(
+  value: unknown,
+  read: (text: string) => unknown,
+  write: (value: unknown) => string,
+  onChange: (value: unknown) => void,
+): [string, (event: { currentTarget: { value: string } }) => void] {
+  const typed = useSignal<{ text: string; value: unknown } | undefined>(undefined);
+  const type = ({ currentTarget }: { currentTarget: { value: string } }) => {
+    const text = currentTarget.value;
+    typed.value = { text, value: read(text) };
+    onChange(typed.value.value);
+  };
+  if (value instanceof Unreadable) return [value.text, type];
+  if (typed.value && JSON.stringify(typed.value.value) === JSON.stringify(value))
+    return [typed.value.text, type];
+  return [value === null || value === undefined ? '' : write(value), type];
+}

@@ -1,0 +1,106 @@
+/** A type with every kind of field that somebody can type into, and a form of it, through one door or the other. */
+
+import type { Locator, Request } from 'playwright-core';
+import { type Visit, visit } from './browser.ts';
+
+const sdl = `
+enum Color { RED GREEN }
+type Thing @resource {
+  id: ID!
+  name: String! @constraint(minLength: 1, maxLength: 100)
+  nick: String
+  body: String
+  code: String @constraint(maxLength: 20)
+  site: String @constraint(format: "uri")
+  mark: UUID
+  color: Color
+  day: Date
+  at: DateTime
+  amount: Float
+  needed: Int! @default(value: 1)
+  flag: Boolean
+  sure: Boolean!
+  extra: JSON
+  extras: [JSON!]
+  scores: [Float!]
+  owner: Owner
+}
+type Owner @resource { id: ID! name: String! things: [Thing!]! }
+type Color2 @resource { id: ID! hue: Color @default(value: GREEN) note: String @default(value: "dull") }
+`;
+
+/** What a thing has at first. */
+export const thing = {
+  name: 'A thing',
+  nick: 'nick',
+  body: 'one\ntwo',
+  code: 'c',
+  site: 'https://example.com/',
+  mark: '0190f5a0-7c1e-7a64-b3f5-000000000001',
+  color: 'RED',
+  day: '2024-02-29',
+  at: '2025-03-04T05:06:07.008Z',
+  amount: 1.5,
+  needed: 10,
+  flag: true,
+  sure: false,
+  extra: { deep: [1, { two: null }] },
+  extras: [{ a: 1 }],
+  scores: [1.5, 2],
+  ownerId: 1,
+};
+
+export const things = { sdl, data: { owners: [{ name: 'Ada' }, { name: 'Grace' }] } };
+
+export const doors = ['REST', 'GraphQL'] as const;
+export type Door = (typeof doors)[number];
+
+export interface Editing extends Visit {
+  /** What the forms have sent so far: the fields alone. */
+  readonly sent: Record<string, unknown>[];
+  /** A field with its label and its faults, and what is typed into. */
+  field(name: string): Locator;
+  input(name: string): Locator;
+  save(): Promise<void>;
+}
+
+/** The console at a place, going through a door. A wait that is in vain ends soon. */
+export async function editing(
+  url: string,
+  door: Door,
+  place: string,
+  options: Parameters<typeof visit>[1] = {},
+): Promise<Editing> {
+  const here = await visit(url, options);
+  const { page } = here;
+  page.setDefaultTimeout(8000);
+  const sent: Record<string, unknown>[] = [];
+  page.on('request', (request) => {
+    const written = writtenBy(request);
+    if (written) sent.push(written);
+  });
+  await here.go('#/data/Owner');
+  await page.getByRole('radio', { name: door }).check();
+  await here.go(place);
+  return Object.assign(here, {
+    sent,
+    field: (name: string) => page.locator('.field', { has: page.locator(`#field-${name}`) }),
+    input: (name: string) => page.locator(`#field-${name}`),
+    async save() {
+      const answered = page.waitForResponse((response) => writtenBy(response.request()) !== undefined);
+      await page.getByRole('button', { name: /^(Save|Create)$/ }).click();
+      await answered;
+      await page.locator('dl.fields').waitFor();
+    },
+  });
+}
+
+/** The fields that a request writes; undefined for one that reads. */
+function writtenBy(request: Request): Record<string, unknown> | undefined {
+  if (request.method() === 'GET') return undefined;
+  const body = request.postDataJSON() ?? {};
+  if (new URL(request.url()).pathname !== '/graphql') return body;
+  if (!body.query.startsWith('mutation')) return undefined;
+  const { id: _, ifVersion: __, ...fields } = body.variables ?? {};
+  return fields;
+}
