@@ -102,6 +102,10 @@ browsing('inputs', () => {
       await page.getByRole('button', { name: 'Set nick to null' }).click();
       await here.save();
       expect((await stored(here.id)).nick).toBeNull();
+      // A key is never empty.
+      await here.go('#/data/Tag/new');
+      await page.getByRole('button', { name: 'Set label to an empty text' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Set code to an empty text' }).count()).toBe(0);
       expect(here.complaints).toEqual([]);
     });
 
@@ -182,6 +186,23 @@ browsing('inputs', () => {
       expect(await here.input('code').inputValue()).toBe('cd');
       await here.save();
       expect(sent).toEqual([{ code: 'cd' }]);
+    });
+
+    test('breaks stay of the kind that they are', async () => {
+      await using here = await made(door, { body: 'one\r\ntwo', code: 'a\rb' });
+      const { page, sent } = here;
+      await here.input('body').fill('one\nthree');
+      await here.input('body').fill('one\ntwo');
+      await here.input('name').fill('other');
+      await here.save();
+      expect(sent).toEqual([{ name: 'other' }]);
+      await page.getByRole('link', { name: 'Edit' }).click();
+      await here.input('body').fill('one\ntwo\nthree');
+      await here.input('code').focus();
+      await page.keyboard.press('Control+End');
+      await page.keyboard.type('c');
+      await here.save();
+      expect(sent[1]).toEqual({ body: 'one\r\ntwo\r\nthree', code: 'a\rbc' });
     });
 
     test('breaks that are pasted into a line become spaces, and no words are joined', async () => {

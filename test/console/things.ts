@@ -26,6 +26,7 @@ type Thing @resource {
   owner: Owner
 }
 type Owner @resource { id: ID! name: String! things: [Thing!]! }
+type Tag @resource { code: ID! @key label: String }
 type Color2 @resource { id: ID! hue: Color @default(value: GREEN) note: String @default(value: "dull") }
 `;
 

@@ -25,9 +25,23 @@ export function emptied({ kind, required, reference }: Column, was: unknown): un
 }
 
 /** Whether the field may hold an empty text, as far as is known here. */
-export function mayBeEmpty({ kind, list, reference, bounds }: Column): boolean {
-  return kind === 'text' && !list && !reference && !bounds.format && !bounds.minLength;
+export function mayBeEmpty({ kind, type, list, reference, bounds }: Column): boolean {
+  return kind === 'text' && type !== 'ID' && !list && !reference && !bounds.format && !bounds.minLength;
 }
+
+/** Browsers know one kind of break: where a text has another one throughout, it keeps that. */
+export function readText(text: string, was: unknown): string {
+  const kinds = new Set(typeof was === 'string' ? was.match(breaks) : []);
+  const [kind] = kinds;
+  return kinds.size === 1 && kind ? text.replaceAll('\n', kind) : text;
+}
+
+/** As browsers show it; otherwise it would seem to differ from what they show. */
+export function shownText(text: string): string {
+  return text.replace(breaks, '\n');
+}
+
+const breaks = /\r\n?|\n/g;
 
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 

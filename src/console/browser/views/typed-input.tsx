@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import type { Column } from '../schema/types.ts';
-import { emptied, readJson, readNumber, Unreadable } from '../typed.ts';
+import { emptied, readJson, readNumber, readText, shownText, Unreadable } from '../typed.ts';
 
 export interface TypedProps {
   common: { id: string };
@@ -39,7 +39,7 @@ function isProse({ name, bounds }: Column): boolean {
 }
 
 export function TextInput({ common, column, value, was, placeholder, onChange }: TypedProps) {
-  const text = typeof value === 'string' ? value : '';
+  const text = typeof value === 'string' ? shownText(value) : '';
   // Decided once: another element would take the focus from whoever deletes the last break.
   const line = useRef(isLine(column) && !text.includes('\n')).current;
   const given = {
@@ -47,8 +47,8 @@ export function TextInput({ common, column, value, was, placeholder, onChange }:
     dir: 'auto',
     placeholder,
     value: text,
-    onInput: (event: { currentTarget: { value: string } }) =>
-      onChange(event.currentTarget.value === '' ? emptied(column, was) : event.currentTarget.value),
+    onInput: ({ currentTarget }: { currentTarget: { value: string } }) =>
+      onChange(currentTarget.value === '' ? emptied(column, was) : readText(currentTarget.value, was)),
   } as const;
   if (line) return <input {...given} />;
   const hasLines = (shown: string) => isProse(column) || shown.includes('\n') || shown.length > LINE;
