@@ -102,10 +102,14 @@ browsing('drafts', () => {
       const { page, form } = here;
       await here.input('nick').fill('typed');
       await here.input('amount').focus();
-      for (const step of ['history.back()', 'history.forward()', 'history.back()']) {
+      for (const [step, key] of [
+        ['history.back()', 'Escape'],
+        ['history.forward()', 'Enter'],
+        ['history.back()', 'Enter'],
+      ] as const) {
         await page.evaluate(step);
         await question(page).waitFor();
-        await page.keyboard.press('Escape');
+        await page.keyboard.press(key);
         await question(page).waitFor({ state: 'detached' });
         await until(async () => (await page.evaluate('location.hash')) === form);
         expect(await focused(page)).toBe('field-amount');
@@ -126,14 +130,18 @@ browsing('drafts', () => {
       await owners.click();
       await page.getByRole('heading', { name: 'Owner' }).waitFor();
       await owners.click();
+      // Chromium keeps what was noted of the entry; by the standard it is a new one, of which nothing is.
+      await page.evaluate("history.replaceState(null, ''); dispatchEvent(new PopStateEvent('popstate'))");
       await here.go(form);
       await here.input('nick').waitFor();
       await page.reload();
       await here.input('nick').fill('typed');
-      await page.evaluate('history.back()');
-      await question(page).waitFor();
-      await page.keyboard.press('Escape');
-      await until(async () => (await page.evaluate('location.hash')) === form);
+      for (const steps of [-1, -2]) {
+        await page.evaluate(`history.go(${steps})`);
+        await question(page).waitFor();
+        await page.keyboard.press('Escape');
+        await until(async () => (await page.evaluate('location.hash')) === form);
+      }
       await page.evaluate('history.back()');
       await question(page).getByRole('button', { name: 'Discard changes' }).click();
       await page.waitForURL(/#\/data\/Owner$/);
@@ -238,6 +246,7 @@ browsing('drafts', () => {
       // What cannot be sent along is not taken either.
       await page.evaluate("document.getElementById('field-name').focus()");
       await page.keyboard.type(' and late');
+      expect(await here.input('name').inputValue()).toBe('Impatient');
       slow.resolve();
       await page.getByRole('heading', { name: 'Impatient', exact: true }).waitFor();
       expect(here.sent).toEqual([{ name: 'Impatient' }]);
