@@ -1,38 +1,11 @@
-/** What somebody has typed and not saved is lost only when they say so; through both doors. */
+/** What somebody has typed stays until it is saved, whatever happens meanwhile; through both doors. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Page } from 'playwright-core';
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';
 import { Folder, Server } from '../process.ts';
 import { browsing, service, until } from './browser.ts';
-import { type Door, doors, editing, thing, things } from './things.ts';
-
-const question = (page: Page) => page.getByRole('dialog', { name: 'Discard changes?' });
-const focused = (page: Page) =>
-  page.evaluate('document.activeElement.id || document.activeElement.textContent');
-
-/** Ways to leave the form of a record, and where they lead. */
-const ways: Record<string, { leave: (page: Page) => Promise<unknown>; to: RegExp }> = {
-  'a click in the sidebar': {
-    leave: (page) =>
-      page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'Owner' }).click(),
-    to: /#\/data\/Owner$/,
-  },
-  'a click on the name of the house': { leave: (page) => page.locator('a.brand').click(), to: /#\/$/ },
-  'a click on the crumbs': {
-    leave: (page) => page.locator('.crumbs').getByRole('link', { name: 'Thing' }).click(),
-    to: /#\/data\/Thing$/,
-  },
-  Cancel: {
-    leave: (page) => page.getByRole('link', { name: 'Cancel' }).click(),
-    to: /#\/data\/Thing\/record\/\d+$/,
-  },
-  'a click on GraphiQL': { leave: (page) => page.locator('.dock a').click(), to: /#\/graphiql/ },
-  Back: { leave: (page) => page.evaluate('history.back()'), to: /#\/data\/Owner\?sort=name$/ },
-  'Back by two': { leave: (page) => page.evaluate('history.go(-2)'), to: /#\/data\/Owner$/ },
-  Forward: { leave: (page) => page.evaluate('history.forward()'), to: /#\/schema$/ },
-  'another address': { leave: (page) => page.evaluate("location.hash = '#/live'"), to: /#\/live$/ },
-};
+import { buildConsole } from './build.ts';
+import { between, doors, editing, question, things } from './things.ts';
 
 browsing('drafts', () => {
   let duet: Awaited<ReturnType<typeof service>>;
@@ -40,183 +13,9 @@ browsing('drafts', () => {
     duet = await service('sqlite', things);
   });
   afterAll(() => duet.end());
-
-  const made = async () => (await duet.json('POST', '/things', thing)).id as number;
-
   describe.each([...doors])('through %s', (door) => {
-    /** A form with something behind it and something before it. */
-    const between = async () => {
-      const id = await made();
-      const form = `#/data/Thing/record/${id}/edit`;
-      const here = await editing(duet.url, door, '#/data/Owner?sort=name');
-      await here.go(form);
-      await here.go('#/schema');
-      await here.page.goBack();
-      await here.input('nick').waitFor();
-      return Object.assign(here, { id, form });
-    };
-
-    test.each(Object.keys(ways))('%s asks before it takes changes along', async (name) => {
-      const { leave, to } = ways[name] as (typeof ways)[string];
-      await using here = await between();
-      const { page, form } = here;
-      await here.input('nick').fill('typed');
-      for (const keep of ['Enter', 'Escape']) {
-        await leave(page);
-        await question(page).waitFor();
-        expect(await focused(page)).toBe('Keep editing');
-        await page.keyboard.press(keep);
-        await question(page).waitFor({ state: 'detached' });
-        await until(async () => (await page.evaluate('location.hash')) === form);
-        expect(await here.input('nick').inputValue()).toBe('typed');
-      }
-      await leave(page);
-      await question(page).getByRole('button', { name: 'Discard changes' }).click();
-      await page.waitForURL(to);
-      await question(page).waitFor({ state: 'detached' });
-      expect(await here.input('nick').count()).toBe(0);
-      expect(here.sent).toEqual([]);
-      expect(here.complaints).toEqual([]);
-    });
-
-    test.each(['a click in the sidebar', 'Back', 'Forward'])(
-      '%s asks nothing when nothing is changed',
-      async (name) => {
-        const { leave, to } = ways[name] as (typeof ways)[string];
-        await using here = await between();
-        const { page } = here;
-        await here.input('nick').fill('typed');
-        await here.input('nick').fill('nick');
-        await here.input('amount').fill('2');
-        await here.input('amount').fill('1.50');
-        await here.input('color').selectOption('GREEN');
-        await here.input('color').selectOption('RED');
-        await leave(page);
-        await page.waitForURL(to);
-        expect(await question(page).count()).toBe(0);
-      },
-    );
-
-    test('who keeps editing is where they were, and Back and Forward lead where they did', async () => {
-      await using here = await between();
-      const { page, form } = here;
-      await here.input('nick').fill('typed');
-      await here.input('amount').focus();
-      for (const [step, key] of [
-        ['history.back()', 'Escape'],
-        ['history.forward()', 'Enter'],
-        ['history.back()', 'Enter'],
-      ] as const) {
-        await page.evaluate(step);
-        await question(page).waitFor();
-        await page.keyboard.press(key);
-        await question(page).waitFor({ state: 'detached' });
-        await until(async () => (await page.evaluate('location.hash')) === form);
-        expect(await focused(page)).toBe('field-amount');
-      }
-      await here.save();
-      expect(here.sent).toEqual([{ nick: 'typed' }]);
-      await page.goBack();
-      await page.waitForURL((url) => url.href.endsWith(form));
-      await page.goBack();
-      await page.waitForURL(ways['Back']?.to ?? '');
-    });
-
-    test('a link to where one is, and a reload, leave the way back as it was', async () => {
-      await using here = await editing(duet.url, door, '#/live');
-      const { page } = here;
-      const form = `#/data/Thing/record/${await made()}/edit`;
-      const owners = page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'Owner' });
-      await owners.click();
-      await page.getByRole('heading', { name: 'Owner' }).waitFor();
-      await owners.click();
-      // Chromium keeps what was noted of the entry; by the standard it is a new one, of which nothing is.
-      await page.evaluate("history.replaceState(null, ''); dispatchEvent(new PopStateEvent('popstate'))");
-      await here.go(form);
-      await here.input('nick').waitFor();
-      await page.reload();
-      await here.input('nick').fill('typed');
-      for (const steps of [-1, -2]) {
-        await page.evaluate(`history.go(${steps})`);
-        await question(page).waitFor();
-        await page.keyboard.press('Escape');
-        await until(async () => (await page.evaluate('location.hash')) === form);
-      }
-      await page.evaluate('history.back()');
-      await question(page).getByRole('button', { name: 'Discard changes' }).click();
-      await page.waitForURL(/#\/data\/Owner$/);
-      await page.goBack();
-      await page.waitForURL(/#\/live$/);
-    });
-
-    test('a new record asks too, also for what only begins a value, and not for what came with the address', async () => {
-      await using here = await editing(duet.url, door, '#/data/Owner/record/1');
-      const { page } = here;
-      const leave = () => page.getByRole('link', { name: 'Cancel' }).click();
-      await page.getByRole('link', { name: 'Add' }).click();
-      await page.getByRole('heading', { name: 'New Thing' }).waitFor();
-      await leave();
-      await page.waitForURL(/#\/data\/Thing$/);
-      await page.goBack();
-      await page.getByRole('heading', { name: 'New Thing' }).waitFor();
-      await here.input('name').fill('x');
-      await here.input('name').fill('');
-      await leave();
-      await page.waitForURL(/#\/data\/Thing$/);
-      const begun: [string, string][] = [
-        ['extra', '{'],
-        ['amount', '-'],
-        ['day', '02'],
-        ['ownerId', 'x'],
-      ];
-      for (const [name, text] of begun) {
-        await here.go('#/data/Thing/new');
-        await here.input(name).focus();
-        await page.keyboard.type(text);
-        await page.getByRole('link', { name: 'Duet' }).click();
-        await question(page).getByRole('button', { name: 'Discard changes' }).click();
-        await page.waitForURL(/#\/$/);
-      }
-      expect(here.complaints).toEqual([]);
-    });
-
-    test('a new record of another address begins with what that gives', async () => {
-      await using here = await editing(duet.url, door, '#/data/Thing/new?ownerId=1');
-      await until(async () => (await here.input('ownerId').inputValue()) === 'Ada');
-      await here.go('#/data/Thing/new?ownerId=2');
-      await until(async () => (await here.input('ownerId').inputValue()) === 'Grace');
-    });
-
-    test('a reload, and the closing of the tab, ask as browsers do', async () => {
-      await using here = await between();
-      const { page } = here;
-      const asked: string[] = [];
-      let answer: 'accept' | 'dismiss' = 'dismiss';
-      page.on('dialog', async (dialog) => {
-        asked.push(dialog.type());
-        await dialog[answer]();
-      });
-      await here.input('nick').focus();
-      await page.keyboard.type('!');
-      await page.reload({ timeout: 2000 }).catch(() => {});
-      expect(asked).toEqual(['beforeunload']);
-      expect(await here.input('nick').inputValue()).toBe('nick!');
-      await page.close({ runBeforeUnload: true });
-      await until(async () => asked.length === 2);
-      expect(page.isClosed()).toBe(false);
-      await here.input('nick').fill('nick');
-      await page.reload();
-      await here.input('nick').waitFor();
-      expect(asked.length).toBe(2);
-      answer = 'accept';
-      await here.input('nick').fill('typed');
-      await page.reload();
-      await here.input('nick').waitFor();
-      expect(await here.input('nick').inputValue()).toBe('nick');
-    });
-
     test('the other door, and a look at both, leave what was typed alone', async () => {
-      await using here = await between();
+      await using here = await between(duet, door);
       const { page } = here;
       await here.input('nick').fill('typed');
       await here.input('extra').fill('{"b":');
@@ -253,7 +52,7 @@ browsing('drafts', () => {
     });
 
     test('who left while it was saved is not called back', async () => {
-      await using here = await between();
+      await using here = await between(duet, door);
       const { page } = here;
       const slow = Promise.withResolvers<void>();
       await page.route(/\/(things\/\d+|graphql)$/, async (route) => {
@@ -276,7 +75,7 @@ browsing('drafts', () => {
     });
 
     test('what cannot be saved stays, and why is in sight', async () => {
-      await using here = await between();
+      await using here = await between(duet, door);
       const { page } = here;
       await here.input('nick').fill('typed');
       const writes = /\/(things\/\d+|graphql)$/;
@@ -313,7 +112,7 @@ browsing('drafts', () => {
     });
 
     test('in a conflict what was typed stays until it is decided', async () => {
-      await using here = await between();
+      await using here = await between(duet, door);
       const { page, id } = here;
       await here.input('nick').fill('');
       await here.input('code').fill('mine');
@@ -333,7 +132,7 @@ browsing('drafts', () => {
     });
 
     test('what two tabs change is not mixed up', async () => {
-      await using here = await between();
+      await using here = await between(duet, door);
       const { page, id } = here;
       await here.input('nick').fill('of the first');
       const other = await page.context().newPage();
@@ -435,14 +234,13 @@ type Note @resource
     });
 
     test('a service that comes back with another schema file takes what was typed', async () => {
-      const { buildConsole } = await import('./build.ts');
       await buildConsole();
       const old = 'type Owner @resource { id: ID! name: String! note: String }';
       using folder = new Folder({ 'schema.graphql': old, 'data.json': '{"owners":[{"name":"Ada"}]}' });
       const env = { DATABASE_URL: 'sqlite:duet.db' };
       let server = await Server.start(folder, env);
       const { url } = server;
-      await using here = await editing(url, door as Door, '#/data/Owner/record/1/edit');
+      await using here = await editing(url, door, '#/data/Owner/record/1/edit');
       const { page } = here;
       await here.input('note').fill('typed');
       await server[Symbol.asyncDispose]();

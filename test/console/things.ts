@@ -1,7 +1,7 @@
 /** A type with every kind of field that somebody can type into, and a form of it, through one door or the other. */
 
-import type { Locator, Request } from 'playwright-core';
-import { type Visit, visit } from './browser.ts';
+import type { Locator, Page, Request } from 'playwright-core';
+import { type service, type Visit, visit } from './browser.ts';
 
 const sdl = `
 enum Color { RED GREEN }
@@ -94,6 +94,23 @@ export async function editing(
       await page.locator('dl.fields').waitFor();
     },
   });
+}
+
+/** The form of a thing, with something behind it and something before it in the history. */
+export async function between(duet: Awaited<ReturnType<typeof service>>, door: Door) {
+  const { id } = await duet.json('POST', '/things', thing);
+  const form = `#/data/Thing/record/${id}/edit`;
+  const here = await editing(duet.url, door, '#/data/Owner?sort=name');
+  await here.go(form);
+  await here.go('#/schema');
+  await here.page.goBack();
+  await here.input('nick').waitFor();
+  return Object.assign(here, { id: id as number, form });
+}
+
+/** What stands before those who would lose something. */
+export function question(page: Page): Locator {
+  return page.getByRole('dialog', { name: 'Discard changes?' });
 }
 
 /** The fields that a request writes; undefined for one that reads. */

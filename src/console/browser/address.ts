@@ -55,16 +55,16 @@ addEventListener('click', (event) => {
 
 /** The entries of the history are numbered, so that a step back or forward can be taken back. */
 let [shown, at] = [location.hash, numberOfEntry() ?? 0];
-history.replaceState({ at }, '');
+number();
 
 addEventListener('popstate', () => {
   const next = numberOfEntry();
   const { hash } = location;
   // Back where the view still is, or a link to it, which makes a new entry in place of the old.
-  if (hash === shown && (next ?? at) === at) history.replaceState({ at }, '');
+  if (hash === shown && (next ?? at) === at) number();
   else if (!isHeld()) {
     [shown, at] = [hash, next ?? at + 1];
-    history.replaceState({ at }, '');
+    number();
     place.value = read();
   } else if (next === undefined) {
     history.back();
@@ -78,6 +78,11 @@ addEventListener('popstate', () => {
 
 function numberOfEntry(): number | undefined {
   return (history.state as { at: number } | null)?.at;
+}
+
+/** Once for each entry: to write to the history while somebody steps through it can lead them elsewhere. */
+function number(): void {
+  if (numberOfEntry() === undefined) history.replaceState({ at }, '');
 }
 
 function read(): Place {
