@@ -12,7 +12,7 @@ import type { Write } from '../engine/operation.ts';
 import { type NamedWrite, WriteFailed } from '../engine/transaction.ts';
 import { DuetError } from '../errors.ts';
 import type { Context } from './execute.ts';
-import { answeredFields, type Given } from './fields.ts';
+import { answeredFields, asWritten, type Given } from './fields.ts';
 import { planner } from './plan.ts';
 
 /** A key makes it so too: only what is one transaction can be remembered as one answer. */
@@ -51,7 +51,7 @@ export async function performTogether(
     const definition = node && mutation.getFields()[node.name.value];
     if (!node || !binding || !definition) throw new Error(`nothing is bound to ${node?.name.value}`);
     try {
-      const args = getArgumentValues(definition, node, variableValues);
+      const args = asWritten(getArgumentValues(definition, node, variableValues), node);
       const planned = planner(binding, nodes, given)(args);
       writes.push({ operation: planned.operation as Write, as: undefined });
     } catch (error) {

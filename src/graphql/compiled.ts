@@ -22,7 +22,7 @@ import type { Soon } from '../soon.ts';
 import type { Deadline } from '../storage/storage.ts';
 import { argumentReader, variableReader } from './arguments.ts';
 import { Failed, type Performed } from './execute.ts';
-import { type Arguments, answeredFields, type Given } from './fields.ts';
+import { type Arguments, answeredFields, asWritten, type Given } from './fields.ts';
 import { planner } from './plan.ts';
 import type { Door } from './schema.ts';
 import { NotPlain, shapeFor } from './shape.ts';
@@ -192,7 +192,7 @@ export class CompiledQuery {
     const argumentsOf = (sent: Sent) =>
       sent.plain && readArguments
         ? readArguments(sent.plain)
-        : getArgumentValues(definition, node, sent.all());
+        : asWritten(getArgumentValues(definition, node, sent.all()), node);
     const selections = nodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
     if (usesVariables(selections, given.fragments))
       return (sent) => whole(argumentsOf(sent), below(sent.all()));

@@ -16,6 +16,7 @@ import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read.ts';
 import { DuetError } from '../errors.ts';
 import { isAtomic, performTogether } from './atomic.ts';
+import { asWritten } from './fields.ts';
 import { planner } from './plan.ts';
 import type { Door } from './schema.ts';
 
@@ -75,7 +76,9 @@ async function resolveRoot(
     const binding = running.bindings.get(`${info.parentType.name}.${info.fieldName}`);
     if (!binding) throw new Error(`nothing is bound to ${info.fieldName}`);
     const { objects: most } = running.engine.limits;
-    const { operation, complete } = planner(binding, info.fieldNodes, { ...info, most })(args);
+    const [node] = info.fieldNodes;
+    const written = node ? asWritten(args, node) : args;
+    const { operation, complete } = planner(binding, info.fieldNodes, { ...info, most })(written);
     return complete(
       isRead(operation)
         ? await running.reads.add(operation)

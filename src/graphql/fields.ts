@@ -11,7 +11,9 @@ import {
   getDirectiveValues,
   Kind,
   type SelectionNode,
+  type ValueNode,
 } from 'graphql';
+import { VERSION_ARGUMENT } from '../schema/names.ts';
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
@@ -33,8 +35,35 @@ export function relationName(field: string, args: Arguments): string {
 export function argumentsOf(type: GraphQLObjectType, node: FieldNode, { variableValues }: Given): Arguments {
   const field = type.getFields()[node.name.value];
   return field && node.arguments && node.arguments.length > 0
-    ? getArgumentValues(field, node, variableValues)
+    ? asWritten(getArgumentValues(field, node, variableValues), node)
     : {};
+}
+
+/**
+ * graphql-js drops what stands for a variable that was not sent. Without a condition, a filter matches more; without its
+ * version, a write is unguarded. So what the document has there stays, undefined, for the planner to refuse.
+ */
+export function asWritten(args: Arguments, node: FieldNode): Arguments {
+  let written = args;
+  for (const { name, value } of node.arguments ?? []) {
+    // A filter that is a variable as a whole can be left out, like one that is not written at all.
+    const isFilter = name.value === 'where' && value.kind !== Kind.VARIABLE;
+    if (isFilter || name.value === VERSION_ARGUMENT)
+      written = { ...written, [name.value]: conditions(value, args[name.value]) };
+  }
+  return written;
+}
+
+function conditions(node: ValueNode, value: unknown): unknown {
+  if (node.kind === Kind.LIST)
+    return node.values.map((each, index) => conditions(each, (value as unknown[])[index]));
+  if (node.kind !== Kind.OBJECT) return value;
+  // Where a list is expected, one value stands for a list of one.
+  if (Array.isArray(value)) return value.map((each) => conditions(node, each));
+  // In the order of graphql-js: the name of a relation is made of its arguments.
+  const whole: Record<string, unknown> = { ...(value as Arguments) };
+  for (const { name, value: inner } of node.fields) whole[name.value] = conditions(inner, whole[name.value]);
+  return whole;
 }
 
 /** The nodes of each field, by its name, through fragments and without what @skip and @include leave out. */

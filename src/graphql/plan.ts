@@ -70,7 +70,10 @@ function rootPlanner(
       operation: many(resource, operation, args, selection, within),
       complete: asItIs,
     });
-  return (args) => ({ operation: single(resource, operation, args, selection), complete: asItIs });
+  return (args, within) => ({
+    operation: single(resource, operation, args, selection, within),
+    complete: asItIs,
+  });
 }
 
 function many(
@@ -98,6 +101,7 @@ function single(
   operation: 'GET' | 'CREATE' | 'UPDATE' | 'DELETE',
   args: Arguments,
   selection: Selection,
+  { faults }: Planning,
 ): Operation {
   if (operation === 'CREATE')
     return { do: 'create', resource, selection, input: inputOf(resource, args), through: 'graphql' };
@@ -108,6 +112,12 @@ function single(
   const { [resource.key.name]: text, [VERSION_ARGUMENT]: ifVersion, ...input } = args;
   const one = { resource, selection, key: keyFrom(resource, text), refusal: undefined };
   const versions = typeof ifVersion === 'number' ? [ifVersion] : undefined;
+  if (!versions && Object.hasOwn(args, VERSION_ARGUMENT))
+    faults.push({
+      pointer: pointer(VERSION_ARGUMENT),
+      code: 'REQUIRED',
+      detail: `${VERSION_ARGUMENT} has no value; send the version, or leave ${VERSION_ARGUMENT} out of the document`,
+    });
   if (operation === 'DELETE') return { do: 'delete', ...one, ifVersion: versions };
   return { do: 'update', ...one, ifVersion: versions, input: inputOf(resource, input) };
 }

@@ -37,6 +37,7 @@ export class WhereReader {
     this.#sees = sees;
   }
 
+  /** What is empty is everything: only a whole filter, and what `some` and `none` ask of a record, may be. */
   read(resource: Resource, where: unknown, path: Path = []): Filter {
     if (!isObject(where)) {
       this.#report(path, 'TYPE', 'where must be an object of fields, and, or, not');
@@ -72,23 +73,46 @@ export class WhereReader {
       this.#report(path, 'UNKNOWN', `"${cited(name)}" is no operator of ${column.name}.${cure}`);
       return undefined;
     }
-    if (value === null || value === undefined) {
+    if (value === null) {
       this.#report(path, 'REQUIRED', `${column.name} ${operator} needs a value; use isNull to look for null`);
       return undefined;
     }
+    if (value === undefined) return this.#notSent(path, `${column.name} ${operator}`);
     return this.#filter(column, operator, value, path);
   }
 
+  /** A variable that was left out; without its condition the filter would match more than was asked for. */
+  #notSent(path: Path, what: string): undefined {
+    this.#report(path, 'REQUIRED', `${what} has no value, as its variable was not sent`);
+    return undefined;
+  }
+
+  #sayingNothing(path: Path, name: string, cure: string): undefined {
+    this.#report(path, 'REQUIRED', `${name} is empty; ${cure}, or leave it out`);
+    return undefined;
+  }
+
+  /** A filter inside of another. */
+  #part(resource: Resource, where: unknown, path: Path, name: string, cure: string): Filter {
+    if (isEmpty(where)) this.#sayingNothing(path, name, cure);
+    return this.read(resource, where, path);
+  }
+
   #entry(resource: Resource, name: string, value: unknown, path: Path): Filter | undefined {
+    if (value === undefined) return this.#notSent(path, name);
     if (name === 'and' || name === 'or') {
       if (!Array.isArray(value)) {
         this.#report(path, 'TYPE', `${name} must be a list`);
         return undefined;
       }
-      const of = value.map((each, index) => this.read(resource, each, [...path, index]));
+      if (value.length === 0) return this.#sayingNothing(path, name, 'give it at least one filter');
+      const of = value.map((each, index) =>
+        this.#part(resource, each, [...path, index], `a filter in ${name}`, 'say what must match'),
+      );
       return name === 'and' ? all(of) : { is: 'any', of };
     }
-    if (name === 'not') return { is: 'not', of: this.read(resource, value, path) };
+    if (name === 'not')
+      return { is: 'not', of: this.#part(resource, value, path, name, 'say what must not match') };
     const field = this.field(resource, name);
     if (!field) {
       const names = this.#names(resource);
@@ -96,13 +120,16 @@ export class WhereReader {
       this.#report(path, 'UNKNOWN', `"${cited(name)}" is no field of ${resource.name}.${cure}`);
       return undefined;
     }
-    if (field.kind === 'reference')
-      return { is: 'related', field, where: this.read(field.target, value, path) };
+    if (field.kind === 'reference') {
+      const cure = `say what must match, or ask ${field.column.name} for isNull: false`;
+      return { is: 'related', field, where: this.#part(field.target, value, path, name, cure) };
+    }
+    const example = field.kind === 'inverse' ? '{ some: {…} }' : '{ eq: … }';
     if (!isObject(value)) {
-      const example = field.kind === 'inverse' ? 'some: {…}' : 'eq: …';
-      this.#report(path, 'TYPE', `${name} must be an object such as { ${example} }`);
+      this.#report(path, 'TYPE', `${name} must be an object such as ${example}`);
       return undefined;
     }
+    if (isEmpty(value)) return this.#sayingNothing(path, name, `ask for something, such as ${example}`);
     const entries = Object.entries(value);
     if (field.kind === 'column')
       return all(
@@ -111,6 +138,7 @@ export class WhereReader {
     return all(
       entries.map(([quantifier, inner]): Filter | undefined => {
         const inside = [...path, quantifier];
+        if (inner === undefined) return this.#notSent(inside, `${name} ${quantifier}`);
         const some = (): Filter => ({ is: 'some', field, where: this.read(field.target, inner, inside) });
         if (quantifier === 'some') return some();
         if (quantifier === 'none') return { is: 'not', of: some() };
@@ -174,6 +202,10 @@ export class WhereReader {
       );
     return value;
   }
+}
+
+function isEmpty(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length === 0;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -35,6 +35,14 @@ type Book @resource @allow(to: [READ], where: { owner: { nam: { eq: "x" } } }) {
     ruled('to: [READ], where: { title: { eq: null } }'),
     '1:21 The rule on "Book" does not fit at title.eq: title eq needs a value; use isNull to look for null.',
   ],
+  'an operator object without an operand': [
+    ruled('to: [READ], where: { title: {} }'),
+    '1:21 The rule on "Book" does not fit at title: title is empty; ask for something, such as { eq: … }, or leave it out.',
+  ],
+  'an alternative that says nothing': [
+    ruled('to: [READ], where: { or: [{ title: { eq: "x" } }, {}] }'),
+    '1:21 The rule on "Book" does not fit at or.1: a filter in or is empty; say what must match, or leave it out.',
+  ],
   'a filter that is none': [
     ruled('to: [READ], where: "title"'),
     '1:21 The rule on "Book" does not fit: where must be an object of fields, and, or, not.',

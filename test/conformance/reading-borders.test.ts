@@ -85,7 +85,7 @@ describe.each([...databases])('on %s', (database) => {
 
   test('a filter can be so long and so deep, and no more', async () => {
     const list = (length: number) => ({ or: Array.from({ length }, () => ({ id: { eq: 1 } })) });
-    const deep = (depth: number): object => (depth === 1 ? {} : { not: deep(depth - 1) });
+    const deep = (depth: number): object => (depth === 1 ? { id: { eq: 1 } } : { not: deep(depth - 1) });
     const through = (depth: number, last: object): object =>
       depth === 1 ? last : { up: { downs: { some: through(depth - 2, last) } } };
     const rest = async (where: object) => {

@@ -26,6 +26,10 @@ export function faultOf(resource: Resource, choice: number, stray: string | unde
     { change: { where: { [column.name]: null } }, code: 'TYPE', typed: false },
     { change: { where: { nothing: { eq: 1 } } }, code: 'UNKNOWN', typed: true },
     { change: { where: { not: null } }, code: 'TYPE', typed: false },
+    { change: { where: { [column.name]: {} } }, code: 'REQUIRED', typed: false },
+    { change: { where: { not: {} } }, code: 'REQUIRED', typed: false },
+    { change: { where: { or: [] } }, code: 'REQUIRED', typed: false },
+    { change: { where: { and: [{}] } }, code: 'REQUIRED', typed: false },
     { change: { where: { or: null } }, code: 'TYPE', typed: false },
     { change: { where: { and: [5] } }, code: 'TYPE', typed: true },
     ...resource.references.map(({ name }) => wrong({ [name]: null })),
@@ -58,7 +62,7 @@ function inside(fault: Fault, choice: number): Fault {
   if (!filter || choice % 3 === 0) return fault;
   return {
     ...fault,
-    change: { where: choice % 3 === 1 ? { not: filter } : { or: [{}, { and: [filter] }] } },
+    change: { where: choice % 3 === 1 ? { not: filter } : { or: [{ and: [filter] }] } },
   };
 }
 

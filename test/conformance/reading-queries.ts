@@ -1,7 +1,7 @@
 /** Random queries as choices that fit any schema: a field is the nth that there is, a value the nth of its column. */
 
 import fc from 'fast-check';
-import type { Column, Inverse, Resource } from '../../src/schema/model.ts';
+import type { Column, Inverse, Reference, Resource } from '../../src/schema/model.ts';
 import { isScalar } from '../../src/schema/values.ts';
 import type { Aggregates, Included, Part, Shape, Sort, Where } from './reading-plain.ts';
 import { pick, type Row, sample, type World } from './reading-schemas.ts';
@@ -59,7 +59,7 @@ const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
       weight: 2,
       arbitrary: fc.record({
         is: fc.constantFrom('all' as const, 'and' as const, 'or' as const),
-        of: fc.array(tie('condition'), few),
+        of: fc.array(tie('condition'), { minLength: 1, ...few }),
       }),
     },
     { weight: 1, arbitrary: fc.record({ is: fc.constant('not' as const), of: tie('condition') }) },
@@ -189,8 +189,9 @@ export class Resolver {
         const { references, inverses } = resource;
         const fields = condition.is === 'related' ? references : inverses;
         if (fields.length === 0) return this.#where(resource, condition.of);
-        const field = pick<Inverse | Resource['references'][number]>(fields, condition.field);
-        const inner = this.#where(field.target, condition.of);
+        const field = pick<Inverse | Reference>(fields, condition.field);
+        const atAll = field.kind === 'inverse' && condition.field % 5 === 0;
+        const inner = atAll ? {} : this.#where(field.target, condition.of);
         return { [field.name]: condition.is === 'related' ? inner : { [condition.is]: inner } };
       }
     }

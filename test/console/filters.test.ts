@@ -63,6 +63,14 @@ describe.each(filters)('%j', (where, parameters) => {
   });
 });
 
+test('a filter that says nothing at some place is sent as it is, for the service to refuse', async () => {
+  for (const where of [{ title: {} }, { hall: { name: {} } }, { hall: {} }, { title: { eq: 'a' }, id: {} }]) {
+    const query = listLink({ ...listAsk(exhibit, new URLSearchParams()), where }).split('?')[1] ?? '';
+    expect(new URLSearchParams(query).get('where')).toBe(JSON.stringify(where));
+    expect((await app.rest('GET', `/exhibits?${query}`)).body.code).toBe('VALIDATION_FAILED');
+  }
+});
+
 test('the console and the service have the same names for everything that a list can be asked', () => {
   expect([...OWN_PARAMETERS].sort()).toEqual([...listParameters].sort());
   expect([...LIST_OPTIONS].sort()).toEqual([...includedParameters].sort());

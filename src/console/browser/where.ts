@@ -33,7 +33,10 @@ export function conditionsOf(where: Where, path: readonly string[] = []): Condit
   for (const [name, value] of Object.entries(where)) {
     if (LOGIC.has(name) || !isObject(value)) return undefined;
     const here = [...path, name];
-    for (const [inner, operand] of Object.entries(value)) {
+    const said = Object.entries(value);
+    // The service refuses what is empty; as no parameter at all it would ask for everything.
+    if (said.length === 0) return undefined;
+    for (const [inner, operand] of said) {
       if (!isObject(operand)) {
         found.push({ path: here, operator: inner, value: operand });
         continue;
