@@ -115,21 +115,28 @@ export class Schemas {
   }
 
   #where(resource: Resource): JsonSchema {
-    const self = this.part(resource, 'Where');
+    // Only what is empty as a whole, or behind `some` and `none`, means everything.
+    const self = { ...this.part(resource, 'Where'), ...NOT_EMPTY };
     const fields = shownFields(resource).map((field): [string, JsonSchema] => {
       if (field.kind === 'column')
         return [field.name, { ...this.ref(filterName(field)), ...documented(field) }];
       const target = this.part(field.target, 'Where');
       const schema =
         field.kind === 'reference'
-          ? target
-          : object([
-              ['some', target],
-              ['none', target],
-            ]);
+          ? { ...target, ...NOT_EMPTY }
+          : object(
+              [
+                ['some', target],
+                ['none', target],
+              ],
+              NOT_EMPTY,
+            );
       return [field.name, { ...schema, ...documented(field) }];
     });
-    const logic = ownFilters.map((name): [string, JsonSchema] => [name, name === 'not' ? self : list(self)]);
+    const logic = ownFilters.map((name): [string, JsonSchema] => [
+      name,
+      name === 'not' ? self : { ...list(self), minItems: 1 },
+    ]);
     return { description: `Which ${resource.plural} are meant.`, ...object([...fields, ...logic]) };
   }
 
@@ -138,9 +145,11 @@ export class Schemas {
       name,
       { description: operators[name].doc, ...operandSchema(column, name) },
     ]);
-    return [this.name(filterName(column)), object(entries)];
+    return [this.name(filterName(column)), object(entries, NOT_EMPTY)];
   }
 }
+
+const NOT_EMPTY: JsonSchema = { minProperties: 1 };
 
 /** The fields of a record as this door shows them. */
 export function shownFields(resource: Resource): Field[] {

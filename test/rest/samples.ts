@@ -25,8 +25,10 @@ export function sample(description: Description, given: any): any {
       return true;
     case 'array':
       return [sample(description, schema.items)];
-    case 'object':
-      return {};
+    case 'object': {
+      const [[name, value] = ['', undefined]] = Object.entries(schema.minProperties ? schema.properties : {});
+      return name === '' ? {} : { [name]: sample(description, value) };
+    }
     default:
       return byFormat[schema.format] ?? 'text'.padEnd(schema.minLength ?? 0, 'x').slice(0, schema.maxLength);
   }
