@@ -1,5 +1,6 @@
 /** What the environment and the flags say of the settings. */
 
+import type { AnswerLimits } from './engine/budget.ts';
 import type { DocumentLimits } from './graphql/limits.ts';
 import type { Setting } from './setting.ts';
 import { settings } from './settings.ts';
@@ -64,6 +65,11 @@ export function documentLimits(config: Config): DocumentLimits {
     fields: config.limitFields,
     directives: config.limitDirectives,
   };
+}
+
+/** What one answer may hold. */
+export function answerLimits(config: Pick<Config, 'limitObjects' | 'limitBytes'>): AnswerLimits {
+  return { objects: config.limitObjects, bytes: config.limitBytes };
 }
 
 /** Whether callers can be known at all. */

@@ -27,6 +27,10 @@ export const catalogue = {
     meaning:
       'The answer would hold more objects than `LIMIT_OBJECTS`, nested ones included. Ask for pages of it.',
   },
+  ANSWER_TOO_LARGE: {
+    status: 400,
+    meaning: 'The answer would have more bytes than `LIMIT_BYTES`. Ask for pages of it, or for fewer fields.',
+  },
   TOO_MANY_OPERATIONS: {
     status: 400,
     meaning: 'The transaction has more operations than `LIMIT_OPERATIONS`.',

@@ -1,7 +1,7 @@
 /** The composition root: everything that happens to a request, in order, and everything a server is made of. */
 
 import { printSchema } from 'graphql';
-import { type Config, documentLimits, hasAuthentication } from './config.ts';
+import { answerLimits, type Config, documentLimits, hasAuthentication } from './config.ts';
 import { consoleRoute } from './console/routes.ts';
 import { anonymous, type Caller, requireRole } from './engine/caller.ts';
 import { Engine } from './engine/execute.ts';
@@ -91,7 +91,7 @@ export function createApp(given: AppOptions): App {
   const introspection = config.introspection === 'on';
   const count = new StatementCount(storage);
   const engine = new Engine(introspection ? count.storage : storage, policy, {
-    objects: config.limitObjects,
+    ...answerLimits(config),
     operations: config.limitOperations,
     deadline: config.limitDeadline,
   });

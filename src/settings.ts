@@ -239,6 +239,13 @@ export const settings = {
     doc: 'How many objects one answer may hold, nested ones included.',
     ...whole(1, 10_000_000),
   }),
+  limitBytes: setting({
+    env: 'LIMIT_BYTES',
+    flag: true,
+    default: String(32 * 1024 * 1024),
+    doc: 'How many bytes one answer may have, told from the values that it is made of.',
+    ...whole(1024, 1024 * 1024 * 1024),
+  }),
   limitOperations: setting({
     env: 'LIMIT_OPERATIONS',
     flag: true,

@@ -1,28 +1,51 @@
 /** How much one answer may hold. */
 
 import { DuetError } from '../errors.ts';
+import { answerTooLarge, type Row } from '../storage/storage.ts';
+import type { Selection } from './operation.ts';
+import { bytesOf, timesOf } from './sizes.ts';
 
-/** How many objects one answer may still hold; of what would exceed it, little is loaded. */
-export class Budget {
+export interface AnswerLimits {
   readonly objects: number;
-  #left: number;
+  readonly bytes: number;
+}
 
-  constructor(objects: number) {
-    this.objects = objects;
-    this.#left = objects;
+/** For what is never in memory as a whole. */
+export const UNLIMITED: AnswerLimits = {
+  objects: Number.MAX_SAFE_INTEGER,
+  bytes: Number.POSITIVE_INFINITY,
+};
+
+/** How many objects and bytes one answer may still hold; of what would exceed it, little is loaded. */
+export class Budget {
+  readonly limits: AnswerLimits;
+  #objects: number;
+  #bytes: number;
+
+  constructor(limits: AnswerLimits) {
+    this.limits = limits;
+    this.#objects = limits.objects;
+    this.#bytes = limits.bytes;
   }
 
   /** One more than fits, so that too many can be told from just enough. */
   get most(): number {
-    return this.#left + 1;
+    return this.#objects + 1;
   }
 
-  spend(objects: number): void {
-    this.#left -= objects;
-    if (this.#left < 0)
+  /** Rows that the answer has once each, or as often as the selection asks for them. */
+  spend(rows: readonly Row[], selection: Selection): void {
+    this.take(rows.length * timesOf(selection), bytesOf(selection, rows));
+  }
+
+  take(objects: number, bytes: number): void {
+    this.#objects -= objects;
+    if (this.#objects < 0)
       throw new DuetError(
         'TOO_MANY_OBJECTS',
-        `The answer would hold more than ${this.objects} objects. Ask for pages of it, or for fewer relations.`,
+        `The answer would hold more than ${this.limits.objects} objects. Ask for pages of it, or for fewer relations.`,
       );
+    this.#bytes -= bytes;
+    if (this.#bytes < 0) throw answerTooLarge();
   }
 }

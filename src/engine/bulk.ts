@@ -14,6 +14,7 @@ import { asSeen, changedOn, withoutUnseen } from './policy/writing.ts';
 import { attach, type Node } from './read.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
+import { mostBytes } from './selects.ts';
 import { validCreates, validUpdate } from './validate.ts';
 import { assigned, createAll, store } from './write.ts';
 
@@ -24,7 +25,11 @@ export function* createMany(
 ): Program<Node[]> {
   const { resource, inputs, selection, through } = operation;
   const records = validCreates(resource, inputs, through);
-  budget.spend(records.length);
+  // Before the work: what is created is what was given, but for a few short values.
+  budget.spend(
+    records.map(({ values }) => values),
+    selection,
+  );
   for (const record of records) assigned(access, resource, record);
   const nodes = yield* createAll(access, resource, records, (index) => [index]);
   yield* attach(selection, nodes, budget);
@@ -38,7 +43,7 @@ export function* updateMany(
 ): Program<Node[]> {
   const { resource, where, input, atMost, selection } = operation;
   const { key } = resource;
-  const rows = yield* matching(resource, where, atMost);
+  const rows = yield* matching(resource, where, atMost, budget);
   const keys = rows.map((row) => row[key.name]);
   yield* mayWrite(access, resource, 'UPDATE', keys);
   const seen = yield* asSeen(access, resource, rows);
@@ -49,7 +54,7 @@ export function* updateMany(
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
   const set = validUpdate(resource, input, seen[0] ?? {});
   for (const row of seen) validUpdate(resource, input, row);
-  yield* referencesExist(access, resource, set);
+  yield* referencesExist(access, resource, set, undefined);
   const sets = rows.map((row, place) => withoutUnseen(resource, set, row, seen[place] ?? row));
   const next = rows.map((row, place) => ({ ...row, ...sets[place] }));
   const isHidden = yield* mayUpdate(access, resource, next, set, conditions);
@@ -61,7 +66,7 @@ export function* updateMany(
   // A database answers in any order; the records come in that of their keys.
   const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
   const nodes = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
-  budget.spend(nodes.length);
+  budget.spend(nodes, selection);
   yield* attach(selection, nodes, budget);
   return nodes;
 }
@@ -100,19 +105,18 @@ export function* deleteMany(
   budget: Budget,
 ): Program<Node[]> {
   const { resource, where, atMost, selection } = operation;
-  const nodes = yield* matching(resource, where, atMost);
+  const nodes = yield* matching(resource, where, atMost, budget);
   const keys = nodes.map((node) => node[resource.key.name]);
   yield* mayWrite(access, resource, 'DELETE', keys);
-  budget.spend(nodes.length);
+  budget.spend(nodes, selection);
   yield* attach(selection, nodes, budget);
   if (keys.length > 0) yield* deleteWithDependents(resource, keys);
   return nodes;
 }
 
-function* matching(resource: Resource, where: Filter, atMost: number): Program<Node[]> {
-  const rows = yield* run(
-    select(resource, storedColumns(resource), where, { limit: atMost + 1, lock: true }),
-  );
+function* matching(resource: Resource, where: Filter, atMost: number, { limits }: Budget): Program<Node[]> {
+  const most = { limit: atMost + 1, bytes: mostBytes(limits), lock: true };
+  const rows = yield* run(select(resource, storedColumns(resource), where, most));
   if (rows.length > atMost)
     throw new DuetError(
       'TOO_MANY_MATCHES',

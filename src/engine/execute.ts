@@ -6,6 +6,7 @@ import type { Action, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import type { Soon } from '../soon.ts';
 import {
+  answerTooLarge,
   type Deadline,
   type Finder,
   type Program,
@@ -15,7 +16,7 @@ import {
   select,
 } from '../storage/storage.ts';
 import { turnRead } from '../turn.ts';
-import { Budget } from './budget.ts';
+import { type AnswerLimits, Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency, Keyed } from './idempotency.ts';
 import type {
@@ -46,6 +47,7 @@ import {
   stepsOf,
 } from './read.ts';
 import { selectByKey } from './selects.ts';
+import { bytesOf } from './sizes.ts';
 import type { NamedWrite, Written } from './transaction.ts';
 import { Writer } from './writer.ts';
 
@@ -55,9 +57,8 @@ type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
 /** Whether nobody waits for the answer any more. */
 export type Gone = () => boolean;
 
-export interface EngineLimits {
-  /** Objects in one answer. */
-  readonly objects: number;
+/** Those of one answer, and others. */
+export interface EngineLimits extends AnswerLimits {
   /** Operations in one transaction. */
   readonly operations: number;
   /** How many milliseconds a request may take. */
@@ -74,7 +75,7 @@ export class Engine {
 
   constructor(storage: Storage, policy: Policy, limits: EngineLimits) {
     this.#storage = storage;
-    this.#writer = new Writer(storage, policy, limits.objects);
+    this.#writer = new Writer(storage, policy, limits);
     this.#policy = policy;
     this.limits = limits;
   }
@@ -110,9 +111,9 @@ export class Engine {
       const answer = this.#readAlone(only, deadline);
       return answer instanceof Promise ? answer.then((read) => [read]) : [answer];
     }
-    const { objects } = this.limits;
+    const { limits } = this;
     const program = function* () {
-      const budget = new Budget(objects);
+      const budget = new Budget(limits);
       const answers: Answer<Read>[] = [];
       for (const operation of operations) answers.push(yield* performRead(operation, budget));
       return answers;
@@ -121,12 +122,12 @@ export class Engine {
   }
 
   #readAlone(operation: Permitted<Read>, deadline: Deadline): Soon<Answer<Read>> {
-    const { objects } = this.limits;
+    const { limits } = this;
     const steps = stepsOf(operation);
     if (steps !== 'one')
-      return this.#storage.read(() => performRead(operation, new Budget(objects)), steps, deadline);
+      return this.#storage.read(() => performRead(operation, new Budget(limits)), steps, deadline);
     if (operation.do === 'get') return this.#find(operation, deadline);
-    const budget = new Budget(objects);
+    const budget = new Budget(limits);
     const rows = this.#storage.ask(statementOf(operation, budget), deadline);
     return rows instanceof Promise
       ? rows.then((found) => answerOf(operation, found, budget))
@@ -137,15 +138,22 @@ export class Engine {
     // What names no record needs no look.
     if (operation.key === undefined) return null;
     const row = this.#finder(operation)(operation.key, deadline);
-    return row instanceof Promise ? row.then((found) => foundOf(operation, found)) : foundOf(operation, row);
+    return row instanceof Promise
+      ? row.then((found) => this.#found(operation, found))
+      : this.#found(operation, row);
+  }
+
+  #found(operation: Permitted<Get>, row: Node | null): Node | null {
+    if (row && bytesOf(operation.selection, [row]) > this.limits.bytes) throw answerTooLarge();
+    return foundOf(operation, row);
   }
 
   #finder(operation: Permitted<Get>): Finder {
-    const { objects } = this.limits;
-    const whom = operation.seen ? selectByKey(operation, objects) : operation.selection;
+    const { limits } = this;
+    const whom = operation.seen ? selectByKey(operation, limits) : operation.selection;
     let finder = this.#finders.get(whom);
     if (!finder) {
-      finder = this.#storage.finder(selectByKey(operation, objects));
+      finder = this.#storage.finder(selectByKey(operation, limits));
       this.#finders.set(whom, finder);
     }
     return finder;

@@ -13,6 +13,14 @@ export interface Selection {
   readonly relations: readonly Relation[];
   /** What only some of the records may show; the policy's to say. */
   readonly guards?: readonly Guard[];
+  /** Where the answer has something of a record more than once, under several names. */
+  readonly repeated?: Repeated;
+}
+
+/** How often each record stands in the answer, and its columns, where that is not once. */
+export interface Repeated {
+  readonly records: number;
+  readonly columns: readonly (readonly [Column, number])[];
 }
 
 export interface Relation {
@@ -64,6 +72,8 @@ export type Aggregate = {
   readonly where: Filter;
   readonly by: readonly Column[];
   readonly measures: readonly Measure[];
+  /** How often the answer has a value of a row, by its name in the row, where that is not once. */
+  readonly repeated?: Readonly<Record<string, number>>;
 };
 export type Get = OnOne & { readonly do: 'get' };
 /** The door that a request came through: what is closed there cannot be reached through what is open. */

@@ -3,7 +3,7 @@
 import type { ListQuery } from '../query/list.ts';
 import { placeIn } from '../query/order.ts';
 import type { Snapshot } from '../storage/storage.ts';
-import { Budget } from './budget.ts';
+import { Budget, UNLIMITED } from './budget.ts';
 import type { List } from './operation.ts';
 import { hasAbridged, placed } from './places.ts';
 import type { Permitted } from './policy/permitted.ts';
@@ -21,7 +21,7 @@ export async function* pagesOf(asked: Permitted<List>, snapshot: Snapshot): Asyn
   while (left > 0) {
     const page = { ...operation.list, after, limit: Math.min(PAGE, left), backwards: false };
     // The reader takes one page at a time, so an answer of any length is never in memory at once.
-    const budget = new Budget(Number.MAX_SAFE_INTEGER);
+    const budget = new Budget(UNLIMITED);
     const { nodes, more } = await snapshot.run(() =>
       list({ ...operation, list: page, places: true }, budget),
     );
@@ -37,7 +37,7 @@ export async function* pagesOf(asked: Permitted<List>, snapshot: Snapshot): Asyn
 async function beginning(operation: Permitted<List>, snapshot: Snapshot): Promise<Pick<ListQuery, 'after'>> {
   const { limit = 0 } = operation.list;
   const selection = { columns: [], relations: [] };
-  const budget = new Budget(Number.MAX_SAFE_INTEGER);
+  const budget = new Budget(UNLIMITED);
   const wider = { ...operation.list, limit: limit + 1 };
   const { nodes } = await snapshot.run(() =>
     list({ ...operation, selection, list: wider, places: true }, budget),

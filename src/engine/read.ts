@@ -1,14 +1,14 @@
 /** Reads records and what is related to them: each relation of each level is asked for once, however many rows. */
 
 import { type Measure, sumTooLarge } from '../query/aggregates.ts';
-import type { ListQuery } from '../query/list.ts';
 import { type Program, type Row, run, type Statement, type Steps } from '../storage/storage.ts';
 import type { Budget } from './budget.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from './operation.ts';
 import { hasAbridged, hasAbridgedBelow, placedBelow } from './places.ts';
 import { type Guarded, hide } from './policy/guards.ts';
 import type { Permitted } from './policy/permitted.ts';
-import { far, near, selectByKey, selectList, selectRelated } from './selects.ts';
+import { far, mostBytes, near, selectByKey, selectList, selectRelated } from './selects.ts';
+import { bytesOf, bytesOfJson, timesOf } from './sizes.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
 export type Node = Row;
@@ -41,15 +41,16 @@ function isGuarded({ guards, relations }: Selection): boolean {
 export function statementOf(operation: Permitted<Read>, budget: Budget): Statement {
   switch (operation.do) {
     case 'get':
-      return { do: 'filled', select: selectByKey(operation, budget.objects), value: operation.key };
+      return { do: 'filled', select: selectByKey(operation, budget.limits), value: operation.key };
     case 'list': {
       const { limit } = operation.list;
       const most = limit === undefined ? budget.most : Math.min(limit + 1, budget.most);
-      return { do: 'filled', select: selectList(operation, most, budget.objects), value: undefined };
+      return { do: 'filled', select: selectList(operation, most, budget.limits), value: undefined };
     }
     case 'aggregate': {
       const { resource, where, by, measures } = operation;
-      return { do: 'aggregate', resource, where, by, measures, limit: budget.most };
+      const bytes = mostBytes(budget.limits);
+      return { do: 'aggregate', resource, where, by, measures, limit: budget.most, bytes };
     }
   }
 }
@@ -61,12 +62,12 @@ export function answerOf(
 ): Listing | Node[] | Node | null {
   switch (operation.do) {
     case 'get':
-      budget.spend(rows.length);
+      budget.spend(rows, operation.selection);
       return foundOf(operation, rows[0] ?? null);
     case 'list':
-      return listingOf(operation.list, rows, undefined, budget);
+      return listingOf(operation, rows, undefined, budget);
     case 'aggregate':
-      budget.spend(rows.length);
+      budget.take(rows.length, bytesOfGroups(operation, rows));
       for (const { as, of } of operation.measures)
         if (of === 'sum' && rows.some((row) => row[as] !== null && !Number.isFinite(row[as])))
           throw sumTooLarge();
@@ -75,7 +76,7 @@ export function answerOf(
 }
 
 function listingOf(
-  { limit, backwards }: ListQuery,
+  { list: { limit, backwards }, selection }: Permitted<List>,
   nodes: Node[],
   total: number | undefined,
   budget: Budget,
@@ -83,13 +84,13 @@ function listingOf(
   const more = limit !== undefined && nodes.length > limit;
   if (more) nodes.length = limit;
   if (backwards) nodes.reverse();
-  budget.spend(nodes.length);
+  budget.spend(nodes, selection);
   return { nodes, more, total };
 }
 
 export function* list(operation: Permitted<List>, budget: Budget): Program<Listing> {
-  const { resource, selection, list: query, count } = operation;
-  const { where } = query;
+  const { resource, selection, count } = operation;
+  const { where } = operation.list;
   const statement = statementOf(operation, budget);
   const counting: Statement = {
     do: 'aggregate',
@@ -98,9 +99,10 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
     by: [],
     measures: [ROWS],
     limit: undefined,
+    bytes: undefined,
   };
   const [nodes = [], counted] = yield count ? [statement, counting] : [statement];
-  const listing = listingOf(query, nodes, counted && Number(counted[0]?.[ROWS.as]), budget);
+  const listing = listingOf(operation, nodes, counted && Number(counted[0]?.[ROWS.as]), budget);
   if (selection.relations.length > 0 || selection.guards) yield* attach(selection, nodes, budget);
   return listing;
 }
@@ -136,7 +138,7 @@ export function* attach(wanted: Selection, nodes: readonly Node[], budget: Budge
       asked.length > 0
         ? yield asked.map(({ relation, keys }) => ({
             do: 'filled',
-            select: selectRelated(relation, budget.objects),
+            select: selectRelated(relation, budget.limits),
             value: keys,
           }))
         : [];
@@ -145,11 +147,11 @@ export function* attach(wanted: Selection, nodes: readonly Node[], budget: Budge
     });
     for (const branch of level) {
       connect(branch);
-      budget.spend(appearances(branch));
+      spend(branch, budget);
       const { guards } = branch.relation.selection;
       if (guards) guarded.push({ guards, rows: branch.found });
     }
-    level = level.flatMap((branch) => branches(branch.relation.selection, branch.found, timesOf(branch)));
+    level = level.flatMap((branch) => branches(branch.relation.selection, branch.found, appearances(branch)));
   }
   if (guarded.length > 0) yield* hide(guarded);
 }
@@ -217,22 +219,35 @@ function connect({ relation, parents, found }: Branch): void {
   }
 }
 
-/** How many objects a branch adds to the answer. */
-function appearances({ relation, parents, times, found }: Branch): number {
-  const { kind } = relation.field;
-  if (kind === 'inverse' && !times) return found.length;
-  const property = relationKey(relation.as);
-  let sum = 0;
-  for (const parent of parents) {
-    const below = parent[property];
-    const each = kind === 'inverse' ? (below as Node[]).length : below === null ? 0 : 1;
-    sum += each * (times?.get(parent) ?? 1);
+/** What a branch adds to the answer. */
+function spend({ relation, parents, times, found }: Branch, budget: Budget): void {
+  const { selection, field } = relation;
+  if (field.kind === 'inverse' && !times) {
+    budget.spend(found, selection);
+    return;
   }
-  return sum;
+  const property = relationKey(relation.as);
+  let objects = 0;
+  let bytes = 0;
+  for (const parent of parents) {
+    const often = times?.get(parent) ?? 1;
+    const below = parent[property] as Node | Node[] | null;
+    const nodes = below === null ? [] : Array.isArray(below) ? below : [below];
+    objects += often * nodes.length;
+    bytes += often * bytesOf(selection, nodes);
+  }
+  budget.take(objects * timesOf(selection), bytes);
+}
+
+function bytesOfGroups({ repeated }: Permitted<Aggregate>, rows: readonly Row[]): number {
+  let bytes = 0;
+  for (const row of rows)
+    for (const name in row) bytes += name.length + (repeated?.[name] ?? 1) * bytesOfJson(row[name]);
+  return bytes;
 }
 
 /** Of the nodes that a branch has found; only where something hangs on them does it matter. */
-function timesOf({ relation, parents, times, found }: Branch): Times | undefined {
+function appearances({ relation, parents, times, found }: Branch): Times | undefined {
   const { field, selection } = relation;
   if (selection.relations.length === 0 || (field.kind === 'inverse' && !times)) return undefined;
   if (field.kind === 'reference' && !times && found.length === parents.length) return undefined;

@@ -1,20 +1,27 @@
 /** Whether what a record refers to is there, for whoever writes it. */
 
-import { DuetError, type Fault, pointer } from '../errors.ts';
+import { type Fault, pointer } from '../errors.ts';
 import { all, among, equal } from '../query/filter.ts';
 import type { Column, Reference, Resource } from '../schema/model.ts';
+import { withArticle } from '../schema/names.ts';
 import { type Program, type Row, select } from '../storage/storage.ts';
+import { Collision, conflict } from './collision.ts';
 import type { Access } from './policy/access.ts';
 
-/** Foreign keys would refuse a dangling reference too, but could not say which fields have one. */
+/**
+ * Foreign keys would refuse a dangling reference too, but could not say which fields have one. `row` is all that is to be
+ * stored, where its other conflicts may be told too: whether a value is taken is told to nobody whom a rule may still deny.
+ */
 export function* referencesExist(
   access: Access,
   resource: Resource,
   values: Row,
+  row: Row | undefined,
   known?: Column,
 ): Program<void> {
   const [missing = []] = yield* missingOf(access, resource, [values], known);
-  if (missing.length > 0) throw referenceNotFound(notFound(missing));
+  if (missing.length === 0) return;
+  throw row ? new Collision(resource, row, [], notFound(missing)) : conflict(notFound(missing));
 }
 
 /** The references of each row that lead to nothing which is there for the caller. */
@@ -52,12 +59,6 @@ export function notFound(references: readonly Reference[]): Fault[] {
   return references.map(({ column, target }) => ({
     pointer: pointer(column.name),
     code: 'REFERENCE_NOT_FOUND',
-    detail: `${column.name} names a ${target.singular} that does not exist`,
+    detail: `${column.name} names ${withArticle(target.singular)} that does not exist`,
   }));
-}
-
-export function referenceNotFound(errors: readonly Fault[]): DuetError {
-  return new DuetError('CONFLICT', `${errors[0]?.detail ?? 'A referenced record does not exist'}.`, {
-    errors,
-  });
 }

@@ -3,6 +3,7 @@
 import { DuetError } from '../errors.ts';
 import { among, type Filter } from '../query/filter.ts';
 import type { Reference, Resource } from '../schema/model.ts';
+import { withCapitalArticle } from '../schema/names.ts';
 import { Dangling, type Program, run, select } from '../storage/storage.ts';
 import { touched } from './validate.ts';
 
@@ -103,7 +104,7 @@ function* keysPointingAt({ owner, column }: Reference, keys: Keys): Program<Keys
 }
 
 function stillReferenced(resource: Resource, reference: Reference | undefined): DuetError {
-  const what = reference ? `A ${reference.owner.singular}` : 'Another record';
+  const what = reference ? withCapitalArticle(reference.owner.singular) : 'Another record';
   const detail = `${what} still refers to this ${resource.singular}${reference ? ` as its ${reference.name}` : ''}`;
   return new DuetError('CONFLICT', `${detail}. Delete or change it first.`, {
     errors: [{ pointer: '#', code: 'STILL_REFERENCED', detail }],

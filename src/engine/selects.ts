@@ -6,6 +6,7 @@ import type { ListQuery } from '../query/list.ts';
 import { type Order, type Place, reversed } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { type Below, LATER, type Select, select } from '../storage/storage.ts';
+import type { AnswerLimits } from './budget.ts';
 import type { Get, List, Relation, Selection } from './operation.ts';
 import type { Permitted } from './policy/permitted.ts';
 
@@ -21,8 +22,8 @@ function madeFor(whom: List | Selection | Relation, most: number | undefined, ma
   return select;
 }
 
-/** `objects` is how many there may be in a whole answer, and with it in each list below. */
-export function selectList(operation: List, most: number, objects: number): Select {
+/** `limits` are those of a whole answer, and with it of each list below. */
+export function selectList(operation: List, most: number, limits: AnswerLimits): Select {
   return madeFor(operation, most, () => {
     const { resource, selection, list: query, places } = operation;
     const { order, backwards, limit } = query;
@@ -33,7 +34,8 @@ export function selectList(operation: List, most: number, objects: number): Sele
       after: backwards ? before : after,
       before: backwards ? after : before,
       most,
-      below: below(selection, objects, limit),
+      bytes: mostBytes(limits),
+      below: below(selection, limits, limit),
     });
   });
 }
@@ -41,10 +43,10 @@ export function selectList(operation: List, most: number, objects: number): Sele
 /** What one caller sees is another selection than what others see, even where the same columns are wanted. */
 const madeSeen = new WeakMap<Filter, WeakMap<Selection, Select>>();
 
-export function selectByKey({ resource, selection, seen }: Permitted<Get>, objects: number): Select {
+export function selectByKey({ resource, selection, seen }: Permitted<Get>, limits: AnswerLimits): Select {
   const make = () =>
     select(resource, needed(resource, selection), all([equal(resource.key, LATER), seen]), {
-      below: below(selection, objects),
+      below: below(selection, limits),
     });
   if (!seen) return madeFor(selection, undefined, make);
   const ofCaller = madeSeen.get(seen) ?? new WeakMap<Selection, Select>();
@@ -52,6 +54,14 @@ export function selectByKey({ resource, selection, seen }: Permitted<Get>, objec
   const found = ofCaller.get(selection) ?? make();
   ofCaller.set(selection, found);
   return found;
+}
+
+/**
+ * What a statement may answer with: beyond that, the budget would refuse it for certain. Databases count bytes of UTF-8,
+ * the budget characters, of which each has three bytes at the most.
+ */
+export function mostBytes({ bytes }: AnswerLimits): number | undefined {
+  return Number.isFinite(bytes) ? 3 * bytes : undefined;
 }
 
 /** The column of the parent whose value leads to the related records. */
@@ -65,13 +75,14 @@ export function far({ field }: Relation): Column {
 }
 
 /** One more than fits, so that too many can be told from just enough. */
-export function selectRelated(relation: Relation, objects: number): Select {
-  const most = objects + 1;
+export function selectRelated(relation: Relation, limits: AnswerLimits): Select {
+  const most = limits.objects + 1;
   return madeFor(relation, most, () => {
     const { field, selection, list: query, seen } = relation;
     const column = far(relation);
     const columns = needed(field.target, selection, column);
-    const rest = { per: { column, values: LATER }, most, below: below(selection, objects) };
+    const bytes = mostBytes(limits);
+    const rest = { per: { column, values: LATER }, most, bytes, below: below(selection, limits) };
     if (!query) return select(field.target, columns, seen, rest);
     const { order, limit } = query;
     const [after, before] = [found(query.after), found(query.before)];
@@ -88,11 +99,11 @@ function found(place: Place | Abridged | undefined): Place | undefined {
   return place;
 }
 
-function below({ relations }: Selection, objects: number, first?: number): readonly Below[] {
+function below({ relations }: Selection, limits: AnswerLimits, first?: number): readonly Below[] {
   return relations.map((relation) => ({
     near: near(relation),
     first,
-    select: selectRelated(relation, objects),
+    select: selectRelated(relation, limits),
   }));
 }
 

@@ -68,6 +68,8 @@ export function* transact(
     try {
       const node = yield* perform(access, withResults(access, operation, results), budget);
       nodes.push(node);
+      // One alone is no longer than what was sent once; a thousand of them are. REST answers to a delete with nothing.
+      if (!Array.isArray(node) && operation.do !== 'delete') budget.spend([node], operation.selection);
       if (as !== undefined && !Array.isArray(node)) results.set(as, node);
     } catch (error) {
       // Anything else is the storage's to judge: it may run the whole transaction again.

@@ -4,6 +4,7 @@ import { claimFor } from '../access/claims.ts';
 import { DuetError, nested } from '../errors.ts';
 import { all, equal } from '../query/filter.ts';
 import type { Column, Reference, Resource } from '../schema/model.ts';
+import { withArticle } from '../schema/names.ts';
 import { defaultOf, storedColumns } from '../schema/values.ts';
 import {
   Dangling,
@@ -18,7 +19,7 @@ import {
 } from '../storage/storage.ts';
 import type { Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
-import { Collision } from './collision.ts';
+import { Collision, conflict } from './collision.ts';
 import type { Create, Delete, Selection, Update, Write, WriteOne } from './operation.ts';
 import type { Access } from './policy/access.ts';
 import {
@@ -34,7 +35,7 @@ import {
 import type { Permitted } from './policy/permitted.ts';
 import { asSeen, changedOn, givenOn, isAlwaysAllowed, withoutUnseen } from './policy/writing.ts';
 import { attach, type Node } from './read.ts';
-import { missingOf, notFound, referenceNotFound, referencesExist } from './references.ts';
+import { missingOf, notFound, referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { type NewRecord, validCreate, validUpdate } from './validate.ts';
 
@@ -60,6 +61,12 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
     : 'many';
 }
 
+/** Whether no rule looks at the new record itself. */
+function isUnchecked(access: Access, resource: Resource, given: readonly string[]): boolean {
+  if (access.isFree) return true;
+  return isAlwaysAllowed(access, resource, 'CREATE') && givenOn(access, resource, given).length === 0;
+}
+
 /** Generators within generators cost: what need not be one is none. */
 function create(access: Access, operation: Permitted<Create>, budget: Budget): Program<Node> {
   const { resource, input, selection, through } = operation;
@@ -76,14 +83,6 @@ function* attached(selection: Selection, creating: Program<Node>, budget: Budget
   const node = yield* creating;
   yield* attach(selection, [node], budget);
   return node;
-}
-
-/** Whether a record with these fields can be told to be allowed without looking at it. */
-function isUnchecked(access: Access, resource: Resource, given: readonly string[]): boolean {
-  return (
-    access.isFree ||
-    (isAlwaysAllowed(access, resource, 'CREATE') && givenOn(access, resource, given).length === 0)
-  );
 }
 
 function* createOne(access: Access, resource: Resource, record: NewRecord): Program<Node> {
@@ -156,7 +155,7 @@ function* judgedList(
   const faults = missing.flatMap((references, index) =>
     notFound(references.filter((each) => !mayCome(each))).map((fault) => nested(fault, ...at(index))),
   );
-  if (faults.length > 0) throw referenceNotFound(faults);
+  if (faults.length > 0) throw conflict(faults);
   const hidden = yield* mayCreate(access, resource, records, missing, known);
   return missing.map((references, index) => ({ missing: references, isHidden: hidden.has(index) }));
 }
@@ -170,15 +169,18 @@ function* createRecord(
   known?: Column,
   judged?: Judged,
 ): Program<Node> {
-  const { values, children } = record;
+  const { values, given, children } = record;
   const missing = judged?.missing.length ?? resource.references.length;
-  if (missing > 0) yield* referencesExist(access, resource, values, known);
+  if (missing > 0) {
+    const mayBeTold = isUnchecked(access, resource, known ? [...given, known.name] : given);
+    yield* referencesExist(access, resource, values, mayBeTold ? values : undefined, known);
+  }
   // What was written of its list since then may show it.
   const isHidden = judged?.isHidden === true && (yield* unseen(access, resource, [record])).size > 0;
   const version = 1 + (resource.key.origin.by === 'client' ? yield* lastVersion(resource, values) : 0);
   const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : undefined;
   const [node] = yield* store({ do: 'insert', resource, values, version }, values, refusal);
-  if (!node) throw new Error(`inserting a ${resource.name} answered no row`);
+  if (!node) throw new Error(`inserting ${withArticle(resource.name)} answered no row`);
   const key = node[resource.key.name];
   for (const { inverse, records } of children) {
     const { name, target, reference } = inverse;
@@ -221,8 +223,9 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
   for (const where of changedOn(access, resource, input, seen)) demand(conditions, where, 0);
   yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
   const set = withoutUnseen(resource, validUpdate(resource, input, seen), stored, seen);
-  yield* referencesExist(access, resource, set);
   const next = { ...stored, ...set };
+  const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
+  yield* referencesExist(access, resource, set, mayBeTold ? next : undefined);
   const isHidden = yield* mayUpdate(access, resource, [next], set, conditions);
   // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
   const guard = ifVersion && Number(stored[resource.version.name]);
@@ -275,8 +278,7 @@ export function* store(
   } catch (error) {
     if (error instanceof NotUnique) throw refusal ?? new Collision(statement.resource, row, error.columns);
     // Somebody deleted the target after it was looked up.
-    if (error instanceof Dangling)
-      throw referenceNotFound(notFound(error.reference ? [error.reference] : []));
+    if (error instanceof Dangling) throw conflict(notFound(error.reference ? [error.reference] : []));
     throw error;
   }
 }
@@ -310,7 +312,7 @@ export function assign(resource: Resource, caller: Caller, values: Row, fixed: R
       if (values[name] === null && column.required)
         throw new DuetError(
           caller.subject === undefined ? 'UNAUTHENTICATED' : 'FORBIDDEN',
-          `Creating a ${resource.singular} needs a token whose claim "${origin.claim}" fits ${name}.`,
+          `Creating ${withArticle(resource.singular)} needs a token whose claim "${origin.claim}" fits ${name}.`,
         );
     }
   }

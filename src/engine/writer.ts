@@ -2,7 +2,7 @@
 
 import { DuetError } from '../errors.ts';
 import type { Deadline, Program, Storage } from '../storage/storage.ts';
-import { Budget } from './budget.ts';
+import { type AnswerLimits, Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
 import { type Idempotency, once } from './idempotency.ts';
@@ -16,10 +16,10 @@ import { addressed, stepsOf } from './write.ts';
 export class Writer {
   readonly #storage: Storage;
   readonly #policy: Policy;
-  /** Objects in one answer. */
-  readonly #most: number;
+  /** Of one answer. */
+  readonly #most: AnswerLimits;
 
-  constructor(storage: Storage, policy: Policy, most: number) {
+  constructor(storage: Storage, policy: Policy, most: AnswerLimits) {
     this.#storage = storage;
     this.#policy = policy;
     this.#most = most;

@@ -66,22 +66,26 @@ function conditions(node: ValueNode, value: unknown): unknown {
   return whole;
 }
 
-/** The nodes of each field, by its name, through fragments and without what @skip and @include leave out. */
-export function fieldsOf(parents: readonly FieldNode[], given: Given): Map<string, FieldNode[]> {
-  const nodes = parents.flatMap((parent) => parent.selectionSet?.selections ?? []);
-  return collect(nodes, given, (node) => node.name.value);
+/** All that is asked of one object, or of one value, of the answer. */
+export type ObjectNodes = readonly FieldNode[];
+
+/** What the answer has below some of its objects, by the name of the field: one for each of them and each alias. */
+export function objectsOf(objects: readonly ObjectNodes[], given: Given): Map<string, ObjectNodes[]> {
+  const found = new Map<string, ObjectNodes[]>();
+  for (const object of objects) {
+    const selections = object.flatMap((node) => node.selectionSet?.selections ?? []);
+    for (const nodes of answeredFields(selections, given).values()) {
+      const name = nodes[0]?.name.value ?? '';
+      const before = found.get(name);
+      if (before) before.push(nodes);
+      else found.set(name, [nodes]);
+    }
+  }
+  return found;
 }
 
-/** The nodes of each field, by its name in the answer. */
+/** The nodes of each field, by its name in the answer, through fragments and without what @skip and @include leave out. */
 export function answeredFields(selections: readonly SelectionNode[], given: Given): Map<string, FieldNode[]> {
-  return collect(selections, given, (node) => node.alias?.value ?? node.name.value);
-}
-
-function collect(
-  selections: readonly SelectionNode[],
-  given: Given,
-  nameOf: (node: FieldNode) => string,
-): Map<string, FieldNode[]> {
   const found = new Map<string, FieldNode[]>();
   // What a fragment adds, it adds once: fragments that spread each other twice would be a tree of 2^n leaves.
   const spread = new Set<string>();
@@ -94,7 +98,7 @@ function collect(
         spread.add(node.name.value);
         visit(given.fragments[node.name.value]?.selectionSet.selections ?? []);
       } else {
-        const name = nameOf(node);
+        const name = node.alias?.value ?? node.name.value;
         const before = found.get(name);
         if (before) before.push(node);
         else found.set(name, [node]);

@@ -14,7 +14,14 @@ import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import { VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
-import { type Arguments, argumentsOf, fieldsOf, type Given, relationName } from './fields.ts';
+import {
+  type Arguments,
+  argumentsOf,
+  type Given,
+  type ObjectNodes,
+  objectsOf,
+  relationName,
+} from './fields.ts';
 import type { Binding, BulkKind } from './schema.ts';
 
 /** What is being planned: where in the selection, and what was found to be wrong so far. */
@@ -58,7 +65,7 @@ function rootPlanner(
 ): RootPlanner {
   if (operation === 'AGGREGATE') return aggregatePlanner(resource, fields, given);
   if (operation === 'CONNECTION') return connectionPlanner(resource, fields, given);
-  const selection = selectionOf(resource, fields, given);
+  const selection = selectionOf(resource, [fields], given);
   if (operation === 'LIST')
     return (args, within) => {
       const list = listOf(resource, args, within);
@@ -175,8 +182,8 @@ function whereOf(resource: Resource, args: Arguments, { at, faults }: Planning) 
 }
 
 function connectionPlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
-  const parts = fieldsOf(fields, given);
-  const nodes = fieldsOf(parts.get('edges') ?? [], given).get('node') ?? [];
+  const parts = objectsOf([fields], given);
+  const nodes = objectsOf(parts.get('edges') ?? [], given).get('node') ?? [];
   const selection = selectionOf(resource, nodes, given);
   const count = parts.has('totalCount');
   return (args, within) => {
@@ -210,12 +217,16 @@ function connectionOf({ nodes, more, total }: Listing, list: ListQuery, query: s
 function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
   const find = (name: string) => resource.columns.find((column) => column.name === name);
   const wanted: Wanted[] = [];
-  for (const [name, nodes] of fieldsOf(fields, given)) {
+  const repeated: Record<string, number> = {};
+  for (const [name, objects] of objectsOf([fields], given)) {
     if (name === 'count') wanted.push({ of: 'count', column: undefined });
-    else if (name !== 'by' && name !== '__typename')
-      for (const inner of fieldsOf(nodes, given).keys()) {
+    else if (name !== '__typename')
+      for (const [inner, { length: times }] of objectsOf(objects, given)) {
         const column = find(inner);
-        if (column) wanted.push({ of: name as AggregateFunction, column });
+        if (!column) continue;
+        const value = { of: name as AggregateFunction, column };
+        if (name !== 'by') wanted.push(value);
+        repeated[name === 'by' ? inner : (measuresOf([value])[0]?.as ?? '')] = times;
       }
   }
   const measures = measuresOf(wanted);
@@ -223,7 +234,7 @@ function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], give
   return (args, within) => {
     const where = whereOf(resource, args, within);
     const by = [...new Set(((args['groupBy'] ?? []) as string[]).flatMap((name) => find(name) ?? []))];
-    const operation: Aggregate = { do: 'aggregate', resource, where, by, measures };
+    const operation: Aggregate = { do: 'aggregate', resource, where, by, measures, repeated };
     return {
       operation,
       complete: (answer) => (answer as Node[]).map((row) => ({ ...empty, ...answerOf(row, by, wanted) })),
@@ -231,33 +242,38 @@ function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], give
   };
 }
 
-/** The columns and relations that a selection asks for. */
-function selectionOf(resource: Resource, fields: readonly FieldNode[], given: Planning): Selection {
+/** The columns and relations that a selection asks for, and how often the answer has what it reads once. */
+function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given: Planning): Selection {
   const type = given.schema.getType(resource.name) as GraphQLObjectType;
-  const columns = new Set<Column>();
-  const relations = new Map<string, { field: Reference | Inverse; args: Arguments; nodes: FieldNode[] }>();
-  for (const [name, nodes] of fieldsOf(fields, given)) {
+  const columns: [Column, number][] = [];
+  const relations = new Map<
+    string,
+    { field: Reference | Inverse; args: Arguments; objects: ObjectNodes[] }
+  >();
+  for (const [name, asked] of objectsOf(objects, given)) {
     const field = name === resource.version.name ? resource.version : resource.fieldByName.get(name);
-    if (field?.kind === 'column') columns.add(field);
+    if (field?.kind === 'column') columns.push([field, asked.length]);
     else if (field)
-      for (const node of nodes) {
-        const args = argumentsOf(type, node, given);
+      for (const nodes of asked) {
+        const args = nodes[0] ? argumentsOf(type, nodes[0], given) : {};
         const as = relationName(name, args);
         const before = relations.get(as);
-        if (before) before.nodes.push(node);
-        else relations.set(as, { field, args, nodes: [node] });
+        if (before) before.objects.push(nodes);
+        else relations.set(as, { field, args, objects: [nodes] });
       }
   }
+  const isRepeated = objects.length > 1 || columns.some(([, times]) => times > 1);
   return {
-    columns: [...columns],
-    relations: [...relations].map(([as, { field, args, nodes }]): Relation => {
+    columns: columns.map(([column]) => column),
+    relations: [...relations].map(([as, { field, args, objects: below }]): Relation => {
       const within = { ...given, at: [...given.at, field.name] };
       return {
         as,
         field,
-        selection: selectionOf(field.target, nodes, within),
+        selection: selectionOf(field.target, below, within),
         list: field.kind === 'inverse' ? listOf(field.target, args, within) : undefined,
       };
     }),
+    ...(isRepeated && { repeated: { records: objects.length, columns } }),
   };
 }

@@ -28,6 +28,7 @@ import {
   connectionName,
   rootFieldName,
   VERSION_ARGUMENT,
+  withArticle,
 } from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { creatable, isScalar, neededOnCreate, updatable } from '../schema/values.ts';
@@ -251,19 +252,19 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
           ...columnArguments(types, creatable(resource), neededOnCreate),
           ...types.inputs.nested(resource),
         },
-        description: `Creates a ${singular}.`,
+        description: `Creates ${withArticle(singular)}.`,
       };
     case 'UPDATE':
       return {
         type: object,
         args: { ...required, ...columnArguments(types, updatable(resource), () => false), ...version },
-        description: `Changes the given fields of a ${singular}; null with NOT_FOUND when there is none.`,
+        description: `Changes the given fields of ${withArticle(singular)}; null with NOT_FOUND when there is none.`,
       };
     case 'DELETE':
       return {
         type: object,
         args: { ...required, ...version },
-        description: `Deletes a ${singular} and returns it as it was; null with NOT_FOUND when there is none.`,
+        description: `Deletes ${withArticle(singular)} and returns it as it was; null with NOT_FOUND when there is none.`,
       };
   }
 }

@@ -3,7 +3,7 @@
 import { aggregateFits, aggregateFunctions } from '../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import type { Column, Described, Enum, Field, Inverse, Model, Reference, Resource } from '../schema/model.ts';
-import { filterTypeName, ownFilters } from '../schema/names.ts';
+import { filterTypeName, ownFilters, withArticle, withCapitalArticle } from '../schema/names.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
 import {
   creatable,
@@ -97,7 +97,7 @@ export class Schemas {
   }
 
   #partial(resource: Resource): JsonSchema {
-    const description = `A ${resource.singular} of which only some fields were asked for.`;
+    const description = `${withCapitalArticle(resource.singular)} of which only some fields were asked for.`;
     return { description, ...object(this.#shown(resource)) };
   }
 
@@ -285,7 +285,7 @@ function updateSchema(resource: Resource): JsonSchema {
       { ...schema, description: description.filter(Boolean).join('\n\n'), readOnly: true },
     ];
   });
-  const description = `What to change of a ${resource.singular}; what is left out keeps its value.`;
+  const description = `What to change of ${withArticle(resource.singular)}; what is left out keeps its value.`;
   return { description, ...object(properties, { minProperties: 1 }) };
 }
 

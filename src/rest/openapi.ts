@@ -181,6 +181,7 @@ function listing({ schemas, failures, most }: Context, resource: Resource): Oper
       ...failures.of([
         'VALIDATION_FAILED',
         'TOO_MANY_OBJECTS',
+        'ANSWER_TOO_LARGE',
         ...(isRelated(resource) ? (['QUERY_TOO_DEEP'] as const) : []),
         ...always,
         ...stored,
@@ -205,6 +206,7 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
       304: { description: 'Not Modified', headers: withHeaders(['ETag']) },
       ...failures.of([
         'VALIDATION_FAILED',
+        'ANSWER_TOO_LARGE',
         ...(isRelated(resource) ? (['TOO_MANY_OBJECTS', 'QUERY_TOO_DEEP'] as const) : []),
         'NOT_FOUND',
         ...always,

@@ -133,3 +133,19 @@ export const ownPaths: readonly string[] = [
   'access.json',
   'schema.graphql',
 ];
+
+/** What begins with a vowel, but is not spoken so, and the reverse. */
+const SPOKEN_LIKE_A_CONSONANT =
+  /^(?:eu|ewe|onc?e(?![a-z])|u(?:bi|fo|ku|ni(?!n|m)|ra|re|ri|rl|sa|sb|se|su(?!r)|tc|ti|to|ui))/i;
+const SILENT_H = /^h(?:eir|onest|onou?r|our)/i;
+
+/** `a book`, `an order line`: for a name of the file inside of a sentence. */
+export function withArticle(name: string): string {
+  const isVowel = SILENT_H.test(name) || (/^[aeiou]/i.test(name) && !SPOKEN_LIKE_A_CONSONANT.test(name));
+  return `${isVowel ? 'an' : 'a'} ${name}`;
+}
+
+/** The same at the beginning of one. */
+export function withCapitalArticle(name: string): string {
+  return `A${withArticle(name).slice(1)}`;
+}

@@ -6,6 +6,7 @@ import type { Column, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { Conditions } from './conditions.ts';
 import { ANSWERS, BURIED, type Compiled, type Dialect, KEYS, quote } from './dialect.ts';
+import { heavyOf } from './heavy.ts';
 import { Insertions } from './insertions.ts';
 import type {
   Aggregate,
@@ -102,6 +103,11 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
       ),
     ];
   return statement.do === 'insert' || statement.do === 'update' ? storedColumns(statement.resource) : [];
+}
+
+function namesOf(statement: Select | Aggregate): string[] {
+  if (statement.do === 'select') return statement.columns.map(({ name }) => name);
+  return [...statement.by.map(({ name }) => name), ...statement.measures.map(({ as }) => as)];
 }
 
 const higherVersionStays = `ON CONFLICT ("table", "key") DO UPDATE SET "version" = excluded."version" WHERE excluded."version" > ${quote(BURIED)}."version"`;
@@ -209,7 +215,7 @@ export class Writer {
     const returning = () => ` RETURNING ${this.#list(storedColumns(resource))}`;
     switch (statement.do) {
       case 'select':
-        return this.select(statement);
+        return this.#within(statement, this.select(statement));
       case 'match': {
         const { where, rows } = statement;
         const used = [...ownColumns(where, resource)];
@@ -218,7 +224,7 @@ export class Writer {
         return `SELECT "_row" AS "row" FROM ${values} AS "_new" WHERE ${this.conditions.condition(where, '"_new"')}`;
       }
       case 'aggregate':
-        return this.#aggregate(statement, table);
+        return this.#within(statement, this.#aggregate(statement, table));
       case 'insert':
         return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version)}${this.#dialect.answersInserts ? returning() : ''}`;
       case 'update': {
@@ -245,6 +251,11 @@ export class Writer {
         return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") SELECT ${this.conditions.text(resource.table)}, ${key}, ${version} FROM ${table} WHERE ${this.conditions.condition(statement.where, table)} ${higherVersionStays}`;
       }
     }
+  }
+
+  #within(statement: Select | Aggregate, sql: string): string {
+    const heavy = this.#dialect.within && heavyOf(statement);
+    return heavy ? (this.#dialect.within?.(sql, heavy, namesOf(statement)) ?? sql) : sql;
   }
 
   /** `listed` stands for the values that `per` has, where they are not a parameter. */

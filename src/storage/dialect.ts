@@ -1,6 +1,7 @@
 /** What SQL is made of on every database, and the few things that databases disagree on. */
 
 import type { Column, Resource } from '../schema/model.ts';
+import type { Heavy } from './heavy.ts';
 import type { Row } from './storage.ts';
 
 /** Remembers the last version of natural keys that were deleted. */
@@ -54,6 +55,8 @@ export interface Dialect {
    * counts them from 1. `given` makes a parameter of a value and tells its position.
    */
   values(columns: readonly Column[], rows: readonly Row[], given: (value: unknown) => number): string;
+  /** The same SELECT, which fails when these columns hold more bytes of text; undefined where they are counted as rows arrive. */
+  readonly within?: (select: string, heavy: Heavy, names: readonly string[]) => string;
   /** Limits the rows of each value of a list. */
   perValue(parts: PerValue): string;
   /** Follows a text that is none of a resource's columns, to compare it as those do. */

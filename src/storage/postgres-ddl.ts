@@ -22,6 +22,17 @@ const types: Record<Scalar['stored'], string> = {
   json: 'json',
 };
 
+/** What has a name among those of tables, by `relkind`. */
+const relations = {
+  v: 'view',
+  m: 'materialized view',
+  S: 'sequence',
+  i: 'index',
+  I: 'index',
+  f: 'foreign table',
+  c: 'type',
+};
+
 /** Text compares by code point whatever the database's own collation is. */
 function withCollation(type: string): string {
   return type === 'text' ? 'text COLLATE "C"' : type;
@@ -59,6 +70,19 @@ export const postgresDdl: Ddl = {
   tableOptions: () => '',
   dropTables: (tables) => [`DROP TABLE ${tables.map(quote).join(', ')}`],
   buildsIndexesConcurrently: true,
+
+  async otherNames(session) {
+    const kinds = `CASE c.relkind ${Object.entries(relations)
+      .map(([kind, name]) => `WHEN '${kind}' THEN '${name}'`)
+      .join(' ')} ELSE 'relation' END`;
+    // A table has a type of its name, too.
+    const rows = await session.query(`
+      SELECT c.relname AS "name", ${kinds} AS "kind" FROM pg_class c
+      WHERE c.relkind NOT IN ('r', 'p') AND c.relnamespace = ${currentSchema}
+      UNION ALL SELECT t.typname, 'type' FROM pg_type t
+      WHERE t.typrelid = 0 AND t.typcategory <> 'A' AND t.typnamespace = ${currentSchema}`);
+    return new Map(rows.map(({ name, kind }) => [String(name), String(kind)]));
+  },
 
   async has(session, table) {
     const sql = `SELECT 1 FROM pg_class WHERE relname = $1 AND relnamespace = ${currentSchema}`;

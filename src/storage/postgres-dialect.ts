@@ -21,8 +21,12 @@ const casts: Record<ReturnType<typeof keptAs>, string> = {
 export const dialect: Dialect = {
   parameter: (position, of) => `$${position}::${typeof of === 'string' ? of : casts[keptAs(of)]}`,
   among: (column, list) => `${column} = ANY(${list})`,
-  // A list travels as the text of an array.
-  listed: (position, of) => `$${position}::text::${casts[keptAs(of)].replace('text::', '')}[]`,
+  // A list travels as the text of an array. In a SELECT of its own it is read once, and not for each row that it is held
+  // against; and no plan hangs on how long it is, or on what the server knows of a table that is new.
+  listed: (position, of) => {
+    const type = `${casts[keptAs(of)].replace('text::', '')}[]`;
+    return `(SELECT $${position}::text::${type})::${type}`;
+  },
   list: (values) =>
     `{${values.map((value) => (value === null ? 'NULL' : `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`)).join(',')}}`,
   encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),
@@ -53,6 +57,9 @@ export const dialect: Dialect = {
     const names = columns.map(({ stored }) => quote(stored)).join(', ');
     return `(SELECT * FROM unnest(${lists.join(', ')}) WITH ORDINALITY AS "_listed"(${names}, "_row"))`;
   },
+  // Row by row: the first that is too much ends the statement. No stored name begins with `_`.
+  within: (select, { bytes, columns }, names) =>
+    `SELECT ${names.map(quote).join(', ')} FROM (SELECT *, sum(${bytesOf(columns)}) OVER (ROWS UNBOUNDED PRECEDING) AS "_bytes" FROM (${select}) AS "_rows") AS "_counted" WHERE ${failsBeyond(bytes, '"_bytes"')}`,
   // No stored name begins with `_`.
   perValue: ({ columns, table, list, near, condition, order, limit, most }) =>
     `SELECT "_one".* FROM unnest(${list}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
@@ -64,6 +71,21 @@ export const dialect: Dialect = {
   answersInserts: true,
   lock: ' FOR UPDATE',
 };
+
+/** A condition that holds, or ends the statement by a division by zero. */
+export function failsBeyond(most: number, bytes: string): string {
+  return `CASE WHEN ${bytes} > ${most} THEN 1 / (${bytes} - (${bytes})) = 0 ELSE true END`;
+}
+
+/** What the columns of a row take, under the names of the answer; of a text the server knows it without reading it. */
+export function bytesOf(columns: readonly Column[]): string {
+  return columns
+    .map((column) => {
+      const bytes = `octet_length(${quote(column.name)}${keptAs(column) === 'json' ? '::text' : ''})`;
+      return column.required ? bytes : `coalesce(${bytes}, 0)`;
+    })
+    .join(' + ');
+}
 
 /** What the driver makes of a column that is not yet what a scalar's check returns. */
 export function decoderOf(column: Column): ((value: unknown) => unknown) | undefined {

@@ -7,6 +7,7 @@ import { ReadOnly } from './evolve/database.ts';
 import { indexName } from './index-names.ts';
 import { ConnectionLost, HURRY_MS, unavailable } from './postgres-pool.ts';
 import {
+  answerTooLarge,
   Dangling,
   type Deadline,
   deadlineExceeded,
@@ -86,6 +87,8 @@ function translated(error: unknown): unknown {
   if (state === '42501') return unavailable('The database does not allow this to the service.');
   // 42P01: no such table; 42703: no such column.
   if (state === '42P01' || state === '42703') return schemaOutdated();
+  // 22012: how a statement ends that counts the text of its rows (`within` of the dialect).
+  if (state === '22012') return answerTooLarge();
   // 22003: nothing but a sum is computed here.
   if (state === '22003') return sumTooLarge();
   if (state === '2200H') return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');

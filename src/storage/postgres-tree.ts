@@ -4,7 +4,8 @@ import type { Column } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import type { Compiler, Template, Writer } from './compile.ts';
 import { quote } from './dialect.ts';
-import { isoTime } from './postgres-dialect.ts';
+import { heavyOf } from './heavy.ts';
+import { bytesOf, failsBeyond, isoTime } from './postgres-dialect.ts';
 import { CameAlong, type Row, type Select, type Statement } from './storage.ts';
 
 /** More of them would be planned for long, and all of them wait for the last. */
@@ -74,10 +75,26 @@ function treeOf(root: Select, writer: Writer): Tree | null {
   // Values by column, not by row: the server writes them, and we read them, in half of the time.
   const answers = selects.map(({ columns }, index) => {
     const lists = columns.map(({ name }) => `array_agg(${quote(name)})`).join(', ');
-    return `(SELECT json_build_array(${lists}) FROM ${nameOf(index)}) AS ${nameOf(index)}`;
+    return `(SELECT json_build_array(${lists}) AS "_lists"${bytesIn(selects[index])} FROM ${nameOf(index)}) AS ${nameOf(index)}`;
   });
-  const sql = `WITH ${parts.join(', ')} SELECT ${answers.join(', ')}`;
+  const lists = selects.map((_, index) => `${nameOf(index)}."_lists" AS ${nameOf(index)}`).join(', ');
+  const sql = `WITH ${parts.join(', ')} SELECT ${lists} FROM ${answers.join(', ')}${notTooMuch(selects)}`;
   return { sql, columns: [], open: writer.conditions, selects, most };
+}
+
+function bytesIn(select: Select | undefined): string {
+  const heavy = select && heavyOf(select);
+  return heavy ? `, coalesce(sum(${bytesOf(heavy.columns)}), 0) AS "_bytes"` : '';
+}
+
+/** What is too much in all is not sent. */
+function notTooMuch(selects: readonly Select[]): string {
+  const heavy = selects.flatMap((select, index) => {
+    const bytes = heavyOf(select)?.bytes;
+    return bytes === undefined ? [] : [{ bytes, of: `${nameOf(index)}."_bytes"` }];
+  });
+  const [first] = heavy;
+  return first ? ` WHERE ${failsBeyond(first.bytes, heavy.map(({ of }) => of).join(' + '))}` : '';
 }
 
 /** The Select and all below, each before those below it. */

@@ -45,6 +45,13 @@ export const sqliteDdl: Ddl = {
   ],
   buildsIndexesConcurrently: false,
 
+  async otherNames(session) {
+    const rows = await session.query(
+      `SELECT "name", "type" FROM "sqlite_schema" WHERE "type" IN ('view', 'index')`,
+    );
+    return new Map(rows.map(({ name, type }) => [String(name), String(type)]));
+  },
+
   async has(session, table) {
     const sql = `SELECT 1 FROM "sqlite_schema" WHERE "type" = 'table' AND "name" = $1`;
     return (await session.query(sql, [table])).length > 0;

@@ -4,7 +4,15 @@ import { SQLiteError } from 'bun:sqlite';
 import { DuetError } from '../errors.ts';
 import type { Model, Resource } from '../schema/model.ts';
 import type { ProcessFault } from './sqlite-process.ts';
-import { Dangling, NotUnique, refusedByDatabase, requiredByNewer, schemaOutdated } from './storage.ts';
+import { TOO_LARGE } from './statement-process.ts';
+import {
+  answerTooLarge,
+  Dangling,
+  NotUnique,
+  refusedByDatabase,
+  requiredByNewer,
+  schemaOutdated,
+} from './storage.ts';
 
 export function explaining<T>(work: () => T): T {
   try {
@@ -32,6 +40,8 @@ function translated(error: SQLiteError | ProcessFault): Error {
   // The only CHECK that Duet declares is on serial keys.
   if (code === 'SQLITE_CONSTRAINT_CHECK')
     return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
+  // Of another process.
+  if (code === TOO_LARGE) return answerTooLarge();
   if (code === 'SQLITE_BUSY') return busy();
   if (code === 'SQLITE_FULL') return new DuetError('UNAVAILABLE', 'The disk of the database is full.', later);
   // Whether what a failed fsync was to make durable will be there after a crash, nobody can tell.

@@ -5,14 +5,24 @@ import type { Column, Model } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import { Compiler, parametersOf } from './compile.ts';
 import { type Dialect, literal, quote } from './dialect.ts';
+import { heavyOf } from './heavy.ts';
 import type { Allowance } from './sqlite-bounds.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
 import { toldToPrograms } from './sqlite-errors.ts';
-import type { Asked } from './statement-process.ts';
-import type { Insert, Program, Row, Select, Statement } from './storage.ts';
+import { type Asked, counted } from './statement-process.ts';
+import {
+  answerTooLarge,
+  type Insert,
+  type Program,
+  type Row,
+  type Select,
+  type Statement,
+} from './storage.ts';
 
 /** Statements beyond this many are prepared anew; a deployment has a few for each resource and document. */
 const KEPT_STATEMENTS = 1000;
+/** What is written meanwhile is not much. */
+const REMEASURE_MS = 1000;
 
 type Codec = 'boolean' | 'json' | undefined;
 
@@ -88,7 +98,13 @@ export interface Asking extends Asked {
 
 export function asking(statement: Statement): Asking {
   const { sql, parameters, columns } = compiler.compile(statement);
-  if (statement.do !== 'insert') return { sql, parameters, decode: (rows) => decoded(rows, columns) };
+  if (statement.do !== 'insert')
+    return {
+      sql,
+      parameters,
+      bytes: heavyOf(statement)?.bytes,
+      decode: (rows) => decoded(rows, columns),
+    };
   return { sql, parameters, isInsert: true, decode: ([row]) => [stored(statement, row?.['id'])] };
 }
 
@@ -100,6 +116,8 @@ export class Runner {
   readonly #prepared = new Map<string, Prepared>();
   /** Undefined until a statement is watched. */
   #watch: Watch | undefined;
+  #size = 0;
+  #measureAgain = 0;
 
   constructor(database: Database, model: Model, trace: ((sql: string) => void) | undefined) {
     this.#database = database;
@@ -139,9 +157,25 @@ export class Runner {
       return [stored(statement, lastInsertRowid)];
     }
     this.#trace?.(sql);
+    const heavy = heavyOf(statement);
     const prepared = admission === 'watched' ? this.#watched(sql, allowance) : this.prepare(sql);
-    const rows = prepared.all(...(parameters as SQLQueryBindings[])) as Row[];
+    const rows =
+      heavy && this.#holdsMoreThan(heavy.bytes)
+        ? within(heavy.bytes, prepared.iterate(...(parameters as SQLQueryBindings[])) as Iterable<Row>)
+        : (prepared.all(...(parameters as SQLQueryBindings[])) as Row[]);
     return decoded(rows, columns);
+  }
+
+  /** No statement answers with more text than there is, and most databases are small; it is looked at now and then. */
+  #holdsMoreThan(bytes: number): boolean {
+    if (performance.now() > this.#measureAgain) {
+      const sizes = ['page_count', 'page_size'].map(
+        (name) => this.prepare(`PRAGMA ${name}`).values()[0]?.[0],
+      );
+      this.#size = Number(sizes[0]) * Number(sizes[1]);
+      this.#measureAgain = performance.now() + REMEASURE_MS;
+    }
+    return this.#size > bytes;
   }
 
   finder(select: Select, allowance: Allowance | undefined): (key: unknown) => Row | null {
@@ -179,6 +213,12 @@ export class Runner {
     this.#prepared.set(sql, prepared);
     return prepared;
   }
+}
+
+function within(bytes: number, rows: Iterable<Row>): Row[] {
+  const found = counted(rows, bytes);
+  if (!found) throw answerTooLarge();
+  return found;
 }
 
 const WATCH = '"_duet_watch"';

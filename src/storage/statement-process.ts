@@ -9,6 +9,8 @@ export type Right = 'reader' | 'writer';
 export interface Asked {
   readonly sql: string;
   readonly parameters: readonly unknown[];
+  /** How many bytes of text there may be in its rows. */
+  readonly bytes?: number | undefined;
   /** An insert answers with the id of its row: `[{ id }]`. */
   readonly isInsert?: boolean;
 }
@@ -76,14 +78,40 @@ function endingWith(parent: number): Promise<void> {
   });
 }
 
+/** The code of a fault that SQLite does not know. */
+export const TOO_LARGE = 'DUET_ANSWER_TOO_LARGE';
+
+/**
+ * Row by row, until there is more text than there may be, and then undefined: all of them at once may be more than fits
+ * into memory.
+ */
+export function counted(rows: Iterable<Row>, most: number): Row[] | undefined {
+  const found: Row[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    for (const name in row) {
+      const value = row[name];
+      if (typeof value === 'string') bytes += value.length;
+    }
+    if (bytes > most) return undefined;
+    found.push(row);
+  }
+  return found;
+}
+
 function answer(database: Database, group: readonly Asked[]): Answered {
   const rows: Row[][] = [];
   try {
-    for (const { sql, parameters, isInsert } of group) {
+    for (const { sql, parameters, bytes, isInsert } of group) {
       const statement = database.query(sql);
       const bindings = parameters as SQLQueryBindings[];
-      if (isInsert) rows.push([{ id: statement.run(...bindings).lastInsertRowid }]);
-      else rows.push(statement.all(...bindings) as Row[]);
+      const answer = isInsert
+        ? [{ id: statement.run(...bindings).lastInsertRowid }]
+        : bytes === undefined
+          ? (statement.all(...bindings) as Row[])
+          : counted(statement.iterate(...bindings) as Iterable<Row>, bytes);
+      if (!answer) return { fault: { code: TOO_LARGE, message: '', at: rows.length, inTransaction: true } };
+      rows.push(answer);
     }
     return { rows };
   } catch (error) {

@@ -38,6 +38,8 @@ export interface Select {
   readonly per: { readonly column: Column; readonly values: readonly unknown[] } | undefined;
   /** How many rows there may be in all. */
   readonly most: number | undefined;
+  /** How many bytes of text there may be in all; a statement that would answer with more fails with ANSWER_TOO_LARGE. */
+  readonly bytes: number | undefined;
   /** Keeps the rows from being changed by others until the transaction ends. */
   readonly lock: boolean;
   /** What the program will ask for next, unless it fails: a database that is far away can answer it along with this. */
@@ -69,6 +71,8 @@ export interface Aggregate {
   readonly by: readonly Column[];
   readonly measures: readonly Measure[];
   readonly limit: number | undefined;
+  /** As in a Select. */
+  readonly bytes: number | undefined;
 }
 
 /**
@@ -291,6 +295,13 @@ export function schemaOutdated(): DuetError {
   );
 }
 
+export function answerTooLarge(): DuetError {
+  return new DuetError(
+    'ANSWER_TOO_LARGE',
+    'The answer would be longer than LIMIT_BYTES allows. Ask for pages of it, or for fewer fields.',
+  );
+}
+
 /** Thrown into a program at the statement that broke a unique constraint. */
 export class NotUnique extends Error {
   readonly resource: Resource;
@@ -336,6 +347,7 @@ export function select(
     limit: undefined,
     per: undefined,
     most: undefined,
+    bytes: undefined,
     lock: false,
     below: [],
   };

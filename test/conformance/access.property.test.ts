@@ -62,7 +62,8 @@ function wheres(eyes: Eyes, name: Name, depth: number): fc.Arbitrary<object> {
     .filter((column) => eyes.usable(name, column))
     .map((column) => condition(eyes.world, name, column));
   if (depth === 0) return fc.oneof(...conditions);
-  const inner = (of: Name) => fc.oneof(fc.constant({}), wheres(eyes, of, depth - 1));
+  const inner = (of: Name) => wheres(eyes, of, depth - 1);
+  const atAll = fc.constant({});
   const relations = [
     ...Object.entries(references)
       .filter(([column]) => eyes.usable(name, column))
@@ -71,11 +72,11 @@ function wheres(eyes: Eyes, name: Name, depth: number): fc.Arbitrary<object> {
       .filter(([list]) => eyes.usable(name, list))
       .map(([list, [target]]) =>
         fc
-          .tuple(fc.constantFrom('some', 'none'), inner(target))
+          .tuple(fc.constantFrom('some', 'none'), fc.oneof(atAll, inner(target)))
           .map(([quantifier, where]) => ({ [list]: { [quantifier]: where } })),
       ),
   ];
-  const several = fc.array(wheres(eyes, name, depth - 1), { maxLength: 3 });
+  const several = fc.array(wheres(eyes, name, depth - 1), { minLength: 1, maxLength: 3 });
   return fc.oneof(
     ...conditions,
     ...relations,

@@ -132,7 +132,7 @@ export class Client {
       declared.push('$key: ID!');
       passed.push(`${keyName}: $key`);
     }
-    if (kind === 'update' || kind === 'delete') {
+    if (ifVersion !== undefined && (kind === 'update' || kind === 'delete')) {
       declared.push('$ifVersion: Int');
       passed.push('ifVersion: $ifVersion');
     }

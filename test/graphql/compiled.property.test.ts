@@ -4,7 +4,7 @@ import { describe, expect, spyOn, test } from 'bun:test';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { type GraphQLError, getOperationAST, parse, validate, validateExecutionArgs } from 'graphql';
-import { type Config, hasAuthentication } from '../../src/config.ts';
+import { answerLimits, type Config, hasAuthentication } from '../../src/config.ts';
 import { anonymous, type Caller } from '../../src/engine/caller.ts';
 import { Engine } from '../../src/engine/execute.ts';
 import { Policy } from '../../src/engine/policy/policy.ts';
@@ -51,11 +51,12 @@ class Pair {
     const door = graphqlDoor(model);
     if (!door) throw new Error('no door');
     const policy = new Policy(model, hasAuthentication(config));
-    const { limitObjects: objects, limitOperations: operations, limitDeadline: deadline } = config;
+    const { limitOperations: operations, limitDeadline: deadline } = config;
+    const most = answerLimits(config);
     this.app = app;
     this.#door = door;
     this.#engine = new Engine(storage, policy, {
-      objects,
+      ...most,
       operations,
       deadline,
     });

@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from 'bun:test';
 import { describe as inWords } from '../../src/storage/evolve/steps.ts';
+import { indexesOf } from '../../src/storage/evolve/tables.ts';
 import { databases } from '../app.ts';
-import { Deployment } from './deployment.ts';
+import { Deployment, modelOf } from './deployment.ts';
 
 const A = (fields: string) => `type A @resource { id: ID! ${fields} }`;
 const User = 'type User @resource { id: ID! name: String }';
@@ -158,19 +159,51 @@ describe.each([...databases])('on %s', (kind) => {
   test('a failure half-way leaves everything as it was', async () => {
     await using deployment = await Deployment.create(kind);
     await deployment.evolve(A('n: Int'), { as: [{ n: 1 }] });
-    await deployment.sql('CREATE VIEW "C" AS SELECT 1 AS "x"');
+    const next = `${A('n: Int s: String! @default(value: "x")')} type B @resource { id: ID! } type C @resource { id: ID! n: Int @index }`;
+    // Nobody looks whether the name of an index is free.
+    const [index] = modelOf(next).resources.flatMap(indexesOf);
+    await deployment.sql(`CREATE VIEW "${index?.name}" AS SELECT 1 AS "x"`);
     const history = await deployment.history();
-    const next = `${A('n: Int s: String! @default(value: "x")')} type B @resource { id: ID! } type C @resource { id: ID! }`;
-    expect(await deployment.refusals(next)).toEqual([expect.stringMatching(/"?C"? already exists/)]);
+    expect(await deployment.refusals(next)).toEqual([expect.stringMatching(/already/)]);
     expect(await deployment.history()).toEqual(history);
     expect(await deployment.evolve(A('n: Int'))).toMatchObject({ applied: [], surplus: [] });
     expect(await deployment.records(A('n: Int'))).toEqual({ as: [{ id: 1, n: 1 }] });
-    await deployment.sql('DROP VIEW "C"');
+    await deployment.sql(`DROP VIEW "${index?.name}"`);
     expect((await deployment.evolve(next)).applied).toEqual([
       'add column A.s',
       'create table B',
       'create table C',
+      'create index on C (n)',
     ]);
+  });
+
+  test('what is no table, but has the name of one, is refused with the cure', async () => {
+    await using deployment = await Deployment.create(kind);
+    await deployment.evolve(A('s: String'));
+    const made: [string, string][] =
+      kind === 'sqlite'
+        ? [
+            ['view', 'CREATE VIEW "Taken" AS SELECT 1 AS x'],
+            ['index', 'CREATE INDEX "Taken" ON "A" ("s")'],
+          ]
+        : [
+            ['view', 'CREATE VIEW "Taken" AS SELECT 1 AS x'],
+            ['materialized view', 'CREATE MATERIALIZED VIEW "Taken" AS SELECT 1 AS x'],
+            ['sequence', 'CREATE SEQUENCE "Taken"'],
+            ['index', 'CREATE INDEX "Taken" ON "A" ("s")'],
+            ['type', 'CREATE TYPE "Taken" AS ENUM ()'],
+          ];
+    for (const [what, sql] of made) {
+      await deployment.sql(sql);
+      const sdl = `${A('s: String')} type Taken @resource { id: ID! }`;
+      const refusal = `Taken: it would be stored in a new table "Taken", but there is ${what === 'index' ? 'an' : 'a'} ${what} "Taken". Name another with @table(name: "…"), or rename the ${what}.`;
+      expect(await deployment.refusals(sdl)).toEqual([refusal]);
+      const { steps, refusals } = await deployment.preview(sdl);
+      expect([steps, refusals.length]).toEqual([[], 1]);
+      const other = sdl.replace('@resource { id: ID! }', '@resource @table(name: "Free") { id: ID! }');
+      expect((await deployment.preview(other)).refusals).toEqual([]);
+      await deployment.sql(`DROP ${what.toUpperCase()} "Taken"`);
+    }
   });
 
   test('a table of another program is neither used nor dropped', async () => {

@@ -101,8 +101,8 @@ function readableParts(access: Access, resource: Resource, selection: Selection)
     columns.length === selection.columns.length &&
     relations.length === selection.relations.length &&
     relations.every((relation, index) => relation === kept[index]);
-  if (guards.length === 0) return same ? selection : { columns, relations };
-  return { columns, relations, guards };
+  if (guards.length === 0) return same ? selection : { ...selection, columns, relations };
+  return { ...selection, columns, relations, guards };
 }
 
 function readableRelation(access: Access, relation: Relation): Relation {

@@ -2,6 +2,7 @@
 
 import { admitsAll } from '../../schema/admits.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
+import { withArticle } from '../../schema/names.ts';
 import { defaultOf, graphqlTypeName, keptAs, storedColumns } from '../../schema/values.ts';
 import { quote } from '../dialect.ts';
 import type { Ddl, Shape, Shapes } from './database.ts';
@@ -31,7 +32,10 @@ export interface Comparison {
   readonly prunable: readonly string[];
 }
 
-/** `insists`: a file that was applied before asks again for what others gave up since. */
+/**
+ * `insists`: a file that was applied before asks again for what others gave up since. `otherNames`: what is no table, but
+ * has a name like one.
+ */
 export async function compare(
   past: Past,
   model: Model,
@@ -39,12 +43,13 @@ export async function compare(
   ddl: Ddl,
   rows: Rows,
   insists: boolean,
+  otherNames: ReadonlyMap<string, string>,
 ): Promise<Comparison> {
   const surplus = surplusOf(model, shapes, past);
   const comparing = new Comparing(past, ddl, rows, past.has(model) && !insists);
   for (const resource of model.resources) {
     const shape = shapes.get(resource.table);
-    if (!shape) comparing.newTable(resource, shapes);
+    if (!shape) comparing.newTable(resource, shapes, otherNames);
     else if (past.hasMade(resource.table)) await comparing.table(resource, shape, surplus);
     else comparing.foreignTable(resource);
   }
@@ -75,7 +80,17 @@ class Comparing {
     this.#again = again;
   }
 
-  newTable(resource: Resource, shapes: Shapes): void {
+  newTable(resource: Resource, shapes: Shapes, otherNames: ReadonlyMap<string, string>): void {
+    const other = alikeBut(resource.table, otherNames.keys());
+    if (other !== undefined) {
+      const kind = otherNames.get(other) ?? '';
+      this.refusals.push({
+        what: `${resource.name}: it would be stored in a new table "${resource.table}"`,
+        why: `there is ${withArticle(kind)} "${other}"`,
+        how: `Name another with @table(name: "…"), or rename the ${kind}`,
+      });
+      return;
+    }
     const alike = alikeBut(resource.table, shapes.keys());
     if (alike !== undefined) {
       this.refusals.push({

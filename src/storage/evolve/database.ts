@@ -50,6 +50,8 @@ export interface Ddl {
   /** The statements that drop tables, whichever of them refer to each other. */
   dropTables(tables: readonly string[]): string[];
   shapes(session: Session): Promise<Shapes>;
+  /** What else has a name that a table could not have then, with what it is: `["sales", "view"]`. */
+  otherNames(session: Session): Promise<ReadonlyMap<string, string>>;
   /** Whether there is a table of this name; Duet's own are missing until a file was applied. */
   has(session: Session, table: string): Promise<boolean>;
   /** Whether an index of a table in use is built outside of the transaction, without keeping writers out. */

@@ -163,7 +163,11 @@ async function look(
   past: Past,
   insists: boolean,
 ): Promise<Comparison> {
-  return compare(past, model, await ddl.shapes(session), ddl, rowsOf(session), insists);
+  const shapes = await ddl.shapes(session);
+  // An ordinary start makes no table, and need not ask.
+  const isNew = model.resources.some(({ table }) => !shapes.has(table));
+  const otherNames = isNew ? await ddl.otherNames(session) : new Map<string, string>();
+  return compare(past, model, shapes, ddl, rowsOf(session), insists, otherNames);
 }
 
 type LateIndex = Extract<Step, { do: 'create index' }>;

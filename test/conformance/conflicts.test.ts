@@ -1,0 +1,144 @@
+/** What a write contradicts is told at once, whatever kind of contradiction it is, and in good English. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { headersOf, SECRET } from './access-matrix.ts';
+import type { Who } from './access-world.ts';
+
+const sdl = `
+  type Employee @resource { id: ID!  badge: String @unique  email: String @unique  desk: Desk @unique  boss: Employee  orderLines: [OrderLine!]! }
+  type Desk @resource { id: ID!  name: String }
+  type OrderLine @resource { id: ID!  code: String! @key  employee: Employee!  hour: Hour }
+  type Hour @resource { id: ID!  unit: Unit }
+  type Unit @resource { id: ID!  user: User }
+  type User @resource { id: ID!  name: String }`.replace('id: ID!  code: String! @key', 'code: String! @key');
+
+const data = {
+  desks: [{ name: 'a' }],
+  employees: [
+    { badge: 'A', email: 'a@x', deskId: 1 },
+    { badge: 'B', email: 'b@x' },
+  ],
+  orderLines: [{ code: 'one', employeeId: 1 }],
+};
+
+describe.each([...databases])('on %s', (database) => {
+  let app: AppUnderTest;
+  beforeAll(async () => {
+    app = await openApp(database, { sdl, data });
+  });
+  afterAll(() => app.close());
+
+  const told = (code: string, errors: any[], prefix = '') => ({
+    code,
+    faults: errors.map((error) => `${error.pointer.replace(prefix, '')} ${error.code}`),
+  });
+  const badgeAndBoss = {
+    code: 'CONFLICT',
+    faults: ['#/bossId REFERENCE_NOT_FOUND', '#/badge NOT_UNIQUE'],
+  };
+
+  test.each<[string, Record<string, unknown>, string[]]>([
+    ['a missing reference and a taken value', { badge: 'A', bossId: 99 }, badgeAndBoss.faults],
+    [
+      'two of each',
+      { badge: 'A', email: 'b@x', bossId: 99, deskId: 98 },
+      [
+        '#/deskId REFERENCE_NOT_FOUND',
+        '#/bossId REFERENCE_NOT_FOUND',
+        '#/badge NOT_UNIQUE',
+        '#/email NOT_UNIQUE',
+      ],
+    ],
+    ['only a missing reference', { badge: 'new', bossId: 99 }, ['#/bossId REFERENCE_NOT_FOUND']],
+    ['only a taken value', { badge: 'A', bossId: 1 }, ['#/badge NOT_UNIQUE']],
+  ])('%s', async (_, input, faults) => {
+    const expected = { code: 'CONFLICT', faults };
+    const posted = await app.rest('POST', '/employees', input);
+    expect(posted.status).toBe(409);
+    expect(told(posted.body.code, posted.body.errors)).toEqual(expected);
+    const operations = [{ method: 'POST', path: '/employees', body: input }];
+    const { body } = await app.rest('POST', '/transaction', { operations });
+    expect(told(body.code, body.errors, '/operations/0/body')).toEqual(expected);
+    const ids = Object.fromEntries(
+      Object.entries(input).map(([name, value]) => [name, name.endsWith('Id') ? String(value) : value]),
+    );
+    const { errors } = await app.graphql(
+      'mutation($badge: String, $email: String, $bossId: ID, $deskId: ID) { createEmployee(badge: $badge, email: $email, bossId: $bossId, deskId: $deskId) { id } }',
+      ids,
+    );
+    expect(told(errors?.[0].extensions.code, errors?.[0].extensions.errors)).toEqual(expected);
+  });
+
+  test('an update', async () => {
+    const { body } = await app.rest('PUT', '/employees/2', { badge: 'A', bossId: 99 });
+    expect(told(body.code, body.errors)).toEqual(badgeAndBoss);
+    const { errors } = await app.graphql(
+      'mutation { updateEmployee(id: 2, badge: "A", bossId: "99") { id } }',
+    );
+    expect(told(errors?.[0].extensions.code, errors?.[0].extensions.errors)).toEqual(badgeAndBoss);
+    const own = await app.rest('PUT', '/employees/2', { badge: 'B', bossId: 99 });
+    expect(told(own.body.code, own.body.errors).faults).toEqual(['#/bossId REFERENCE_NOT_FOUND']);
+  });
+
+  test('a nested record, with its place', async () => {
+    const { body } = await app.rest('POST', '/employees', {
+      orderLines: [{ code: 'new' }, { code: 'one', hourId: 99 }],
+    });
+    expect(told(body.code, body.errors).faults).toEqual([
+      '#/orderLines/1/hourId REFERENCE_NOT_FOUND',
+      '#/orderLines/1/code NOT_UNIQUE',
+    ]);
+  });
+
+  test('names have the right article', async () => {
+    const detail = async (path: string, body: object) => (await app.rest('POST', path, body)).body.detail;
+    expect(await detail('/employees', { bossId: 99 })).toBe('bossId names an employee that does not exist.');
+    expect(await detail('/employees', { deskId: 99 })).toBe('deskId names a desk that does not exist.');
+    expect(await detail('/order-lines', { code: 'x', employeeId: 1, hourId: 9 })).toBe(
+      'hourId names an hour that does not exist.',
+    );
+    expect(await detail('/hours', { unitId: 99 })).toBe('unitId names a unit that does not exist.');
+    expect(await detail('/units', { userId: 99 })).toBe('userId names a user that does not exist.');
+    expect((await app.rest('DELETE', '/employees/1')).body.detail).toStartWith('An orderLine ');
+    const text = await (await app.fetch('/schema.graphql')).text();
+    expect(text).toContain('Creates an employee.');
+    expect(text).toContain('Creates a user.');
+    const openapi = await (await app.fetch('/openapi.json')).text();
+    expect(openapi).toContain('An orderLine of which only some fields');
+    for (const written of [text, openapi])
+      expect(written).not.toMatch(/\b[Aa] (?:employee|orderLine|hour)\b/);
+  });
+});
+
+describe.each([...databases])('with rules, on %s', (database) => {
+  test('who may not write, or not see, learns nothing of what is taken', async () => {
+    const guarded = `
+      type Desk @resource @allow(to: [READ], where: { owner: { eq: { claim: "sub" } } }) @allow(to: [READ, CREATE], role: "all") { id: ID!  owner: String }
+      type Own @resource @allow(to: [READ, CREATE], where: { owner: { eq: { claim: "sub" } } }) { id: ID!  owner: String!  badge: String @unique  desk: Desk }
+      type Free @resource @allow(to: [READ, CREATE], role: "authenticated") { id: ID!  badge: String @unique  desk: Desk @unique }`;
+    const app = await openApp(database, {
+      sdl: guarded,
+      data: {
+        desks: [{ owner: 'ann' }],
+        owns: [{ owner: 'ann', badge: 'A', deskId: 1 }],
+        frees: [{ badge: 'A', deskId: 1 }],
+      },
+      env: { AUTH_SECRET: SECRET },
+    });
+    const bob = await headersOf({ name: 'bob of conflicts', claims: { sub: 'bob' } } as Who);
+    const post = async (path: string, body: object) => {
+      const { body: answer } = await app.rest('POST', path, body, bob);
+      return (answer.errors ?? []).map((error: any) => `${error.pointer} ${error.code}`);
+    };
+    expect(await post('/owns', { owner: 'ann', badge: 'A', deskId: 9 })).toEqual([
+      '#/deskId REFERENCE_NOT_FOUND',
+    ]);
+    // The desk is there, and taken, but not for everybody to know.
+    expect(await post('/frees', { badge: 'A', deskId: 1 })).toEqual([
+      '#/deskId REFERENCE_NOT_FOUND',
+      '#/badge NOT_UNIQUE',
+    ]);
+    await app.close();
+  });
+});
