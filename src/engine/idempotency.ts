@@ -7,6 +7,8 @@ import { type ClaimAnswer, LockTimeout, type Program, run } from '../storage/sto
 const KEPT_MS = 24 * 60 * 60 * 1000;
 /** One in so many requests with a new key throws away what has expired; the first of a process does, however soon it ends. */
 const SWEEP_EVERY = 256;
+/** More than have come since the last time, and few enough that nobody notices who does it. */
+const SWEPT = 4 * SWEEP_EVERY;
 let claims = 0;
 
 /** A request with a key. */
@@ -53,7 +55,7 @@ export function* once<T>(
     return JSON.parse(String(kept['answer']));
   }
   // Now and then somebody must sweep.
-  if (claims++ % SWEEP_EVERY === 0) yield* run({ do: 'forget answers', expired });
+  if (claims++ % SWEEP_EVERY === 0) yield* run({ do: 'forget answers', expired, most: SWEPT });
   const answer = yield* work();
   yield* run({ do: 'keep answer', caller, key, answer: JSON.stringify(answer) });
   return answer;

@@ -192,7 +192,7 @@ export class Writer {
   #onAnswers(statement: OnAnswers): string {
     const table = quote(ANSWERS);
     if (statement.do === 'forget answers')
-      return `DELETE FROM ${table} WHERE "at" < ${this.conditions.text(statement.expired)}`;
+      return `DELETE FROM ${table} WHERE ("caller", "key") IN (SELECT "caller", "key" FROM ${table} WHERE "at" < ${this.conditions.text(statement.expired)} ORDER BY "at" LIMIT ${statement.most})`;
     const one = () =>
       `"caller" = ${this.conditions.text(statement.caller)} AND "key" = ${this.conditions.text(statement.key)}`;
     switch (statement.do) {

@@ -2,7 +2,7 @@
 
 import { literal, quote } from './dialect.ts';
 import type { Session } from './evolve/database.ts';
-import { LOCK, OWN_TABLES, ownTables } from './evolve/tables.ts';
+import { LOCK, OWN, ownTables } from './evolve/tables.ts';
 import { isConflictOfTransactions, stateOf } from './postgres-errors.ts';
 import type { Connection } from './postgres-pool.ts';
 import type { Program } from './storage.ts';
@@ -67,7 +67,7 @@ export async function isReadOnly(connection: Connection): Promise<boolean> {
  * table at the same moment; the second is told so by an error that means no harm.
  */
 export async function makeOwnTables(connection: Connection): Promise<void> {
-  const missing = OWN_TABLES.map((table) => `${own(table)} IS NULL`).join(' OR ');
+  const missing = OWN.map((table) => `${own(table)} IS NULL`).join(' OR ');
   const [found] = await connection.send(`SELECT ${missing} AS "missing"`);
   const isThere = found?.['missing'] === false;
   if (isThere && (await connection.send(`SELECT 1 FROM ${quote(LOCK)}`)).length > 0) return;

@@ -173,9 +173,11 @@ export interface RecallAnswer extends OfKey {
   readonly do: 'recall answer';
 }
 
+/** The oldest first. */
 export interface ForgetAnswers {
   readonly do: 'forget answers';
   readonly expired: string;
+  readonly most: number;
 }
 
 export interface KeepAnswer extends OfKey {

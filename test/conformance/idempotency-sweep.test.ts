@@ -71,4 +71,30 @@ describe.each([...databases])('on %s', (database) => {
     await other.close();
     await app.close();
   });
+
+  test('nobody has to throw away more than a thousand at a time', async () => {
+    using folder = new Folder();
+    const url =
+      database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
+    const app = await openApp(database, { sdl, url });
+    const other = await others(database, url);
+    const old = Array.from({ length: 5000 }, (_, index) => `('x', 'old-${index}', '', '', '2020-01-01')`);
+    await other.run(
+      `INSERT INTO "_duet_answers" ("caller", "key", "request", "answer", "at") VALUES ${old.join(', ')}`,
+    );
+    const left = async () => {
+      const [row] = await other.run(`SELECT COUNT(*) AS n FROM "_duet_answers" WHERE "caller" = 'x'`);
+      return Number(row?.['n']);
+    };
+    let before = await left();
+    for (let sent = 0; before > 0 && sent < 6 * 256; sent++) {
+      await app.rest('POST', '/notes', { title: 'x' }, { 'Idempotency-Key': `new-${sent}` });
+      const now = await left();
+      expect(before - now).toBeLessThanOrEqual(1024);
+      before = now;
+    }
+    expect(before).toBe(0);
+    await other.close();
+    await app.close();
+  });
 });

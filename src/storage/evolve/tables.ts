@@ -13,7 +13,11 @@ export const HISTORY = '_duet_history';
 /** When the deprecation of a field was first applied. */
 export const DEPRECATED = '_duet_deprecated';
 
-export const OWN_TABLES = [LOCK, HISTORY, DEPRECATED, BURIED, ANSWERS, KEYS];
+/** By age, so that those that have expired are found without a look at the others. */
+const ANSWERS_BY_AGE = `${ANSWERS}_at`;
+
+/** All that ownTables makes. */
+export const OWN = [LOCK, HISTORY, DEPRECATED, BURIED, ANSWERS, ANSWERS_BY_AGE, KEYS];
 
 /** Duet's own tables. They are made whether or not they exist: any node may be the first. */
 export function ownTables(): string[] {
@@ -24,6 +28,7 @@ export function ownTables(): string[] {
     `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(BURIED)} ("table" TEXT NOT NULL, "key" TEXT NOT NULL, "version" INTEGER NOT NULL, PRIMARY KEY ("table", "key"))`,
     `CREATE TABLE IF NOT EXISTS ${quote(ANSWERS)} ("caller" TEXT NOT NULL, "key" TEXT NOT NULL, "request" TEXT NOT NULL, "answer" TEXT, "at" TEXT NOT NULL, PRIMARY KEY ("caller", "key"))`,
+    `CREATE INDEX IF NOT EXISTS ${quote(ANSWERS_BY_AGE)} ON ${quote(ANSWERS)} ("at")`,
     `CREATE TABLE IF NOT EXISTS ${quote(KEYS)} ("name" TEXT NOT NULL PRIMARY KEY, "hash" TEXT NOT NULL UNIQUE, "roles" TEXT NOT NULL, "at" TEXT NOT NULL, "revoked" TEXT)`,
   ];
 }
