@@ -297,7 +297,7 @@ describe('over a real socket', () => {
     expect(await ask(`GET /books/%00 HTTP/1.1\r\n${close}\r\n`)).toStartWith('HTTP/1.1 404 ');
     // Load balancers ask like this.
     expect(await ask('GET /healthz HTTP/1.0\r\n\r\n')).toStartWith('HTTP/1.1 200 ');
-    for (const host of ['', '[', 'x:99999'])
+    for (const host of ['', 'x:99999'])
       expect(await ask(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).toStartWith(
         'HTTP/1.1 200 ',
       );
