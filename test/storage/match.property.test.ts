@@ -95,8 +95,8 @@ function wheres(resource: Resource, depth: number): fc.Arbitrary<object> {
         .map(([how, where]) => ({ [name]: { [how]: where } })),
     ),
     wheres(resource, depth - 1).map((not) => ({ not })),
-    fc.array(wheres(resource, depth - 1), { maxLength: 3 }).map((or) => ({ or })),
-    fc.array(wheres(resource, depth - 1), { maxLength: 3 }).map((and) => ({ and })),
+    fc.array(wheres(resource, depth - 1), { minLength: 1, maxLength: 3 }).map((or) => ({ or })),
+    fc.array(wheres(resource, depth - 1), { minLength: 1, maxLength: 3 }).map((and) => ({ and })),
   );
 }
 
