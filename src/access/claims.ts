@@ -2,7 +2,16 @@
 
 import type { Fault } from '../errors.ts';
 import { Claim } from '../query/claim.ts';
-import { all, any, everything, type Filter, isNothing, not, nothing } from '../query/filter.ts';
+import {
+  all,
+  any,
+  type Comparison,
+  everything,
+  type Filter,
+  isNothing,
+  not,
+  nothing,
+} from '../query/filter.ts';
 import type { Column } from '../schema/model.ts';
 import { fromText } from '../schema/spelling.ts';
 import { checkValue, isScalar, keptAs } from '../schema/values.ts';
@@ -45,7 +54,9 @@ export function filled(filter: Filter, claims: Claims, positive = true): Filter 
     }
     default: {
       const [value, ...more] = operands(filter.column, filter.value, claims);
-      return value === undefined || more.length > 0 ? unmet(positive) : { ...filter, value };
+      // Every text begins with an empty one: a claim that says nothing is not to match everything.
+      const isEmpty = value === '' && filter.value instanceof Claim && isPart(filter.is);
+      return value === undefined || isEmpty || more.length > 0 ? unmet(positive) : { ...filter, value };
     }
   }
 }
@@ -70,16 +81,17 @@ export function claimsIn(filter: Filter): string[] {
   }
 }
 
-/** What these claims say, as a text that is equal for equal ones; a list stands for a set. */
+/** What these claims say, as a text that is equal for equal ones; the order of a list does not matter. */
 export function told(names: Iterable<string>, claims: Claims): string {
   const values = [...names].sort().map((name) => {
     const claim = ownClaim(name, claims) ?? null;
-    return [
-      name,
-      Array.isArray(claim) ? [...new Set(claim.map((each) => JSON.stringify(each)))].sort() : claim,
-    ];
+    return [name, Array.isArray(claim) ? claim.map((each) => JSON.stringify(each)).sort() : claim];
   });
   return JSON.stringify(values);
+}
+
+function isPart(comparison: Comparison): boolean {
+  return comparison === 'contains' || comparison === 'startsWith';
 }
 
 function unmet(positive: boolean): Filter {
@@ -108,7 +120,9 @@ function fitting(column: Column, claim: unknown): unknown {
 
 /** Tokens write most things as text, and some write numbers where text is meant. */
 function spelt(column: Column, claim: unknown): unknown {
-  if (keptAs({ ...column, list: false }) === 'text' && typeof claim === 'number') return String(claim);
+  // Past 2^53 several numbers of a token are one here: it would be taken for somebody else's.
+  const isExact = typeof claim === 'number' && (!Number.isInteger(claim) || Number.isSafeInteger(claim));
+  if (keptAs({ ...column, list: false }) === 'text' && isExact) return String(claim);
   return typeof claim === 'string' ? fromText(column, claim) : claim;
 }
 

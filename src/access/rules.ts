@@ -1,7 +1,7 @@
 /** The `@allow` rules of a file, made sense of: who may do what, on which records. */
 
 import { withClaims } from '../query/claim.ts';
-import { everything, type Filter } from '../query/filter.ts';
+import { canonical, everything, type Filter } from '../query/filter.ts';
 import { WhereReader } from '../query/where.ts';
 import type { Action, AllowRule, Field, Model, Place, Resource } from '../schema/model.ts';
 import { claimsIn } from './claims.ts';
@@ -30,6 +30,8 @@ export class Rules {
   readonly roles = new Set<string>();
   /** Every claim that a rule asks for, or that a field is set from. */
   readonly claims = new Set<string>();
+  /** Equal for equal rules. */
+  readonly fingerprint: string;
   /** A reference and its column have the same rules. */
   readonly #compiled = new Map<readonly AllowRule[], readonly AccessRule[]>();
   readonly #report: ReportRule;
@@ -41,6 +43,14 @@ export class Rules {
       for (const field of resource.fields) this.#compile(field, resource, 'field');
       for (const { origin } of resource.columns) if (origin.by === 'claim') this.claims.add(origin.claim);
     }
+    this.fingerprint = JSON.stringify(model.resources.map((resource) => this.#written(resource)));
+  }
+
+  #written(resource: Resource): unknown[] {
+    return [resource, ...resource.fields].map((on) => [
+      on.name,
+      ...this.of(on).map(({ to, role, where }) => [[...to].sort(), role, canonical(where)]),
+    ]);
   }
 
   of({ allow }: Resource | Field): readonly AccessRule[] {

@@ -123,13 +123,17 @@ function* createList(
   at: (index: number) => Path,
   created: Created,
   known?: Column,
+  outer?: DuetError,
 ): Program<Node[]> {
   const judged = access.isFree ? [] : yield* judgedList(access, resource, records, at, known);
   const nodes: Node[] = [];
-  for (const [index, record] of records.entries())
-    nodes.push(
-      yield* within(at(index), createRecord(access, resource, record, created, known, judged[index])),
-    );
+  for (const [index, record] of records.entries()) {
+    // Who will not see one of the others is denied all of it in the end: what this one collides with is not to be told.
+    const isRefused = judged.some(({ isHidden }, other) => isHidden && other !== index);
+    const refusal = outer ?? (isRefused ? notAllowed(access, resource, 'CREATE') : undefined);
+    const creating = createRecord(access, resource, record, created, known, judged[index], refusal);
+    nodes.push(yield* within(at(index), creating));
+  }
   return nodes;
 }
 
@@ -168,6 +172,7 @@ function* createRecord(
   created: Created = new Map(),
   known?: Column,
   judged?: Judged,
+  outer?: DuetError,
 ): Program<Node> {
   const { values, given, children } = record;
   const missing = judged?.missing.length ?? resource.references.length;
@@ -175,17 +180,20 @@ function* createRecord(
     const mayBeTold = isUnchecked(access, resource, known ? [...given, known.name] : given);
     yield* referencesExist(access, resource, values, mayBeTold ? values : undefined, known);
   }
+  // What it refers to has come, or has come into sight, since its list was judged.
+  if (judged && missing > 0) yield* mayCreate(access, resource, [record], [], known);
   // What was written of its list since then may show it.
   const isHidden = judged?.isHidden === true && (yield* unseen(access, resource, [record])).size > 0;
   const version = 1 + (resource.key.origin.by === 'client' ? yield* lastVersion(resource, values) : 0);
-  const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : undefined;
+  const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : outer;
   const [node] = yield* store({ do: 'insert', resource, values, version }, values, refusal);
   if (!node) throw new Error(`inserting ${withArticle(resource.name)} answered no row`);
   const key = node[resource.key.name];
   for (const { inverse, records } of children) {
     const { name, target, reference } = inverse;
     for (const each of records) each.values[reference.column.name] = key;
-    yield* createList(access, target, records, (index) => [name, index], created, reference.column);
+    const at = (index: number) => [name, index];
+    yield* createList(access, target, records, at, created, reference.column, refusal);
   }
   if (access.isFree) return node;
   const keys = created.get(resource);

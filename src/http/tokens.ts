@@ -87,6 +87,8 @@ function callerOf(claims: JWTPayload): Caller {
   if (!isText(sub) || sub === '' || sub.includes('\0') || !sub.isWellFormed() || sub.startsWith(KEY_SUBJECT))
     throw unacceptable('sub');
   if (Array.isArray(aud) && !aud.every(isText)) throw unacceptable('aud');
+  // JSON can say 1e400, which never comes.
+  if (!Number.isFinite(claims.exp)) throw unacceptable('exp');
   return { subject: sub, roles: rolesOf(claims), claims };
 }
 

@@ -136,9 +136,9 @@ function wheres(type: Type, depth: number, isNew: boolean): fc.Arbitrary<Where> 
     type === 'clubs'
       ? [list('seats')]
       : [
-          inner('clubs').map((club) => ({ club })),
+          wheres('clubs', depth - 1, false).map((club) => ({ club })),
           list('seats').map((club) => ({ club })),
-          inner('seats').map((boss) => ({ boss })),
+          wheres('seats', depth - 1, false).map((boss) => ({ boss })),
           ...(isNew ? [] : [list('staff')]),
         ];
   const several = fc.array(wheres(type, depth - 1, isNew), { minLength: 1, maxLength: 2 });

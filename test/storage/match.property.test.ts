@@ -88,7 +88,9 @@ function wheres(resource: Resource, depth: number): fc.Arbitrary<object> {
   const inner = (of: Resource) => fc.oneof(fc.constant({}), wheres(of, depth - 1));
   return fc.oneof(
     ...comparisons,
-    ...resource.references.map(({ name, target }) => inner(target).map((where) => ({ [name]: where }))),
+    ...resource.references.map(({ name, target }) =>
+      wheres(target, depth - 1).map((where) => ({ [name]: where })),
+    ),
     ...resource.inverses.map(({ name, target }) =>
       fc
         .tuple(fc.constantFrom('some', 'none'), inner(target))

@@ -64,8 +64,17 @@ export function* mayCreate(
   });
   const rows = records.map(({ values }) => values);
   if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'CREATE');
-  if (isFinal || !(resource.uniques.length > 0 || resource.key.origin.by === 'client')) return nowhere;
+  if (isFinal || !records.some((record) => canCollide(resource, record))) return nowhere;
   return yield* unseen(access, resource, records);
+}
+
+/** Whether the record, or what is nested in it, has values that may be taken. */
+function canCollide(resource: Resource, { children }: NewRecord): boolean {
+  return (
+    resource.uniques.length > 0 ||
+    resource.key.origin.by === 'client' ||
+    children.some(({ inverse, records }) => records.some((each) => canCollide(inverse.target, each)))
+  );
 }
 
 /** The places of new records that the caller would not see if they were stored now, with what is nested in them. */
@@ -75,10 +84,11 @@ export function* unseen(
   records: readonly NewRecord[],
 ): Program<ReadonlySet<number>> {
   const seen = access.rows(resource, 'READ');
+  if (canHideItself(seen, resource)) return new Set(records.keys());
   const hidden = new Set<number>();
   const demands: Demands = new Map();
   for (const [place, record] of records.entries())
-    demand(demands, resource.inverses.length > 0 ? yield* withNested(seen, record) : seen, place);
+    demand(demands, resource.inverses.length > 0 ? yield* withNested(access, seen, record) : seen, place);
   const rows = records.map(({ values }) => values);
   const met = yield* matching(resource, rows, demands);
   for (const [where, places] of demands)
@@ -109,7 +119,8 @@ export function* mayUpdate(
   const isUnique = resource.uniques.some(({ columns }) =>
     columns.some(({ name }) => Object.hasOwn(set, name)),
   );
-  return !isFinal && isUnique && !(yield* valuesMeet(resource, rows, everywhere(seen, rows)));
+  if (isFinal || !isUnique) return false;
+  return canHideItself(seen, resource) || !(yield* valuesMeet(resource, rows, everywhere(seen, rows)));
 }
 
 /** Refuses what was written when the caller does not see it now that all is done. */
@@ -156,6 +167,24 @@ function hasRelations(filter: Filter): boolean {
   }
 }
 
+/** Whether a record that is stored can be what keeps itself from being seen: no look at its values alone can tell. */
+function canHideItself(filter: Filter, resource: Resource, positive = true): boolean {
+  switch (filter.is) {
+    case 'all':
+    case 'any':
+      return filter.of.some((each) => canHideItself(each, resource, positive));
+    case 'not':
+      return canHideItself(filter.of, resource, !positive);
+    case 'related':
+    case 'some':
+      return (
+        (!positive && filter.field.target === resource) || canHideItself(filter.where, resource, positive)
+      );
+    default:
+      return false;
+  }
+}
+
 /** The filter where these references lead nowhere: what one may not see is not there, and must not decide anything. */
 function unlinked(filter: Filter, references: readonly Reference[]): Filter {
   if (references.length === 0) return filter;
@@ -171,22 +200,31 @@ function unlinked(filter: Filter, references: readonly Reference[]): Filter {
   }
 }
 
-/** The filter for a new record whose lists hold what is nested in it. */
-function* withNested(filter: Filter, record: NewRecord): Program<Filter> {
+/** The filter for a new record whose lists hold what is nested in it, as far as that is sure to be written. */
+function* withNested(access: Access, filter: Filter, record: NewRecord): Program<Filter> {
   switch (filter.is) {
     case 'all':
     case 'any': {
       const of: Filter[] = [];
-      for (const each of filter.of) of.push(yield* withNested(each, record));
+      for (const each of filter.of) of.push(yield* withNested(access, each, record));
       return filter.is === 'all' ? all(of) : any(of);
     }
     case 'not':
-      return not(yield* withNested(filter.of, record));
+      return not(yield* withNested(access, filter.of, record));
     case 'some': {
+      const { target, reference } = filter.field;
       const list = record.children.find(({ inverse }) => inverse === filter.field)?.records ?? [];
       for (const each of list) {
-        const demands = everywhere(yield* withNested(filter.where, each), [each]);
-        if (yield* valuesMeet(filter.field.target, [each.values], demands)) return everything;
+        const rules = new Set([
+          ...(['CREATE', 'READ'] as const).map((action) => access.rows(target, action)),
+          ...givenOn(access, target, [...each.given, reference.column.name]),
+        ]);
+        // What looks around is judged when this record is there: nobody can tell before.
+        if ([...rules].some((where) => !isSettled(where, target, 'CREATE'))) continue;
+        const wanted = yield* withNested(access, filter.where, each);
+        const demands: Demands = new Map();
+        for (const where of [wanted, ...rules]) demand(demands, where, 0);
+        if (yield* valuesMeet(target, [each.values], demands)) return everything;
       }
       return nothing;
     }

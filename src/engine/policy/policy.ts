@@ -43,15 +43,16 @@ export class Policy {
 
   /**
    * Whose Idempotency-Keys the caller's are. A kept answer shows what its first caller could see: the same subject with
-   * other roles, or other claims that a rule uses, is somebody else.
+   * other roles, other claims that a rule uses, or under other rules, is somebody else.
    */
   holder({ subject, roles, claims }: Caller): string {
-    if (!this.#rules || subject === undefined) return '';
-    const known = [...this.#rules.roles].filter((role) => roles.includes(role)).sort();
+    const rules = this.#rules;
+    if (!rules) return '';
+    const known = [...rules.roles].filter((role) => roles.includes(role)).sort();
     // A hash, because subjects and claims may be too long for an index.
-    const hash = new Bun.CryptoHasher('sha256');
+    const hash = new Bun.CryptoHasher('sha256').update(rules.fingerprint);
     return hash
-      .update(JSON.stringify([subject, known, told(this.#rules.claims, claims)]))
+      .update(JSON.stringify([subject ?? null, known, told(rules.claims, claims)]))
       .digest('base64url');
   }
 
