@@ -125,7 +125,9 @@ function* createList(
   known?: Column,
   outer?: DuetError,
 ): Program<Node[]> {
-  const judged = access.isFree ? [] : yield* judgedList(access, resource, records, at, known);
+  const judged = access.isFree
+    ? yield* referredList(access, resource, records, known)
+    : yield* judgedList(access, resource, records, at, known);
   const nodes: Node[] = [];
   for (const [index, record] of records.entries()) {
     // Who will not see one of the others is denied all of it in the end: what this one collides with is not to be told.
@@ -143,6 +145,19 @@ interface Judged {
   readonly missing: readonly Reference[];
   /** The caller would not see it. */
   readonly isHidden: boolean;
+}
+
+/** What the records of a list refer to is looked up at once; what is not there may still come with one of them. */
+function* referredList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  known: Column | undefined,
+): Program<Judged[]> {
+  if (records.length < 2 || resource.references.length === 0) return [];
+  const rows = records.map(({ values }) => values);
+  const missing = yield* missingOf(access, resource, rows, known);
+  return missing.map((references) => ({ missing: references, isHidden: false }));
 }
 
 function* judgedList(

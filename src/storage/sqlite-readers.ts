@@ -26,7 +26,7 @@ export class Readers {
   /** Lends a reader for as long as the work takes, but not beyond the deadline: then it is ended. */
   async lend<T>(deadline: Deadline, work: (reader: StatementProcess) => Promise<T>): Promise<T> {
     const reader = this.#free() ?? (await this.#freed(deadline));
-    const timer = setTimeout(() => reader.end(deadlineExceeded()), deadline - performance.now());
+    const timer = setTimeout(() => reader.end(deadlineExceeded()), Math.max(0, deadline - performance.now()));
     try {
       return await work(reader);
     } finally {
@@ -85,7 +85,7 @@ export class Readers {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(give), 1);
         reject(deadlineExceeded());
-      }, deadline - performance.now());
+      }, Math.max(0, deadline - performance.now()));
       this.#waiting.push(give);
     });
   }

@@ -9,13 +9,15 @@ import { type Launch, ProcessFault, rowsOf, StatementProcess, unavailable } from
 import { type Asking, asking } from './sqlite-runner.ts';
 import type { Answered, Asked } from './statement-process.ts';
 import { deadlineExceeded, type Program, type Row, type Statement } from './storage.ts';
-import type { Outcome, Waiting } from './write-queue.ts';
+import type { Commit, Outcome, Waiting } from './write-queue.ts';
 
 const IDLE_MS = 30_000;
 /** How long nobody relies on a process that could not be started. */
 const MISTRUST_MS = 10_000;
 /** What the writes that share a transaction may take together: longer ones go alone. */
 const TOGETHER = { tests: 1_000_000, ms: 100 };
+/** How often one that has held the file for long enough looks whether others wait. */
+const LOOK_MS = 25;
 
 function control(sql: string): Asked {
   return { sql, parameters: [] };
@@ -56,22 +58,22 @@ export class ProcessWriter {
   }
 
   /** Undefined when another process is writing. Alone, a write may take as long as its deadline and the hold allow. */
-  async commit(batch: readonly Waiting[], isAlone: boolean): Promise<readonly Outcome[] | undefined> {
+  readonly commit: Commit = async (batch, isAlone, isWanted) => {
     clearTimeout(this.#idle);
     let process: StatementProcess | undefined;
     try {
       process = this.#started();
-      return await new Transaction(this.#options, process, batch).commit(isAlone);
+      return await new Transaction(this.#options, process, batch, isWanted).commit(isAlone);
     } catch (error) {
-      if (!process?.isProven) this.#mistrustedUntil = performance.now() + MISTRUST_MS;
       // Whatever its connection is left in, nobody has to find out.
       process?.end(unavailable('The writing process was ended after a failure.'));
       await process?.exited;
       throw error instanceof ProcessFault ? explained(error) : error;
     } finally {
+      if (!process?.isProven) this.#mistrustedUntil = performance.now() + MISTRUST_MS;
       this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
     }
-  }
+  };
 
   close(): void {
     clearTimeout(this.#idle);
@@ -94,13 +96,20 @@ class Transaction {
   readonly #outcomes: Outcome[];
   /** What has to be done before the next statement; it travels along with it. */
   #ahead: readonly Asked[] = [];
-  /** Which write is being carried out. */
-  #current = 0;
+  /** Which write is being carried out, and so holds the file; those of a single statement do not take turns. */
+  #current = -1;
+  readonly #isWanted: () => boolean;
   readonly #timers: Timer[] = [];
   #endedBy: DuetError | undefined;
 
-  constructor(options: WriterOptions, process: StatementProcess, batch: readonly Waiting[]) {
+  constructor(
+    options: WriterOptions,
+    process: StatementProcess,
+    batch: readonly Waiting[],
+    isWanted: () => boolean,
+  ) {
     this.#options = options;
+    this.#isWanted = isWanted;
     this.#process = process;
     this.#batch = batch;
     this.#outcomes = batch.map(() => 'again');
@@ -111,7 +120,7 @@ class Transaction {
     this.#endAfter(first - performance.now(), deadlineExceeded());
     try {
       if (!(await this.#begin())) return undefined;
-      this.#endAfter(this.#options.holdMs, heldTooLong(this.#options.holdMs));
+      this.#endWhenWanted();
       await (isAlone ? this.#alone() : this.#together());
     } catch (error) {
       if (!this.#endedBy || error !== this.#endedBy) throw error;
@@ -129,11 +138,22 @@ class Transaction {
   }
 
   #endAfter(ms: number, why: DuetError): void {
-    const end = () => {
-      this.#endedBy = why;
-      this.#process.end(why);
+    this.#timers.push(setTimeout(() => this.#end(why), Math.max(0, ms)));
+  }
+
+  /** Who keeps nobody waiting may go on until its deadline. */
+  #endWhenWanted(): void {
+    const { holdMs } = this.#options;
+    const look = () => {
+      if (this.#isWanted()) this.#end(heldTooLong(holdMs));
+      else this.#timers.push(setTimeout(look, LOOK_MS));
     };
-    this.#timers.push(setTimeout(end, ms));
+    this.#timers.push(setTimeout(look, holdMs));
+  }
+
+  #end(why: DuetError): void {
+    this.#endedBy = why;
+    this.#process.end(why);
   }
 
   /** False when somebody else is writing. */
@@ -174,12 +194,14 @@ class Transaction {
 
   async #alone(): Promise<void> {
     const [only] = this.#batch;
+    this.#current = 0;
     if (only) this.#outcomes[0] = await this.#outcomeOf(only, undefined);
   }
 
   /** Those of a single statement travel together; each of the others waits for its answers. */
   async #together(): Promise<void> {
-    const until = performance.now() + TOGETHER.ms;
+    // Well before one of them could be blamed for the time that others took.
+    const until = performance.now() + Math.min(TOGETHER.ms, this.#options.holdMs / 4);
     await this.#singles();
     for (const [index, waiting] of this.#batch.entries()) {
       if (waiting.steps === 'one') continue;

@@ -4,7 +4,6 @@ import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Model } from '../schema/model.ts';
-import type { Soon } from '../soon.ts';
 import { soonInTurn } from '../turn.ts';
 import type { Evolvable, Session } from './evolve/database.ts';
 import { ownTables } from './evolve/tables.ts';
@@ -29,7 +28,7 @@ import {
   type Storage,
 } from './storage.ts';
 import { WalIndex } from './wal-index.ts';
-import { type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
+import { type Commit, type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
 
 const BUSY_TIMEOUT_MS = 2000;
 const OPEN_POLL_MS = 10;
@@ -93,7 +92,7 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#runner = new Runner(this.#database, model, trace);
     this.#bounds = new Bounds(this.#database);
     this.#pace = new Pace(slowMs);
-    this.#queue = new WriteQueue((batch, isAlone) => this.#commit(batch, isAlone), holdMs);
+    this.#queue = new WriteQueue((...batch) => this.#commit(...batch), holdMs);
     // What is in memory no other process can see.
     if (!apart || path === ':memory:') return;
     const launch = { command: apart, path: resolve(path) };
@@ -270,12 +269,12 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   /** In another process where the disk is slow, or the write is; one that cannot be started stops short writes only once. */
-  #commit(batch: readonly Waiting[], isAlone: boolean): Soon<readonly Outcome[] | undefined> {
+  readonly #commit: Commit = (batch, isAlone, isWanted) => {
     const writer = this.#writer;
     return writer && (isAlone || (this.#pace.isSlow && writer.isTrusted))
-      ? writer.commit(batch, isAlone)
+      ? writer.commit(batch, isAlone, isWanted)
       : this.#commitHere(batch);
-  }
+  };
 
   /**
    * One transaction, and so one wait for the disk, for all writes that arrived together; each in a savepoint of its

@@ -34,8 +34,15 @@ interface Entry extends Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Runs and commits all of them, or none: then it fails; or it is undefined, because another process is writing. */
-export type Commit = (batch: readonly Waiting[], isAlone: boolean) => Soon<readonly Outcome[] | undefined>;
+/**
+ * Runs and commits all of them, or none: then it fails; or it is undefined, because another process is writing.
+ * `isWanted` tells whether others wait for it.
+ */
+export type Commit = (
+  batch: readonly Waiting[],
+  isAlone: boolean,
+  isWanted: () => boolean,
+) => Soon<readonly Outcome[] | undefined>;
 
 export class WriteQueue {
   readonly #commit: Commit;
@@ -73,13 +80,15 @@ export class WriteQueue {
     // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
     const due = batch.filter((entry) => !expired(entry, now));
     try {
-      const outcomes = due.length > 0 ? this.#commit(due, isAlone) : [];
+      const outcomes = due.length > 0 ? this.#commit(due, isAlone, this.#isWanted) : [];
       if (outcomes instanceof Promise) this.#await(due, isAlone, outcomes);
       else this.#settle(due, isAlone, outcomes);
     } catch (error) {
       this.#failed(due, error);
     }
   }
+
+  readonly #isWanted = () => this.#entries.length + this.#long.length > 0;
 
   /** One that takes long and a batch of the others take turns. */
   #turnOfLong(now: number): boolean {
