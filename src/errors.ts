@@ -244,7 +244,7 @@ export class DuetError extends Error {
 }
 
 /** A body of a megabyte can hold a hundred thousand faults; nobody reads more than this many. */
-const MOST_FAULTS = 100;
+export const MOST_FAULTS = 100;
 const LONGEST_CITATION = 100;
 
 /** A client's own text inside of a message: a megabyte of it helps nobody. */

@@ -19,13 +19,13 @@ export const UNLIMITED: AnswerLimits = {
 /** How many objects and bytes one answer may still hold; of what would exceed it, little is loaded. */
 export class Budget {
   readonly limits: AnswerLimits;
+  /** What has been spent so far. */
+  bytes = 0;
   #objects: number;
-  #bytes: number;
 
   constructor(limits: AnswerLimits) {
     this.limits = limits;
     this.#objects = limits.objects;
-    this.#bytes = limits.bytes;
   }
 
   /** One more than fits, so that too many can be told from just enough. */
@@ -45,7 +45,7 @@ export class Budget {
         'TOO_MANY_OBJECTS',
         `The answer would hold more than ${this.limits.objects} objects. Ask for pages of it, or for fewer relations.`,
       );
-    this.#bytes -= bytes;
-    if (this.#bytes < 0) throw answerTooLarge();
+    this.bytes += bytes;
+    if (this.bytes > this.limits.bytes) throw answerTooLarge();
   }
 }

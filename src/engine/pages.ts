@@ -9,8 +9,11 @@ import { hasAbridged, placed } from './places.ts';
 import type { Permitted } from './policy/permitted.ts';
 import { list, type Node } from './read.ts';
 
-/** Few enough to hold in memory, many enough to make statements rare. */
-const PAGE = 1000;
+/** Many enough to make statements rare, and few enough to hold in memory, should each be as large as a body may be; */
+const PAGE = 250;
+/** of large ones fewer: how large they are, the first few tell. */
+const FIRST_PAGE = 32;
+const PAGE_BYTES = 4 * 1024 * 1024;
 
 export async function* pagesOf(asked: Permitted<List>, snapshot: Snapshot): AsyncGenerator<Node[]> {
   const operation = hasAbridged(asked) ? await snapshot.run(() => placed(asked)) : asked;
@@ -18,8 +21,9 @@ export async function* pagesOf(asked: Permitted<List>, snapshot: Snapshot): Asyn
   // What lies before a cursor is found from its end: where it begins must be known before it can be read forwards.
   let { after } = backwards ? await beginning(operation, snapshot) : operation.list;
   let left = limit ?? Number.POSITIVE_INFINITY;
+  let size = FIRST_PAGE;
   while (left > 0) {
-    const page = { ...operation.list, after, limit: Math.min(PAGE, left), backwards: false };
+    const page = { ...operation.list, after, limit: Math.min(size, left), backwards: false };
     // The reader takes one page at a time, so an answer of any length is never in memory at once.
     const budget = new Budget(UNLIMITED);
     const { nodes, more } = await snapshot.run(() =>
@@ -30,6 +34,10 @@ export async function* pagesOf(asked: Permitted<List>, snapshot: Snapshot): Asyn
     if (!more || !last) return;
     after = placeIn(order, last);
     left -= nodes.length;
+    const fitting = Math.floor((PAGE_BYTES * nodes.length) / budget.bytes);
+    size = Math.max(1, Math.min(PAGE, fitting));
+    // A reader that is quick would have this process to itself.
+    await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
 

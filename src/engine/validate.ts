@@ -1,6 +1,6 @@
 /** Holds what a client wants to write against the schema and reports every fault at once. */
 
-import { cited, type Fault, nested, pointer, validationFailed } from '../errors.ts';
+import { cited, type Fault, MOST_FAULTS, nested, pointer, validationFailed } from '../errors.ts';
 import type { Column, Inverse, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../schema/values.ts';
@@ -83,6 +83,8 @@ function newRecords(
     return [];
   }
   return given.flatMap((each, index) => {
+    // Nobody is told of more.
+    if (faults.length > MOST_FAULTS) return [];
     if (typeof each !== 'object' || each === null || Array.isArray(each)) {
       faults.push({
         pointer: pointer(name, index),
@@ -139,7 +141,9 @@ function strangers(input: Input, columns: readonly { readonly name: string }[]):
   let own = 0;
   for (const { name } of columns) if (Object.hasOwn(input, name)) own++;
   if (own === names.length) return nobody;
-  return names.filter((name) => !columns.some((column) => column.name === name));
+  const known = new Set(columns.map(({ name }) => name));
+  // Nobody is told of more.
+  return names.filter((name) => !known.has(name)).slice(0, MOST_FAULTS + 1);
 }
 
 const nobody: readonly string[] = [];

@@ -10,12 +10,20 @@ export function formatted(error: GraphQLError, own: Code, requestId: string): Gr
   const locations = nodes?.flatMap(({ loc }) =>
     loc ? [{ line: loc.startToken.line, column: loc.startToken.column }] : [],
   );
-  const rest = locations ? { ...written, locations } : written;
+  const told = { ...written, message: bounded(written.message) };
+  const rest = locations ? { ...told, locations } : told;
   if (originalError instanceof DuetError)
     return { ...rest, extensions: extensionsOf(originalError, requestId) };
   // A plain error is graphql-js's own about a null that cannot be; our resolvers throw nothing but DuetError.
   const code = originalError && !(originalError instanceof GraphQLError) ? 'INTERNAL' : own;
   return { ...rest, extensions: { ...extensions, code } };
+}
+
+/** graphql-js quotes values of variables whole. */
+const LONGEST_MESSAGE = 2_000;
+
+function bounded(message: string): string {
+  return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
 }
 
 export function formattedAlone(error: DuetError, requestId: string): GraphQLFormattedError {

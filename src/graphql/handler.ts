@@ -27,6 +27,9 @@ import type { Door } from './schema.ts';
 import { type Trusted, textOf } from './trusted.ts';
 import { bare } from './variables.ts';
 
+/** Each of them quotes the whole variable, which may be as long as a body. */
+const MOST_COERCION_ERRORS = 10;
+
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 const mediaTypes = [JSON_TYPE, GRAPHQL_TYPE] as const;
 type MediaType = (typeof mediaTypes)[number];
@@ -185,6 +188,7 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
     operationName,
     variableValues: bare(variables),
     hideSuggestions: !introspection,
+    options: { maxCoercionErrors: MOST_COERCION_ERRORS },
   });
   if (!('operation' in valid)) {
     return refused(exchange, type, valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');

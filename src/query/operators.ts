@@ -24,6 +24,14 @@ function isText(column: Column): boolean {
   return isPlain(column) && isScalar(column.type) && column.type.stored === 'text';
 }
 
+/**
+ * How long the text of `contains` may be: a database holds it against every place of every text that it looks at, and
+ * PostgreSQL cannot be interrupted meanwhile.
+ */
+export const LONGEST_PART = 500;
+/** How many values a list may have: each use of it is laid out for the search. */
+export const MOST_VALUES = 10_000;
+
 export const operators = {
   eq: { operand: 'value', fits: isPlain, doc: 'equal to' },
   ne: { operand: 'value', fits: isPlain, doc: 'not equal to; null is not equal to anything' },
@@ -31,11 +39,11 @@ export const operators = {
   gte: { operand: 'value', fits: isOrdered, doc: 'greater than or equal to' },
   lt: { operand: 'value', fits: isOrdered, doc: 'less than' },
   lte: { operand: 'value', fits: isOrdered, doc: 'less than or equal to' },
-  in: { operand: 'list', fits: isPlain, doc: 'one of' },
+  in: { operand: 'list', fits: isPlain, doc: `one of these, ${MOST_VALUES} at most` },
   contains: {
     operand: 'value',
     fits: isText,
-    doc: 'contains this text, taken literally; letter case counts',
+    doc: `contains this text of ${LONGEST_PART} characters at most, taken literally; letter case counts`,
   },
   startsWith: {
     operand: 'value',

@@ -6,7 +6,7 @@ import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
 import { Claim } from './claim.ts';
 import { all, type Filter } from './filter.ts';
-import { type OperatorName, operatorsOf } from './operators.ts';
+import { LONGEST_PART, MOST_VALUES, type OperatorName, operatorsOf } from './operators.ts';
 
 /** Tells what is wrong and where: the path leads into the `where` object. */
 export type WhereReport = (path: readonly (string | number)[], code: FaultCode, detail: string) => void;
@@ -178,9 +178,20 @@ export class WhereReader {
         this.#report(path, 'TYPE', `${column.name} in must be a list`);
         return undefined;
       }
+      if (list.length > MOST_VALUES) {
+        this.#report(path, 'OUT_OF_RANGE', `${column.name} in must have at most ${MOST_VALUES} values`);
+        return undefined;
+      }
       const values = list.map((each, index) => this.#value(column, operator, each, [...path, index]));
       return { is: 'in', column, values };
     }
+    // Counted as constraints count: by characters, not by UTF-16 units.
+    if (
+      operator === 'contains' &&
+      typeof value === 'string' &&
+      [...value.slice(0, 2 * LONGEST_PART + 1)].length > LONGEST_PART
+    )
+      this.#report(path, 'LENGTH', `${column.name} contains must have at most ${LONGEST_PART} characters`);
     return { is: operator, column, value: this.#value(column, operator, value, path) };
   }
 

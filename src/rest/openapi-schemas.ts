@@ -1,7 +1,7 @@
 /** Records, bodies, filters and aggregates as JSON Schema: the components of the API description. */
 
 import { aggregateFits, aggregateFunctions } from '../query/aggregates.ts';
-import { isSortable, operators, operatorsOf } from '../query/operators.ts';
+import { isSortable, LONGEST_PART, MOST_VALUES, operators, operatorsOf } from '../query/operators.ts';
 import type { Column, Described, Enum, Field, Inverse, Model, Reference, Resource } from '../schema/model.ts';
 import { filterTypeName, ownFilters, withArticle, withCapitalArticle } from '../schema/names.ts';
 import type { JsonSchema } from '../schema/scalars.ts';
@@ -188,7 +188,9 @@ export function typeSchema({ type }: Column): JsonSchema {
 
 export function operandSchema(column: Column, operator: keyof typeof operators): JsonSchema {
   const value = typeSchema(column);
-  return { value, list: list(value), flag: { type: 'boolean' } }[operators[operator].operand];
+  const part = operator === 'contains' ? { ...value, maxLength: LONGEST_PART } : value;
+  const values = { ...list(value), maxItems: MOST_VALUES };
+  return { value: part, list: values, flag: { type: 'boolean' } }[operators[operator].operand];
 }
 
 function filterName(column: Column): string {

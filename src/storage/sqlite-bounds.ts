@@ -2,13 +2,19 @@
 
 import type { Database } from 'bun:sqlite';
 import type { Filter } from '../query/filter.ts';
+import type { Resource } from '../schema/model.ts';
+import { keptAs } from '../schema/values.ts';
 import { quote } from './dialect.ts';
-import type { Aggregate, Match, Select, Statement } from './storage.ts';
+import type { Aggregate, Match, Row, Select, Statement } from './storage.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
-/** What it costs to change a row, its indexes too. */
+/** What it costs to change a row, its indexes too; and how many bytes of what is written cost as much as a test. */
 const CHANGE = 50;
+const BYTES = 20;
+/** A row with more bytes of text costs more. */
+const LIGHT = 500;
+const LOOKED_AT = 25;
 /** What it costs to come to a row, beside testing it. */
 const VISIT = 4;
 /** Of rows that could all meet each other, at most one in so many does. */
@@ -61,6 +67,7 @@ export class Bounds implements Allowance {
   readonly #database: Database;
   readonly #shapes = new Map<string, Shape>();
   readonly #rows = new Map<string, number>();
+  readonly #weights = new Map<string, number>();
   #most = MOST_ROWS;
   #recount = 0;
 
@@ -106,9 +113,10 @@ export class Bounds implements Allowance {
       case 'filled':
         return this.#costOfReading(statement.select, sql, parameters);
       case 'update':
+        return keysOf(statement.where) * (this.#change(statement.resource) + bytesIn(statement.set) / BYTES);
       case 'delete':
       case 'bury':
-        return CHANGE * keysOf(statement.where);
+        return keysOf(statement.where) * this.#change(statement.resource);
       default:
         return 0;
     }
@@ -117,15 +125,17 @@ export class Bounds implements Allowance {
   #costOfReading(statement: Reading, sql: string, parameters: readonly unknown[]): number | 'watched' {
     const { where, resource } = statement;
     if (where?.is === 'eq' && where.column === resource.key) return 0;
+    // Lists are laid out before anything is looked for.
+    const listed = where ? valuesIn(where) : 0;
     const shape = this.#shapes.get(sql) ?? this.#keep(sql, this.#shapeOf(statement, sql));
     const { loops, conditions } = shape;
-    if (loops === 0) return 0;
+    if (loops === 0) return listed;
     this.#recountNowAndThen();
     const visits = this.#visits(shape, parameters);
     const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
-    if (isWhole && conditions === 0 && visits <= MOST_ROWS) return 0;
-    const cost = visits * (VISIT + conditions);
+    if (isWhole && conditions === 0 && visits <= MOST_ROWS) return listed;
+    const cost = listed + visits * (VISIT + conditions) * this.#weightOf(resource);
     return cost > MOST_TESTS && shape.looksUp && performance.now() > shape.longUntil ? 'watched' : cost;
   }
 
@@ -134,6 +144,28 @@ export class Bounds implements Allowance {
     if (rows <= this.#most) return loops === 1 ? rows : rows ** loops / SELDOM;
     const counted = count === undefined ? Number.POSITIVE_INFINITY : this.#count(count, [parameters[0]]);
     return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
+  }
+
+  #change(resource: Resource): number {
+    this.#recountNowAndThen();
+    return CHANGE * this.#weightOf(resource);
+  }
+
+  /** How much more it takes to read a row of this resource than a short one, by a look at its first and its last rows. */
+  #weightOf({ table, key, columns }: Resource): number {
+    if (this.#most === MOST_ROWS) return 1;
+    let weight = this.#weights.get(table);
+    if (weight === undefined) {
+      const sizes = columns
+        .filter((column) => ['text', 'json'].includes(keptAs(column)))
+        .map(({ stored }) => `COALESCE(octet_length(${quote(stored)}), 0)`);
+      const from = (order: string) =>
+        `SELECT AVG(${['0', ...sizes].join(' + ')}) AS "n" FROM (SELECT * FROM ${quote(table)} ORDER BY ${quote(key.stored)} ${order} LIMIT ${LOOKED_AT})`;
+      const bytes = this.#count(`SELECT MAX("n") AS "rows" FROM (${from('ASC')} UNION ALL ${from('DESC')})`);
+      weight = 1 + (bytes ?? 0) / LIGHT;
+      this.#weights.set(table, weight);
+    }
+    return weight;
   }
 
   #keep(sql: string, shape: Shape): Shape {
@@ -148,6 +180,7 @@ export class Bounds implements Allowance {
     if (now < this.#recount) return;
     this.#recount = now + RECOUNT_MS;
     this.#rows.clear();
+    this.#weights.clear();
     const bytes = this.#count(
       'SELECT page_count * page_size AS "rows" FROM pragma_page_count, pragma_page_size',
     );
@@ -230,6 +263,32 @@ export class Bounds implements Allowance {
       )
       .get(by.replace(/^(COVERING )?INDEX /, '')) as { columns: number } | null;
     return unique?.columns === columns.length;
+  }
+}
+
+function bytesIn(set: Row): number {
+  let bytes = 0;
+  for (const name in set) {
+    const value = set[name];
+    if (typeof value === 'string') bytes += value.length;
+    else if (typeof value === 'object' && value !== null) bytes += JSON.stringify(value).length;
+  }
+  return bytes;
+}
+
+/** How many values the lists of a filter have. */
+function valuesIn(filter: Filter): number {
+  switch (filter.is) {
+    case 'all':
+    case 'any':
+      return filter.of.reduce((sum, each) => sum + valuesIn(each), 0);
+    case 'not':
+      return valuesIn(filter.of);
+    case 'related':
+    case 'some':
+      return valuesIn(filter.where);
+    default:
+      return filter.is === 'in' ? filter.values.length : 0;
   }
 }
 

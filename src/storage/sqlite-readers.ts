@@ -82,10 +82,13 @@ export class Readers {
         clearTimeout(timer);
         resolve(reader);
       };
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(give), 1);
-        reject(deadlineExceeded());
-      }, Math.max(0, deadline - performance.now()));
+      const timer = setTimeout(
+        () => {
+          this.#waiting.splice(this.#waiting.indexOf(give), 1);
+          reject(deadlineExceeded());
+        },
+        Math.max(0, deadline - performance.now()),
+      );
       this.#waiting.push(give);
     });
   }

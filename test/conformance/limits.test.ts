@@ -311,3 +311,19 @@ describe.each([...databases])('on %s', (database) => {
     expect((await app.graphql(query, { where })).errors).toBeUndefined();
   });
 });
+
+test('what is wrong a hundred thousand times is told in a few', async () => {
+  const app = await openApp('sqlite');
+  const fields = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`nope${index}`, 1]));
+  const { body } = await app.rest('POST', '/notes', fields);
+  expect([body.code, body.errors.length]).toEqual(['VALIDATION_FAILED', 100]);
+  const answer = await app.graphql(
+    'mutation($notes: [NoteInput!]!) { createNotes(records: $notes) { id } }',
+    {
+      notes: [fields],
+    },
+  );
+  expect(answer.errors?.[0].extensions.code).toBe('BAD_USER_INPUT');
+  expect(JSON.stringify(answer.body).length).toBeLessThan(100_000);
+  await app.close();
+});

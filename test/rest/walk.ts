@@ -27,7 +27,7 @@ export class Walk {
   }
 
   static async open(database: DatabaseKind, deployment: Walked): Promise<Walk> {
-    const app = await openApp(database, { ...deployment, env: { LIMIT_BODY: '20000', LIMIT_URL: '2000' } });
+    const app = await openApp(database, { ...deployment, env: { LIMIT_BODY: '20000', LIMIT_URL: '8000' } });
     return new Walk(app, await Description.of(app), deployment);
   }
 

@@ -2,6 +2,7 @@
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { type Answer, JSON_HEADERS, openApp, within } from '../app.ts';
 import { alive, Folder, Server } from '../process.ts';
 
@@ -242,4 +243,73 @@ test('where no process can be started, short writes happen all the same', async 
   expect(statuses).toEqual([503, 201, 201]);
   await app.close();
   slow[Symbol.dispose]();
+});
+
+describe('what costs more than the number of its rows', () => {
+  const heavySdl = `
+    type Shelf @resource { id: ID!  notes: [Note!]! }
+    type Note @resource { id: ID!  body: String!  shelf: Shelf @onDelete(do: SET_NULL) }`;
+  const heavy = new Folder({ 'schema.graphql': heavySdl, 'data.json': '{}' });
+  const url = `sqlite:${heavy.file('duet.db')}`;
+  /** More than a small file has, in few rows. */
+  const NOTES = 100;
+  const BYTES = 900_000;
+
+  beforeAll(async () => {
+    await (await openApp('sqlite', { sdl: heavySdl, data: {}, url })).close();
+    using db = new Database(heavy.file('duet.db'));
+    db.run('PRAGMA synchronous = OFF');
+    db.run(`INSERT INTO "Shelf" (id, _version) VALUES (1, 1)`);
+    const insert = db.query(`INSERT INTO "Note" (body, "shelfId", _version) VALUES (?, 1, 1)`);
+    for (let note = 0; note < NOTES; note++) insert.run('x'.repeat(BYTES));
+  });
+  afterAll(() => heavy[Symbol.dispose]());
+
+  test.each([
+    ['GET', '/notes?body[contains]=zzz&limit=1', undefined],
+    ['GET', '/notes?aggregate=max(body)', undefined],
+    ['DELETE', '/shelfs/1', undefined],
+  ] as const)('%s %s leaves the process', async (method, path, body) => {
+    const app = await openApp('sqlite', { sdl: heavySdl, data: {}, url, apart: ['false'] });
+    const answer = await app.rest(method, path, body);
+    expect([answer.status, answer.body.code]).toEqual([503, 'UNAVAILABLE']);
+    await app.close();
+  });
+
+  test('an export takes as much memory as a few of its records', async () => {
+    await using server = await Server.start(heavy);
+    const peak = () =>
+      Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) * 1024;
+    await (await fetch(`${server.url}/notes?limit=1`)).text();
+    const before = peak();
+    const answer = await fetch(`${server.url}/notes`, { headers: { Accept: 'application/x-ndjson' } });
+    let bytes = 0;
+    for await (const chunk of answer.body ?? []) bytes += chunk.length;
+    expect(bytes).toBeGreaterThan(NOTES * BYTES);
+    // As one page it took nine times as much as the file.
+    expect(peak() - before).toBeLessThan(4 * NOTES * BYTES);
+  });
+});
+
+test('lists of many values are told apart from those of few', async () => {
+  const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}`, apart: ['false'] });
+  const ids = Array.from({ length: 10_000 }, (_, index) => String(index + 1));
+  const ask = (uses: number) => {
+    const parts = Array.from({ length: uses }, () => '{ id: { in: $ids } }');
+    return app.graphql(`query($ids: [ID!]!) { groups(where: { or: [${parts}] }) { id } }`, { ids });
+  };
+  expect((await ask(2)).errors).toBeUndefined();
+  expect((await ask(20)).errors?.[0].extensions.code).toBe('UNAVAILABLE');
+  const many = await app.graphql('query($ids: [ID!]!) { groups(where: { id: { in: $ids } }) { id } }', {
+    ids: [...ids, '10001'],
+  });
+  expect(many.errors?.[0].extensions.errors[0].code).toBe('OUT_OF_RANGE');
+  const long = await app.graphql(
+    'query($part: String!) { groups(where: { label: { contains: $part } }) { id } }',
+    {
+      part: 'a'.repeat(501),
+    },
+  );
+  expect(long.errors?.[0].extensions.errors[0].code).toBe('LENGTH');
+  await app.close();
 });
