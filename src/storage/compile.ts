@@ -236,7 +236,7 @@ export class Writer {
           statement.ifVersion === undefined
             ? ''
             : ` AND ${version} = ${this.conditions.parameter(resource.version, statement.ifVersion)}`;
-        return `UPDATE ${table} SET ${set.join(', ')} WHERE ${where}${guard}${returning()}`;
+        return `UPDATE ${table} SET ${set.join(', ')} WHERE ${where}${guard}${statement.isSilent ? '' : returning()}`;
       }
       case 'delete':
         return `DELETE FROM ${table} WHERE ${this.conditions.condition(statement.where, table)}`;

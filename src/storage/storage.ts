@@ -95,7 +95,7 @@ export interface Insert {
   readonly version: number;
 }
 
-/** Answers with the whole new rows. */
+/** Answers with the whole new rows, unless nobody wants them. */
 export interface Update {
   readonly do: 'update';
   readonly resource: Resource;
@@ -104,6 +104,7 @@ export interface Update {
   readonly ifVersion: number | undefined;
   /** Raises the version of each row; false only while records are loaded and not yet seen by anybody. */
   readonly counts: boolean;
+  readonly isSilent?: true;
 }
 
 export interface Delete {
