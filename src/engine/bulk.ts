@@ -1,7 +1,7 @@
 /** Writes on many records at once, guarded by the most that the caller means to touch. */
 
 import { DuetError } from '../errors.ts';
-import { among, type Filter } from '../query/filter.ts';
+import { among } from '../query/filter.ts';
 import type { Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { type Program, type Row, run, select } from '../storage/storage.ts';
@@ -10,8 +10,8 @@ import type { CreateMany, DeleteMany, UpdateMany } from './operation.ts';
 import type { Access } from './policy/access.ts';
 import { type Demands, demand, mayUpdate, mayWrite, mustBeSeen, notAllowed } from './policy/judging.ts';
 import type { Permitted } from './policy/permitted.ts';
-import { asSeen, changedOn, withoutUnseen } from './policy/writing.ts';
-import { attach, type Node } from './read.ts';
+import { asSeen, changedOn, maybeHidden, withoutUnseen } from './policy/writing.ts';
+import { attach, type Node, spent } from './read.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { mostBytes } from './selects.ts';
@@ -41,9 +41,9 @@ export function* updateMany(
   operation: Permitted<UpdateMany>,
   budget: Budget,
 ): Program<Node[]> {
-  const { resource, where, input, atMost, selection } = operation;
+  const { resource, input, selection } = operation;
   const { key } = resource;
-  const rows = yield* matching(resource, where, atMost, budget);
+  const rows = yield* matching(access, operation, budget);
   const keys = rows.map((row) => row[key.name]);
   yield* mayWrite(access, resource, 'UPDATE', keys);
   const seen = yield* asSeen(access, resource, rows);
@@ -66,8 +66,7 @@ export function* updateMany(
   // A database answers in any order; the records come in that of their keys.
   const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
   const nodes = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
-  budget.spend(nodes, selection);
-  yield* attach(selection, nodes, budget);
+  yield* spent(selection, nodes, budget);
   return nodes;
 }
 
@@ -104,18 +103,23 @@ export function* deleteMany(
   operation: Permitted<DeleteMany>,
   budget: Budget,
 ): Program<Node[]> {
-  const { resource, where, atMost, selection } = operation;
-  const nodes = yield* matching(resource, where, atMost, budget);
+  const { resource, selection } = operation;
+  const nodes = yield* matching(access, operation, budget);
   const keys = nodes.map((node) => node[resource.key.name]);
   yield* mayWrite(access, resource, 'DELETE', keys);
-  budget.spend(nodes, selection);
-  yield* attach(selection, nodes, budget);
+  yield* spent(selection, nodes, budget);
   if (keys.length > 0) yield* deleteWithDependents(resource, keys);
   return nodes;
 }
 
-function* matching(resource: Resource, where: Filter, atMost: number, { limits }: Budget): Program<Node[]> {
-  const most = { limit: atMost + 1, bytes: mostBytes(limits), lock: true };
+function* matching(
+  access: Access,
+  { resource, where, atMost }: Permitted<UpdateMany | DeleteMany>,
+  { limits }: Budget,
+): Program<Node[]> {
+  // A rule may ask for any of them; but that there is too much of what the caller may not read is not for it to know.
+  const uncounted = maybeHidden(access, resource);
+  const most = { limit: atMost + 1, bytes: mostBytes(limits), uncounted, lock: true };
   const rows = yield* run(select(resource, storedColumns(resource), where, most));
   if (rows.length > atMost)
     throw new DuetError(

@@ -5,7 +5,7 @@ import { type Program, type Row, run, type Statement, type Steps } from '../stor
 import type { Budget } from './budget.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from './operation.ts';
 import { hasAbridged, hasAbridgedBelow, placedBelow } from './places.ts';
-import { type Guarded, hide } from './policy/guards.ts';
+import { type Guard, type Guarded, hide } from './policy/guards.ts';
 import type { Permitted } from './policy/permitted.ts';
 import { far, mostBytes, near, selectByKey, selectList, selectRelated } from './selects.ts';
 import { bytesOf, bytesOfJson, timesOf } from './sizes.ts';
@@ -64,8 +64,11 @@ export function answerOf(
     case 'get':
       budget.spend(rows, operation.selection);
       return foundOf(operation, rows[0] ?? null);
-    case 'list':
-      return listingOf(operation, rows, undefined, budget);
+    case 'list': {
+      const listing = listingOf(operation, rows, undefined);
+      budget.spend(rows, operation.selection);
+      return listing;
+    }
     case 'aggregate':
       budget.take(rows.length, bytesOfGroups(operation, rows));
       for (const { as, of } of operation.measures)
@@ -76,15 +79,13 @@ export function answerOf(
 }
 
 function listingOf(
-  { list: { limit, backwards }, selection }: Permitted<List>,
+  { list: { limit, backwards } }: Permitted<List>,
   nodes: Node[],
   total: number | undefined,
-  budget: Budget,
 ): Listing {
   const more = limit !== undefined && nodes.length > limit;
   if (more) nodes.length = limit;
   if (backwards) nodes.reverse();
-  budget.spend(nodes, selection);
   return { nodes, more, total };
 }
 
@@ -102,8 +103,8 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
     bytes: undefined,
   };
   const [nodes = [], counted] = yield count ? [statement, counting] : [statement];
-  const listing = listingOf(operation, nodes, counted && Number(counted[0]?.[ROWS.as]), budget);
-  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, nodes, budget);
+  const listing = listingOf(operation, nodes, counted && Number(counted[0]?.[ROWS.as]));
+  yield* spent(selection, nodes, budget);
   return listing;
 }
 
@@ -118,8 +119,9 @@ export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | 
   const { key, selection } = operation;
   if (key === undefined) return null;
   const [nodes = []] = yield [statementOf(operation, budget)];
+  if (selection.guards) yield* hideOf(selection.guards, nodes, budget);
   const node = answerOf(operation, nodes, budget) as Node | null;
-  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, nodes, budget);
+  if (selection.relations.length > 0) yield* follow(selection, nodes, budget);
   return node;
 }
 
@@ -127,10 +129,43 @@ export function* aggregate(operation: Permitted<Aggregate>, budget: Budget): Pro
   return answerOf(operation, yield* run(statementOf(operation, budget)), budget) as Node[];
 }
 
-/** Adds the related nodes of a selection to nodes that were read already, level by level, and hides what is to be. */
-export function* attach(wanted: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
+/** Hides of nodes that were read already what is to be hidden, and adds what is related to the rest. */
+export function attach(selection: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
+  return selection.guards
+    ? hideFirst(selection, selection.guards, nodes, budget)
+    : follow(selection, nodes, budget);
+}
+
+/** The same with nodes that are yet to be counted. */
+export function spent(selection: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
+  const count = () => budget.spend(nodes, selection);
+  if (selection.guards) return hideFirst(selection, selection.guards, nodes, budget, count);
+  count();
+  return follow(selection, nodes, budget);
+}
+
+function* hideFirst(
+  selection: Selection,
+  guards: readonly Guard[],
+  nodes: readonly Node[],
+  budget: Budget,
+  count?: () => void,
+): Program<void> {
+  yield* hideOf(guards, nodes, budget);
+  count?.();
+  yield* follow(selection, nodes, budget);
+}
+
+function hideOf(guards: readonly Guard[], rows: readonly Node[], { limits }: Budget): Program<void> {
+  return hide([{ guards, rows }], mostBytes(limits));
+}
+
+/**
+ * Adds the related nodes of a selection, level by level. Of each level, what is hidden is gone before anything is counted or
+ * followed: else the limits would tell how long it is, and where it leads.
+ */
+function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
   const selection = hasAbridgedBelow(wanted) ? yield* placedBelow(wanted) : wanted;
-  const guarded: Guarded[] = selection.guards ? [{ guards: selection.guards, rows: nodes }] : [];
   let level = branches(selection, nodes);
   while (level.length > 0) {
     const asked = level.filter(({ keys }) => keys.length > 0);
@@ -145,15 +180,16 @@ export function* attach(wanted: Selection, nodes: readonly Node[], budget: Budge
     asked.forEach((branch, index) => {
       branch.found = answers[index] ?? [];
     });
+    const guarded: Guarded[] = [];
     for (const branch of level) {
       connect(branch);
-      spend(branch, budget);
       const { guards } = branch.relation.selection;
       if (guards) guarded.push({ guards, rows: branch.found });
     }
+    if (guarded.length > 0) yield* hide(guarded, mostBytes(budget.limits));
+    for (const branch of level) spend(branch, budget);
     level = level.flatMap((branch) => branches(branch.relation.selection, branch.found, appearances(branch)));
   }
-  if (guarded.length > 0) yield* hide(guarded);
 }
 
 interface Branch {
@@ -170,15 +206,14 @@ interface Branch {
  */
 type Times = ReadonlyMap<Node, number>;
 
-function branches(selection: Selection, parents: readonly Node[], times?: Times): Branch[] {
-  if (parents.length === 0) return [];
-  return selection.relations.map((relation) => ({
-    relation,
-    parents,
-    times,
-    keys: keysOf(parents, relation),
-    found: [],
-  }));
+function branches({ relations, guards }: Selection, nodes: readonly Node[], times?: Times): Branch[] {
+  if (nodes.length === 0) return [];
+  return relations.map((relation) => {
+    const property = relationKey(relation.as);
+    // Only what is hidden has been set already.
+    const parents = guards ? nodes.filter((node) => !(property in node)) : nodes;
+    return { relation, parents, times, keys: keysOf(parents, relation), found: [] };
+  });
 }
 
 function keysOf(nodes: readonly Node[], relation: Relation): unknown[] {

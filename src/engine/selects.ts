@@ -99,7 +99,9 @@ function found(place: Place | Abridged | undefined): Place | undefined {
   return place;
 }
 
-function below({ relations }: Selection, limits: AnswerLimits, first?: number): readonly Below[] {
+/** What lies below guarded records is not known before their guards are settled: what they hide is not followed. */
+function below({ relations, guards }: Selection, limits: AnswerLimits, first?: number): readonly Below[] {
+  if (guards) return [];
   return relations.map((relation) => ({
     near: near(relation),
     first,
@@ -114,13 +116,14 @@ function withPlaces(columns: readonly Column[], order: Order): readonly Column[]
 
 const neededBySelection = new WeakMap<Selection, readonly Column[]>();
 
-/** The columns to read for a selection: those asked for, and those that relations hang on. */
+/** The columns to read for a selection: those asked for, and those that relations hang on; guards read their own. */
 function needed(resource: Resource, selection: Selection, extra?: Column): readonly Column[] {
   let columns = neededBySelection.get(selection);
   if (!columns) {
-    const found = new Set(selection.columns);
+    const guarded = new Set(selection.guards?.map(({ column }) => column));
+    const found = new Set(selection.columns.filter((column) => !guarded.has(column)));
     if (extra) found.add(extra);
-    for (const relation of selection.relations) found.add(near(relation));
+    for (const column of selection.relations.map(near)) if (!guarded.has(column)) found.add(column);
     if (selection.guards) found.add(resource.key);
     // Something must be selected, even for `{ __typename }`.
     if (found.size === 0) found.add(resource.key);

@@ -13,6 +13,7 @@ export interface Heavy {
   readonly bytes: number;
   /** What can be long, under the names of the answer. */
   readonly columns: readonly Column[];
+  readonly names: readonly string[];
 }
 
 const known = new WeakMap<Select | Aggregate, Heavy | null>();
@@ -34,7 +35,8 @@ function found(statement: Select | Aggregate, bytes: number): Heavy | null {
   const rows = rowsOf(statement);
   const columns = answered(statement).filter((column) => ['text', 'json'].includes(keptAs(column)));
   const widest = columns.reduce((sum, column) => sum + widthOf(column), 0);
-  return columns.length === 0 || rows <= FEW_ROWS || rows * widest <= bytes ? null : { bytes, columns };
+  if (columns.length === 0 || rows <= FEW_ROWS || rows * widest <= bytes) return null;
+  return { bytes, columns, names: columns.map(({ name }) => name) };
 }
 
 function rowsOf(statement: Select | Aggregate): number {
@@ -44,8 +46,10 @@ function rowsOf(statement: Select | Aggregate): number {
   return per ? most : Math.min(limit, most);
 }
 
+/** What counts of an answer. */
 function answered(statement: Select | Aggregate): readonly Column[] {
-  if (statement.do === 'select') return statement.columns;
+  if (statement.do === 'select')
+    return statement.columns.filter((column) => !statement.uncounted.includes(column));
   const extremes = statement.measures.flatMap(({ as, of, column }) =>
     column && (of === 'min' || of === 'max') ? [{ ...column, name: as }] : [],
   );

@@ -9,7 +9,7 @@ import { heavyOf } from './heavy.ts';
 import type { Allowance } from './sqlite-bounds.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
 import { toldToPrograms } from './sqlite-errors.ts';
-import { type Asked, counted } from './statement-process.ts';
+import { type Asked, type Bound, counted } from './statement-process.ts';
 import {
   answerTooLarge,
   type Insert,
@@ -98,13 +98,15 @@ export interface Asking extends Asked {
 
 export function asking(statement: Statement): Asking {
   const { sql, parameters, columns } = compiler.compile(statement);
-  if (statement.do !== 'insert')
+  if (statement.do !== 'insert') {
+    const heavy = heavyOf(statement);
     return {
       sql,
       parameters,
-      bytes: heavyOf(statement)?.bytes,
+      bound: heavy && { bytes: heavy.bytes, names: heavy.names },
       decode: (rows) => decoded(rows, columns),
     };
+  }
   return { sql, parameters, isInsert: true, decode: ([row]) => [stored(statement, row?.['id'])] };
 }
 
@@ -161,7 +163,7 @@ export class Runner {
     const prepared = admission === 'watched' ? this.#watched(sql, allowance) : this.prepare(sql);
     const rows =
       heavy && this.#holdsMoreThan(heavy.bytes)
-        ? within(heavy.bytes, prepared.iterate(...(parameters as SQLQueryBindings[])) as Iterable<Row>)
+        ? within(heavy, prepared.iterate(...(parameters as SQLQueryBindings[])) as Iterable<Row>)
         : (prepared.all(...(parameters as SQLQueryBindings[])) as Row[]);
     return decoded(rows, columns);
   }
@@ -215,8 +217,8 @@ export class Runner {
   }
 }
 
-function within(bytes: number, rows: Iterable<Row>): Row[] {
-  const found = counted(rows, bytes);
+function within(bound: Bound, rows: Iterable<Row>): Row[] {
+  const found = counted(rows, bound);
   if (!found) throw answerTooLarge();
   return found;
 }

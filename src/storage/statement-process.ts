@@ -9,10 +9,15 @@ export type Right = 'reader' | 'writer';
 export interface Asked {
   readonly sql: string;
   readonly parameters: readonly unknown[];
-  /** How many bytes of text there may be in its rows. */
-  readonly bytes?: number | undefined;
+  readonly bound?: Bound | undefined;
   /** An insert answers with the id of its row: `[{ id }]`. */
   readonly isInsert?: boolean;
+}
+
+/** How many bytes of text there may be in the rows, under these names. */
+export interface Bound {
+  readonly bytes: number;
+  readonly names: readonly string[];
 }
 
 /** The rows of each statement of a group; or why one of them failed, so that those after it were left out. */
@@ -85,11 +90,11 @@ export const TOO_LARGE = 'DUET_ANSWER_TOO_LARGE';
  * Row by row, until there is more text than there may be, and then undefined: all of them at once may be more than fits
  * into memory.
  */
-export function counted(rows: Iterable<Row>, most: number): Row[] | undefined {
+export function counted(rows: Iterable<Row>, { bytes: most, names }: Bound): Row[] | undefined {
   const found: Row[] = [];
   let bytes = 0;
   for (const row of rows) {
-    for (const name in row) {
+    for (const name of names) {
       const value = row[name];
       if (typeof value === 'string') bytes += value.length;
     }
@@ -102,14 +107,14 @@ export function counted(rows: Iterable<Row>, most: number): Row[] | undefined {
 function answer(database: Database, group: readonly Asked[]): Answered {
   const rows: Row[][] = [];
   try {
-    for (const { sql, parameters, bytes, isInsert } of group) {
+    for (const { sql, parameters, bound, isInsert } of group) {
       const statement = database.query(sql);
       const bindings = parameters as SQLQueryBindings[];
       const answer = isInsert
         ? [{ id: statement.run(...bindings).lastInsertRowid }]
-        : bytes === undefined
+        : bound === undefined
           ? (statement.all(...bindings) as Row[])
-          : counted(statement.iterate(...bindings) as Iterable<Row>, bytes);
+          : counted(statement.iterate(...bindings) as Iterable<Row>, bound);
       if (!answer) return { fault: { code: TOO_LARGE, message: '', at: rows.length, inTransaction: true } };
       rows.push(answer);
     }

@@ -40,6 +40,8 @@ export interface Select {
   readonly most: number | undefined;
   /** How many bytes of text there may be in all; a statement that would answer with more fails with ANSWER_TOO_LARGE. */
   readonly bytes: number | undefined;
+  /** Columns whose text does not count: what fails by it would tell how long it is. */
+  readonly uncounted: readonly Column[];
   /** Keeps the rows from being changed by others until the transaction ends. */
   readonly lock: boolean;
   /** What the program will ask for next, unless it fails: a database that is far away can answer it along with this. */
@@ -351,6 +353,7 @@ export function select(
     per: undefined,
     most: undefined,
     bytes: undefined,
+    uncounted: [],
     lock: false,
     below: [],
   };

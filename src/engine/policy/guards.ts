@@ -1,13 +1,15 @@
-/** Fields that only some of the records that were read may show: which ones is asked of the database, and they go. */
+/** Fields that only some records may show: the database is asked which ones those are, and for what they show. */
 
 import { all, among, type Filter, isNothing } from '../../query/filter.ts';
-import type { Resource } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { type Program, type Row, select } from '../../storage/storage.ts';
 
 export interface Guard {
   readonly resource: Resource;
   /** The records that may show it. */
   readonly where: Filter;
+  /** What is read of those records alone: a value that is hidden never leaves the database, and so nothing counts it. */
+  readonly column: Column | undefined;
   /** Where a record keeps it: the column, and relations that follow from it. */
   readonly properties: readonly string[];
   /** A forbidden field is not there at all; a reference to what one may not see is null. */
@@ -19,24 +21,38 @@ export interface Guarded {
   readonly rows: readonly Row[];
 }
 
-/** Takes from the rows what their guards do not let through. */
-export function* hide(guarded: readonly Guarded[]): Program<void> {
-  const tasks = guarded.flatMap(({ guards, rows }) =>
-    rows.length > 0 ? guards.map((guard) => ({ guard, rows })) : [],
-  );
+/**
+ * Adds to the rows what their guards let through, and takes from them what they do not: rows that were written have it
+ * already. `bytes`: how much text one statement may answer with.
+ */
+export function* hide(guarded: readonly Guarded[], bytes?: number): Program<void> {
+  const tasks = guarded.flatMap(({ guards, rows }) => {
+    const [first] = rows;
+    if (!first) return [];
+    return guards.map((guard) => {
+      const { column } = guard;
+      return { guard, rows, missing: column && !(column.name in first) ? column : undefined };
+    });
+  });
   const asked = tasks.filter(({ guard }) => !isNothing(guard.where));
   const answers =
     asked.length > 0
-      ? yield asked.map(({ guard: { resource, where }, rows }) => {
+      ? yield asked.map(({ guard: { resource, where }, rows, missing }) => {
           const keys = [...new Set(rows.map((row) => row[resource.key.name]))];
-          return select(resource, [resource.key], all([among(resource.key, keys), where]));
+          const shown = all([among(resource.key, keys), where]);
+          return missing
+            ? select(resource, [resource.key, missing], shown, { bytes })
+            : select(resource, [resource.key], shown);
         })
       : [];
   for (const task of tasks) {
     const { resource, properties, instead } = task.guard;
     const { name } = resource.key;
-    const shown = new Set(answers[asked.indexOf(task)]?.map((row) => row[name]));
-    for (const row of task.rows)
-      if (!shown.has(row[name])) for (const property of properties) row[property] = instead;
+    const shown = new Map(answers[asked.indexOf(task)]?.map((row) => [row[name], row]));
+    for (const row of task.rows) {
+      const own = shown.get(row[name]);
+      if (!own) for (const property of properties) row[property] = instead;
+      else if (task.missing) row[task.missing.name] = own[task.missing.name];
+    }
   }
 }

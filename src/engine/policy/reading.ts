@@ -128,14 +128,25 @@ function guardsOf(access: Access, resource: Resource, { columns, relations }: Se
       field.kind === 'column' ? each.field === field.reference : each.field === field,
     );
     const related = follows.map(({ as }) => relationKey(as));
-    const column = field.kind === 'column' ? [field.name] : [];
+    const column = field.kind === 'column' ? field : undefined;
+    const properties = column ? [column.name] : [];
     return [
       // A relation to what cannot be seen is null by itself.
-      ...(isEverything(there) ? [] : [{ resource, where: there, properties: column, instead: null }]),
-      // Last, for it takes away more.
+      ...(isEverything(there)
+        ? []
+        : [{ resource, where: all([there, readable]), column, properties, instead: null }]),
+      // Last, for it takes away more. The column is read once, of the records that pass both.
       ...(isEverything(readable)
         ? []
-        : [{ resource, where: readable, properties: [...column, ...related], instead: undefined }]),
+        : [
+            {
+              resource,
+              where: readable,
+              column: isEverything(there) ? column : undefined,
+              properties: [...properties, ...related],
+              instead: undefined,
+            },
+          ]),
     ];
   });
 }

@@ -2,12 +2,12 @@
 
 import { type Fault, pointer } from '../../errors.ts';
 import { type Filter, isEverything, isNothing } from '../../query/filter.ts';
-import type { Action, Resource } from '../../schema/model.ts';
+import type { Action, Column, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import type { Program, Row } from '../../storage/storage.ts';
 import type { Input, Selection } from '../operation.ts';
 import type { Access } from './access.ts';
-import { hide } from './guards.ts';
+import { type Guard, hide } from './guards.ts';
 import { readableSelection } from './reading.ts';
 
 type Path = readonly (string | number)[];
@@ -73,14 +73,23 @@ export function isAlwaysAllowed(access: Access, resource: Resource, action: Acti
 
 const whole = new WeakMap<Resource, Selection>();
 
-/** Stored rows as the caller sees them. */
-export function* asSeen(access: Access, resource: Resource, rows: readonly Row[]): Program<readonly Row[]> {
+function guardsOfWhole(access: Access, resource: Resource): readonly Guard[] | undefined {
   let selection = whole.get(resource);
   if (!selection) {
     selection = { columns: storedColumns(resource), relations: [] };
     whole.set(resource, selection);
   }
-  const { guards } = readableSelection(access, resource, selection);
+  return readableSelection(access, resource, selection).guards;
+}
+
+/** The columns that a stored row may have hidden from the caller. */
+export function maybeHidden(access: Access, resource: Resource): readonly Column[] {
+  return guardsOfWhole(access, resource)?.flatMap(({ column }) => column ?? []) ?? [];
+}
+
+/** Stored rows as the caller sees them. */
+export function* asSeen(access: Access, resource: Resource, rows: readonly Row[]): Program<readonly Row[]> {
+  const guards = guardsOfWhole(access, resource);
   if (!guards) return rows;
   const seen = rows.map((row) => ({ ...row }));
   yield* hide([{ guards, rows: seen }]);
