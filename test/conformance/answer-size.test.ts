@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Program, Row, Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { headersOf, SECRET } from './access-matrix.ts';
 
 const sdl = `
   type Shelf @resource(plural: "shelves") { id: ID!  name: String!  notes: [Note!]! }
@@ -259,6 +260,24 @@ describe.each([...databases])('on %s', (database) => {
     const app = await open(notes(300, LIMIT / 20), watched);
     watched.most = 0;
     expect(await codes(app, path, query)).toEqual(TOO_LARGE);
+    expect(watched.most).toBeLessThan(4 * LIMIT);
+    await app.close();
+  });
+
+  test('nor does one that reads a field of the records that may show it', async () => {
+    const watched = new Watched();
+    const app = await openApp(database, {
+      sdl: `type Doc @resource @allow(to: [READ]) {
+        id: ID!  owner: String!  text: String @allow(to: [READ], where: { owner: { eq: { claim: "sub" } } })
+      }`,
+      data: { docs: Array.from({ length: 300 }, () => ({ owner: 'eve', text: letters(0, LIMIT / 20) })) },
+      env: { LIMIT_BYTES: String(LIMIT), AUTH_SECRET: SECRET },
+      around: watched.around,
+    });
+    const eve = await headersOf({ name: 'eve of the sizes', claims: { sub: 'eve' } });
+    expect((await app.rest('GET', '/docs', undefined, eve)).body.code).toBe('ANSWER_TOO_LARGE');
+    const { errors } = await app.graphql('{ docs { text } }', {}, eve);
+    expect(errors?.[0].extensions.code).toBe('ANSWER_TOO_LARGE');
     expect(watched.most).toBeLessThan(4 * LIMIT);
     await app.close();
   });
