@@ -1,7 +1,7 @@
 /** The `@allow` rules of a file, made sense of: who may do what, on which records. */
 
 import { withClaims } from '../query/claim.ts';
-import { canonical, everything, type Filter } from '../query/filter.ts';
+import { canonical, everything, type Filter, reached } from '../query/filter.ts';
 import { WhereReader } from '../query/where.ts';
 import type { Action, AllowRule, Field, Model, Place, Resource } from '../schema/model.ts';
 import { claimsIn } from './claims.ts';
@@ -32,6 +32,9 @@ export class Rules {
   readonly claims = new Set<string>();
   /** Equal for equal rules. */
   readonly fingerprint: string;
+  /** The resources whose rules for writing look beyond the record that is written, and those that they look at. */
+  readonly looking = new Set<Resource>();
+  readonly lookedAt = new Set<Resource>();
   /** A reference and its column have the same rules. */
   readonly #compiled = new Map<readonly AllowRule[], readonly AccessRule[]>();
   readonly #report: ReportRule;
@@ -75,6 +78,11 @@ export class Rules {
       if (role !== undefined) this.roles.add(role);
       const filter = this.#where(resource, rule, where);
       for (const claim of claimsIn(filter)) this.claims.add(claim);
+      if (to.some((action) => action !== 'READ'))
+        for (const other of reached(filter)) {
+          this.looking.add(resource);
+          this.lookedAt.add(other);
+        }
       return { place, to, role, where: filter };
     });
     this.#compiled.set(allow, compiled);

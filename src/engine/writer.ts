@@ -1,7 +1,7 @@
 /** Asks the policy and carries out writes. */
 
 import { DuetError } from '../errors.ts';
-import type { Deadline, Program, Storage } from '../storage/storage.ts';
+import type { Deadline, Program, Storage, WriteSteps } from '../storage/storage.ts';
 import { type AnswerLimits, Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import { Collision, collided } from './collision.ts';
@@ -36,8 +36,12 @@ export class Writer {
     const permitted = this.#policy.permit(caller, operation);
     const program = () => perform(access, permitted, new Budget(this.#most));
     const done = idempotency
-      ? this.#storage.write(() => once(idempotency, program, () => told(access, permitted)), 'many', deadline)
-      : this.#storage.write(program, stepsOf(access, permitted), deadline);
+      ? this.#storage.write(
+          () => once(idempotency, program, () => told(access, permitted)),
+          this.#many([operation]),
+          deadline,
+        )
+      : this.#storage.write(program, this.#steps(access, permitted), deadline);
     return done.catch((error) => this.#explain(error, deadline));
   }
 
@@ -59,10 +63,20 @@ export class Writer {
     const program = () => transact(access, permitted, new Budget(this.#most));
     const done = this.#storage.write(
       idempotency ? () => once(idempotency, program) : program,
-      'many',
+      this.#many(writes.map(({ operation }) => operation)),
       deadline,
     );
     return done.catch((error) => this.#explain(error, deadline));
+  }
+
+  /** A lone new record races nobody: it points to nothing, and nothing can point to it yet. */
+  #steps(access: Access, operation: Permitted<Write>): WriteSteps {
+    const steps = stepsOf(access, operation);
+    return steps === 'many' ? this.#many([operation]) : steps;
+  }
+
+  #many(operations: readonly Write[]): WriteSteps {
+    return this.#policy.mayRace(operations) ? 'serial' : 'many';
   }
 
   /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */

@@ -73,6 +73,23 @@ export function ownColumns(filter: Filter, resource: Resource, found = new Set<C
   }
 }
 
+/** The resources that a filter looks at beyond the record itself. */
+export function reached(filter: Filter, found = new Set<Resource>()): Set<Resource> {
+  switch (filter.is) {
+    case 'all':
+    case 'any':
+      for (const each of filter.of) reached(each, found);
+      return found;
+    case 'not':
+      return reached(filter.of, found);
+    case 'related':
+    case 'some':
+      return reached(filter.where, found.add(filter.field.target));
+    default:
+      return found;
+  }
+}
+
 /** A text that is equal for equal filters, in whichever order and through whichever door they were written. */
 export function canonical(filter: Filter): string {
   switch (filter.is) {

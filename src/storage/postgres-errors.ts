@@ -18,10 +18,14 @@ import {
   schemaOutdated,
 } from './storage.ts';
 
+/** A serializable transaction met a record that its snapshot does not show. */
+export class Surprise extends Error {}
+
 /** The SQLSTATE of an error that the server sent. */
 export function stateOf(error: unknown): string {
   if (error instanceof LockTimeout) return '55P03';
   if (error instanceof ReadOnly) return '25006';
+  if (error instanceof Surprise) return '40001';
   const { errno } = error as { errno?: unknown };
   return typeof errno === 'string' ? errno : '';
 }

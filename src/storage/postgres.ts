@@ -22,6 +22,7 @@ import {
 } from './postgres-errors.ts';
 import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './postgres-evolution.ts';
 import { type Connection, ConnectionLost, Pool, unavailable } from './postgres-pool.ts';
+import { pause, SERIAL_TRIES, SERIALIZABLE, surprised } from './postgres-serial.ts';
 import { Server, type ServerOptions } from './postgres-server.ts';
 import { Ahead, type Tree, Trees, Unforeseen } from './postgres-tree.ts';
 import {
@@ -40,6 +41,7 @@ import {
   type Steps,
   type Storage,
   select,
+  type WriteSteps,
 } from './storage.ts';
 
 /** How often a transaction is run that keeps losing against others. */
@@ -98,7 +100,8 @@ export class PostgresStorage implements Storage, Evolvable {
     }
   }
 
-  async write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
+  async write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
+    if (steps === 'serial') return this.#serially(program, deadline);
     return this.#tried(deadline, async (connection) => {
       if (steps === 'many') return this.#transaction(connection, 'BEGIN', program);
       // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
@@ -106,6 +109,16 @@ export class PostgresStorage implements Storage, Evolvable {
         throw isLost(error) ? unknownOutcome(error) : error;
       });
     });
+  }
+
+  async #serially<T>(program: () => Program<T>, deadline: Deadline): Promise<T> {
+    let looked = false;
+    const work = (connection: Connection) => {
+      const running = looked ? program : () => surprised(program());
+      looked = true;
+      return this.#transaction(connection, SERIALIZABLE, running);
+    };
+    return this.#tried(deadline, work, true);
   }
 
   delays(): boolean {
@@ -196,7 +209,11 @@ export class PostgresStorage implements Storage, Evolvable {
    * Runs work again that had no effect: when another transaction won, or when the connection was lost, which is
    * often found out only by using it. Work that may have had an effect throws OUTCOME_UNKNOWN instead.
    */
-  async #tried<T>(deadline: Deadline, work: (connection: Connection) => Promise<T>): Promise<T> {
+  async #tried<T>(
+    deadline: Deadline,
+    work: (connection: Connection) => Promise<T>,
+    isSerial = false,
+  ): Promise<T> {
     for (let tries = 1; ; tries++) {
       const connection = await this.#pool.acquire(deadline).catch((error) => {
         throw late(error, deadline);
@@ -205,7 +222,7 @@ export class PostgresStorage implements Storage, Evolvable {
       try {
         return await work(connection);
       } catch (error) {
-        const beaten = isConflictOfTransactions(error) && tries < TRIES;
+        const beaten = isConflictOfTransactions(error) && tries < (isSerial ? SERIAL_TRIES : TRIES);
         const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
         // The server is no longer the one that takes writes: another connection may lead to the one that is.
         const misled = stateOf(error) === '25006' && !this.#readOnly && this.#pool.renew();
@@ -214,6 +231,7 @@ export class PostgresStorage implements Storage, Evolvable {
       } finally {
         this.#pool.release(connection);
       }
+      if (isSerial) await pause(tries);
     }
   }
 
@@ -223,8 +241,11 @@ export class PostgresStorage implements Storage, Evolvable {
     program: () => Program<T>,
     ahead?: Ahead,
   ): Promise<T> {
-    const readOnly = begin !== 'BEGIN';
-    const begun = connection.send(begin);
+    const readOnly = begin === SNAPSHOT;
+    const begun = connection.send(begin).catch((error) => {
+      // A standby is asked for what it never does before it is asked to write.
+      throw begin === SERIALIZABLE && stateOf(error) === '0A000' ? new ReadOnly() : error;
+    });
     // A statement that writes, behind a BEGIN that failed, would commit by itself.
     if (!readOnly) await connection.patiently(begun);
     else begun.catch(() => {});

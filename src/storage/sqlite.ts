@@ -26,6 +26,7 @@ import {
   type Statement,
   type Steps,
   type Storage,
+  type WriteSteps,
 } from './storage.ts';
 import { WalIndex } from './wal-index.ts';
 import { type Commit, type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
@@ -158,7 +159,7 @@ export class SqliteStorage implements Storage, Evolvable {
     return this.#moment;
   }
 
-  write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
+  write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
     return this.#queue.add(program, steps, deadline);
   }
 

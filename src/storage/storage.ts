@@ -232,6 +232,9 @@ export class CameAlong extends Array<Row[]> {}
  */
 export type Steps = 'one' | 'tree' | 'many';
 
+/** `serial`: many, and what they read and write must be as if no other write ran beside them that is serial too. */
+export type WriteSteps = Steps | 'serial';
+
 export interface Snapshot {
   run<T>(program: () => Program<T>): Promise<T>;
   close(): Promise<void>;
@@ -253,7 +256,7 @@ export interface Storage {
   /** Runs all statements of the program on one snapshot. */
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T>;
   /** Runs the program in one transaction; when the promise fulfils, its effects are durable. */
-  write<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T>;
+  write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T>;
   /** Whether others would have to wait while a write looks for its records so: then a read is to find them before. */
   delays(looking: Select): boolean;
   /** A moment that can be read from again and again, however long that takes. */

@@ -4,7 +4,7 @@ import { DuetError } from '../errors.ts';
 import type { Soon } from '../soon.ts';
 import { afterStretch } from '../turn.ts';
 import { busy } from './sqlite-errors.ts';
-import { type Deadline, deadlineExceeded, type Program, type Steps } from './storage.ts';
+import { type Deadline, deadlineExceeded, type Program, type WriteSteps } from './storage.ts';
 
 /** More than can be served within any patience; whoever comes then is told at once. */
 const MOST_WAITING = 10_000;
@@ -19,7 +19,7 @@ const GRACE_MS = 500;
 
 export interface Waiting {
   readonly program: () => Program<unknown>;
-  readonly steps: Steps;
+  readonly steps: WriteSteps;
   readonly deadline: Deadline;
 }
 
@@ -61,7 +61,7 @@ export class WriteQueue {
     this.#patienceMs = holdMs + GRACE_MS;
   }
 
-  add<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
+  add<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#entries.length + this.#long.length >= MOST_WAITING) return reject(tooManyWaiting());
       this.#entries.push({ program, steps, deadline, resolve: resolve as Entry['resolve'], reject });

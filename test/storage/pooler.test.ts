@@ -251,6 +251,7 @@ describe.if(hasPgBouncer)('PgBouncer in transaction mode', () => {
       'conformance/nested-create',
       'conformance/reading-shapes',
       'conformance/one-moment',
+      'conformance/rule-races',
     ].map((name) => join('test', `${name}.test.ts`));
     const run = Bun.spawn([process.execPath, '--no-env-file', 'test', '--timeout', '60000', ...files], {
       cwd: join(import.meta.dir, '../..'),

@@ -115,6 +115,21 @@ describe('a database that is read-only', () => {
     await standby.end();
   });
 
+  test('because it is a standby, to writes that would be serializable', async () => {
+    const sdl = `type Note @resource
+      @allow(to: [READ])
+      @allow(to: [CREATE], where: { reply: { replies: { none: {} } } })
+      { id: ID!  title: String  reply: Note  replies: [Note!]! }`;
+    const url = await postgres.database();
+    await (await openApp('postgres', { sdl, url })).close();
+    const standby = await postgres.standby();
+    using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+    const env = { DATABASE_URL: standby.url(nameOf(url)), AUTH_KEYS: 'on' };
+    await using server = await Server.start(folder, env);
+    expect(await throughBothDoors(server)).toEqual(refusedWrites);
+    await standby.end();
+  });
+
   test('to a role that may only look', async () => {
     const url = await filled();
     await administer(

@@ -6,9 +6,10 @@ import { AUTHENTICATED, Rules } from '../../access/rules.ts';
 import { isEverything } from '../../query/filter.ts';
 import type { Action, Model } from '../../schema/model.ts';
 import type { Caller } from '../caller.ts';
-import type { Operation } from '../operation.ts';
+import type { Operation, Write } from '../operation.ts';
 import { Access, type RoleRights } from './access.ts';
 import type { Permitted } from './permitted.ts';
+import { mayRace } from './races.ts';
 import { readableAggregate, readableList, readableSelection, readableWhere } from './reading.ts';
 import { mayGive } from './writing.ts';
 
@@ -54,6 +55,11 @@ export class Policy {
     return hash
       .update(JSON.stringify([subject ?? null, known, told(rules.claims, claims)]))
       .digest('base64url');
+  }
+
+  /** Whether one transaction of these writes must be as if it ran alone, whoever the caller is. */
+  mayRace(writes: readonly Write[]): boolean {
+    return this.#rules !== undefined && mayRace(this.#rules, writes);
   }
 
   #rightsOf({ subject, roles }: Caller, rules: Rules): RoleRights {

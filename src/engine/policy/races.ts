@@ -1,0 +1,44 @@
+/** Which writes must not run beside each other, because the rules of one may look at what the other is writing. */
+
+import type { Rules } from '../../access/rules.ts';
+import type { Resource } from '../../schema/model.ts';
+import type { Input, Write } from '../operation.ts';
+
+/**
+ * Whether these writes, in one transaction, are both judged by what others may be writing and write what others may be
+ * judged by. Only such transactions can each be allowed by a state that the other ends; all others come before or after
+ * whatever they overlap with. Rules for READ are left out: they decide nothing but whether the writer sees the result.
+ */
+export function mayRace({ looking, lookedAt }: Rules, writes: readonly Write[]): boolean {
+  if (looking.size === 0) return false;
+  const judged = new Set<Resource>();
+  const written = new Set<Resource>();
+  for (const operation of writes) {
+    judged.add(operation.resource);
+    if (operation.do === 'create') addNested(operation.resource, operation.input, judged);
+    else if (operation.do === 'create many')
+      for (const input of operation.inputs) addNested(operation.resource, input, judged);
+    else if (operation.do === 'delete' || operation.do === 'delete many')
+      addDependents(operation.resource, written);
+  }
+  for (const resource of judged) written.add(resource);
+  return !judged.isDisjointFrom(looking) && !written.isDisjointFrom(lookedAt);
+}
+
+function addNested({ inverses }: Resource, input: Input, found: Set<Resource>): void {
+  for (const { name, target } of inverses) {
+    const records = Object.hasOwn(input, name) ? input[name] : undefined;
+    if (!Array.isArray(records)) continue;
+    found.add(target);
+    for (const each of records) if (typeof each === 'object' && each !== null) addNested(target, each, found);
+  }
+}
+
+/** What @onDelete changes along with it, which no rule is asked about. */
+function addDependents({ pointedAtBy }: Resource, found: Set<Resource>): void {
+  for (const { owner, onDelete } of pointedAtBy) {
+    if (onDelete === 'RESTRICT' || found.has(owner)) continue;
+    found.add(owner);
+    if (onDelete === 'CASCADE') addDependents(owner, found);
+  }
+}
