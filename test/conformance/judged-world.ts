@@ -259,6 +259,11 @@ export class Judge {
     this.#claims = claims;
   }
 
+  /** Whether the rule for reading could hide a record because of itself. */
+  get #mayHide(): boolean {
+    return /"(not|none)":/.test(JSON.stringify(this.#rules.read));
+  }
+
   #meets(rule: keyof Rules, row: Row, state: State): boolean {
     return matches('seats', row, this.#rules[rule], state, this.#claims);
   }
@@ -360,9 +365,10 @@ export class Judge {
     const isTaken = new Set(tags).size < tags.length;
     const isSeen = written.every((row) => this.#meets('read', row, state));
     if (!isTaken) return isSeen ? { state } : no('denied');
-    // One that shows or hides itself, or one of several that another shows or hides, may be told either way.
+    if (written.length > 1) return no('CONFLICT', 'denied');
+    if (!isSeen) return no('denied');
+    // Whether one shows or hides itself need not be found out, as long as nothing is told that ought not to be.
     const wouldBeSeen = written.every((row) => this.#meets('read', row, before));
-    if (isSeen !== wouldBeSeen || written.length > 1) return no('CONFLICT', 'denied');
-    return no(isSeen ? 'CONFLICT' : 'denied');
+    return !wouldBeSeen || this.#mayHide ? no('CONFLICT', 'denied') : no('CONFLICT');
   }
 }

@@ -84,7 +84,7 @@ export function* unseen(
   records: readonly NewRecord[],
 ): Program<ReadonlySet<number>> {
   const seen = access.rows(resource, 'READ');
-  if (canHideItself(seen, resource)) return new Set(records.keys());
+  if (canHideItself(seen, resource, 'CREATE')) return new Set(records.keys());
   const hidden = new Set<number>();
   const demands: Demands = new Map();
   for (const [place, record] of records.entries())
@@ -120,7 +120,9 @@ export function* mayUpdate(
     columns.some(({ name }) => Object.hasOwn(set, name)),
   );
   if (isFinal || !isUnique) return false;
-  return canHideItself(seen, resource) || !(yield* valuesMeet(resource, rows, everywhere(seen, rows)));
+  return (
+    canHideItself(seen, resource, 'UPDATE') || !(yield* valuesMeet(resource, rows, everywhere(seen, rows)))
+  );
 }
 
 /** Refuses what was written when the caller does not see it now that all is done. */
@@ -168,18 +170,24 @@ function hasRelations(filter: Filter): boolean {
 }
 
 /** Whether a record that is stored can be what keeps itself from being seen: no look at its values alone can tell. */
-function canHideItself(filter: Filter, resource: Resource, positive = true): boolean {
+function canHideItself(
+  filter: Filter,
+  resource: Resource,
+  action: 'CREATE' | 'UPDATE',
+  positive = true,
+): boolean {
   switch (filter.is) {
     case 'all':
     case 'any':
-      return filter.of.some((each) => canHideItself(each, resource, positive));
+      return filter.of.some((each) => canHideItself(each, resource, action, positive));
     case 'not':
-      return canHideItself(filter.of, resource, !positive);
+      return canHideItself(filter.of, resource, action, !positive);
     case 'related':
-    case 'some':
-      return (
-        (!positive && filter.field.target === resource) || canHideItself(filter.where, resource, positive)
-      );
+    case 'some': {
+      // Nothing that is stored refers to a record that is not: only lists lead to a new one.
+      const leadsBack = filter.field.target === resource && (filter.is === 'some' || action === 'UPDATE');
+      return (!positive && leadsBack) || canHideItself(filter.where, resource, action, positive);
+    }
     default:
       return false;
   }
