@@ -33,6 +33,8 @@ export class StatementProcess {
   readonly #waiting: { resolve: (answers: readonly Answered[]) => void; reject: (why: Error) => void }[] = [];
   #ended: Error | undefined;
   #isProven = false;
+  #version: unknown;
+  #isAmongItself = false;
 
   constructor({ command, path }: Launch, right: Right, whenEnded: (ended: StatementProcess) => void) {
     this.#whenEnded = whenEnded;
@@ -62,6 +64,19 @@ export class StatementProcess {
   /** When the system has taken back what it held, its locks too. */
   get exited(): Promise<unknown> {
     return this.#process.exited;
+  }
+
+  /** Whether nobody else seems to be writing, as far as this process has seen. */
+  get isAmongItself(): boolean {
+    return this.#isAmongItself;
+  }
+
+  /** Whether the database is in the version that it was in when this was last asked. */
+  leftAt(version: unknown): boolean {
+    const isSame = version === this.#version;
+    this.#isAmongItself = isSame || this.#version === undefined;
+    this.#version = version;
+    return isSame;
   }
 
   /** Groups stand for themselves: a statement that fails leaves out those behind it in its own group only. */

@@ -107,8 +107,25 @@ export function asking(statement: Statement): Asking {
       decode: (rows) => decoded(rows, columns),
     };
   }
-  return { sql, parameters, isInsert: true, decode: ([row]) => [stored(statement, row?.['id'])] };
+  return { sql, parameters, isSilent: true, decode: ([row]) => [stored(statement, row?.['id'])] };
 }
+
+/** A statement that has written here, and the id of the row that it inserted, if it did. */
+export interface Recorded extends Asked {
+  readonly id: unknown;
+}
+
+const READING: ReadonlySet<Statement['do']> = new Set([
+  'select',
+  'filled',
+  'match',
+  'aggregate',
+  'recall answer',
+  'last id',
+  'buried',
+  'find key',
+  'list keys',
+]);
 
 /** Runs programs on one connection, whose statements it keeps prepared. */
 export class Runner {
@@ -116,6 +133,8 @@ export class Runner {
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
   readonly #prepared = new Map<string, Prepared>();
+  /** What has been written since somebody wants to know, to be written again by another process. */
+  recorded: Recorded[] | undefined;
   /** Undefined until a statement is watched. */
   #watch: Watch | undefined;
   #size = 0;
@@ -156,6 +175,7 @@ export class Runner {
     if (statement.do === 'insert') {
       this.#trace?.(sql);
       const { lastInsertRowid } = this.prepare(sql).run(...(parameters as SQLQueryBindings[]));
+      this.recorded?.push({ sql, parameters, isSilent: true, id: lastInsertRowid });
       return [stored(statement, lastInsertRowid)];
     }
     this.#trace?.(sql);
@@ -165,6 +185,8 @@ export class Runner {
       heavy && this.#holdsMoreThan(heavy.bytes)
         ? within(heavy, prepared.iterate(...(parameters as SQLQueryBindings[])) as Iterable<Row>)
         : (prepared.all(...(parameters as SQLQueryBindings[])) as Row[]);
+    if (this.recorded && !READING.has(statement.do))
+      this.recorded.push({ sql, parameters, isSilent: true, id: undefined });
     return decoded(rows, columns);
   }
 

@@ -6,10 +6,10 @@ import type { Allowance, Bounds } from './sqlite-bounds.ts';
 import { explained, toldToPrograms } from './sqlite-errors.ts';
 import type { Pace } from './sqlite-pace.ts';
 import { type Launch, ProcessFault, rowsOf, StatementProcess, unavailable } from './sqlite-process.ts';
-import { type Asking, asking } from './sqlite-runner.ts';
+import { type Asking, asking, type Recorded } from './sqlite-runner.ts';
 import type { Answered, Asked } from './statement-process.ts';
 import { deadlineExceeded, type Program, type Row, type Statement } from './storage.ts';
-import type { Commit, Outcome, Waiting } from './write-queue.ts';
+import { isResult, type Outcome, type Waiting } from './write-queue.ts';
 
 const IDLE_MS = 30_000;
 /** How long nobody relies on a process that could not be started. */
@@ -25,11 +25,19 @@ function control(sql: string): Asked {
 
 // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
 const BEGIN = control('BEGIN IMMEDIATE');
+// Another one when somebody else has committed since this connection last asked.
+const VERSION = control('PRAGMA data_version');
 const COMMIT = control('COMMIT');
 const ROLLBACK = control('ROLLBACK');
 const SAVEPOINT = control('SAVEPOINT "write"');
 const RELEASE = control('RELEASE "write"');
 const UNDO = [control('ROLLBACK TO "write"'), RELEASE];
+
+/** How a batch went in the serving process, in a transaction that was rolled back: it then need not wait for each answer. */
+export interface Rehearsal {
+  readonly outcomes: readonly Outcome[];
+  readonly writes: readonly Recorded[];
+}
 
 export interface WriterOptions {
   readonly launch: Launch;
@@ -57,13 +65,22 @@ export class ProcessWriter {
     return performance.now() >= this.#mistrustedUntil;
   }
 
+  /** Whether a rehearsal is likely to be of use. */
+  get isAmongItself(): boolean {
+    return this.#process?.isAmongItself === true;
+  }
+
   /** Undefined when another process is writing. Alone, a write may take as long as its deadline and the hold allow. */
-  readonly commit: Commit = async (batch, isAlone, isWanted) => {
+  async commit(
+    batch: readonly Waiting[],
+    isWanted: () => boolean,
+    rehearsal: Rehearsal | 'alone' | undefined,
+  ): Promise<readonly Outcome[] | undefined> {
     clearTimeout(this.#idle);
     let process: StatementProcess | undefined;
     try {
       process = this.#started();
-      return await new Transaction(this.#options, process, batch, isWanted).commit(isAlone);
+      return await new Transaction(this.#options, process, batch, isWanted).commit(rehearsal);
     } catch (error) {
       // Whatever its connection is left in, nobody has to find out.
       process?.end(unavailable('The writing process was ended after a failure.'));
@@ -73,7 +90,7 @@ export class ProcessWriter {
       if (!process?.isProven) this.#mistrustedUntil = performance.now() + MISTRUST_MS;
       this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
     }
-  };
+  }
 
   close(): void {
     clearTimeout(this.#idle);
@@ -99,6 +116,11 @@ class Transaction {
   /** Which write is being carried out, and so holds the file; those of a single statement do not take turns. */
   #current = -1;
   readonly #isWanted: () => boolean;
+  /**
+   * Whether what was rehearsed has been done. It counts while nobody else has committed since this process last did: then
+   * all that was read in the rehearsal is so, and the same ids are given.
+   */
+  #isReplayed = false;
   readonly #timers: Timer[] = [];
   #endedBy: DuetError | undefined;
 
@@ -115,13 +137,16 @@ class Transaction {
     this.#outcomes = batch.map(() => 'again');
   }
 
-  async commit(isAlone: boolean): Promise<readonly Outcome[] | undefined> {
+  async commit(rehearsal: Rehearsal | 'alone' | undefined): Promise<readonly Outcome[] | undefined> {
     const first = Math.min(...this.#batch.map(({ deadline }) => deadline));
     this.#endAfter(first - performance.now(), deadlineExceeded());
     try {
-      if (!(await this.#begin())) return undefined;
+      if (!(await this.#begin(rehearsal === 'alone' ? undefined : rehearsal?.writes))) return undefined;
       this.#endWhenWanted();
-      await (isAlone ? this.#alone() : this.#together());
+      if (rehearsal === 'alone') await this.#alone();
+      else if (rehearsal && this.#isReplayed)
+        this.#outcomes.splice(0, rehearsal.outcomes.length, ...rehearsal.outcomes);
+      else await this.#together();
     } catch (error) {
       if (!this.#endedBy || error !== this.#endedBy) throw error;
       // The system has let go of the file when it is gone.
@@ -156,22 +181,29 @@ class Transaction {
     this.#process.end(why);
   }
 
-  /** False when somebody else is writing. */
-  async #begin(): Promise<boolean> {
-    try {
-      await this.#process.ask([BEGIN]);
+  /** False when somebody else is writing. What was rehearsed travels along. */
+  async #begin(writes: readonly Recorded[] | undefined): Promise<boolean> {
+    const replay = writes ? [SAVEPOINT, ...writes] : [];
+    const [answered] = await this.#process.askAll([[BEGIN, VERSION, ...replay]]);
+    if (answered?.fault?.at === 0 && answered.fault.code.startsWith('SQLITE_BUSY')) return false;
+    // Something that went well in the rehearsal does not go well now: it is no longer as it was.
+    if (answered?.fault?.inTransaction && answered.fault.at > 1) {
+      this.#ahead = UNDO;
       return true;
-    } catch (error) {
-      if (error instanceof ProcessFault && error.code.startsWith('SQLITE_BUSY')) return false;
-      throw error;
     }
+    const [, [row] = [], , ...done] = rowsOf(answered);
+    const isAsLeft = this.#process.leftAt(row?.['data_version']);
+    if (!writes) return true;
+    const isSame = writes.every(({ id }, index) => id === undefined || done[index]?.[0]?.['id'] === id);
+    this.#isReplayed = isAsLeft && isSame;
+    this.#ahead = this.#isReplayed ? [RELEASE] : UNDO;
+    return true;
   }
 
   async #commit(): Promise<void> {
-    if (this.#ahead.length > 0) await this.#process.ask(this.#ahead);
     const begun = performance.now();
     try {
-      await this.#process.ask([COMMIT]);
+      await this.#process.ask([...this.#ahead, COMMIT]);
     } catch (error) {
       if (error instanceof ProcessFault) throw error;
       const detail = 'The writing process ended during the commit. Read before writing again.';
@@ -202,6 +234,8 @@ class Transaction {
   async #together(): Promise<void> {
     // Well before one of them could be blamed for the time that others took.
     const until = performance.now() + Math.min(TOGETHER.ms, this.#options.holdMs / 4);
+    if (this.#ahead.length > 0) await this.#process.ask(this.#ahead);
+    this.#ahead = [];
     await this.#singles();
     for (const [index, waiting] of this.#batch.entries()) {
       if (waiting.steps === 'one') continue;
@@ -292,10 +326,6 @@ function taking(
     if (!error.inTransaction) throw error;
     return { outcome: { error: explained(error) } };
   }
-}
-
-function isResult(outcome: Outcome): boolean {
-  return typeof outcome === 'object' && 'result' in outcome;
 }
 
 function heldTooLong(holdMs: number): DuetError {

@@ -13,8 +13,8 @@ import { Elsewhere } from './sqlite-elsewhere.ts';
 import { explained, explaining } from './sqlite-errors.ts';
 import { Moment } from './sqlite-moment.ts';
 import { Pace } from './sqlite-pace.ts';
-import { compiler, Runner, UNBOUNDED } from './sqlite-runner.ts';
-import { ProcessWriter } from './sqlite-writer.ts';
+import { compiler, type Recorded, Runner, UNBOUNDED } from './sqlite-runner.ts';
+import { ProcessWriter, type Rehearsal } from './sqlite-writer.ts';
 import {
   type Deadline,
   type Finder,
@@ -272,10 +272,27 @@ export class SqliteStorage implements Storage, Evolvable {
   /** In another process where the disk is slow, or the write is; one that cannot be started stops short writes only once. */
   readonly #commit: Commit = (batch, isAlone, isWanted) => {
     const writer = this.#writer;
-    return writer && (isAlone || (this.#pace.isSlow && writer.isTrusted))
-      ? writer.commit(batch, isAlone, isWanted)
-      : this.#commitHere(batch);
+    if (writer && isAlone) return writer.commit(batch, isWanted, 'alone');
+    if (!writer || !this.#pace.isSlow || !writer.isTrusted) return this.#commitHere(batch);
+    if (!writer.isAmongItself) return writer.commit(batch, isWanted, undefined);
+    const rehearsal = this.#rehearse(batch);
+    return rehearsal && writer.commit(batch, isWanted, rehearsal);
   };
+
+  /** Undefined when another process is writing. To wait for the disk is left to the writer, which does it all again. */
+  #rehearse(batch: readonly Waiting[]): Rehearsal | undefined {
+    return explaining(() => {
+      if (!this.#beginWriting()) return undefined;
+      const writes: Recorded[] = [];
+      this.#runner.recorded = writes;
+      try {
+        return { outcomes: this.#each(batch), writes };
+      } finally {
+        this.#runner.recorded = undefined;
+        if (this.#database.inTransaction) this.#runner.prepare('ROLLBACK').run();
+      }
+    });
+  }
 
   /**
    * One transaction, and so one wait for the disk, for all writes that arrived together; each in a savepoint of its
@@ -324,6 +341,7 @@ export class SqliteStorage implements Storage, Evolvable {
     // A single statement that fails undoes itself.
     const inSavepoint = waiting.steps !== 'one';
     if (inSavepoint) this.#runner.prepare('SAVEPOINT "write"').run();
+    const recorded = this.#runner.recorded?.length;
     try {
       const result = this.#drive(waiting);
       if (inSavepoint) this.#runner.prepare('RELEASE "write"').run();
@@ -332,6 +350,7 @@ export class SqliteStorage implements Storage, Evolvable {
       const error = thrown instanceof SQLiteError ? explained(thrown) : thrown;
       // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
       if (!this.#database.inTransaction) throw error;
+      this.#runner.recorded?.splice(recorded ?? 0);
       if (inSavepoint) {
         this.#runner.prepare('ROLLBACK TO "write"').run();
         this.#runner.prepare('RELEASE "write"').run();

@@ -10,8 +10,8 @@ export interface Asked {
   readonly sql: string;
   readonly parameters: readonly unknown[];
   readonly bound?: Bound | undefined;
-  /** An insert answers with the id of its row: `[{ id }]`. */
-  readonly isInsert?: boolean;
+  /** Its rows are not wanted: it answers with the id that was last inserted, `[{ id }]`. */
+  readonly isSilent?: boolean;
 }
 
 /** How many bytes of text there may be in the rows, under these names. */
@@ -107,10 +107,10 @@ export function counted(rows: Iterable<Row>, { bytes: most, names }: Bound): Row
 function answer(database: Database, group: readonly Asked[]): Answered {
   const rows: Row[][] = [];
   try {
-    for (const { sql, parameters, bound, isInsert } of group) {
+    for (const { sql, parameters, bound, isSilent } of group) {
       const statement = database.query(sql);
       const bindings = parameters as SQLQueryBindings[];
-      const answer = isInsert
+      const answer = isSilent
         ? [{ id: statement.run(...bindings).lastInsertRowid }]
         : bound === undefined
           ? (statement.all(...bindings) as Row[])

@@ -29,6 +29,10 @@ export interface Waiting {
  */
 export type Outcome = { readonly result: unknown } | { readonly error: unknown } | 'again' | 'alone';
 
+export function isResult(outcome: Outcome): boolean {
+  return typeof outcome === 'object' && 'result' in outcome;
+}
+
 interface Entry extends Waiting {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
