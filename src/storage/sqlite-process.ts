@@ -30,11 +30,8 @@ export interface Launch {
 export class StatementProcess {
   readonly #process: Subprocess;
   readonly #whenEnded: (ended: StatementProcess) => void;
-  readonly #waiting: { resolve: (answers: readonly Answered[]) => void; reject: (why: Error) => void }[] = [];
+  readonly #waiting: { resolve: (rows: readonly Row[][]) => void; reject: (why: Error) => void }[] = [];
   #ended: Error | undefined;
-  #isProven = false;
-  #version: unknown;
-  #isAmongItself = false;
 
   constructor({ command, path }: Launch, right: Right, whenEnded: (ended: StatementProcess) => void) {
     this.#whenEnded = whenEnded;
@@ -42,7 +39,7 @@ export class StatementProcess {
       this.#process = Bun.spawn([...command, right, path], {
         stdio: ['ignore', 'inherit', 'inherit'],
         serialization: 'json',
-        ipc: (sent: readonly Answered[] | string) => this.#heard(sent),
+        ipc: (sent: Answered | string) => this.#heard(sent),
         onExit: () => this.end(unavailable(`The process that is the database's ${right} has ended.`)),
       });
     } catch (cause) {
@@ -50,11 +47,6 @@ export class StatementProcess {
       throw unavailable(`The process that is the database's ${right} cannot be started.`, cause);
     }
     this.#tell({ parent: process.pid });
-  }
-
-  /** Whether it has ever answered: one that has not may never do so. */
-  get isProven(): boolean {
-    return this.#isProven;
   }
 
   get ended(): boolean {
@@ -66,31 +58,22 @@ export class StatementProcess {
     return this.#process.exited;
   }
 
-  /** Whether nobody else seems to be writing, as far as this process has seen. */
-  get isAmongItself(): boolean {
-    return this.#isAmongItself;
+  /** The rows of each statement; one that fails leaves out those behind it. */
+  ask(group: readonly Asked[]): Promise<readonly Row[][]> {
+    return this.#answered(group);
   }
 
-  /** Whether the database is in the version that it was in when this was last asked. */
-  leftAt(version: unknown): boolean {
-    const isSame = version === this.#version;
-    this.#isAmongItself = isSame || this.#version === undefined;
-    this.#version = version;
-    return isSame;
+  /** A transaction of these statements; no rows when somebody has committed since this process last began one. */
+  replay(writes: readonly Asked[]): Promise<readonly Row[][]> {
+    return this.#answered({ replay: writes });
   }
 
-  /** Groups stand for themselves: a statement that fails leaves out those behind it in its own group only. */
-  askAll(groups: readonly (readonly Asked[])[]): Promise<readonly Answered[]> {
+  #answered(told: Told): Promise<readonly Row[][]> {
     if (this.#ended) return Promise.reject(this.#ended);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.#tell(groups);
+      this.#tell(told);
     });
-  }
-
-  async ask(group: readonly Asked[]): Promise<readonly Row[][]> {
-    const [answered] = await this.askAll([group]);
-    return rowsOf(answered);
   }
 
   /** A transaction that is open is rolled back. */
@@ -102,19 +85,16 @@ export class StatementProcess {
     this.#whenEnded(this);
   }
 
-  #heard(sent: readonly Answered[] | string): void {
-    this.#isProven = true;
-    this.#waiting.shift()?.resolve(typeof sent === 'string' ? JSON.parse(sent) : sent);
+  #heard(sent: Answered | string): void {
+    const { rows, fault }: Answered = typeof sent === 'string' ? JSON.parse(sent) : sent;
+    const asker = this.#waiting.shift();
+    if (rows) asker?.resolve(rows);
+    else asker?.reject(new ProcessFault(fault));
   }
 
   #tell(told: Told): void {
     this.#process.send(told);
   }
-}
-
-export function rowsOf(answered: Answered | undefined): readonly Row[][] {
-  if (answered?.rows) return answered.rows;
-  throw answered ? new ProcessFault(answered.fault) : new Error('a group of statements has no answer');
 }
 
 /** The cause is for the log. */

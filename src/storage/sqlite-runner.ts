@@ -110,11 +110,6 @@ export function asking(statement: Statement): Asking {
   return { sql, parameters, isSilent: true, decode: ([row]) => [stored(statement, row?.['id'])] };
 }
 
-/** A statement that has written here, and the id of the row that it inserted, if it did. */
-export interface Recorded extends Asked {
-  readonly id: unknown;
-}
-
 const READING: ReadonlySet<Statement['do']> = new Set([
   'select',
   'filled',
@@ -134,7 +129,7 @@ export class Runner {
   readonly #trace: ((sql: string) => void) | undefined;
   readonly #prepared = new Map<string, Prepared>();
   /** What has been written since somebody wants to know, to be written again by another process. */
-  recorded: Recorded[] | undefined;
+  recorded: Asked[] | undefined;
   /** Undefined until a statement is watched. */
   #watch: Watch | undefined;
   #size = 0;
@@ -175,7 +170,7 @@ export class Runner {
     if (statement.do === 'insert') {
       this.#trace?.(sql);
       const { lastInsertRowid } = this.prepare(sql).run(...(parameters as SQLQueryBindings[]));
-      this.recorded?.push({ sql, parameters, isSilent: true, id: lastInsertRowid });
+      this.recorded?.push({ sql, parameters });
       return [stored(statement, lastInsertRowid)];
     }
     this.#trace?.(sql);
@@ -185,8 +180,7 @@ export class Runner {
       heavy && this.#holdsMoreThan(heavy.bytes)
         ? within(heavy, prepared.iterate(...(parameters as SQLQueryBindings[])) as Iterable<Row>)
         : (prepared.all(...(parameters as SQLQueryBindings[])) as Row[]);
-    if (this.recorded && !READING.has(statement.do))
-      this.recorded.push({ sql, parameters, isSilent: true, id: undefined });
+    if (this.recorded && !READING.has(statement.do)) this.recorded.push({ sql, parameters });
     return decoded(rows, columns);
   }
 

@@ -11,10 +11,11 @@ import { Bounds } from './sqlite-bounds.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
 import { Elsewhere } from './sqlite-elsewhere.ts';
 import { explained, explaining } from './sqlite-errors.ts';
+import { BUSY_TIMEOUT_MS, isBusy, LocalWriter, type Rehearsal } from './sqlite-local-writer.ts';
 import { Moment } from './sqlite-moment.ts';
 import { Pace } from './sqlite-pace.ts';
-import { compiler, type Recorded, Runner, UNBOUNDED } from './sqlite-runner.ts';
-import { ProcessWriter, type Rehearsal } from './sqlite-writer.ts';
+import { compiler, Runner, UNBOUNDED } from './sqlite-runner.ts';
+import { ProcessWriter } from './sqlite-writer.ts';
 import {
   type Deadline,
   type Finder,
@@ -29,17 +30,17 @@ import {
   type WriteSteps,
 } from './storage.ts';
 import { WalIndex } from './wal-index.ts';
-import { type Commit, type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
+import { type Commit, isResult, type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
 
-const BUSY_TIMEOUT_MS = 2000;
 const OPEN_POLL_MS = 10;
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
 const EVOLUTION_POLL_MS = 50;
-/** After so long, the rest of a batch lets others go first. */
-const TOGETHER_MS = 20;
-/** How long one write may keep this process from everything else; on a busy machine a short one takes long, too. */
-const LONGEST_MS = 100;
+/** After so many times in a row that somebody else has written in between, the disk is waited for here for a while; */
+const MOST_STALE = 3;
+const CONTENDED_MS = 1_000;
+/** and after a process has failed, for longer. */
+const MISTRUST_MS = 10_000;
 
 export interface SqliteOptions {
   /** A file path, or `:memory:`. */
@@ -56,12 +57,9 @@ export interface SqliteOptions {
   readonly apart?: readonly string[] | undefined;
   /** For how long one write may keep all others waiting. */
   readonly holdMs: number;
-  /** From how many milliseconds on a commit counts as slow; 0 makes every write leave this process. */
+  /** From how many milliseconds on a commit counts as slow; 0 makes every one a slow one. */
   readonly slowMs?: number | undefined;
 }
-
-/** Thrown out of a batch of which one has waited for too long: it is told so, and the others are run again. */
-const LATE = new Error('a deadline has passed');
 
 export class SqliteStorage implements Storage, Evolvable {
   readonly ddl = sqliteDdl;
@@ -69,10 +67,14 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
   readonly #runner: Runner;
+  readonly #local: LocalWriter;
   readonly #bounds: Bounds;
   readonly #elsewhere: Elsewhere | undefined;
   readonly #writer: ProcessWriter | undefined;
   readonly #pace: Pace;
+  /** How often in a row somebody else has written between a rehearsal and its write, and when that is tried again. */
+  #stale = 0;
+  #asideAgainAt = 0;
   /** Looked for at the first read; undefined where there can be none. */
   #moment: Moment | undefined;
   #hasLooked: boolean;
@@ -95,11 +97,12 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#pace = new Pace(slowMs);
     this.#queue = new WriteQueue((...batch) => this.#commit(...batch), holdMs);
     // What is in memory no other process can see.
-    if (!apart || path === ':memory:') return;
-    const launch = { command: apart, path: resolve(path) };
-    const [bounds, pace] = [this.#bounds, this.#pace];
-    this.#elsewhere = new Elsewhere(launch, trace);
-    this.#writer = new ProcessWriter({ launch, model, bounds, pace, holdMs, trace });
+    if (apart && path !== ':memory:') {
+      const launch = { command: apart, path: resolve(path) };
+      this.#elsewhere = new Elsewhere(launch, trace);
+      this.#writer = new ProcessWriter({ launch, model, holdMs, trace });
+    }
+    this.#local = new LocalWriter(this.#database, this.#runner, this.#writer && this.#bounds);
   }
 
   ask(statement: Statement, deadline: Deadline): Row[] | Promise<Row[]> {
@@ -142,7 +145,7 @@ export class SqliteStorage implements Storage, Evolvable {
           return drive();
         }
         this.#runner.prepare('BEGIN').run();
-        return this.#transaction(drive);
+        return this.#local.transaction(drive);
       });
     } catch (error) {
       if (error !== UNBOUNDED || !this.#elsewhere) throw error;
@@ -184,7 +187,8 @@ export class SqliteStorage implements Storage, Evolvable {
         if (apart) return apart.run(program);
         try {
           // Only what comes first can still be read at another moment.
-          return explaining(() => runner.drive(program(), begun ? undefined : this.#bounds.allowance()));
+          const allowance = begun ? undefined : this.#bounds.allowance();
+          return explaining(() => runner.drive(program(), allowance));
         } catch (error) {
           if (error !== UNBOUNDED || !this.#elsewhere) throw error;
           apart = await this.#elsewhere.snapshot();
@@ -213,7 +217,6 @@ export class SqliteStorage implements Storage, Evolvable {
 
   /** All of the work is one transaction: it keeps other writers out, and a failure leaves everything as it was. */
   async exclusively<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    this.#moment?.end();
     await this.#becomeWriter();
     try {
       for (const sql of ownTables()) this.#database.run(sql);
@@ -247,128 +250,64 @@ export class SqliteStorage implements Storage, Evolvable {
   /** Asks again and again: to wait inside SQLite would stop the whole process, its signal handlers included. */
   async #becomeWriter(): Promise<void> {
     const deadline = Date.now() + EVOLUTION_TIMEOUT_MS;
-    while (!this.#beginWriting()) {
+    for (;;) {
+      this.#moment?.end();
+      if (this.#local.begin()) return;
       if (Date.now() > deadline) throw new Error('another process has been writing all the time');
       await Bun.sleep(EVOLUTION_POLL_MS);
     }
   }
 
-  /** False when another process is writing. */
-  #beginWriting(): boolean {
-    this.#moment?.end();
-    this.#database.run('PRAGMA busy_timeout = 0');
-    try {
-      // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
-      this.#runner.prepare('BEGIN IMMEDIATE').run();
-      return true;
-    } catch (error) {
-      if (isBusy(error)) return false;
-      throw error;
-    } finally {
-      this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    }
-  }
-
-  /** In another process where the disk is slow, or the write is; one that cannot be started stops short writes only once. */
+  /** In another process where the write may take long, or the disk does. */
   readonly #commit: Commit = (batch, isAlone, isWanted) => {
-    const writer = this.#writer;
-    if (writer && isAlone) return writer.commit(batch, isWanted, 'alone');
-    if (!writer || !this.#pace.isSlow || !writer.isTrusted) return this.#commitHere(batch);
-    if (!writer.isAmongItself) return writer.commit(batch, isWanted, undefined);
-    const rehearsal = this.#rehearse(batch);
-    return rehearsal && writer.commit(batch, isWanted, rehearsal);
+    const [first] = batch;
+    if (isAlone && first && this.#writer) return this.#writer.commit(first, isWanted);
+    const isAside = this.#pace.isSlow && performance.now() >= this.#asideAgainAt;
+    return isAside && this.#writer ? this.#onSlowDisk(this.#writer, batch) : this.#commitHere(batch);
   };
 
-  /** Undefined when another process is writing. To wait for the disk is left to the writer, which does it all again. */
-  #rehearse(batch: readonly Waiting[]): Rehearsal | undefined {
-    return explaining(() => {
-      if (!this.#beginWriting()) return undefined;
-      const writes: Recorded[] = [];
-      this.#runner.recorded = writes;
-      try {
-        return { outcomes: this.#each(batch), writes };
-      } finally {
-        this.#runner.recorded = undefined;
-        if (this.#database.inTransaction) this.#runner.prepare('ROLLBACK').run();
-      }
-    });
-  }
-
-  /**
-   * One transaction, and so one wait for the disk, for all writes that arrived together; each in a savepoint of its
-   * own, so that one that fails does so alone.
-   */
   #commitHere(batch: readonly Waiting[]): readonly Outcome[] | undefined {
-    try {
-      if (!explaining(() => this.#beginWriting())) return undefined;
-      let left = 0;
-      const outcomes = explaining(() =>
-        this.#transaction(() => {
-          const [only] = batch;
-          const done = only && batch.length === 1 ? [{ result: this.#drive(only) }] : this.#each(batch);
-          left = performance.now();
-          // Nobody may be told of a failure that then succeeds.
-          if (batch.some(({ deadline }) => deadline < left)) throw LATE;
-          return done;
-        }),
-      );
-      this.#pace.committed(performance.now() - left);
-      return outcomes;
-    } catch (error) {
-      if (error === LATE) return [];
-      if (error === UNBOUNDED) return ['alone'];
-      throw error;
-    }
-  }
-
-  #drive({ program, steps }: Waiting): unknown {
-    const isBounded = this.#writer && steps !== 'one';
-    return this.#runner.drive(program(), isBounded ? this.#bounds.allowance({ ms: LONGEST_MS }) : undefined);
-  }
-
-  /** Those that there is no time for are left for the next batch. */
-  #each(batch: readonly Waiting[]): Outcome[] {
-    const until = performance.now() + TOGETHER_MS;
-    const outcomes: Outcome[] = [];
-    for (const waiting of batch) {
-      outcomes.push(this.#apart(waiting));
-      if (performance.now() > until) break;
-    }
+    this.#moment?.end();
+    let left = 0;
+    const outcomes = this.#local.commit(batch, () => {
+      left = performance.now();
+    });
+    if (left > 0) this.#pace.committed(performance.now() - left);
     return outcomes;
   }
 
-  #apart(waiting: Waiting): Outcome {
-    // A single statement that fails undoes itself.
-    const inSavepoint = waiting.steps !== 'one';
-    if (inSavepoint) this.#runner.prepare('SAVEPOINT "write"').run();
-    const recorded = this.#runner.recorded?.length;
+  /** To wait for the disk is left to another process, which does once more what was done here and undone. */
+  #onSlowDisk(writer: ProcessWriter, batch: readonly Waiting[]): ReturnType<Commit> {
+    this.#moment?.end();
+    const rehearsal = this.#local.rehearse(batch);
+    if (!rehearsal?.outcomes.some(isResult)) return rehearsal?.outcomes;
+    const now = performance.now();
+    // Nobody may be told of a failure that then succeeds.
+    if (batch.some(({ deadline }) => deadline < now)) return [];
+    return this.#replayed(writer, rehearsal, now);
+  }
+
+  async #replayed(
+    writer: ProcessWriter,
+    rehearsal: Rehearsal,
+    begun: number,
+  ): Promise<readonly Outcome[] | undefined> {
     try {
-      const result = this.#drive(waiting);
-      if (inSavepoint) this.#runner.prepare('RELEASE "write"').run();
-      return { result };
-    } catch (thrown) {
-      const error = thrown instanceof SQLiteError ? explained(thrown) : thrown;
-      // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
-      if (!this.#database.inTransaction) throw error;
-      this.#runner.recorded?.splice(recorded ?? 0);
-      if (inSavepoint) {
-        this.#runner.prepare('ROLLBACK TO "write"').run();
-        this.#runner.prepare('RELEASE "write"').run();
-      }
-      return error === UNBOUNDED ? 'alone' : { error };
+      const outcomes = await writer.replay(rehearsal);
+      this.#stale = outcomes === 'stale' ? this.#stale + 1 : 0;
+      if (this.#stale === MOST_STALE) this.#notAsideFor(CONTENDED_MS);
+      if (outcomes === 'stale') return [];
+      this.#pace.committed(performance.now() - begun);
+      return outcomes;
+    } catch (error) {
+      this.#notAsideFor(MISTRUST_MS);
+      throw error;
     }
   }
 
-  /** Works without ever yielding to the event loop, and commits: nothing else can interleave. */
-  #transaction<T>(work: () => T): T {
-    try {
-      const result = work();
-      this.#runner.prepare('COMMIT').run();
-      return result;
-    } catch (error) {
-      if (this.#database.inTransaction) this.#runner.prepare('ROLLBACK').run();
-      throw error;
-    }
+  #notAsideFor(ms: number): void {
+    this.#stale = 0;
+    this.#asideAgainAt = performance.now() + ms;
   }
 }
 
@@ -383,8 +322,4 @@ function useWal(database: Database): void {
       if (!isBusy(error) || performance.now() > deadline) throw error;
       Bun.sleepSync(OPEN_POLL_MS);
     }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY') === true;
 }

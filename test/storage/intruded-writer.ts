@@ -8,7 +8,7 @@ const [, , right = '', path = ''] = process.argv;
 const intrusion = `${path}.intrusion`;
 
 function intrude(told: Told): void {
-  if ('parent' in told || told[0]?.[0]?.sql !== 'BEGIN IMMEDIATE' || !existsSync(intrusion)) return;
+  if (!('replay' in told) || !existsSync(intrusion)) return;
   using database = new Database(path);
   database.run(readFileSync(intrusion, 'utf8'));
   rmSync(intrusion);
