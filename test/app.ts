@@ -72,8 +72,10 @@ export interface Deployment {
   readonly url?: string;
   /** What is started to read and write for it; the real command otherwise. */
   readonly apart?: readonly string[];
-  /** From how many milliseconds on a commit counts as slow, and is waited for in another process. */
+  /** From how many milliseconds on a commit counts as slow, and is waited for in the background. */
   readonly slowMs?: number;
+  /** How the disk is waited for in the background. */
+  readonly sync?: (file: number) => Promise<void>;
   /** What the application gets to see of its storage; all of it otherwise. */
   readonly around?: (storage: Storage, model: Model, config: Config) => Storage;
 }
@@ -133,9 +135,9 @@ export async function openApp(
   const statements: string[] = [];
   const observations: Observation[] = [];
   const trace = (sql: string) => statements.push(sql);
-  // Every file is a slow one here: the way through the process is the longer one, and memory goes the other.
-  const { apart = APART, slowMs = deployment.apart ? undefined : 0 } = deployment;
-  const opened = openDatabase(config, model, trace, { apart, slowMs });
+  // Every disk is a slow one here: that way is the longer one, and memory goes the other.
+  const { apart = APART, slowMs = deployment.apart ? undefined : 0, sync } = deployment;
+  const opened = openDatabase(config, model, trace, { apart, slowMs, sync });
   const { deprecatedSince } = await evolve(opened, model, load.program);
   const storage = deployment.around?.(opened, model, config) ?? opened;
   statements.length = 0;

@@ -25,17 +25,18 @@ interface Opening {
   readonly asItIs?: boolean;
   readonly apart?: readonly string[];
   readonly slowMs?: number | undefined;
+  readonly sync?: ((file: number) => Promise<void>) | undefined;
 }
 
 export function openDatabase(
   options: DatabaseOptions,
   model: Model,
   trace?: (sql: string) => void,
-  { asItIs = false, apart, slowMs }: Opening = {},
+  { asItIs = false, apart, slowMs, sync }: Opening = {},
 ): Database {
   const { database, limitWriteHold: holdMs } = options;
   if (database.kind === 'sqlite')
-    return new SqliteStorage({ path: database.path, model, trace, asItIs, apart, holdMs, slowMs });
+    return new SqliteStorage({ path: database.path, model, trace, asItIs, apart, holdMs, slowMs, sync });
   return new PostgresStorage({
     url: database.url,
     pooler: options.databasePooler,

@@ -4,7 +4,6 @@ import { type Database, SQLiteError } from 'bun:sqlite';
 import type { Bounds } from './sqlite-bounds.ts';
 import { explained, explaining } from './sqlite-errors.ts';
 import { type Runner, UNBOUNDED } from './sqlite-runner.ts';
-import type { Asked } from './statement-process.ts';
 import type { Outcome, Waiting } from './write-queue.ts';
 
 export const BUSY_TIMEOUT_MS = 2000;
@@ -15,12 +14,6 @@ const LONGEST_MS = 100;
 
 /** Thrown out of a batch of which one has waited for too long: it is told so, and the others are run again. */
 const LATE = new Error('a deadline has passed');
-
-/** What came of a batch in a transaction that was rolled back, and the statements that wrote. */
-export interface Rehearsal {
-  readonly outcomes: readonly Outcome[];
-  readonly writes: readonly Asked[];
-}
 
 export class LocalWriter {
   readonly #database: Database;
@@ -86,21 +79,6 @@ export class LocalWriter {
     }
   }
 
-  /** Does all of it, and then undoes it: what it has written is left to be done by another process. */
-  rehearse(batch: readonly Waiting[]): Rehearsal | undefined {
-    return explaining(() => {
-      if (!this.begin()) return undefined;
-      const writes: Asked[] = [];
-      this.#runner.recorded = writes;
-      try {
-        return { outcomes: this.#each(batch), writes };
-      } finally {
-        this.#runner.recorded = undefined;
-        if (this.#database.inTransaction) this.#runner.prepare('ROLLBACK').run();
-      }
-    });
-  }
-
   #drive({ program, steps }: Waiting): unknown {
     const bounds = steps === 'one' ? undefined : this.#bounds;
     return this.#runner.drive(program(), bounds?.allowance({ ms: LONGEST_MS }));
@@ -121,8 +99,6 @@ export class LocalWriter {
     // A single statement that fails undoes itself.
     const needsOne = waiting.steps !== 'one';
     if (needsOne) this.#runner.prepare('SAVEPOINT "write"').run();
-    const { recorded } = this.#runner;
-    const before = recorded?.length;
     try {
       const result = this.#drive(waiting);
       if (needsOne) this.#runner.prepare('RELEASE "write"').run();
@@ -131,7 +107,6 @@ export class LocalWriter {
       const error = thrown instanceof SQLiteError ? explained(thrown) : thrown;
       // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
       if (!this.#database.inTransaction) throw error;
-      recorded?.splice(before ?? 0);
       if (needsOne) {
         this.#runner.prepare('ROLLBACK TO "write"').run();
         this.#runner.prepare('RELEASE "write"').run();

@@ -24,6 +24,10 @@ export class Moment {
     this.#commit = () => commit.run();
   }
 
+  get logFrames(): number {
+    return this.#index.frames;
+  }
+
   /** From now on, and until the loop turns, reads show the present moment. */
   begin(): void {
     if (this.#isOpen) {

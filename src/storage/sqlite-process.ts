@@ -60,19 +60,10 @@ export class StatementProcess {
 
   /** The rows of each statement; one that fails leaves out those behind it. */
   ask(group: readonly Asked[]): Promise<readonly Row[][]> {
-    return this.#answered(group);
-  }
-
-  /** A transaction of these statements; no rows when somebody has committed since this process last began one. */
-  replay(writes: readonly Asked[]): Promise<readonly Row[][]> {
-    return this.#answered({ replay: writes });
-  }
-
-  #answered(told: Told): Promise<readonly Row[][]> {
     if (this.#ended) return Promise.reject(this.#ended);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.#tell(told);
+      this.#tell(group);
     });
   }
 

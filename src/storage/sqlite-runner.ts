@@ -110,26 +110,12 @@ export function asking(statement: Statement): Asking {
   return { sql, parameters, isSilent: true, decode: ([row]) => [stored(statement, row?.['id'])] };
 }
 
-const READING: ReadonlySet<Statement['do']> = new Set([
-  'select',
-  'filled',
-  'match',
-  'aggregate',
-  'recall answer',
-  'last id',
-  'buried',
-  'find key',
-  'list keys',
-]);
-
 /** Runs programs on one connection, whose statements it keeps prepared. */
 export class Runner {
   readonly #database: Database;
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
   readonly #prepared = new Map<string, Prepared>();
-  /** What has been written since somebody wants to know, to be written again by another process. */
-  recorded: Asked[] | undefined;
   /** Undefined until a statement is watched. */
   #watch: Watch | undefined;
   #size = 0;
@@ -170,7 +156,6 @@ export class Runner {
     if (statement.do === 'insert') {
       this.#trace?.(sql);
       const { lastInsertRowid } = this.prepare(sql).run(...(parameters as SQLQueryBindings[]));
-      this.recorded?.push({ sql, parameters });
       return [stored(statement, lastInsertRowid)];
     }
     this.#trace?.(sql);
@@ -180,7 +165,6 @@ export class Runner {
       heavy && this.#holdsMoreThan(heavy.bytes)
         ? within(heavy, prepared.iterate(...(parameters as SQLQueryBindings[])) as Iterable<Row>)
         : (prepared.all(...(parameters as SQLQueryBindings[])) as Row[]);
-    if (this.recorded && !READING.has(statement.do)) this.recorded.push({ sql, parameters });
     return decoded(rows, columns);
   }
 

@@ -3,16 +3,26 @@
 import { DuetError } from '../errors.ts';
 import type { Model } from '../schema/model.ts';
 import { explained, toldToPrograms } from './sqlite-errors.ts';
-import type { Rehearsal } from './sqlite-local-writer.ts';
 import { type Launch, ProcessFault, StatementProcess, unavailable } from './sqlite-process.ts';
 import { asking } from './sqlite-runner.ts';
-import { BEGIN, COMMIT, ROLLBACK } from './statement-process.ts';
+import type { Asked } from './statement-process.ts';
 import { deadlineExceeded, type Program, type Row, type Statement } from './storage.ts';
 import { isResult, type Outcome, type Waiting } from './write-queue.ts';
 
 const IDLE_MS = 30_000;
 /** How often one that has held the file for long enough looks whether others wait. */
 const LOOK_MS = 25;
+
+function control(sql: string): Asked {
+  return { sql, parameters: [] };
+}
+
+// IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
+const BEGIN = control('BEGIN IMMEDIATE');
+const COMMIT = control('COMMIT');
+const ROLLBACK = control('ROLLBACK');
+// All that can be carried over without anybody having to wait.
+const CHECKPOINT = control('PRAGMA wal_checkpoint(PASSIVE)');
 
 export interface WriterOptions {
   readonly launch: Launch;
@@ -26,7 +36,6 @@ export class ProcessWriter {
   readonly #options: WriterOptions;
   /** Started when it is needed, ended when nobody has needed it for a while. */
   #process: StatementProcess | undefined;
-  #proven: StatementProcess | undefined;
   #idle: Timer | undefined;
 
   constructor(options: WriterOptions) {
@@ -38,18 +47,9 @@ export class ProcessWriter {
     return this.#using((process) => new Transaction(this.#options, process, write, isWanted).commit());
   }
 
-  /**
-   * Does what was rehearsed, and waits for the disk. Nothing of it has happened where it answers with `'stale'`, because
-   * somebody has committed since, or with undefined, because another process is writing.
-   */
-  replay({ outcomes, writes }: Rehearsal): Promise<readonly Outcome[] | 'stale' | undefined> {
-    return this.#using(async (process) => {
-      // Of one that has never answered it is known that it has not written either.
-      if (this.#proven !== process) await process.ask([]);
-      this.#proven = process;
-      const answer = await unlessBusy(committing(process.replay(writes)));
-      return answer && (answer.length > 0 ? outcomes : 'stale');
-    });
+  /** Carries the log over into the file. */
+  async checkpoint(): Promise<void> {
+    await this.#using((process) => process.ask([CHECKPOINT]));
   }
 
   close(): void {
@@ -104,7 +104,7 @@ class Transaction {
     );
     let outcome: Outcome;
     try {
-      if (!(await unlessBusy(this.#process.ask([BEGIN])))) return undefined;
+      if (!(await this.#begin())) return undefined;
       this.#endWhenWanted();
       outcome = await this.#drive(program);
     } catch (error) {
@@ -117,7 +117,7 @@ class Transaction {
     }
     const isLate = performance.now() > deadline;
     // From here on nothing is ended, and so the deadline is judged before. Who is late is told so by the queue.
-    if (isResult(outcome) && !isLate) await committing(this.#process.ask([COMMIT]));
+    if (isResult(outcome) && !isLate) await this.#commit();
     else await this.#process.ask([ROLLBACK]);
     return isLate ? ['again'] : [outcome];
   }
@@ -135,6 +135,27 @@ class Transaction {
   #end(why: DuetError): void {
     this.#endedBy = why;
     this.#process.end(why);
+  }
+
+  /** False when somebody else is writing. */
+  async #begin(): Promise<boolean> {
+    try {
+      await this.#process.ask([BEGIN]);
+      return true;
+    } catch (error) {
+      if (error instanceof ProcessFault && error.code.startsWith('SQLITE_BUSY')) return false;
+      throw error;
+    }
+  }
+
+  async #commit(): Promise<void> {
+    try {
+      await this.#process.ask([COMMIT]);
+    } catch (error) {
+      if (error instanceof ProcessFault) throw error;
+      const detail = 'The writing process ended during the commit. Read before writing again.';
+      throw Object.assign(new DuetError('OUTCOME_UNKNOWN', detail), { cause: error });
+    }
   }
 
   async #drive(program: () => Program<unknown>): Promise<Outcome> {
@@ -158,27 +179,6 @@ class Transaction {
       if (error instanceof ProcessFault) return toldToPrograms(this.#options.model, error);
       throw error;
     }
-  }
-}
-
-/** Undefined when somebody else is writing. */
-async function unlessBusy<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof ProcessFault && error.code.startsWith('SQLITE_BUSY')) return undefined;
-    throw error;
-  }
-}
-
-/** When the process ends meanwhile, nobody knows. */
-async function committing<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof ProcessFault) throw error;
-    const detail = 'The writing process ended during the commit. Read before writing again.';
-    throw Object.assign(new DuetError('OUTCOME_UNKNOWN', detail), { cause: error });
   }
 }
 

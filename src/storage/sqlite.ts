@@ -11,7 +11,8 @@ import { Bounds } from './sqlite-bounds.ts';
 import { sqliteDdl } from './sqlite-ddl.ts';
 import { Elsewhere } from './sqlite-elsewhere.ts';
 import { explained, explaining } from './sqlite-errors.ts';
-import { BUSY_TIMEOUT_MS, isBusy, LocalWriter, type Rehearsal } from './sqlite-local-writer.ts';
+import { BUSY_TIMEOUT_MS, isBusy, LocalWriter } from './sqlite-local-writer.ts';
+import { Log } from './sqlite-log.ts';
 import { Moment } from './sqlite-moment.ts';
 import { Pace } from './sqlite-pace.ts';
 import { compiler, Runner, UNBOUNDED } from './sqlite-runner.ts';
@@ -36,11 +37,6 @@ const OPEN_POLL_MS = 10;
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
 const EVOLUTION_POLL_MS = 50;
-/** After so many times in a row that somebody else has written in between, the disk is waited for here for a while; */
-const MOST_STALE = 3;
-const CONTENDED_MS = 1_000;
-/** and after a process has failed, for longer. */
-const MISTRUST_MS = 10_000;
 
 export interface SqliteOptions {
   /** A file path, or `:memory:`. */
@@ -59,6 +55,8 @@ export interface SqliteOptions {
   readonly holdMs: number;
   /** From how many milliseconds on a commit counts as slow; 0 makes every one a slow one. */
   readonly slowMs?: number | undefined;
+  /** How the disk is waited for in the background. */
+  readonly sync?: ((file: number) => Promise<void>) | undefined;
 }
 
 export class SqliteStorage implements Storage, Evolvable {
@@ -72,15 +70,15 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #elsewhere: Elsewhere | undefined;
   readonly #writer: ProcessWriter | undefined;
   readonly #pace: Pace;
-  /** How often in a row somebody else has written between a rehearsal and its write, and when that is tried again. */
-  #stale = 0;
-  #asideAgainAt = 0;
+  readonly #sync: SqliteOptions['sync'];
+  /** Made when the disk is first found to be slow. */
+  #log: Log | undefined;
   /** Looked for at the first read; undefined where there can be none. */
   #moment: Moment | undefined;
   #hasLooked: boolean;
   readonly #queue: WriteQueue;
 
-  constructor({ path, model, trace, asItIs = false, apart, holdMs, slowMs }: SqliteOptions) {
+  constructor({ path, model, trace, asItIs = false, apart, holdMs, slowMs, sync }: SqliteOptions) {
     this.#model = model;
     this.#trace = trace;
     this.#hasLooked = path === ':memory:' || asItIs;
@@ -95,6 +93,7 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#runner = new Runner(this.#database, model, trace);
     this.#bounds = new Bounds(this.#database);
     this.#pace = new Pace(slowMs);
+    this.#sync = sync;
     this.#queue = new WriteQueue((...batch) => this.#commit(...batch), holdMs);
     // What is in memory no other process can see.
     if (apart && path !== ':memory:') {
@@ -211,6 +210,7 @@ export class SqliteStorage implements Storage, Evolvable {
   async close(): Promise<void> {
     this.#elsewhere?.close();
     this.#writer?.close();
+    this.#log?.close();
     this.#moment?.close();
     this.#runner.close();
   }
@@ -252,22 +252,24 @@ export class SqliteStorage implements Storage, Evolvable {
     const deadline = Date.now() + EVOLUTION_TIMEOUT_MS;
     for (;;) {
       this.#moment?.end();
+      this.#log?.syncs('in commits');
       if (this.#local.begin()) return;
       if (Date.now() > deadline) throw new Error('another process has been writing all the time');
       await Bun.sleep(EVOLUTION_POLL_MS);
     }
   }
 
-  /** In another process where the write may take long, or the disk does. */
+  /** In another process where the write may take long; where the disk is slow, it is waited for in the background. */
   readonly #commit: Commit = (batch, isAlone, isWanted) => {
     const [first] = batch;
     if (isAlone && first && this.#writer) return this.#writer.commit(first, isWanted);
-    const isAside = this.#pace.isSlow && performance.now() >= this.#asideAgainAt;
-    return isAside && this.#writer ? this.#onSlowDisk(this.#writer, batch) : this.#commitHere(batch);
+    const log = this.#pace.isSlow ? this.#logOfSlowDisk() : undefined;
+    return log ? this.#commitInBackground(log, batch) : this.#commitHere(batch);
   };
 
   #commitHere(batch: readonly Waiting[]): readonly Outcome[] | undefined {
     this.#moment?.end();
+    this.#log?.syncs('in commits');
     let left = 0;
     const outcomes = this.#local.commit(batch, () => {
       left = performance.now();
@@ -276,38 +278,31 @@ export class SqliteStorage implements Storage, Evolvable {
     return outcomes;
   }
 
-  /** To wait for the disk is left to another process, which does once more what was done here and undone. */
-  #onSlowDisk(writer: ProcessWriter, batch: readonly Waiting[]): ReturnType<Commit> {
+  /** Reads go on while the disk is waited for. What they show may be some milliseconds ahead of it; who writes is told after. */
+  async #commitInBackground(log: Log, batch: readonly Waiting[]): Promise<readonly Outcome[] | undefined> {
+    await log.prepared();
     this.#moment?.end();
-    const rehearsal = this.#local.rehearse(batch);
-    if (!rehearsal?.outcomes.some(isResult)) return rehearsal?.outcomes;
-    const now = performance.now();
-    // Nobody may be told of a failure that then succeeds.
-    if (batch.some(({ deadline }) => deadline < now)) return [];
-    return this.#replayed(writer, rehearsal, now);
+    log.syncs('in background');
+    const outcomes = this.#local.commit(batch, () => {});
+    if (!outcomes?.some(isResult)) return outcomes;
+    const begun = performance.now();
+    await log.synced();
+    this.#pace.committed(performance.now() - begun);
+    return outcomes;
   }
 
-  async #replayed(
-    writer: ProcessWriter,
-    rehearsal: Rehearsal,
-    begun: number,
-  ): Promise<readonly Outcome[] | undefined> {
-    try {
-      const outcomes = await writer.replay(rehearsal);
-      this.#stale = outcomes === 'stale' ? this.#stale + 1 : 0;
-      if (this.#stale === MOST_STALE) this.#notAsideFor(CONTENDED_MS);
-      if (outcomes === 'stale') return [];
-      this.#pace.committed(performance.now() - begun);
-      return outcomes;
-    } catch (error) {
-      this.#notAsideFor(MISTRUST_MS);
-      throw error;
-    }
-  }
-
-  #notAsideFor(ms: number): void {
-    this.#stale = 0;
-    this.#asideAgainAt = performance.now() + ms;
+  /** Undefined where nobody can tell how long the log is. */
+  #logOfSlowDisk(): Log | undefined {
+    const moment = this.#moment ?? this.#firstMoment();
+    const writer = this.#writer;
+    if (moment && writer)
+      this.#log ??= new Log({
+        database: this.#database,
+        moment,
+        checkpoint: () => writer.checkpoint(),
+        sync: this.#sync,
+      });
+    return this.#log;
   }
 }
 

@@ -36,58 +36,21 @@ export interface Fault {
 
 const BUSY_TIMEOUT_MS = 2000;
 
-/** What the process is told: first who started it, then groups of statements, or what is a transaction by itself. */
-export type Told = { readonly parent: number } | readonly Asked[] | { readonly replay: readonly Asked[] };
-
-function control(sql: string): Asked {
-  return { sql, parameters: [] };
-}
-
-// IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
-export const BEGIN = control('BEGIN IMMEDIATE');
-export const COMMIT = control('COMMIT');
-export const ROLLBACK = control('ROLLBACK');
-/** Another one when somebody else has committed since this connection last asked. */
-const VERSION = control('PRAGMA data_version');
+/** What the process is told: first who started it, then groups of statements. */
+export type Told = { readonly parent: number } | readonly Asked[];
 
 /** Answers groups of statements, in their order, for as long as whoever started it lives. */
 export function serveStatements(path: string, right: Right): void {
   // A terminal sends its signals to all: whoever asks decides when there is nothing left to do.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
   const database = right === 'reader' ? openToRead(path) : openToWrite(path);
-  const replay = replaying(database);
   let before = Promise.resolve();
   process.on('message', (told: Told) => {
     before =
       'parent' in told
         ? endingWith(told.parent)
-        : before.then(() => {
-            const answered = 'replay' in told ? replay(told.replay) : answer(database, told);
-            process.send?.(sendable(answered));
-          });
+        : before.then(() => void process.send?.(sendable(answer(database, told))));
   });
-}
-
-/**
- * What was rehearsed by the process that asks counts while nobody else has committed since this one last wrote: then all
- * that was read in the rehearsal is so, and the same ids are given.
- */
-function replaying(database: Database): (writes: readonly Asked[]) => Answered {
-  let left: unknown;
-  return (writes) => {
-    const begun = answer(database, [BEGIN, VERSION]);
-    if (begun.fault) return begun;
-    const version = begun.rows[1]?.[0]?.['data_version'];
-    const isAsLeft = version === left;
-    left = version;
-    if (!isAsLeft) {
-      answer(database, [ROLLBACK]);
-      return { rows: [] };
-    }
-    const done = answer(database, [...writes, COMMIT]);
-    if (database.inTransaction) answer(database, [ROLLBACK]);
-    return done;
-  };
 }
 
 function openToRead(path: string): Database {

@@ -6,8 +6,8 @@ import { closeSync, fstatSync, openSync, realpathSync, statSync } from 'node:fs'
 /** https://www.sqlite.org/walformat.html, section 2.1: a header of 48 bytes, in words of this machine. */
 const HEADER_BYTES = 48;
 const VERSION = 3007000;
-/** Where the header has its version, the number of the last commit, and two sums over all of it. */
-const [AT_VERSION, AT_COMMIT, AT_SUM, AT_OTHER_SUM] = [0, 2, 10, 11] as const;
+/** Where it has its version, the number of the last commit, the pages in the log, and two sums over all of it. */
+const [AT_VERSION, AT_COMMIT, AT_FRAMES, AT_SUM, AT_OTHER_SUM] = [0, 2, 4, 10, 11] as const;
 
 const PROT_READ = 1;
 const MAP_SHARED = 1;
@@ -68,6 +68,11 @@ export class WalIndex {
       header[AT_SUM] === this.#sum &&
       header[AT_OTHER_SUM] === this.#otherSum
     );
+  }
+
+  /** How many pages are in the log. */
+  get frames(): number {
+    return this.#header[AT_FRAMES] ?? 0;
   }
 
   look(): void {
