@@ -3,12 +3,12 @@
  *
  * The word after the language of a code block says what the block is:
  *
- *     ```graphql schema.graphql   a file to write; a server that `duet dev` runs is waited for
+ *     ```graphql schema.graphql   a file to write; `duet dev` starts the server again, which is waited for
  *     ```sh                       a command to run; the block below it, if it is one of the following, is its answer
  *     ```sh serve                 a server, in a terminal of its own; the one before it is stopped
  *     ```sh install               what a test cannot do: fetch the program
  *     ```json                     the answer, as a value: `"…"` is any text
- *     ```http                     the answer of `curl -i`: the status, these headers, and the body as a value
+ *     ```http                     the answer of `curl -i`: the status, these headers (`…` is any text), and the body as a value
  *     ```text                     the answer, as text: `…` is any text
  */
 
@@ -78,10 +78,14 @@ export class Reader implements AsyncDisposable {
     this.#replaced = { 'localhost:4000': `127.0.0.1:${this.#port}`, ...replaced };
   }
 
+  #filledIn(text: string): string {
+    let filled = text;
+    for (const [name, value] of Object.entries(this.#replaced)) filled = filled.replaceAll(name, value);
+    return filled;
+  }
+
   shell(text: string) {
-    let line = text;
-    for (const [name, value] of Object.entries(this.#replaced)) line = line.replaceAll(name, value);
-    return Bun.spawn(['bash', '-euc', `. '${this.#state}'\n${line}`], {
+    return Bun.spawn(['bash', '-euc', `. '${this.#state}'\n${this.#filledIn(text)}`], {
       cwd: this.folder,
       env: this.#env,
       stdout: 'pipe',
@@ -120,11 +124,11 @@ export class Reader implements AsyncDisposable {
     await server?.exited;
   }
 
-  /** Writes a file; a server that watches it starts again. */
+  /** Writes a file; the server, which watches the schema, is waited for. */
   async write(name: string, text: string): Promise<void> {
     const started = this.#started;
-    writeFileSync(join(this.folder, name), text);
-    if (this.#server) await this.#waitFor(started + 1, name);
+    writeFileSync(join(this.folder, name), this.#filledIn(text));
+    if (this.#server && name === 'schema.graphql') await this.#waitFor(started + 1, name);
   }
 
   async #follow(server: ReturnType<Reader['shell']>): Promise<void> {
@@ -158,17 +162,17 @@ export async function carryOut(reader: Reader, { language, word, text, answer }:
 
 function expectAnswer({ language, text }: Block, printed: string, command: string): void {
   if (language === 'json') expect(JSON.parse(printed), command).toEqual(anyText(JSON.parse(text)));
-  else if (language === 'text')
-    expect(withoutEnds(printed), command).toMatch(
-      new RegExp(`^${withoutEnds(text).split('…').map(RegExp.escape).join('.*')}$`),
-    );
+  else if (language === 'text') expect(withoutEnds(printed), command).toMatch(pattern(withoutEnds(text)));
   else {
     const [head = '', body = ''] = text.split('\n\n');
     const [realHead = '', realBody = ''] = printed.replaceAll('\r', '').split('\n\n');
-    expect(realHead.split('\n'), command).toEqual(expect.arrayContaining(head.trim().split('\n')));
+    for (const line of head.trim().split('\n')) expect(realHead, command).toMatch(pattern(line));
     if (body !== '') expect(JSON.parse(realBody), command).toEqual(anyText(JSON.parse(body)));
   }
 }
+
+/** Whole lines of this text, in which `…` is any text. */
+const pattern = (text: string) => new RegExp(`^${text.split('…').map(RegExp.escape).join('.*')}$`, 'm');
 
 const withoutEnds = (text: string) => text.replace(/[ \t]+$/gm, '').trim();
 
