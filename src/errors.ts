@@ -92,7 +92,7 @@ export const catalogue = {
   CONFLICT: {
     status: 409,
     meaning:
-      "The write contradicts stored data (a taken value, a missing reference, records that still point here), a newer schema that requires more, or a rule of the database's own, such as a trigger.",
+      'The write contradicts stored data (a taken value, a missing reference, records that point here), a newer schema, or a database trigger.',
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
@@ -141,7 +141,7 @@ export const catalogue = {
   WRITE_HOLD_EXCEEDED: {
     status: 503,
     meaning:
-      'On SQLite the write kept all others waiting for longer than `LIMIT_WRITE_HOLD` and was ended, and nothing was changed. Write less at once, or by an indexed field.',
+      'On SQLite the write blocked others for longer than `LIMIT_WRITE_HOLD` and was ended; nothing was changed. Write less, or use an index.',
   },
   SCHEMA_OUTDATED: {
     status: 503,
@@ -151,7 +151,7 @@ export const catalogue = {
   OUTCOME_UNKNOWN: {
     status: 503,
     meaning:
-      'The connection to the database was lost, or its disk failed, while a write was being committed: it may or may not have happened. Send it again under the same `Idempotency-Key`, or read first.',
+      'The connection or the disk failed during a commit: the write may have happened. Retry with the same `Idempotency-Key`, or read first.',
   },
   KEYS_EXHAUSTED: {
     status: 507,

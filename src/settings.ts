@@ -71,7 +71,7 @@ export const settings = {
     env: 'DATABASE_POOLER',
     flag: true,
     default: 'none',
-    doc: 'PostgreSQL: `transaction` when `DATABASE_URL` leads to a pooler that lends sessions for a transaction each, as PgBouncer does with `pool_mode=transaction`.',
+    doc: 'PostgreSQL: `transaction` when `DATABASE_URL` leads to a pooler such as PgBouncer with `pool_mode=transaction`.',
     ...oneOf('none', 'transaction'),
   }),
   databaseConnections: setting({
@@ -222,7 +222,7 @@ export const settings = {
     env: 'LIMIT_LAG',
     flag: true,
     default: '1000',
-    doc: 'How many milliseconds requests may wait for others in one turn of the event loop of a process, twice in a row. From then on, and until it can keep up again, those that have waited for a tenth of that are answered 503 at once.',
+    doc: 'How many milliseconds requests may wait for others in one turn of the event loop, before the answer is 503. See docs/security.md.',
     ...whole(1, 600_000),
   }),
   limitJsonDepth: setting({

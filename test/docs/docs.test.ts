@@ -103,3 +103,16 @@ test('docs/README.md links every page of docs/', async () => {
   expect(pages.length).toBeGreaterThan(10);
   expect(pages.filter((page) => !linked.includes(page))).toEqual([]);
 });
+
+/** Two lines of a table that is as wide as a page. */
+const LONGEST_CELL = 140;
+
+test.each(documents)('no cell of a table in %s takes more than two lines', async (document) => {
+  const text = (await read(document)).replaceAll(/^```[\s\S]*?^```$/gm, '');
+  const lines = text.split('\n').filter((line) => line.startsWith('|') && !/^[|\s:-]+$/.test(line));
+  // What is read of a link is its text.
+  const cells = lines
+    .flatMap((line) => line.split(/(?<!\\)\|/))
+    .map((cell) => cell.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').trim());
+  expect(cells.filter((cell) => cell.length > LONGEST_CELL)).toEqual([]);
+});
