@@ -34,6 +34,30 @@ describe.each([...databases])('on %s', (database) => {
   });
 });
 
+test('the client that tries again gets through a bad line, and writes once', async () => {
+  let requests = 0;
+  const line = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async (request) => {
+      const { pathname } = new URL(request.url);
+      if (++requests === 1) return Response.json({}, { status: 503, headers: { 'Retry-After': '0' } });
+      const { method, headers } = request;
+      const answer = await fetch(reader.url + pathname, { method, headers, body: await request.text() });
+      // The second is carried out, and its answer is lost.
+      return requests === 2 ? new Response('Bad gateway', { status: 502 }) : answer;
+    },
+  });
+  await using reader = new Reader({}, { 'http://localhost:4000/payments': `${line.url}payments` });
+  for (const step of recipes.get('Retries that do nothing twice') ?? [])
+    if (step.language !== 'sh') await carryOut(reader, step);
+  await reader.serve('duet serve');
+  const printed = await reader.run('node retry.mjs');
+  expect([requests, JSON.parse(printed)]).toEqual([3, { status: 201, answer: { id: 1, amount: 250 } }]);
+  expect(await (await fetch(`${reader.url}/payments`)).json()).toEqual([{ id: 1, amount: 250 }]);
+  await line.stop(true);
+});
+
 browsing('A React page', () => {
   let page: ReturnType<typeof Bun.serve>;
   let reader: Reader;

@@ -13,11 +13,12 @@
  */
 
 import { expect } from 'bun:test';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { within } from '../app.ts';
 import { freePort } from '../postgres.ts';
+import { source } from '../process.ts';
 
 const root = join(import.meta.dir, '../..');
 const ANSWERS = ['json', 'http', 'text'];
@@ -58,7 +59,7 @@ export class Reader implements AsyncDisposable {
   readonly #home = mkdtempSync(join(tmpdir(), 'duet-docs-'));
   readonly folder = join(this.#home, 'folder');
   readonly #state = join(this.#home, 'state');
-  readonly #port = freePort();
+  readonly url: string;
   readonly #env: Record<string, string>;
   readonly #replaced: Record<string, string>;
   #server: ReturnType<Reader['shell']> | undefined;
@@ -66,16 +67,14 @@ export class Reader implements AsyncDisposable {
 
   /** What the page calls by one name is replaced by what the test has, such as the address of a database. */
   constructor(env: Record<string, string> = {}, replaced: Record<string, string> = {}) {
-    const duet = join(this.#home, 'bin/duet');
-    Bun.spawnSync(['mkdir', '-p', this.folder, join(this.#home, 'bin')]);
-    writeFileSync(
-      duet,
-      `#!/bin/sh\nexec ${process.execPath} --no-env-file ${join(root, 'src/start.ts')} "$@"\n`,
-    );
-    chmodSync(duet, 0o755);
+    const port = freePort();
+    this.url = `http://127.0.0.1:${port}`;
+    const bin = join(this.#home, 'bin');
+    for (const folder of [bin, this.folder]) mkdirSync(folder);
+    writeFileSync(join(bin, 'duet'), `#!/bin/sh\nexec ${source.join(' ')} "$@"\n`, { mode: 0o755 });
     writeFileSync(this.#state, '');
-    this.#env = { PATH: `${join(this.#home, 'bin')}:${process.env['PATH']}`, PORT: `${this.#port}`, ...env };
-    this.#replaced = { 'localhost:4000': `127.0.0.1:${this.#port}`, ...replaced };
+    this.#env = { PATH: `${bin}:${process.env['PATH']}`, PORT: `${port}`, ...env };
+    this.#replaced = { ...replaced, 'localhost:4000': `127.0.0.1:${port}` };
   }
 
   #filledIn(text: string): string {
@@ -108,12 +107,8 @@ export class Reader implements AsyncDisposable {
   async serve(text: string): Promise<void> {
     await this.stop();
     const started = this.#started;
-    const server = this.shell(`exec ${text}`);
-    this.#server = server;
-    void this.#follow(server);
-    void server.exited.then(() => {
-      if (this.#server === server) this.#server = undefined;
-    });
+    this.#server = this.shell(`exec ${text}`);
+    void this.#follow(this.#server);
     await this.#waitFor(started + 1, text);
   }
 
@@ -138,7 +133,7 @@ export class Reader implements AsyncDisposable {
 
   async #waitFor(started: number, what: string): Promise<void> {
     for (let tries = 0; tries < 1500 && this.#started < started; tries++) {
-      if (!this.#server) throw new Error(`${what}: the server has ended`);
+      if (this.#server?.exitCode != null) throw new Error(`${what}: ${await this.#server.stderr.text()}`);
       await Bun.sleep(10);
     }
     if (this.#started < started) throw new Error(`${what}: the server has not started`);
