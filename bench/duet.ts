@@ -6,7 +6,7 @@ import { type Ask, get } from './load.ts';
 import type { Command } from './process.ts';
 
 /** What `npm start` runs. */
-const start = join(import.meta.dir, '../src/start.ts');
+const start = join(import.meta.dir, '../src/cli/start.ts');
 
 interface Deployment {
   /** The folder in which every deployment gets one of its own. */

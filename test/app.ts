@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accessRules } from '../src/access/faults.ts';
-import { type Config, readConfig } from '../src/config.ts';
-import { loading } from '../src/engine/load.ts';
+import { type App, createApp } from '../src/app/app.ts';
+import type { Observation } from '../src/base/observe.ts';
+import { type Config, readConfig } from '../src/config/config.ts';
+import { loading } from '../src/engine/transfer/load.ts';
 import { graphqlDoor } from '../src/graphql/schema.ts';
-import type { Observation } from '../src/observe.ts';
 import type { Model } from '../src/schema/model.ts';
 import { readSchema } from '../src/schema/read.ts';
-import { type App, createApp } from '../src/server.ts';
 import { evolve } from '../src/storage/evolve/evolve.ts';
 import { openDatabase } from '../src/storage/open.ts';
 import type { Storage } from '../src/storage/storage.ts';
@@ -97,7 +97,7 @@ const isPooled = process.env['DUET_TEST_POOLER'] === 'transaction';
 export const databases: readonly DatabaseKind[] = isPooled ? ['postgres'] : ['sqlite', 'postgres'];
 
 /** What a server starts to read and write for it. */
-const APART = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/start.ts')];
+const APART = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli/start.ts')];
 
 let shared: Promise<Postgres> | undefined;
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { JSON_HEADERS, shipped } from './app.ts';
 
 /** The command as `npm start` runs it. */
-export const source = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/start.ts')];
+export const source = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli/start.ts')];
 
 export class Folder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'duet-'));

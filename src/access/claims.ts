@@ -1,6 +1,6 @@
 /** What a caller's token says, put where the rules ask for it. */
 
-import type { Fault } from '../errors.ts';
+import type { Fault } from '../base/errors.ts';
 import { Claim } from '../query/claim.ts';
 import {
   all,

@@ -2,7 +2,7 @@
 
 import { canonical, type Filter, isEverything, isNothing } from '../query/filter.ts';
 import type { Model, Place, Reference, Resource } from '../schema/model.ts';
-import type { Rule } from '../schema/rules/rules.ts';
+import type { Rule } from '../schema/rules/rule.ts';
 import { filled } from './claims.ts';
 import { Rights } from './rights.ts';
 import { type AccessRule, AUTHENTICATED, Rules } from './rules.ts';

@@ -1,6 +1,6 @@
 /** The console at `/` and the files it is made of, as `build.ts` left them. */
 
-import { DuetError } from '../errors.ts';
+import { DuetError } from '../base/errors.ts';
 import { acceptsGzip } from '../http/accept.ts';
 import type { Exchange, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';

@@ -1,6 +1,6 @@
 /** How much one answer may hold. */
 
-import { DuetError } from '../errors.ts';
+import { DuetError } from '../base/errors.ts';
 import { answerTooLarge, type Row } from '../storage/storage.ts';
 import type { Selection } from './operation.ts';
 import { bytesOf, timesOf } from './sizes.ts';

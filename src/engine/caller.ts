@@ -1,6 +1,6 @@
 /** Who asks: every operation names its caller, so that no rule can be skipped for want of one. */
 
-import { DuetError } from '../errors.ts';
+import { DuetError } from '../base/errors.ts';
 
 export interface Caller {
   /** Who it is: the `sub` of a token, or the name of an API key; undefined for the anonymous. */

@@ -1,6 +1,6 @@
 /** What both doors turn a request into: a plain value that says everything and does nothing. */
 
-import type { DuetError } from '../errors.ts';
+import type { DuetError } from '../base/errors.ts';
 import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { ListQuery } from '../query/list.ts';

@@ -8,10 +8,10 @@ import {
   locatedError,
   type ValidatedExecutionArgs,
 } from 'graphql';
+import { DuetError } from '../base/errors.ts';
 import type { Write } from '../engine/operation.ts';
-import { type NamedWrite, WriteFailed } from '../engine/transaction.ts';
-import { DuetError } from '../errors.ts';
-import type { Context } from './execute.ts';
+import { type NamedWrite, WriteFailed } from '../engine/write/transaction.ts';
+import type { Context } from './context.ts';
 import { answeredFields, asWritten, type Given } from './fields.ts';
 import { planner } from './plan.ts';
 

@@ -10,12 +10,12 @@ import {
   specifiedRules,
   validate,
 } from 'graphql';
-import { type Code, DuetError } from '../errors.ts';
-import { CompiledQuery } from './compiled.ts';
+import { type Code, DuetError } from '../base/errors.ts';
+import { CompiledQuery } from './compiled/compiled.ts';
+import { NotPlain } from './compiled/shape.ts';
 import { asTokenLimit, beyondLimits, type DocumentLimits } from './limits.ts';
 import { faultsOfMerging } from './merged.ts';
 import type { Door } from './schema.ts';
-import { NotPlain } from './shape.ts';
 
 /** Both bounds keep hostile clients from filling the memory with documents that nobody sends twice. */
 const KEPT_DOCUMENTS = 1000;

@@ -1,6 +1,6 @@
 /** What a GraphQL request asks to be carried out, from its body or from its URL. */
 
-import { DuetError, type Fault, validationFailed } from '../errors.ts';
+import { DuetError, type Fault, validationFailed } from '../base/errors.ts';
 import { type BodyLimits, nestsDeeperThan } from '../http/body.ts';
 import type { Trusted } from './trusted.ts';
 

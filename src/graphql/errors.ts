@@ -1,7 +1,7 @@
 /** Errors as GraphQL answers them: the message, where it happened, and a code of the catalogue. */
 
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
-import { type Code, DuetError } from '../errors.ts';
+import { type Code, DuetError } from '../base/errors.ts';
 
 /** The code of an error that graphql-js raised itself is known only to whoever called it. */
 export function formatted(error: GraphQLError, own: Code, requestId: string): GraphQLFormattedError {

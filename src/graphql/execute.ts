@@ -8,30 +8,14 @@ import {
   type GraphQLResolveInfo,
   type ValidatedExecutionArgs,
 } from 'graphql';
-import type { Caller } from '../engine/caller.ts';
-import type { Engine, Gone } from '../engine/execute.ts';
-import type { Keyed } from '../engine/idempotency.ts';
+import { DuetError } from '../base/errors.ts';
 import type { Operation, Read } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
-import type { Node } from '../engine/read.ts';
-import { DuetError } from '../errors.ts';
+import type { Node } from '../engine/read/read.ts';
 import { isAtomic, performTogether } from './atomic.ts';
+import type { Context } from './context.ts';
 import { asWritten } from './fields.ts';
 import { planner } from './plan.ts';
-import type { Door } from './schema.ts';
-
-export interface Context {
-  readonly engine: Engine;
-  readonly caller: Caller;
-  /** All fields of a mutation share it. */
-  readonly deadline: number;
-  readonly bindings: Door['bindings'];
-  /** Makes a mutation atomic, and keeps it from happening twice. */
-  readonly idempotency: Keyed | undefined;
-  /** Told what was really wrong before the answer masks it. */
-  readonly failed: (cause: unknown) => void;
-  readonly gone: Gone;
-}
 
 /** What root fields answer with, by their names in the answer, where it is known before the executor asks. */
 export type Performed = ReadonlyMap<string, unknown>;

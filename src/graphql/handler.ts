@@ -7,17 +7,17 @@ import {
   type OperationDefinitionNode,
   validateExecutionArgs,
 } from 'graphql';
-import type { Engine } from '../engine/execute.ts';
-import { DuetError } from '../errors.ts';
+import { DuetError } from '../base/errors.ts';
+import type { Observe } from '../base/observe.ts';
+import type { Soon } from '../base/soon.ts';
+import type { Engine } from '../engine/engine.ts';
 import { preferredType } from '../http/accept.ts';
 import { answer, common, JSON_TYPE } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import type { Exchange, Route } from '../http/exchange.ts';
+import { costOfAnswer, WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
-import { costOfAnswer, WRITE_COST } from '../http/rate-limits.ts';
-import type { Observe } from '../observe.ts';
-import type { Soon } from '../soon.ts';
-import type { CompiledQuery, Outcome } from './compiled.ts';
+import type { CompiledQuery, Outcome } from './compiled/compiled.ts';
 import { type CheckedDocument, Documents } from './documents.ts';
 import { type Envelope, envelopeInUrl, readEnvelope } from './envelope.ts';
 import { formatted, formattedAlone } from './errors.ts';

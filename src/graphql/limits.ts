@@ -8,7 +8,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql';
-import { type Code, DuetError } from '../errors.ts';
+import { type Code, DuetError } from '../base/errors.ts';
 
 export interface DocumentLimits {
   /** In the whole document; the others hold for each of its operations. */

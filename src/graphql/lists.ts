@@ -15,7 +15,7 @@ import { isNumber } from '../query/aggregates.ts';
 import { isSortable } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { creatable } from '../schema/values.ts';
-import type { TypesOf } from './schema.ts';
+import type { TypesOf } from './types.ts';
 
 type Field = GraphQLFieldConfig<unknown, unknown>;
 

@@ -1,9 +1,9 @@
 /** A root field with its arguments and selection → what to perform, and what to make of the answer. */
 
 import type { FieldNode, GraphQLObjectType } from 'graphql';
+import { type Fault, pointer, validationFailed } from '../base/errors.ts';
 import type { Aggregate, Operation, Read, Relation, Selection } from '../engine/operation.ts';
-import type { Listing, Node } from '../engine/read.ts';
-import { type Fault, pointer, validationFailed } from '../errors.ts';
+import type { Listing, Node } from '../engine/read/read.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
 import { cursorTo, queryName } from '../query/cursors.ts';
 import { everything } from '../query/filter.ts';

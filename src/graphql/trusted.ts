@@ -1,6 +1,6 @@
 /** Trusted documents: known to the server beforehand, and named by clients (GraphQL over HTTP, appendix A). */
 
-import type { Code } from '../errors.ts';
+import type { Code } from '../base/errors.ts';
 import type { Documents } from './documents.ts';
 
 export interface Trusted {

@@ -1,6 +1,6 @@
 /** What the caller may do, for programs that offer only that: the rules of the file, as far as they are known without a record. */
 
-import type { Engine } from '../engine/execute.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { Model } from '../schema/model.ts';
 import { answer } from './answer.ts';
 import type { Handler } from './exchange.ts';

@@ -1,9 +1,9 @@
 /** Reads a request body within bounds and makes a JSON object of it. */
 
-import { DuetError } from '../errors.ts';
-import type { Soon } from '../soon.ts';
+import { DuetError } from '../base/errors.ts';
+import type { Soon } from '../base/soon.ts';
 import { JSON_TYPE } from './answer.ts';
-import type { Load } from './load.ts';
+import type { Load } from './guard/load.ts';
 
 export interface BodyLimits {
   /** Bytes. */

@@ -1,9 +1,9 @@
 /** A request on its way through the server, and the table of methods that a path answers. */
 
+import { DuetError } from '../base/errors.ts';
+import type { Soon } from '../base/soon.ts';
 import type { Caller } from '../engine/caller.ts';
-import type { Gone } from '../engine/execute.ts';
-import { DuetError } from '../errors.ts';
-import type { Soon } from '../soon.ts';
+import type { Gone } from '../engine/engine.ts';
 import { answerWithoutBody } from './answer.ts';
 
 export interface Exchange {

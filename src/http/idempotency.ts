@@ -1,7 +1,7 @@
 /** The `Idempotency-Key` header of a request, with what the request is. */
 
-import type { Keyed } from '../engine/idempotency.ts';
-import { type Fault, validationFailed } from '../errors.ts';
+import { type Fault, validationFailed } from '../base/errors.ts';
+import type { Keyed } from '../engine/write/idempotency.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Undefined when the client asks for no such care. */

@@ -1,6 +1,6 @@
 /** What a request says of its own message, and what of that is refused before anything is done (RFC 9112). */
 
-import { DuetError, type Fault, validationFailed } from '../errors.ts';
+import { DuetError, type Fault, validationFailed } from '../base/errors.ts';
 
 const HOST = /^(?:\[[\w.~!$&'()*+,;=:%-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/;
 

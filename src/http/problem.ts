@@ -1,6 +1,6 @@
 /** An error as the JSON of RFC 9457, which every path but GraphQL's answers with. */
 
-import type { DuetError } from '../errors.ts';
+import type { DuetError } from '../base/errors.ts';
 import { answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 

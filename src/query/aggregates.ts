@@ -1,6 +1,6 @@
 /** What can be computed of many records, and how the numbers of a statement become an answer. */
 
-import { type DuetError, validationFailed } from '../errors.ts';
+import { type DuetError, validationFailed } from '../base/errors.ts';
 import type { Column } from '../schema/model.ts';
 import { isScalar, keptAs } from '../schema/values.ts';
 import { isSortable } from './operators.ts';

@@ -1,6 +1,6 @@
 /** Which rows of a list, in which order and which part of it: what both doors turn their arguments into. */
 
-import type { FaultCode } from '../errors.ts';
+import type { FaultCode } from '../base/errors.ts';
 import type { Resource } from '../schema/model.ts';
 import { type Abridged, placeOf, queryName } from './cursors.ts';
 import { everything, type Filter } from './filter.ts';

@@ -1,6 +1,6 @@
 /** `where` as clients write it → Filter, typed against the Model, with every fault reported. */
 
-import { cited, type FaultCode } from '../errors.ts';
+import { cited, type FaultCode } from '../base/errors.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';

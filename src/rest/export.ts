@@ -1,8 +1,8 @@
 /** A list as a file: CSV or NDJSON, written page by page while the client takes it, from one snapshot. */
 
+import { validationFailed } from '../base/errors.ts';
 import type { Selection } from '../engine/operation.ts';
-import type { Node } from '../engine/read.ts';
-import { validationFailed } from '../errors.ts';
+import type { Node } from '../engine/read/read.ts';
 import { preferredType } from '../http/accept.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
 import type { Column } from '../schema/model.ts';

@@ -1,6 +1,6 @@
 /** The links from one page of a list to the next and to the one before. */
 
-import type { Node } from '../engine/read.ts';
+import type { Node } from '../engine/read/read.ts';
 import { common } from '../http/answer.ts';
 import { cursorTo, LONGEST_CURSOR, queryName } from '../query/cursors.ts';
 import type { ListQuery } from '../query/list.ts';

@@ -1,57 +1,18 @@
 /** Request → Operation, for the routes of a resource. */
 
-import type { Keyed } from '../engine/idempotency.ts';
-import type { Aggregate, Get, List, Selection, WriteOne } from '../engine/operation.ts';
-import { DuetError } from '../errors.ts';
-import { type BodyLimits, parseJsonObject } from '../http/body.ts';
+import { DuetError } from '../base/errors.ts';
+import type { Get, List, WriteOne } from '../engine/operation.ts';
+import type { Keyed } from '../engine/write/idempotency.ts';
+import { parseJsonObject } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
-import { measuresOf, type Wanted } from '../query/aggregates.ts';
+import { measuresOf } from '../query/aggregates.ts';
 import { readKey } from '../schema/keys.ts';
 import type { Resource } from '../schema/model.ts';
-import { storedColumns } from '../schema/values.ts';
-import { type Deprecations, deprecationOfColumns } from './deprecation.ts';
+import type { Aggregation, Collection } from './collection.ts';
 import { excludedBy, versionsOf } from './etag.ts';
 import { type ExportType, refuseInExports } from './export.ts';
-import { type ReadLimits, readListRequest, readOneRequest, refuseParameters } from './query.ts';
-
-/** What the routes of one resource share. */
-export interface Collection extends ReadLimits {
-  readonly resource: Resource;
-  readonly fingerprint: string;
-  readonly limits: BodyLimits;
-  readonly deprecatedSince: Deprecations;
-  /** What an answer with whole records says besides: that some of their fields are deprecated, and since when. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Whether rules decide what is shown of a record, and not only to whom: those of its fields, or of what it refers to. */
-  readonly veiled: boolean;
-  /** The version is read for the ETag. */
-  readonly one: Selection;
-  /** Lists that were asked for before, by their query. */
-  readonly lists: Map<string, List>;
-}
-
-export function collection(
-  resource: Resource,
-  fingerprint: string,
-  limits: BodyLimits,
-  reads: ReadLimits,
-  deprecatedSince: Deprecations,
-): Collection {
-  return {
-    resource,
-    deprecatedSince,
-    headers: deprecationOfColumns(resource, resource.columns, deprecatedSince),
-    fingerprint,
-    limits,
-    ...reads,
-    veiled:
-      resource.allow.length > 0 &&
-      (resource.references.length > 0 || resource.fields.some(({ allow }) => allow.length > 0)),
-    one: { columns: storedColumns(resource), relations: [] },
-    lists: new Map(),
-  };
-}
+import { readListRequest, readOneRequest, refuseParameters } from './query.ts';
 
 /** Queries that many send, such as a first page, are read once; one with a cursor is hardly sent twice. */
 const KEPT_LISTS = 500;
@@ -93,8 +54,6 @@ export function parseExport(from: Collection, type: ExportType, { query }: Excha
     places: true,
   };
 }
-
-export type Aggregation = Aggregate & { readonly wanted: readonly Wanted[] };
 
 /** `shaped`: not the plain record, so that its version does not tell whether the answer has changed. */
 export function parseGet(from: Collection, exchange: Exchange): Get & { readonly shaped: boolean } {

@@ -1,7 +1,7 @@
 /** The query string of a read → filters, order, page and shape, with every fault reported. */
 
+import { cited, type Fault, validationFailed } from '../base/errors.ts';
 import type { Selection } from '../engine/operation.ts';
-import { cited, type Fault, validationFailed } from '../errors.ts';
 import { aggregateFits, aggregateFunctions, type Wanted } from '../query/aggregates.ts';
 import { all, type Filter } from '../query/filter.ts';
 import { type ListQuery, readList, wholeList } from '../query/list.ts';

@@ -1,15 +1,15 @@
 /** Result → Response, for the routes of a resource. */
 
+import { DuetError } from '../base/errors.ts';
 import type { List, Selection } from '../engine/operation.ts';
-import { type Listing, type Node, relationKey } from '../engine/read.ts';
-import { DuetError } from '../errors.ts';
+import { type Listing, type Node, relationKey } from '../engine/read/read.ts';
 import { answer, answerWithoutBody, common, JSON_TYPE } from '../http/answer.ts';
 import { answerOf } from '../query/aggregates.ts';
 import type { ListQuery } from '../query/list.ts';
+import type { Aggregation, Collection } from './collection.ts';
 import { deprecationOf, deprecationOfColumns } from './deprecation.ts';
 import { etag, noneMatches } from './etag.ts';
 import { Links } from './links.ts';
-import type { Aggregation, Collection } from './parse.ts';
 
 /** The same path answers with files to those who ask for them. */
 export const VARY = { Vary: 'Accept' };

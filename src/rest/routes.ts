@@ -1,26 +1,18 @@
 /** The REST door: which paths there are, and what their methods do. */
 
-import type { Engine } from '../engine/execute.ts';
-import type { Node } from '../engine/read.ts';
+import { then } from '../base/soon.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Node } from '../engine/read/read.ts';
 import { answerWithoutBody } from '../http/answer.ts';
 import { type BodyLimits, readBody } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
+import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { problem } from '../http/problem.ts';
-import { costOfAnswer } from '../http/rate-limits.ts';
 import type { Action, Model, OperationKind } from '../schema/model.ts';
-import { then } from '../soon.ts';
+import { type Collection, collection } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
 import { contentType, type ExportType, exported, exportType } from './export.ts';
-import {
-  type Collection,
-  collection,
-  parseCreate,
-  parseDelete,
-  parseExport,
-  parseGet,
-  parseList,
-  parseUpdate,
-} from './parse.ts';
+import { parseCreate, parseDelete, parseExport, parseGet, parseList, parseUpdate } from './parse.ts';
 import { readPath } from './paths.ts';
 import type { ReadLimits } from './query.ts';
 import { aggregated, created, deleted, found, foundWhole, listed, updated, VARY } from './respond.ts';

@@ -1,7 +1,7 @@
 /** `include` and `fields`: which columns and relations of a record are wanted. */
 
+import { DuetError } from '../base/errors.ts';
 import type { Relation, Selection } from '../engine/operation.ts';
-import { DuetError } from '../errors.ts';
 import type { ListQuery } from '../query/list.ts';
 import type { Column, Field, Inverse, Reference, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';

@@ -1,23 +1,29 @@
 /** `POST /transaction`: several writes, as REST would send them one by one, all of them or none. */
 
-import type { Engine } from '../engine/execute.ts';
+import { DuetError, type Fault, pointer, validationFailed } from '../base/errors.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { Input, Write } from '../engine/operation.ts';
-import { failedAt, type NamedWrite, ResultOf, WriteFailed, type Written } from '../engine/transaction.ts';
-import { DuetError, type Fault, pointer, validationFailed } from '../errors.ts';
+import {
+  failedAt,
+  type NamedWrite,
+  ResultOf,
+  WriteFailed,
+  type Written,
+} from '../engine/write/transaction.ts';
 import { answer } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import type { Exchange, Route } from '../http/exchange.ts';
+import { WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
-import { WRITE_COST } from '../http/rate-limits.ts';
 import { everything } from '../query/filter.ts';
 import { readAtMost } from '../query/list.ts';
 import { WhereReader } from '../query/where.ts';
 import { readKey } from '../schema/keys.ts';
 import type { OperationKind, Resource } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
+import type { Collection } from './collection.ts';
 import { versionsOf } from './etag.ts';
-import type { Collection } from './parse.ts';
 import { readPath } from './paths.ts';
 import { created, deleted, shown, updated } from './respond.ts';
 

@@ -1,6 +1,6 @@
 /** Values that columns admit, for the API description and for commands to paste. */
 
-import type { Fault } from '../errors.ts';
+import type { Fault } from '../base/errors.ts';
 import type { Column, Resource } from './model.ts';
 import type { Scalar } from './scalars.ts';
 import { checkValue, creatable, isScalar } from './values.ts';

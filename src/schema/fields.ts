@@ -1,7 +1,7 @@
 /** One field of a resource's type → a column, a reference with its column, or a list that waits for its reference. */
 
 import { type FieldDefinitionNode, Kind, type TypeNode } from 'graphql';
-import type { Fault } from '../errors.ts';
+import type { Fault } from '../base/errors.ts';
 import { type Applied, type AppliedDirectives, readDirectives } from './directives.ts';
 import type { Draft, Faults } from './draft.ts';
 import { whyDangerous } from './formats.ts';

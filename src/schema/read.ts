@@ -16,7 +16,8 @@ import { type FieldReader, readField, resolveInverse } from './fields.ts';
 import type { ColumnSet, Enum, Inverse, Model, OperationKind, Resource, SchemaFault } from './model.ts';
 import { ownTypes, pathOf, pluralOf, singularOf } from './names.ts';
 import { readRootField } from './roots.ts';
-import { type Rule, rules } from './rules/rules.ts';
+import type { Rule } from './rules/rule.ts';
+import { rules } from './rules/rules.ts';
 import { scalars } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
 

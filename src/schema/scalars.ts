@@ -1,6 +1,6 @@
 /** One row per scalar: what it admits, how it is stored, and how GraphQL and JSON call it. */
 
-import type { FaultCode } from '../errors.ts';
+import type { FaultCode } from '../base/errors.ts';
 
 /** Tells what is wrong with a value; `detail` continues a sentence that begins with the field's name. */
 export type Report = (code: FaultCode, detail: string) => void;

@@ -1,6 +1,6 @@
 /** What a column admits and who writes it: the questions that the file's rules and the engine both ask. */
 
-import { type Fault, pointer } from '../errors.ts';
+import { type Fault, pointer } from '../base/errors.ts';
 import { formats } from './formats.ts';
 import type { Column, Enum, Resource } from './model.ts';
 import type { Report, Scalar } from './scalars.ts';

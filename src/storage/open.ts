@@ -2,8 +2,8 @@
 
 import type { Model } from '../schema/model.ts';
 import type { Evolvable } from './evolve/database.ts';
-import { PostgresStorage } from './postgres.ts';
-import { SqliteStorage } from './sqlite.ts';
+import { PostgresStorage } from './postgres/storage.ts';
+import { SqliteStorage } from './sqlite/storage.ts';
 import type { Storage } from './storage.ts';
 
 export type Database = Storage & Evolvable;

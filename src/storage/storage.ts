@@ -1,6 +1,6 @@
 /** The narrow interface to a database: statements as values in, rows out. */
 
-import { DuetError, pointer } from '../errors.ts';
+import { DuetError, pointer } from '../base/errors.ts';
 import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { Order, Place } from '../query/order.ts';

@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { ApiKeys } from '../../src/engine/keys.ts';
+import { ApiKeys } from '../../src/engine/api-keys.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 

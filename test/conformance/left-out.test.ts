@@ -10,7 +10,7 @@ import {
   isInputObjectType,
   isListType,
 } from 'graphql';
-import { pointer } from '../../src/errors.ts';
+import { pointer } from '../../src/base/errors.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
 
 const RUNS = Number(process.env['RUNS'] ?? 40);

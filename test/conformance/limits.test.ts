@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { getIntrospectionQuery } from 'graphql';
-import { settings } from '../../src/settings.ts';
+import { settings } from '../../src/config/settings.ts';
 import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
 
 const times = (count: number, each: (index: number) => string) =>

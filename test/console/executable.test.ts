@@ -19,7 +19,7 @@ test('it serves the page and its files with nothing beside it', async () => {
   using folder = new Folder();
   const executable = folder.file('duet');
   const { stderr, exitCode } = Bun.spawnSync(
-    [process.execPath, 'build', '--compile', '--outfile', executable, 'src/cli.ts'],
+    [process.execPath, 'build', '--compile', '--outfile', executable, 'src/cli/cli.ts'],
     { cwd: copy },
   );
   rmSync(copy, { recursive: true });

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { flagOf } from '../../src/config.ts';
-import { catalogue, faultCodes } from '../../src/errors.ts';
+import { catalogue, faultCodes } from '../../src/base/errors.ts';
+import { flagOf } from '../../src/config/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import { directiveNames } from '../../src/schema/directives.ts';
-import { settings } from '../../src/settings.ts';
 
 const root = join(import.meta.dir, '../..');
 const read = (file: string) => Bun.file(join(root, file)).text();
@@ -41,10 +41,12 @@ describe('docs/errors.md', async () => {
 });
 
 test('every code of the catalogue is used somewhere in the source, and every fault too', async () => {
-  const files = [...new Bun.Glob('src/**/*.ts').scanSync(root)].filter((file) => file !== 'src/errors.ts');
+  const files = [...new Bun.Glob('src/**/*.ts').scanSync(root)].filter(
+    (file) => file !== 'src/base/errors.ts',
+  );
   const source =
     (await Promise.all(files.map(read))).join('\n') +
-    (await read('src/errors.ts')).split('export type Code')[1];
+    (await read('src/base/errors.ts')).split('export type Code')[1];
   const unused = [...Object.keys(catalogue), ...Object.keys(faultCodes)].filter(
     (code) => !source.includes(`'${code}'`),
   );

@@ -3,12 +3,12 @@
 import { expect, test } from 'bun:test';
 import { Budget } from '../../src/engine/budget.ts';
 import { anonymous } from '../../src/engine/caller.ts';
-import type { Engine } from '../../src/engine/execute.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import type { Create, Get } from '../../src/engine/operation.ts';
 import type { Access } from '../../src/engine/policy/access.ts';
 import { Policy } from '../../src/engine/policy/policy.ts';
-import { get } from '../../src/engine/read.ts';
-import { write } from '../../src/engine/write.ts';
+import { get } from '../../src/engine/read/read.ts';
+import { write } from '../../src/engine/write/write.ts';
 import type { Model } from '../../src/schema/model.ts';
 
 /** Never run: the type checker reads them, and fails where one of these lines is not an error. */

@@ -1,7 +1,7 @@
 /** A real storage that fails, or whose rows are not what the file promises, as a case says. */
 
-import { DuetError } from '../../src/errors.ts';
-import { then } from '../../src/soon.ts';
+import { DuetError } from '../../src/base/errors.ts';
+import { then } from '../../src/base/soon.ts';
 import { type Program, type Row, run, type Storage } from '../../src/storage/storage.ts';
 import { Dice } from './generated.ts';
 

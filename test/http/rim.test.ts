@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { STATUS_CODES } from 'node:http';
-import { catalogue } from '../../src/errors.ts';
+import { catalogue } from '../../src/base/errors.ts';
 import { phrases } from '../../src/http/problem.ts';
 import { openApp, within } from '../app.ts';
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';

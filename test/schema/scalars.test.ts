@@ -1,7 +1,7 @@
 /** Which values each scalar, format and constraint admits, in which form it keeps them, and with which code it refuses the others. */
 
 import { describe, expect, test } from 'bun:test';
-import type { Fault } from '../../src/errors.ts';
+import type { Fault } from '../../src/base/errors.ts';
 import { formats, whyDangerous } from '../../src/schema/formats.ts';
 import { readKey } from '../../src/schema/keys.ts';
 import { readSchema } from '../../src/schema/read.ts';

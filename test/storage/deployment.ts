@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../src/config.ts';
-import { loading } from '../../src/engine/load.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { loading } from '../../src/engine/transfer/load.ts';
 import type { Model } from '../../src/schema/model.ts';
 import { readSchema } from '../../src/schema/read.ts';
 import { type Evolution, evolve, preview, prune } from '../../src/storage/evolve/evolve.ts';

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readConfig } from '../../src/config.ts';
-import { loading } from '../../src/engine/load.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { loading } from '../../src/engine/transfer/load.ts';
 import { operatorsOf } from '../../src/query/operators.ts';
 import { WhereReader } from '../../src/query/where.ts';
 import type { Column, Resource } from '../../src/schema/model.ts';

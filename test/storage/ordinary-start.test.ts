@@ -1,7 +1,7 @@
 /** What an ordinary start asks the database: a few things, however large the schema and however long its past. */
 
 import { describe, expect, test } from 'bun:test';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import type { Evolvable } from '../../src/storage/evolve/database.ts';
 import { evolve } from '../../src/storage/evolve/evolve.ts';
 import { openDatabase } from '../../src/storage/open.ts';

@@ -1,7 +1,7 @@
 /** Where writes happen: here while commits are quick, elsewhere while they are slow, and here again afterwards. */
 
 import { expect, test } from 'bun:test';
-import { Pace } from '../../src/storage/sqlite-pace.ts';
+import { Pace } from '../../src/storage/sqlite/pace.ts';
 
 test('three slow commits in a row make a disk slow, and two hundred quick ones make it quick again', () => {
   const pace = new Pace();

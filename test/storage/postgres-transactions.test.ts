@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
-import { Connection, Pool } from '../../src/storage/postgres-pool.ts';
+import { Connection, Pool } from '../../src/storage/postgres/pool.ts';
 import { type Answer, type AppUnderTest, openApp, shipped, within } from '../app.ts';
 import { Postgres } from '../postgres.ts';
 

@@ -2,7 +2,7 @@
 
 import { claimsIn, filled } from '../../access/claims.ts';
 import type { Rights } from '../../access/rights.ts';
-import { DuetError, type Fault } from '../../errors.ts';
+import { DuetError, type Fault } from '../../base/errors.ts';
 import { everything, type Filter, isNothing } from '../../query/filter.ts';
 import type { Action, Field, Resource } from '../../schema/model.ts';
 import type { Caller } from '../caller.ts';

@@ -1,6 +1,6 @@
 /** Whether records may be written as they are about to be: their new values are held against the rules before any is stored. */
 
-import type { DuetError } from '../../errors.ts';
+import type { DuetError } from '../../base/errors.ts';
 import {
   all,
   among,
@@ -15,7 +15,7 @@ import {
 } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { type Program, type Row, type Statement, select } from '../../storage/storage.ts';
-import type { NewRecord } from '../validate.ts';
+import type { NewRecord } from '../write/validate.ts';
 import { type Access, verbs } from './access.ts';
 import { givenOn } from './writing.ts';
 

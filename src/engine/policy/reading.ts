@@ -1,11 +1,11 @@
 /** A read as its caller may have it: records that it may not see do not exist, and forbidden fields cannot be used. */
 
-import type { Fault } from '../../errors.ts';
+import type { Fault } from '../../base/errors.ts';
 import { all, any, everything, type Filter, isEverything, isNothing } from '../../query/filter.ts';
 import type { ListQuery } from '../../query/list.ts';
 import type { Column, Field, Inverse, Resource } from '../../schema/model.ts';
 import type { Aggregate, Relation, Selection } from '../operation.ts';
-import { relationKey } from '../read.ts';
+import { relationKey } from '../read/read.ts';
 import type { Access } from './access.ts';
 import type { Guard } from './guards.ts';
 

@@ -1,6 +1,6 @@
 /** What a caller may give of a record, and what it sees of the record that it writes. */
 
-import { type Fault, pointer } from '../../errors.ts';
+import { type Fault, pointer } from '../../base/errors.ts';
 import { type Filter, isEverything, isNothing } from '../../query/filter.ts';
 import type { Action, Column, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';

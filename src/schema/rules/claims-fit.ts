@@ -1,6 +1,6 @@
 /** A claim has a name, and sets what is not a key: a key is what the client, or the server, chooses. */
 
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const claimsFit: Rule = (model, report) => {
   for (const resource of model.resources)

@@ -3,7 +3,7 @@
 import { formats } from '../formats.ts';
 import { didYouMean } from '../suggest.ts';
 import { isScalar } from '../values.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const constraintsFit: Rule = (model, report) => {
   for (const resource of model.resources)

@@ -1,8 +1,8 @@
 /** A default is a value that a client could have given. */
 
-import type { Fault } from '../../errors.ts';
+import type { Fault } from '../../base/errors.ts';
 import { checkValue } from '../values.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const defaultsFit: Rule = (model, report) => {
   for (const resource of model.resources)

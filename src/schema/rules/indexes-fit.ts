@@ -1,7 +1,7 @@
 /** Only values that every database can compare are unique or indexed: no lists and no JSON. */
 
 import { isScalar } from '../values.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const indexesFit: Rule = (model, report) => {
   for (const resource of model.resources)

@@ -4,7 +4,7 @@ import { definedTypes } from '../directives.ts';
 import type { Described } from '../model.ts';
 import { ownArguments, ownFilters, ownPaths, ownTypes, reservedTypes } from '../names.ts';
 import { scalars } from '../scalars.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const namesAreFree: Rule = (model, report) => {
   const distinct = (what: string, named: readonly Described[], takenNames: Iterable<string>) => {

@@ -1,6 +1,6 @@
 /** GraphQL has no schema without a query field: a deployment with that door open needs something to read. */
 
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const queryHasFields: Rule = (model, report) => {
   const open = model.resources.filter(({ graphql }) => graphql);

@@ -1,7 +1,7 @@
 /** Every required value can come from somewhere, and required references form no circle. */
 
 import type { Resource } from '../model.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const recordsCanBeCreated: Rule = (model, report) => {
   for (const resource of model.resources) {

@@ -2,7 +2,7 @@
 
 import type { Place } from '../model.ts';
 import { reservedRootFields, rootFieldName } from '../names.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const rootNamesAreFree: Rule = (model, report) => {
   const taken = new Map<string, string>();

@@ -1,6 +1,5 @@
 /** Every rule that a whole schema must meet; each reports faults and changes nothing. */
 
-import type { Model, Place } from '../model.ts';
 import { claimsFit } from './claims-fit.ts';
 import { constraintsFit } from './constraints-fit.ts';
 import { defaultsFit } from './defaults-fit.ts';
@@ -9,9 +8,8 @@ import { namesAreFree } from './names-are-free.ts';
 import { queryHasFields } from './query-has-fields.ts';
 import { recordsCanBeCreated } from './records-can-be-created.ts';
 import { rootNamesAreFree } from './root-names-are-free.ts';
+import type { Rule } from './rule.ts';
 import { storedNamesAreFree } from './stored-names-are-free.ts';
-
-export type Rule = (model: Model, report: (place: Place, message: string) => void) => void;
 
 export const rules: readonly Rule[] = Object.freeze([
   namesAreFree,

@@ -1,6 +1,6 @@
 /** Tables and columns have names that differ by more than letter case, which SQLite does not tell apart. */
 
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const storedNamesAreFree: Rule = (model, report) => {
   const tables = new Map<string, string>();

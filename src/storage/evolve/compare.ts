@@ -4,7 +4,7 @@ import { admitsAll } from '../../schema/admits.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import { defaultOf, graphqlTypeName, keptAs, storedColumns } from '../../schema/values.ts';
-import { quote } from '../dialect.ts';
+import { quote } from '../sql/dialect.ts';
 import type { Ddl, Shape, Shapes } from './database.ts';
 import type { Past } from './history.ts';
 import type { FutureValue, Rows } from './rows.ts';

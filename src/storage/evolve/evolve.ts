@@ -2,7 +2,7 @@
 
 import type { Model } from '../../schema/model.ts';
 import { defaultOf } from '../../schema/values.ts';
-import { quote } from '../dialect.ts';
+import { quote } from '../sql/dialect.ts';
 import type { Program } from '../storage.ts';
 import { type Comparison, compare, notUnique, type Refusal } from './compare.ts';
 import { type Ddl, type Evolvable, ReadOnly, type Session } from './database.ts';

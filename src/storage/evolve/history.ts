@@ -3,7 +3,7 @@
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { readSchema } from '../../schema/read.ts';
 import { storedColumns } from '../../schema/values.ts';
-import { quote } from '../dialect.ts';
+import { quote } from '../sql/dialect.ts';
 import type { Session } from './database.ts';
 import { DEPRECATED, HISTORY, type IndexPlan, indexesOf } from './tables.ts';
 

@@ -1,10 +1,10 @@
 /** Looks at rows that a step could fail on. */
 
-import type { Fault } from '../../errors.ts';
+import type { Fault } from '../../base/errors.ts';
 import type { Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { checkValue } from '../../schema/values.ts';
-import { quote } from '../dialect.ts';
+import { quote } from '../sql/dialect.ts';
 import { run, select } from '../storage.ts';
 import type { Session } from './database.ts';
 

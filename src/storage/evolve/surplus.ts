@@ -2,7 +2,7 @@
 
 import type { Model } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
-import { quote } from '../dialect.ts';
+import { quote } from '../sql/dialect.ts';
 import type { Shapes } from './database.ts';
 import type { Past } from './history.ts';
 

@@ -2,8 +2,8 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { defaultOf, storedColumns } from '../../schema/values.ts';
-import { ANSWERS, BURIED, KEYS, quote } from '../dialect.ts';
-import { indexName } from '../index-names.ts';
+import { ANSWERS, BURIED, KEYS, quote } from '../sql/dialect.ts';
+import { indexName } from '../sql/index-names.ts';
 import type { Ddl } from './database.ts';
 
 /** One row that nodes lock while they compare and change tables. */

@@ -1,7 +1,7 @@
 /** What must hold for every answer, whatever was asked: described, in time, without a failure, and without a word of the inside. */
 
 import { execute, type GraphQLSchema, parse } from 'graphql';
-import { catalogue } from '../../../src/errors.ts';
+import { catalogue } from '../../../src/base/errors.ts';
 import { type AppUnderTest, within } from '../../app.ts';
 import type { Description } from '../../rest/described.ts';
 import type { Shot } from './requests.ts';

@@ -1,0 +1,347 @@
+/** The composition root: everything that happens to a request, in order, and everything a server is made of. */
+
+import { printSchema } from 'graphql';
+import { soonInTurn } from '../base/batch.ts';
+import { DuetError } from '../base/errors.ts';
+import { type Family, METRICS_TYPE, Metrics, render } from '../base/metrics.ts';
+import type { Observation, Observe } from '../base/observe.ts';
+import { type Soon, then } from '../base/soon.ts';
+import { answerLimits, type Config, documentLimits, hasAuthentication } from '../config/config.ts';
+import { consoleRoute } from '../console/routes.ts';
+import { ApiKeys } from '../engine/api-keys.ts';
+import { anonymous, type Caller, requireRole } from '../engine/caller.ts';
+import { Engine } from '../engine/engine.ts';
+import { Policy } from '../engine/policy/policy.ts';
+import { graphqlRoute } from '../graphql/handler.ts';
+import type { Door } from '../graphql/schema.ts';
+import type { Trusted } from '../graphql/trusted.ts';
+import { acceptsGzip } from '../http/accept.ts';
+import { accessOf } from '../http/access.ts';
+import { answer, JSON_TYPE } from '../http/answer.ts';
+import { discardBody } from '../http/body.ts';
+import {
+  type Exchange,
+  type Found,
+  type Handler,
+  handlerOf,
+  type Route,
+  withoutBody,
+} from '../http/exchange.ts';
+import { addressReader, type Connections } from '../http/guard/address.ts';
+import { type Authenticate, authenticator } from '../http/guard/authenticate.ts';
+import { challenge } from '../http/guard/challenge.ts';
+import { cors } from '../http/guard/cors.ts';
+import { Load } from '../http/guard/load.ts';
+import { type Bill, RateLimits, WRITE_COST } from '../http/guard/rate-limits.ts';
+import { SharedLimits } from '../http/guard/shared-limits.ts';
+import { tokenProver } from '../http/guard/tokens.ts';
+import { closes, hasTrailers, refuseUnsound } from '../http/message.ts';
+import { problem } from '../http/problem.ts';
+import { requestIdOf, split } from '../http/request.ts';
+import { withoutCursors } from '../rest/links.ts';
+import { openapi } from '../rest/openapi/openapi.ts';
+import { restRoutes } from '../rest/routes.ts';
+import type { Model } from '../schema/model.ts';
+import { StatementCount } from '../storage/count.ts';
+import type { Storage } from '../storage/storage.ts';
+
+/** Who may read the metrics, where callers are known at all: they tell much of what is done here, and by how many. */
+const METRICS_ROLE = 'metrics';
+
+export interface AppOptions {
+  readonly model: Model;
+  /** Undefined when GraphQL is not served. */
+  readonly door: Door | undefined;
+  readonly storage: Storage;
+  readonly observe: Observe;
+  /** When the deprecation of a field was first applied, by `Type.field`. */
+  readonly deprecatedSince: ReadonlyMap<string, Date>;
+  /** The other processes behind the same port. */
+  readonly peers?: Peers | undefined;
+  /** GraphQL documents that clients can name. */
+  readonly trusted?: Trusted | undefined;
+  readonly config: Config;
+}
+
+/** Several processes that answer for each other. */
+export interface Peers {
+  /** Lets the others ask this process for its numbers. */
+  offer(own: () => Family[]): void;
+  /** The numbers of all, by the name of their process. */
+  collect(): Promise<ReadonlyMap<string, readonly Family[]>>;
+}
+
+export interface App {
+  /** `connections` tells where a request comes from; without it, all come from one place. */
+  readonly fetch: (request: Request, connections?: Connections) => Soon<Response>;
+  /** From now on `/readyz` says no and connections are not kept. */
+  readonly drain: () => void;
+}
+
+export function createApp(given: AppOptions): App {
+  const { model, storage, config, peers } = given;
+  const metrics = new Metrics();
+  const observe = (observation: Observation) => {
+    metrics.observe(observation);
+    given.observe(observation);
+  };
+  peers?.offer(() => metrics.snapshot());
+  const options = { ...given, observe };
+  const policy = new Policy(model, hasAuthentication(config));
+  const introspection = config.introspection === 'on';
+  const count = new StatementCount(storage);
+  const engine = new Engine(introspection ? count.storage : storage, policy, {
+    ...answerLimits(config),
+    operations: config.limitOperations,
+    deadline: config.limitDeadline,
+  });
+  const state = { draining: false };
+  const load = new Load(config.limitInFlight, config.limitLag);
+  load.tell(metrics);
+  const find = router(options, engine, metrics, load, state);
+  const share = config.corsOrigins && cors(config.corsOrigins);
+  const authenticate = authentication(options);
+  const limits = rateLimits(options);
+  const addressOf = addressReader(config.trustedProxies ?? []);
+
+  const failing = (error: unknown, exchange: Arriving): Response => {
+    exchange.bill?.settle();
+    const failed = exchange.found?.route.failed ?? problem;
+    // What has a cause beyond the request is the operator's to know.
+    if (!(error instanceof DuetError) || error.cause !== undefined) exchange.failed(error);
+    if (error instanceof DuetError) return failed(error, exchange);
+    return failed(new DuetError('INTERNAL', 'Internal server error'), exchange);
+  };
+
+  /** Who asks, and whether it is too often. */
+  const introduced = (exchange: Arriving): Soon<void> =>
+    then(authenticate ? authenticate(exchange.request) : anonymous, (caller) => {
+      exchange.caller = caller;
+      const { bill } = exchange;
+      if (!bill) return;
+      exchange.spend = bill.spend;
+      return limits?.admit(bill, caller.subject);
+    });
+
+  const handled = (exchange: Arriving, connections: Connections | undefined): Soon<Response> => {
+    const { request, found } = exchange;
+    if (!found?.route.spared) load.admit();
+    if (limits && !found?.route.open) {
+      exchange.bill = limits.bill(costOf(request, found));
+      limits.arrive(exchange.bill, addressOf(request, connections));
+    }
+    refuseUnsound(request, exchange.closing);
+    if (request.url.length > config.limitUrl && withoutCursors(request.url).length > config.limitUrl)
+      throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
+    if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
+    const handle = handlerOf(found.route, exchange.method);
+    const isGuarded = (authenticate || exchange.bill) && !found.route.open;
+    return isGuarded ? then(introduced(exchange), () => handle(exchange)) : handle(exchange);
+  };
+
+  const answered = (exchange: Arriving, connections: Connections | undefined): Soon<Response> => {
+    try {
+      const response = handled(exchange, connections);
+      if (!(response instanceof Promise)) return response;
+      return response.catch((error) => failing(error, exchange));
+    } catch (error) {
+      return failing(error, exchange);
+    }
+  };
+
+  const finished = (response: Response, exchange: Arriving): Soon<Response> => {
+    load.inFlight--;
+    const { request, bill, requestId, method, path, found, started, closing } = exchange;
+    const { headers, status } = response;
+    headers.set('X-Request-Id', requestId);
+    if (status === 401 || status === 403) challenge(response);
+    bill?.tell(headers);
+    share?.(request, response);
+    if (closing || state.draining) headers.set('Connection', 'close');
+    const ms = Math.round((performance.now() - started) * 1000) / 1000;
+    const route = found?.route.template ?? 'none';
+    observe({ event: 'request', requestId, method, path, route, status, ms });
+    const whole = method === 'HEAD' ? withoutBody(response) : response;
+    return closing && request.body ? discardBody(request, config.limitBodyTime).then(() => whole) : whole;
+  };
+
+  const begin = (
+    request: Request,
+    connections: Connections | undefined,
+    { path, query }: ReturnType<typeof split>,
+    found: Found | undefined,
+    started: number,
+  ): Soon<Response> => {
+    load.inFlight++;
+    const requestId = requestIdOf(request);
+    const exchange: Arriving = {
+      request,
+      method: request.method,
+      requestId,
+      query,
+      path,
+      started,
+      found,
+      caller: anonymous,
+      failed: (cause) => observe({ event: 'failure', requestId, cause }),
+      gone: () => request.signal.aborted,
+      key: found?.key ?? '',
+      spend: undefined,
+      bill: undefined,
+      closing: closes(request),
+    };
+    const isTraced = introspection && request.headers.get('Duet-Trace') === '1';
+    const response = isTraced
+      ? traced(count, async () => answered(exchange, connections))
+      : answered(exchange, connections);
+    return response instanceof Promise
+      ? response.then((made) => finished(made, exchange))
+      : finished(response, exchange);
+  };
+
+  const fetch = (request: Request, connections?: Connections): Soon<Response> => {
+    const started = performance.now();
+    const parts = split(request.url);
+    const found = find(parts.path);
+    const isBrief = found?.route.brief?.has(request.method) && parts.query === '';
+    if (!isBrief || hasTrailers(request.headers)) {
+      load.arrive(started);
+      return begin(request, connections, parts, found, started);
+    }
+    const response = soonInTurn(() => begin(request, connections, parts, found, started));
+    load.arrive(started);
+    return response;
+  };
+
+  return {
+    fetch,
+    drain: () => {
+      state.draining = true;
+    },
+  };
+}
+
+/** Who asks, and what it costs, are found out on the way. */
+type Arriving = Exchange & {
+  caller: Caller;
+  spend: Exchange['spend'];
+  bill: Bill | undefined;
+  readonly method: string;
+  readonly path: string;
+  readonly found: Found | undefined;
+  readonly started: number;
+  /** Whether the connection ends with it. */
+  readonly closing: boolean;
+};
+
+/** Undefined when nothing is limited. */
+function rateLimits({ config, observe }: AppOptions): RateLimits | undefined {
+  const { rateLimitAddress: address, rateLimitCaller: caller, redisUrl, workers: processes } = config;
+  if (!address && !caller) return undefined;
+  const tell = (message: string) => observe({ event: 'notice', message });
+  const shared = redisUrl === null ? undefined : new SharedLimits(redisUrl, tell);
+  return new RateLimits({ address, caller, processes, shared });
+}
+
+/** What is known of the cost before anything is read; a GraphQL operation tells what it is later. */
+function costOf({ method }: Request, found: Found | undefined): number {
+  const writes = method === 'POST' || method === 'PUT' || method === 'DELETE';
+  return writes && found && found.route.template !== '/graphql' ? WRITE_COST : 1;
+}
+
+/** Undefined when there is none: then everybody is anonymous. */
+function authentication({ config, storage }: AppOptions): Authenticate | undefined {
+  const { authJwksUrl: jwksUrl, authSecret: secret, authIssuer: issuer, authAudience: audience } = config;
+  if (!hasAuthentication(config)) return undefined;
+  const trust = jwksUrl !== null ? { jwksUrl } : secret !== null && { secret };
+  return authenticator(new ApiKeys(storage), trust ? tokenProver({ trust, issuer, audience }) : undefined);
+}
+
+/** Tells what the answer took: for whoever is learning the API, and asks. */
+async function traced(count: StatementCount, work: () => Promise<Response>): Promise<Response> {
+  const started = performance.now();
+  const { result, statements } = await count.during(work);
+  const ms = (performance.now() - started).toFixed(3);
+  result.headers.set('Server-Timing', `total;dur=${ms}, db;desc="${statements} statements"`);
+  return result;
+}
+
+function router(
+  { model, door, config, observe, deprecatedSince, peers, trusted }: AppOptions,
+  engine: Engine,
+  metrics: Metrics,
+  load: Load,
+  state: { readonly draining: boolean },
+): (path: string) => Found | undefined {
+  const { limitBody: body, limitBodyTime: bodyTime, limitJsonDepth: jsonDepth } = config;
+  const limits = { body, bodyTime, jsonDepth, load };
+  const introspection = config.introspection === 'on';
+  const fixed = new Map<string, Route>();
+  const add = (template: string, handler: Handler, more?: Pick<Route, 'open' | 'spared'>) =>
+    fixed.set(template, { template, methods: new Map([['GET', handler]]), failed: problem, ...more });
+  if (door) {
+    const document = documentLimits(config);
+    const options = { door, engine, limits: { ...limits, document }, introspection, trusted, observe };
+    fixed.set('/graphql', graphqlRoute(options));
+  }
+  if (door && introspection) {
+    // As long as the description below, and as seldom asked for.
+    let sdl: string | undefined;
+    add('/schema.graphql', () => {
+      sdl ??= `${printSchema(door.schema)}\n`;
+      return text(sdl, 'text/plain; charset=utf-8');
+    });
+  }
+  const authentication = hasAuthentication(config);
+  if (introspection) {
+    add('/access.json', accessOf(model, engine));
+    const { objects: most, operations } = engine.limits;
+    const limited = config.rateLimitAddress !== null || config.rateLimitCaller !== null;
+    const trusting = trusted ? (trusted.only ? 'only' : 'too') : 'no';
+    const served = {
+      most,
+      operations,
+      graphql: door !== undefined,
+      trusted: trusting,
+      authentication,
+      limited,
+    } as const;
+    // Long, and seldom asked for: made when somebody does.
+    let description: { plain: string; zipped: Uint8Array<ArrayBuffer> } | undefined;
+    add('/openapi.json', ({ request }) => {
+      if (!description) {
+        const plain = JSON.stringify(openapi(model, served));
+        description = { plain, zipped: Bun.gzipSync(plain) };
+      }
+      const vary = { Vary: 'Accept-Encoding' };
+      return acceptsGzip(request)
+        ? answer(200, description.zipped, { ...vary, 'Content-Encoding': 'gzip' })
+        : answer(200, description.plain, vary);
+    });
+  }
+  // Those who watch over the service have no credentials.
+  add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true, spared: true });
+  const ready = async () => {
+    if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
+    await engine.ready(model.resources);
+    return text('{"status":"ready"}', JSON_TYPE);
+  };
+  add('/readyz', ready, { open: true });
+  add('/metrics', async ({ caller }) => {
+    if (authentication) requireRole(caller, METRICS_ROLE);
+    const told = peers ? await peers.collect() : new Map([[undefined, metrics.snapshot()]]);
+    return text(render(told), METRICS_TYPE);
+  });
+  const rest = restRoutes(model, engine, { ...limits, depth: config.limitDepth }, deprecatedSince);
+  return (path) => {
+    const route = fixed.get(path);
+    const found = route ? { route, key: '' } : rest(path);
+    if (found || !introspection) return found;
+    const page = consoleRoute(path);
+    return page && { route: page, key: '' };
+  };
+}
+
+function text(body: string, type: string): Response {
+  return answer(200, body, { 'Content-Type': type });
+}

@@ -1,0 +1,124 @@
+/** A deployment's files and database, as every command needs them. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { accessRules } from '../access/faults.ts';
+import type { Observe } from '../base/observe.ts';
+import { type Config, documentLimits } from '../config/config.ts';
+import { loading } from '../engine/transfer/load.ts';
+import { Documents } from '../graphql/documents.ts';
+import type { Door } from '../graphql/schema.ts';
+import { readManifest, refuseUnsound, type Trusted } from '../graphql/trusted.ts';
+import type { Model } from '../schema/model.ts';
+import { readSchema } from '../schema/read.ts';
+import { type Evolution, evolve } from '../storage/evolve/evolve.ts';
+import { type Database, openDatabase } from '../storage/open.ts';
+import type { Program } from '../storage/storage.ts';
+import { self } from './self.ts';
+
+/** Something the operator must mend before a command can do its work; the message says what and where. */
+export class StartFault extends Error {}
+
+/** Reads the schema file and opens the database, but leaves its tables as they are; `asItIs`: everything. */
+export async function openDeployment(
+  config: Config,
+  observe: Observe,
+  asItIs = false,
+): Promise<{ model: Model; database: Database }> {
+  const model = readModel(config.schema);
+  const trace =
+    config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
+  const database = open(config, model, trace, asItIs);
+  const tell = (message: string) => observe({ event: 'notice', message });
+  await faulting(async () => database.reach?.(config.databaseWait, tell));
+  return { model, database };
+}
+
+function open(
+  config: Config,
+  model: Model,
+  trace: ((sql: string) => void) | undefined,
+  asItIs: boolean,
+): Database {
+  try {
+    return openDatabase(config, model, trace, { asItIs, apart: self() });
+  } catch (error) {
+    const folder = config.database.kind === 'sqlite' ? dirname(config.database.path) : '.';
+    if (existsSync(folder))
+      throw new StartFault(`cannot open the database (${why(error)}). DATABASE_URL names another`);
+    throw new StartFault(
+      `there is no folder ${folder} for the database. Make it, or name another with DATABASE_URL`,
+    );
+  }
+}
+
+/** The documents that clients may name, all of them sound; undefined when there is no such file. */
+export async function readTrusted(config: Config, door: Door | undefined): Promise<Trusted | undefined> {
+  const { trustedDocuments: file, trustedDocumentsOnly, introspection } = config;
+  if (file === null || !door) return undefined;
+  return faulting(async () => {
+    const documents = readManifest(file, readText(file, 'TRUSTED_DOCUMENTS'));
+    refuseUnsound(
+      file,
+      documents,
+      new Documents(door, introspection === 'on', documentLimits(config), config.limitObjects),
+    );
+    return { documents, only: trustedDocumentsOnly === 'on' };
+  });
+}
+
+/** Brings the tables to what the file asks for; a new database gets the records of the data file. */
+export async function evolveDeployment(
+  config: Config,
+  model: Model,
+  database: Database,
+  insists = false,
+): Promise<Evolution> {
+  return faulting(() => evolve(database, model, () => readData(config, model), insists));
+}
+
+/** Whatever goes wrong before the work begins is the operator's to mend, and is told without a stack. */
+export async function faulting<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof StartFault ? error : new StartFault(why(error), { cause: error });
+  }
+}
+
+function why(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The schema file, whose every rule holds. */
+export function readModel(file: string): Model {
+  const { model, faults } = readSchema(readText(file, 'DUET_SCHEMA'), accessRules);
+  if (model) return model;
+  throw new StartFault(
+    faults.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`).join('\n'),
+  );
+}
+
+/** Read only when it is needed: the file of a database that exists may be long out of date. */
+function* readData(config: Config, model: Model): Program<void> {
+  const file = config.data;
+  if (!config.given.has('data') && !existsSync(file)) return;
+  const text = readText(file, 'DUET_DATA');
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    throw new StartFault(`${file} is not valid JSON: ${why(error)}`);
+  }
+  const { program, faults } = loading(model, data);
+  if (!program) throw new StartFault(faults.map((fault) => `${file}: ${fault}`).join('\n'));
+  yield* program();
+}
+
+function readText(file: string, setting: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new StartFault(`cannot read ${file} (${why(error)}). ${setting} names another file`);
+  }
+}

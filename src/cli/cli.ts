@@ -1,0 +1,232 @@
+/** The `duet` command: the only reader of arguments and environment. */
+
+import packageFile from '../../package.json' with { type: 'json' };
+import { StartFault } from '../app/deployment.ts';
+import { self } from '../app/self.ts';
+import { Log, type Observe } from '../base/observe.ts';
+import { type Config, flagOf, readConfig } from '../config/config.ts';
+import { settings } from '../config/settings.ts';
+import { serveStatements } from '../storage/sqlite/statement-process.ts';
+import { diff } from './commands/diff.ts';
+import { explainAccess, splitRoles } from './commands/explain-access.ts';
+import { keyCommand, splitKeyArguments } from './commands/keys.ts';
+import { migrate, migrateAndPrune, type Terminal } from './commands/migrate.ts';
+import { exportRecords, importRecords } from './commands/transfer.ts';
+import { dev } from './dev.ts';
+import { type Running, serve } from './serve.ts';
+import { superviseWorkers, tellReady, workerPeers } from './workers.ts';
+
+const WRONG_USE = 2;
+/** As the shell reports a program that SIGPIPE has ended. */
+const READER_LEFT = 141;
+
+interface Command {
+  readonly usage: string;
+  /** Commands without one are Duet's own business. */
+  readonly doc: string | undefined;
+  /** Words that only this command takes. */
+  readonly words?: readonly string[];
+  readonly operand?: string;
+  /** Takes its own words out of the arguments; what it leaves are settings. */
+  readonly split?: (args: readonly string[]) => { readonly own: string[]; readonly rest: string[] };
+  readonly run: (given: Given) => Promise<void>;
+}
+
+interface Given {
+  readonly config: Config;
+  readonly args: readonly string[];
+  readonly words: ReadonlySet<string>;
+  readonly operand: string;
+  /** What `split` took. */
+  readonly own: readonly string[];
+  readonly observe: Observe;
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  serve: {
+    usage: 'serve',
+    doc: 'serve the schema file over REST and GraphQL',
+    run: ({ config, args, observe }) =>
+      config.workers === 1
+        ? untilStopped(observe, () => serve(config, observe))
+        : untilStopped(observe, () => superviseWorkers(config, [...self(), 'worker', ...args], observe)),
+  },
+  worker: {
+    usage: 'worker',
+    doc: undefined,
+    run: async ({ config, observe }) => {
+      await untilStopped(observe, () => serve(config, observe, workerPeers()));
+      tellReady();
+    },
+  },
+  reader: {
+    usage: 'reader FILE',
+    doc: undefined,
+    operand: 'FILE',
+    run: async ({ operand }) => serveStatements(operand, 'reader'),
+  },
+  writer: {
+    usage: 'writer FILE',
+    doc: undefined,
+    operand: 'FILE',
+    run: async ({ operand }) => serveStatements(operand, 'writer'),
+  },
+  dev: {
+    usage: 'dev',
+    doc: 'serve, and start again when the schema, the data file or the code changes',
+    run: ({ config, args }) => dev([config.schema, config.data], ['serve', ...args]),
+  },
+  diff: {
+    usage: 'diff',
+    doc: 'show what the schema file would change: tables, REST, GraphQL, rules',
+    run: ({ config, observe }) => diff(config, observe, print),
+  },
+  migrate: {
+    usage: 'migrate [--prune [--yes]]',
+    doc: 'bring the tables to what the schema file asks for; --prune drops what it does not name, after asking',
+    words: ['--prune', '--yes'],
+    run: ({ config, words, observe }) => {
+      const terminal: Terminal = { print, confirm: (question) => words.has('--yes') || confirm(question) };
+      return (words.has('--prune') ? migrateAndPrune : migrate)(config, observe, terminal);
+    },
+  },
+  export: {
+    usage: 'export',
+    doc: 'write every record to standard output, as NDJSON',
+    run: ({ config, observe }) => exportRecords(config, observe, { write: writer(process.stdout), tell }),
+  },
+  import: {
+    usage: 'import FILE',
+    doc: 'store the records of such a file (- is standard input), all of them or none',
+    operand: 'FILE',
+    run: ({ config, operand, observe }) => importRecords(config, operand, observe, { write: print, tell }),
+  },
+  'explain-access': {
+    usage: 'explain-access [--role ROLE …]',
+    doc: 'show what the schema file lets such a caller do; without a role, the anonymous',
+    split: splitRoles,
+    run: ({ config, own }) => explainAccess(own, config, print),
+  },
+  key: {
+    usage: 'key create|list|revoke',
+    doc: 'API keys: create --name NAME [--role ROLE …] shows a new one, once; list; revoke NAME',
+    split: splitKeyArguments,
+    run: ({ config, own, observe }) => keyCommand(own, config, observe, { write: print, tell }),
+  },
+};
+
+function help(): string {
+  const row = ([left, right]: readonly [string, string]) => `  ${left.padEnd(30)} ${right}`;
+  const listed = Object.values(commands).flatMap(({ usage, doc }) => (doc ? [[usage, doc] as const] : []));
+  const options = Object.values(settings).map(
+    (setting) =>
+      [setting.flag ? flagOf(setting) : setting.env, `${setting.doc} [${setting.default}]`] as const,
+  );
+  return [
+    'duet: one SDL file, two APIs that agree',
+    '',
+    'Usage: duet <command> [options]',
+    '',
+    'Commands:',
+    ...listed.map(row),
+    '',
+    'Options (each can be set in the environment too; those in capitals only there):',
+    ...options.map(row),
+    '',
+    'docs/settings.md has them all with their environment names.',
+    '',
+  ].join('\n');
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function tell(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function refuse(message: string): never {
+  for (const line of message.split('\n')) tell(`duet: ${line}`);
+  process.exit(WRONG_USE);
+}
+
+/** A reader that leaves, such as `head`, ends a command without a word. A server goes on, though its log is unheard. */
+function followReaders(serves: boolean): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (serves) return;
+      if (error.code === 'EPIPE') process.exit(READER_LEFT);
+      tell(`duet: cannot write (${error.message})`);
+      process.exit(1);
+    });
+}
+
+async function main([name, ...all]: readonly string[]): Promise<void> {
+  // Only a server logs to standard output: the others have something else to write there.
+  const serves = name === 'serve' || name === 'worker' || name === 'dev';
+  followReaders(serves);
+  if (name === undefined || name === 'help' || [name, ...all].includes('--help'))
+    return void process.stdout.write(help());
+  if (name === '--version') return print(packageFile.version);
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command) refuse(`unknown command "${name}". \`duet --help\` lists them`);
+  const { own, rest } = command.split?.(all) ?? { own: [], rest: all };
+  const words = new Set(rest.filter((word) => command.words?.includes(word)));
+  const operands = command.operand ? rest.filter((word) => word === '-' || !word.startsWith('-')) : [];
+  const operand = operands.at(-1) ?? '';
+  if (command.operand && operand === '') refuse(`${name} needs a ${command.operand}`);
+  const args = rest.filter((word) => !words.has(word) && (!command.operand || word !== operand));
+  const { config, fault } = readConfig(args, process.env);
+  if (!config) refuse(fault);
+  const stream = serves ? process.stdout : process.stderr;
+  const log = new Log(config.logLevel, (lines) => stream.write(lines));
+  process.on('exit', () => log.flush());
+  try {
+    await command.run({ config, args, words, operand, own, observe: log.observe });
+  } catch (error) {
+    if (error instanceof StartFault) refuse(error.message);
+    throw error;
+  }
+}
+
+async function untilStopped(observe: Observe, start: () => Promise<Running>): Promise<void> {
+  const running = await start();
+  // Handlers catch their own failures; whatever else goes wrong is logged and must not end the service.
+  process.on('uncaughtException', (cause) => observe({ event: 'failure', cause }));
+  process.on('unhandledRejection', (cause) => observe({ event: 'failure', cause }));
+  let stopping = false;
+  const stop = async (signal: string) => {
+    // A terminal, npm and a service manager may each pass on the same wish: only the first one counts.
+    if (stopping) return;
+    stopping = true;
+    observe({ event: 'stopping', signal });
+    await running.stop();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  // A worker whose parent was killed would keep the port for ever.
+  process.on('disconnect', () => stop('disconnect'));
+}
+
+/** How long lines are gathered: a system call for each would cost more than making them. */
+const GATHER_MS = 20;
+
+/** Lines that come one after the other go out together. */
+function writer(stream: NodeJS.WriteStream): (text: string) => void {
+  let pending = '';
+  const flush = () => {
+    const text = pending;
+    pending = '';
+    if (text !== '') stream.write(text);
+  };
+  process.on('exit', flush);
+  return (text) => {
+    if (pending === '') setTimeout(flush, GATHER_MS);
+    pending += text;
+    // Long work without a turn of the event loop must not gather everything in memory.
+    if (pending.length > 65536) flush();
+  };
+}
+
+void main(process.argv.slice(2));

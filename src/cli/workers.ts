@@ -1,0 +1,128 @@
+/** Several processes behind one port: starts them, starts a lost one again, and stops them together. */
+
+import type { Subprocess } from 'bun';
+import type { Peers } from '../app/app.ts';
+import { StartFault } from '../app/deployment.ts';
+import type { Family } from '../base/metrics.ts';
+import type { Observe } from '../base/observe.ts';
+import type { Config } from '../config/config.ts';
+import { type Running, urlOf } from './serve.ts';
+
+/** A worker that cannot stay up is not started again in a tight circle. */
+const PAUSE_MS = 500;
+
+/** A worker that does not tell its numbers by then is left out. */
+const TELL_MS = 1000;
+
+/** What a worker and its parent say to each other. */
+type Message =
+  | { readonly say: 'ready' }
+  /** To the parent: what are everybody's numbers? To a worker: what are yours? */
+  | { readonly say: 'ask'; readonly id: string }
+  | { readonly say: 'tell'; readonly id: string; readonly own: readonly Family[] }
+  | { readonly say: 'told'; readonly id: string; readonly all: readonly [string, readonly Family[]][] };
+
+/** `command` runs one worker; it tells its parent when it is ready, and says on standard error why it cannot be. */
+export async function superviseWorkers(
+  config: Config,
+  command: readonly string[],
+  observe: Observe,
+): Promise<Running> {
+  const port = config.port === 0 ? freePort(config.host) : config.port;
+  const workers = new Map<Subprocess, string>();
+  const enquiries = new Map<string, Enquiry>();
+  let stopping = false;
+
+  /** Asks every worker on behalf of one. */
+  const enquire = (asker: Subprocess, id: string) => {
+    const told = new Map<string, readonly Family[]>();
+    const finish = () => {
+      clearTimeout(timer);
+      if (enquiries.delete(id) && workers.has(asker))
+        asker.send({ say: 'told', id, all: [...told] } satisfies Message);
+    };
+    const timer = setTimeout(finish, TELL_MS);
+    const expected = workers.size;
+    enquiries.set(id, (worker, own) => {
+      told.set(workers.get(worker) ?? '', own);
+      if (told.size >= expected) finish();
+    });
+    for (const worker of workers.keys()) worker.send({ say: 'ask', id } satisfies Message);
+  };
+
+  const start = (name: string) =>
+    new Promise<boolean>((resolve) => {
+      const worker = Bun.spawn([...command, `--port=${port}`], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+        ipc: (message: Message) => {
+          if (message.say === 'ready') resolve(true);
+          else if (message.say === 'ask') enquire(worker, message.id);
+          else if (message.say === 'tell') enquiries.get(message.id)?.(worker, message.own);
+        },
+        onExit: (_, code) => {
+          workers.delete(worker);
+          resolve(false);
+          if (stopping) return;
+          observe({ event: 'failure', cause: new Error(`a worker ended with code ${code}`) });
+          setTimeout(() => {
+            if (!stopping) void start(name);
+          }, PAUSE_MS);
+        },
+      });
+      workers.set(worker, name);
+    });
+
+  const stop = async () => {
+    stopping = true;
+    for (const worker of workers.keys()) worker.kill('SIGTERM');
+    await Promise.all([...workers.keys()].map((worker) => worker.exited));
+  };
+
+  const ready = await Promise.all(
+    Array.from({ length: config.workers }, (_, index) => start(String(index + 1))),
+  );
+  if (ready.includes(false)) {
+    await stop();
+    throw new StartFault('a worker could not start; it has said why');
+  }
+  const url = urlOf(config.host, port);
+  observe({ event: 'supervising', url, workers: config.workers });
+  return { url, stop };
+}
+
+type Enquiry = (worker: Subprocess, own: readonly Family[]) => void;
+
+/** The other side: what a worker needs of its parent. */
+export function workerPeers(): Peers {
+  const waiting = new Map<string, (all: ReadonlyMap<string, readonly Family[]>) => void>();
+  const send = (message: Message) => process.send?.(message);
+  return {
+    offer(own) {
+      process.on('message', (message: Message) => {
+        if (message.say === 'ask') send({ say: 'tell', id: message.id, own: own() });
+        else if (message.say === 'told') waiting.get(message.id)?.(new Map(message.all));
+      });
+    },
+    collect() {
+      const id = crypto.randomUUID();
+      const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, readonly Family[]>>();
+      const late = setTimeout(reject, 2 * TELL_MS, new Error('the parent of the workers does not answer'));
+      waiting.set(id, resolve);
+      send({ say: 'ask', id });
+      return promise.finally(() => {
+        clearTimeout(late);
+        waiting.delete(id);
+      });
+    },
+  };
+}
+
+export function tellReady(): void {
+  process.send?.({ say: 'ready' } satisfies Message);
+}
+
+function freePort(hostname: string): number {
+  const probe = Bun.listen({ hostname, port: 0, socket: { data() {} } });
+  probe.stop();
+  return probe.port;
+}

@@ -1,0 +1,110 @@
+/** What the environment and the flags say of the settings. */
+
+import type { AnswerLimits } from '../engine/budget.ts';
+import type { DocumentLimits } from '../graphql/limits.ts';
+import type { Setting } from './setting.ts';
+import { settings } from './settings.ts';
+
+type Name = keyof typeof settings;
+type Values = { readonly [K in Name]: (typeof settings)[K] extends Setting<infer T> ? T : never };
+
+export type Config = Values & {
+  /** Which settings were given rather than left at their defaults. */
+  readonly given: ReadonlySet<Name>;
+};
+
+export type ConfigReading =
+  | { readonly config: Config; readonly fault?: never }
+  | { readonly config?: never; readonly fault: string };
+
+export function flagOf({ env }: { readonly env: string }): string {
+  return `--${env
+    .replace(/^DUET_/, '')
+    .toLowerCase()
+    .replaceAll('_', '-')}`;
+}
+
+export function readConfig(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): ConfigReading {
+  const flags = readFlags(args);
+  if (typeof flags === 'string') return { fault: flags };
+  const values: Partial<Record<Name, unknown>> = {};
+  const given = new Set<Name>();
+  for (const name of Object.keys(settings) as Name[]) {
+    const row: Setting<unknown> = settings[name];
+    const flag = flags.get(name);
+    const text = flag ?? env[row.env];
+    if (text !== undefined) given.add(name);
+    const value = row.parse(text ?? row.default);
+    if (value === undefined) {
+      // The value of an environment-only setting may be a secret, so it is not repeated.
+      const shown = row.flag ? `, not "${text}"` : '';
+      return { fault: `${flag === undefined ? row.env : flagOf(row)} must be ${row.allowed}${shown}` };
+    }
+    values[name] = value;
+  }
+  const config: Config = { ...(values as Values), given };
+  if (config.workers > 1 && config.database.kind === 'sqlite' && config.database.path === ':memory:')
+    return { fault: 'WORKERS must be 1 with sqlite::memory:, which one process alone can see' };
+  if (config.trustedDocumentsOnly === 'on' && config.trustedDocuments === null)
+    return { fault: 'TRUSTED_DOCUMENTS_ONLY needs TRUSTED_DOCUMENTS' };
+  const fault = authenticationFault(config);
+  return fault === undefined ? { config } : { fault };
+}
+
+/** What a GraphQL document may hold. */
+export function documentLimits(config: Config): DocumentLimits {
+  return {
+    tokens: config.limitTokens,
+    depth: config.limitDepth,
+    introspectionDepth: config.limitIntrospectionDepth,
+    aliases: config.limitAliases,
+    rootFields: config.limitRootFields,
+    fields: config.limitFields,
+    directives: config.limitDirectives,
+  };
+}
+
+/** What one answer may hold. */
+export function answerLimits(config: Pick<Config, 'limitObjects' | 'limitBytes'>): AnswerLimits {
+  return { objects: config.limitObjects, bytes: config.limitBytes };
+}
+
+/** Whether callers can be known at all. */
+export function hasAuthentication({
+  authJwksUrl,
+  authSecret,
+  authKeys,
+}: Pick<Config, 'authJwksUrl' | 'authSecret' | 'authKeys'>): boolean {
+  return authJwksUrl !== null || authSecret !== null || authKeys === 'on';
+}
+
+/** What is set but would not be heeded is a mistake that leaves a door open. */
+function authenticationFault(config: Config): string | undefined {
+  const { authJwksUrl, authSecret, authIssuer, authAudience } = config;
+  if (authJwksUrl !== null && authSecret !== null)
+    return 'AUTH_JWKS_URL and AUTH_SECRET exclude each other: tokens have one issuer';
+  if (authJwksUrl !== null && (authIssuer === null || authAudience === null))
+    return 'AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE: the issuer makes tokens for others too';
+  if (authJwksUrl === null && authSecret === null && (authIssuer !== null || authAudience !== null))
+    return 'AUTH_ISSUER and AUTH_AUDIENCE need AUTH_JWKS_URL or AUTH_SECRET: without them there are no tokens';
+  return undefined;
+}
+
+/** The fault as a string, or the texts by name of the setting. */
+function readFlags(args: readonly string[]): Map<Name, string> | string {
+  const names = new Map((Object.keys(settings) as Name[]).map((name) => [flagOf(settings[name]), name]));
+  const found = new Map<Name, string>();
+  for (let at = 0; at < args.length; at++) {
+    const [flag = '', ...rest] = (args[at] ?? '').split('=');
+    const name = names.get(flag);
+    if (!name) return `unknown option "${flag}". \`duet --help\` lists them`;
+    if (!settings[name].flag) return `${flag} is read from the environment only: set ${settings[name].env}`;
+    const text = rest.length > 0 ? rest.join('=') : args[++at];
+    if (text === undefined) return `${flag} needs a value`;
+    found.set(name, text);
+  }
+  return found;
+}

@@ -1,0 +1,283 @@
+/** The corridor: every operation of every door comes through here, and nothing else talks to the storage. */
+
+import { turnRead } from '../base/batch.ts';
+import { DuetError } from '../base/errors.ts';
+import type { Soon } from '../base/soon.ts';
+import { all, among } from '../query/filter.ts';
+import type { Action, Resource } from '../schema/model.ts';
+import { storedColumns } from '../schema/values.ts';
+import {
+  answerTooLarge,
+  type Deadline,
+  type Finder,
+  type Program,
+  run,
+  type Select,
+  type Storage,
+  select,
+} from '../storage/storage.ts';
+import { type AnswerLimits, Budget } from './budget.ts';
+import type { Caller } from './caller.ts';
+import type {
+  Aggregate,
+  DeleteMany,
+  Get,
+  List,
+  Operation,
+  Read,
+  Selection,
+  UpdateMany,
+  Write,
+  WriteMany,
+} from './operation.ts';
+import type { Permitted } from './policy/permitted.ts';
+import type { Policy } from './policy/policy.ts';
+import { pagesOf } from './read/pages.ts';
+import { hasAbridged, placed } from './read/places.ts';
+import {
+  aggregate,
+  answerOf,
+  foundOf,
+  get,
+  type Listing,
+  list,
+  type Node,
+  statementOf,
+  stepsOf,
+} from './read/read.ts';
+import { selectByKey } from './read/selects.ts';
+import { bytesOf } from './sizes.ts';
+import type { Idempotency, Keyed } from './write/idempotency.ts';
+import type { NamedWrite, Written } from './write/transaction.ts';
+import { Writer } from './write/writer.ts';
+
+type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
+type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
+
+/** Whether nobody waits for the answer any more. */
+export type Gone = () => boolean;
+
+/** Those of one answer, and others. */
+export interface EngineLimits extends AnswerLimits {
+  /** Operations in one transaction. */
+  readonly operations: number;
+  /** How many milliseconds a request may take. */
+  readonly deadline: number;
+}
+
+export class Engine {
+  readonly limits: EngineLimits;
+  readonly #storage: Storage;
+  readonly #writer: Writer;
+  readonly #policy: Policy;
+  /** By what is wanted of a record, or by how a caller finds it whose rules say what it sees. */
+  readonly #finders = new WeakMap<Selection | Select, Finder>();
+
+  constructor(storage: Storage, policy: Policy, limits: EngineLimits) {
+    this.#storage = storage;
+    this.#writer = new Writer(storage, policy, limits);
+    this.#policy = policy;
+    this.limits = limits;
+  }
+
+  /** When work that began then must be done; whoever asks for several things shares it among them. */
+  deadline(begun = performance.now()): Deadline {
+    return begun + this.limits.deadline;
+  }
+
+  /** Refuses what the rules allow to nobody with the caller's roles: it is known before a request is even read. */
+  admit(caller: Caller, resource: Resource, action: Action): void {
+    this.#policy.access(caller).admit(resource, action);
+  }
+
+  /** What the rules let the caller do with some records at least. */
+  actions(caller: Caller, resource: Resource): Action[] {
+    return this.#policy.access(caller).actions(resource);
+  }
+
+  /** What the caller may have of an operation; throws when that is nothing. */
+  permit<O extends Operation>(caller: Caller, operation: O): Permitted<O> {
+    return this.#policy.permit(caller, operation);
+  }
+
+  read<R extends Read>(caller: Caller, operation: R): Soon<Answer<R>> {
+    return this.#readAlone(this.permit<Read>(caller, operation), this.deadline()) as Soon<Answer<R>>;
+  }
+
+  /** Carries out all reads on one snapshot: one answer shows one moment. */
+  readPermitted(operations: readonly Permitted<Read>[], deadline: Deadline): Soon<Answer<Read>[]> {
+    const [only] = operations;
+    if (only && operations.length === 1) {
+      const answer = this.#readAlone(only, deadline);
+      return answer instanceof Promise ? answer.then((read) => [read]) : [answer];
+    }
+    const { limits } = this;
+    const program = function* () {
+      const budget = new Budget(limits);
+      const answers: Answer<Read>[] = [];
+      for (const operation of operations) answers.push(yield* performRead(operation, budget));
+      return answers;
+    };
+    return this.#storage.read(program, 'many', deadline);
+  }
+
+  #readAlone(operation: Permitted<Read>, deadline: Deadline): Soon<Answer<Read>> {
+    const { limits } = this;
+    const steps = stepsOf(operation);
+    if (steps !== 'one')
+      return this.#storage.read(() => performRead(operation, new Budget(limits)), steps, deadline);
+    if (operation.do === 'get') return this.#find(operation, deadline);
+    const budget = new Budget(limits);
+    const rows = this.#storage.ask(statementOf(operation, budget), deadline);
+    return rows instanceof Promise
+      ? rows.then((found) => answerOf(operation, found, budget))
+      : answerOf(operation, rows, budget);
+  }
+
+  #find(operation: Permitted<Get>, deadline: Deadline): Soon<Node | null> {
+    // What names no record needs no look.
+    if (operation.key === undefined) return null;
+    const row = this.#finder(operation)(operation.key, deadline);
+    return row instanceof Promise
+      ? row.then((found) => this.#found(operation, found))
+      : this.#found(operation, row);
+  }
+
+  #found(operation: Permitted<Get>, row: Node | null): Node | null {
+    if (row && bytesOf(operation.selection, [row]) > this.limits.bytes) throw answerTooLarge();
+    return foundOf(operation, row);
+  }
+
+  #finder(operation: Permitted<Get>): Finder {
+    const { limits } = this;
+    const whom = operation.seen ? selectByKey(operation, limits) : operation.selection;
+    let finder = this.#finders.get(whom);
+    if (!finder) {
+      finder = this.#storage.finder(selectByKey(operation, limits));
+      this.#finders.set(whom, finder);
+    }
+    return finder;
+  }
+
+  /** Carries out one write; when the promise fulfils, its effect is durable. */
+  write<W extends Write>(
+    caller: Caller,
+    operation: W,
+    idempotency?: Keyed,
+    deadline = this.deadline(),
+    gone?: Gone,
+  ): Promise<WrittenBy<W>> {
+    const keyed = this.#keyed(caller, idempotency);
+    const write = (located: W) =>
+      begun(gone, () => this.#writer.write(caller, located, keyed, deadline) as Promise<WrittenBy<W>>);
+    return isOnMany(operation) ? this.#located(caller, operation, deadline).then(write) : write(operation);
+  }
+
+  /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
+  async transact(
+    caller: Caller,
+    writes: readonly NamedWrite[],
+    idempotency?: Keyed,
+    deadline = this.deadline(),
+    gone?: Gone,
+  ): Promise<Written[]> {
+    const { operations: most } = this.limits;
+    if (writes.length > most)
+      throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
+    // Whatever comes later may look for what comes before it has written.
+    const [first, ...others] = writes;
+    if (!first) return [];
+    const located = { ...first, operation: await this.#located(caller, first.operation, deadline) };
+    const keyed = this.#keyed(caller, idempotency);
+    return begun(gone, () => this.#writer.transact(caller, [located, ...others], keyed, deadline));
+  }
+
+  #keyed(caller: Caller, keyed: Keyed | undefined): Idempotency | undefined {
+    return keyed && { ...keyed, caller: this.#policy.holder(caller) };
+  }
+
+  /**
+   * Finds the records of a write on many by a read where a search for them would keep others waiting. The write then
+   * holds them against the filter and the rules once more, since they may have changed.
+   */
+  async #located<W extends Write>(caller: Caller, operation: W, deadline: Deadline): Promise<W> {
+    if (!isOnMany(operation)) return operation;
+    const { resource, where } = operation;
+    const { key } = resource;
+    const seen = this.#visible<UpdateMany | DeleteMany>(caller, operation);
+    const looking = seen && select(resource, [key], seen.where, { limit: seen.atMost + 1 });
+    if (!looking || !this.#storage.delays(looking)) return operation;
+    const rows = await this.#storage.read(() => run(looking), 'one', deadline);
+    const keys = rows.map((row) => row[key.name]);
+    return { ...operation, where: all([among(key, keys), where]) };
+  }
+
+  /** Undefined where the rules deny it: that is the writer's to tell. */
+  #visible<W extends UpdateMany | DeleteMany>(caller: Caller, operation: W): Permitted<W> | undefined {
+    try {
+      return this.permit(caller, operation);
+    } catch (error) {
+      if (error instanceof DuetError) return undefined;
+      throw error;
+    }
+  }
+
+  /** A list of any length, page by page; all of them show one moment. */
+  async *pages(operation: Permitted<List>): AsyncGenerator<Node[]> {
+    const snapshot = await this.#storage.snapshot();
+    try {
+      yield* pagesOf(operation, snapshot);
+    } finally {
+      await snapshot.close();
+    }
+  }
+
+  /** Fails when the storage cannot serve these. */
+  async ready(resources: readonly Resource[]): Promise<void> {
+    const deadline = this.deadline();
+    await this.#storage.ping(deadline);
+    // Whatever they name must still be there, so nothing is asked of all of it.
+    const nothing = resources.map((each) => select(each, storedColumns(each), among(each.key, [])));
+    await this.#storage.read(
+      function* () {
+        yield nothing;
+      },
+      'many',
+      deadline,
+    );
+  }
+}
+
+/**
+ * Begins a write, unless whoever asked for it is gone by then and could not be told that it has happened. That is known once
+ * all has been read that came with the request: what follows a body and is no request makes the runtime hang up.
+ */
+function begun<T>(gone: Gone | undefined, write: () => Promise<T>): Promise<T> {
+  if (!gone) return write();
+  const begin = () => {
+    if (gone()) throw new DuetError('MALFORMED_BODY', 'The client went away; nothing was written.');
+    return write();
+  };
+  const read = turnRead();
+  return read instanceof Promise ? read.then(begin) : begin();
+}
+
+function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {
+  return operation.do === 'update many' || operation.do === 'delete many';
+}
+
+function* performPlaced(operation: Permitted<Read>, budget: Budget): Program<Answer<Read>> {
+  return yield* performRead(yield* placed(operation), budget);
+}
+
+function performRead(operation: Permitted<Read>, budget: Budget): Program<Answer<Read>> {
+  if (hasAbridged(operation)) return performPlaced(operation, budget);
+  switch (operation.do) {
+    case 'list':
+      return list(operation, budget);
+    case 'get':
+      return get(operation, budget);
+    case 'aggregate':
+      return aggregate(operation, budget);
+  }
+}

@@ -1,0 +1,297 @@
+/** Reads records and what is related to them: each relation of each level is asked for once, however many rows. */
+
+import { type Measure, sumTooLarge } from '../../query/aggregates.ts';
+import { type Program, type Row, run, type Statement, type Steps } from '../../storage/storage.ts';
+import type { Budget } from '../budget.ts';
+import type { Aggregate, Get, List, Read, Relation, Selection } from '../operation.ts';
+import { type Guard, type Guarded, hide } from '../policy/guards.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import { bytesOf, bytesOfJson, timesOf } from '../sizes.ts';
+import { hasAbridged, hasAbridgedBelow, placedBelow } from './places.ts';
+import { far, mostBytes, near, selectByKey, selectList, selectRelated } from './selects.ts';
+
+/** A row with its related nodes beside its columns, under names that no column can have. */
+export type Node = Row;
+
+/** Where a node keeps a relation: `:` begins no name of GraphQL, so an alias cannot hide a column. */
+export function relationKey(as: string): string {
+  return `:${as}`;
+}
+
+export interface Listing {
+  readonly nodes: Node[];
+  /** Whether the list goes on beyond this page, in the direction that it was read in. */
+  readonly more: boolean;
+  readonly total: number | undefined;
+}
+
+export function stepsOf(operation: Permitted<Read>): Steps {
+  if (operation.do === 'aggregate') return 'one';
+  const { selection } = operation;
+  if (isGuarded(selection) || (operation.do === 'list' && operation.count)) return 'many';
+  if (hasAbridged(operation)) return 'many';
+  return selection.relations.length === 0 ? 'one' : 'tree';
+}
+
+function isGuarded({ guards, relations }: Selection): boolean {
+  return guards !== undefined || relations.some(({ selection }) => isGuarded(selection));
+}
+
+/** What a read that is a single statement asks for; the answer is made of its rows by `answerOf`. */
+export function statementOf(operation: Permitted<Read>, budget: Budget): Statement {
+  switch (operation.do) {
+    case 'get':
+      return { do: 'filled', select: selectByKey(operation, budget.limits), value: operation.key };
+    case 'list': {
+      const { limit } = operation.list;
+      const most = limit === undefined ? budget.most : Math.min(limit + 1, budget.most);
+      return { do: 'filled', select: selectList(operation, most, budget.limits), value: undefined };
+    }
+    case 'aggregate': {
+      const { resource, where, by, measures } = operation;
+      const bytes = mostBytes(budget.limits);
+      return { do: 'aggregate', resource, where, by, measures, limit: budget.most, bytes };
+    }
+  }
+}
+
+export function answerOf(
+  operation: Permitted<Read>,
+  rows: Row[],
+  budget: Budget,
+): Listing | Node[] | Node | null {
+  switch (operation.do) {
+    case 'get':
+      budget.spend(rows, operation.selection);
+      return foundOf(operation, rows[0] ?? null);
+    case 'list': {
+      const listing = listingOf(operation, rows, undefined);
+      budget.spend(rows, operation.selection);
+      return listing;
+    }
+    case 'aggregate':
+      budget.take(rows.length, bytesOfGroups(operation, rows));
+      for (const { as, of } of operation.measures)
+        if (of === 'sum' && rows.some((row) => row[as] !== null && !Number.isFinite(row[as])))
+          throw sumTooLarge();
+      return rows;
+  }
+}
+
+function listingOf(
+  { list: { limit, backwards } }: Permitted<List>,
+  nodes: Node[],
+  total: number | undefined,
+): Listing {
+  const more = limit !== undefined && nodes.length > limit;
+  if (more) nodes.length = limit;
+  if (backwards) nodes.reverse();
+  return { nodes, more, total };
+}
+
+export function* list(operation: Permitted<List>, budget: Budget): Program<Listing> {
+  const { resource, selection, count } = operation;
+  const { where } = operation.list;
+  const statement = statementOf(operation, budget);
+  const counting: Statement = {
+    do: 'aggregate',
+    resource,
+    where,
+    by: [],
+    measures: [ROWS],
+    limit: undefined,
+    bytes: undefined,
+  };
+  const [nodes = [], counted] = yield count ? [statement, counting] : [statement];
+  const listing = listingOf(operation, nodes, counted && Number(counted[0]?.[ROWS.as]));
+  yield* spent(selection, nodes, budget);
+  return listing;
+}
+
+export function foundOf({ refusal }: Permitted<Get>, node: Node | null): Node | null {
+  if (node && refusal) throw refusal;
+  return node;
+}
+
+const ROWS: Measure = { as: 'count', of: 'count', column: undefined };
+
+export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | null> {
+  const { key, selection } = operation;
+  if (key === undefined) return null;
+  const [nodes = []] = yield [statementOf(operation, budget)];
+  if (selection.guards) yield* hideOf(selection.guards, nodes, budget);
+  const node = answerOf(operation, nodes, budget) as Node | null;
+  if (selection.relations.length > 0) yield* follow(selection, nodes, budget);
+  return node;
+}
+
+export function* aggregate(operation: Permitted<Aggregate>, budget: Budget): Program<Node[]> {
+  return answerOf(operation, yield* run(statementOf(operation, budget)), budget) as Node[];
+}
+
+/** Hides of nodes that were read already what is to be hidden, and adds what is related to the rest. */
+export function attach(selection: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
+  return selection.guards
+    ? hideFirst(selection, selection.guards, nodes, budget)
+    : follow(selection, nodes, budget);
+}
+
+/** The same with nodes that are yet to be counted. */
+export function spent(selection: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
+  const count = () => budget.spend(nodes, selection);
+  if (selection.guards) return hideFirst(selection, selection.guards, nodes, budget, count);
+  count();
+  return follow(selection, nodes, budget);
+}
+
+function* hideFirst(
+  selection: Selection,
+  guards: readonly Guard[],
+  nodes: readonly Node[],
+  budget: Budget,
+  count?: () => void,
+): Program<void> {
+  yield* hideOf(guards, nodes, budget);
+  count?.();
+  yield* follow(selection, nodes, budget);
+}
+
+function hideOf(guards: readonly Guard[], rows: readonly Node[], { limits }: Budget): Program<void> {
+  return hide([{ guards, rows }], mostBytes(limits));
+}
+
+/**
+ * Adds the related nodes of a selection, level by level. Of each level, what is hidden is gone before anything is counted or
+ * followed: else the limits would tell how long it is, and where it leads.
+ */
+function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
+  const selection = hasAbridgedBelow(wanted) ? yield* placedBelow(wanted) : wanted;
+  let level = branches(selection, nodes);
+  while (level.length > 0) {
+    const asked = level.filter(({ keys }) => keys.length > 0);
+    const answers =
+      asked.length > 0
+        ? yield asked.map(({ relation, keys }) => ({
+            do: 'filled',
+            select: selectRelated(relation, budget.limits),
+            value: keys,
+          }))
+        : [];
+    asked.forEach((branch, index) => {
+      branch.found = answers[index] ?? [];
+    });
+    const guarded: Guarded[] = [];
+    for (const branch of level) {
+      connect(branch);
+      const { guards } = branch.relation.selection;
+      if (guards) guarded.push({ guards, rows: branch.found });
+    }
+    if (guarded.length > 0) yield* hide(guarded, mostBytes(budget.limits));
+    for (const branch of level) spend(branch, budget);
+    level = level.flatMap((branch) => branches(branch.relation.selection, branch.found, appearances(branch)));
+  }
+}
+
+interface Branch {
+  readonly relation: Relation;
+  readonly parents: readonly Node[];
+  readonly times: Times | undefined;
+  readonly keys: readonly unknown[];
+  found: Node[];
+}
+
+/**
+ * How often each node stands in the answer; undefined when each does once. A record that many refer to is read once and
+ * written out for each of them, with everything below it: a user's posts' author's posts are as many as posts squared.
+ */
+type Times = ReadonlyMap<Node, number>;
+
+function branches({ relations, guards }: Selection, nodes: readonly Node[], times?: Times): Branch[] {
+  if (nodes.length === 0) return [];
+  return relations.map((relation) => {
+    const property = relationKey(relation.as);
+    // Only what is hidden has been set already.
+    const parents = guards ? nodes.filter((node) => !(property in node)) : nodes;
+    return { relation, parents, times, keys: keysOf(parents, relation), found: [] };
+  });
+}
+
+function keysOf(nodes: readonly Node[], relation: Relation): unknown[] {
+  const { name } = near(relation);
+  // Each has a key of its own.
+  if (relation.field.kind === 'inverse') return nodes.map((node) => node[name]);
+  const keys = new Set<unknown>();
+  for (const node of nodes) {
+    const key = node[name];
+    if (key !== null) keys.add(key);
+  }
+  return [...keys];
+}
+
+function connect({ relation, parents, found }: Branch): void {
+  const property = relationKey(relation.as);
+  const { name: nearName } = near(relation);
+  const { name: farName } = far(relation);
+  if (relation.field.kind === 'reference') {
+    const byKey = new Map(found.map((node) => [node[farName], node]));
+    for (const parent of parents) parent[property] = byKey.get(parent[nearName]) ?? null;
+    return;
+  }
+  const byParent = new Map<unknown, Node[]>();
+  for (const parent of parents) {
+    const children: Node[] = [];
+    parent[property] = children;
+    byParent.set(parent[nearName], children);
+  }
+  // Mostly one parent's children come after the other's.
+  let [key, children]: [unknown, Node[] | undefined] = [undefined, undefined];
+  for (const node of found) {
+    if (node[farName] !== key) {
+      key = node[farName];
+      children = byParent.get(key);
+    }
+    children?.push(node);
+  }
+}
+
+/** What a branch adds to the answer. */
+function spend({ relation, parents, times, found }: Branch, budget: Budget): void {
+  const { selection, field } = relation;
+  if (field.kind === 'inverse' && !times) {
+    budget.spend(found, selection);
+    return;
+  }
+  const property = relationKey(relation.as);
+  let objects = 0;
+  let bytes = 0;
+  for (const parent of parents) {
+    const often = times?.get(parent) ?? 1;
+    const below = parent[property] as Node | Node[] | null;
+    const nodes = below === null ? [] : Array.isArray(below) ? below : [below];
+    objects += often * nodes.length;
+    bytes += often * bytesOf(selection, nodes);
+  }
+  budget.take(objects * timesOf(selection), bytes);
+}
+
+function bytesOfGroups({ repeated }: Permitted<Aggregate>, rows: readonly Row[]): number {
+  let bytes = 0;
+  for (const row of rows)
+    for (const name in row) bytes += name.length + (repeated?.[name] ?? 1) * bytesOfJson(row[name]);
+  return bytes;
+}
+
+/** Of the nodes that a branch has found; only where something hangs on them does it matter. */
+function appearances({ relation, parents, times, found }: Branch): Times | undefined {
+  const { field, selection } = relation;
+  if (selection.relations.length === 0 || (field.kind === 'inverse' && !times)) return undefined;
+  if (field.kind === 'reference' && !times && found.length === parents.length) return undefined;
+  const property = relationKey(relation.as);
+  const counted = new Map<Node, number>();
+  for (const parent of parents) {
+    const below = parent[property] as Node | Node[] | null;
+    for (const node of below === null ? [] : [below].flat())
+      counted.set(node, (counted.get(node) ?? 0) + (times?.get(parent) ?? 1));
+  }
+  return counted;
+}

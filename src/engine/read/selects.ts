@@ -1,0 +1,134 @@
+/** What reads ask the storage for, made once for each operation, selection and relation. */
+
+import { type Abridged, isAbridged } from '../../query/cursors.ts';
+import { all, equal, type Filter } from '../../query/filter.ts';
+import type { ListQuery } from '../../query/list.ts';
+import { type Order, type Place, reversed } from '../../query/order.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { type Below, LATER, type Select, select } from '../../storage/storage.ts';
+import type { AnswerLimits } from '../budget.ts';
+import type { Get, List, Relation, Selection } from '../operation.ts';
+import type { Permitted } from '../policy/permitted.ts';
+
+/** Doors keep these and hand them in again. */
+const made = new WeakMap<List | Selection | Relation, Select>();
+
+function madeFor(whom: List | Selection | Relation, most: number | undefined, make: () => Select): Select {
+  let select = made.get(whom);
+  if (!select || select.most !== most) {
+    select = make();
+    made.set(whom, select);
+  }
+  return select;
+}
+
+/** `limits` are those of a whole answer, and with it of each list below. */
+export function selectList(operation: List, most: number, limits: AnswerLimits): Select {
+  return madeFor(operation, most, () => {
+    const { resource, selection, list: query, places } = operation;
+    const { order, backwards, limit } = query;
+    const columns = needed(resource, selection);
+    const [after, before] = [found(query.after), found(query.before)];
+    return select(resource, places ? withPlaces(columns, order) : columns, listedBy(query), {
+      order: backwards ? reversed(order) : order,
+      after: backwards ? before : after,
+      before: backwards ? after : before,
+      most,
+      bytes: mostBytes(limits),
+      below: below(selection, limits, limit),
+    });
+  });
+}
+
+/** What one caller sees is another selection than what others see, even where the same columns are wanted. */
+const madeSeen = new WeakMap<Filter, WeakMap<Selection, Select>>();
+
+export function selectByKey({ resource, selection, seen }: Permitted<Get>, limits: AnswerLimits): Select {
+  const make = () =>
+    select(resource, needed(resource, selection), all([equal(resource.key, LATER), seen]), {
+      below: below(selection, limits),
+    });
+  if (!seen) return madeFor(selection, undefined, make);
+  const ofCaller = madeSeen.get(seen) ?? new WeakMap<Selection, Select>();
+  madeSeen.set(seen, ofCaller);
+  const found = ofCaller.get(selection) ?? make();
+  ofCaller.set(selection, found);
+  return found;
+}
+
+/**
+ * What a statement may answer with: beyond that, the budget would refuse it for certain. Databases count bytes of UTF-8,
+ * the budget characters, of which each has three bytes at the most.
+ */
+export function mostBytes({ bytes }: AnswerLimits): number | undefined {
+  return Number.isFinite(bytes) ? 3 * bytes : undefined;
+}
+
+/** The column of the parent whose value leads to the related records. */
+export function near({ field }: Relation): Column {
+  return field.kind === 'reference' ? field.column : field.reference.target.key;
+}
+
+/** The column of the related records that the value is found in. */
+export function far({ field }: Relation): Column {
+  return field.kind === 'reference' ? field.target.key : field.reference.column;
+}
+
+/** One more than fits, so that too many can be told from just enough. */
+export function selectRelated(relation: Relation, limits: AnswerLimits): Select {
+  const most = limits.objects + 1;
+  return madeFor(relation, most, () => {
+    const { field, selection, list: query, seen } = relation;
+    const column = far(relation);
+    const columns = needed(field.target, selection, column);
+    const bytes = mostBytes(limits);
+    const rest = { per: { column, values: LATER }, most, bytes, below: below(selection, limits) };
+    if (!query) return select(field.target, columns, seen, rest);
+    const { order, limit } = query;
+    const [after, before] = [found(query.after), found(query.before)];
+    return select(field.target, columns, listedBy(query), { order, after, before, limit, ...rest });
+  });
+}
+
+function listedBy({ where, within }: ListQuery): Filter {
+  return within ? all([where, within]) : where;
+}
+
+function found(place: Place | Abridged | undefined): Place | undefined {
+  if (isAbridged(place)) throw new Error('a place is to be found before it is asked for');
+  return place;
+}
+
+/** What lies below guarded records is not known before their guards are settled: what they hide is not followed. */
+function below({ relations, guards }: Selection, limits: AnswerLimits, first?: number): readonly Below[] {
+  if (guards) return [];
+  return relations.map((relation) => ({
+    near: near(relation),
+    first,
+    select: selectRelated(relation, limits),
+  }));
+}
+
+function withPlaces(columns: readonly Column[], order: Order): readonly Column[] {
+  const missing = order.flatMap(({ column }) => (columns.includes(column) ? [] : [column]));
+  return missing.length > 0 ? [...columns, ...missing] : columns;
+}
+
+const neededBySelection = new WeakMap<Selection, readonly Column[]>();
+
+/** The columns to read for a selection: those asked for, and those that relations hang on; guards read their own. */
+function needed(resource: Resource, selection: Selection, extra?: Column): readonly Column[] {
+  let columns = neededBySelection.get(selection);
+  if (!columns) {
+    const guarded = new Set(selection.guards?.map(({ column }) => column));
+    const found = new Set(selection.columns.filter((column) => !guarded.has(column)));
+    if (extra) found.add(extra);
+    for (const column of selection.relations.map(near)) if (!guarded.has(column)) found.add(column);
+    if (selection.guards) found.add(resource.key);
+    // Something must be selected, even for `{ __typename }`.
+    if (found.size === 0) found.add(resource.key);
+    columns = [...found];
+    neededBySelection.set(selection, columns);
+  }
+  return columns;
+}

@@ -1,0 +1,30 @@
+/** Every record of every resource, page by page, and what is left of those that were deleted. */
+
+import { wholeList } from '../../query/list.ts';
+import type { Model, Resource } from '../../schema/model.ts';
+import { storedColumns } from '../../schema/values.ts';
+import type { Row, Snapshot } from '../../storage/storage.ts';
+import { anonymous } from '../caller.ts';
+import { Policy } from '../policy/policy.ts';
+import { pagesOf } from '../read/pages.ts';
+import { type Remains, remainsOf } from '../write/remains.ts';
+import { requiredFirst } from './load.ts';
+
+export interface Takers {
+  readonly record: (resource: Resource, row: Row) => void;
+  readonly remains: (resource: Resource, remains: Remains) => void;
+}
+
+/** What others require comes first, so that the records can be loaded in this order. */
+export async function dump(model: Model, snapshot: Snapshot, give: Takers): Promise<void> {
+  // Whoever has the database needs no rule.
+  const policy = new Policy(model, false);
+  for (const resource of requiredFirst(model.resources)) {
+    const selection = { columns: storedColumns(resource), relations: [] };
+    const list = wholeList(resource);
+    const operation = { do: 'list', resource, selection, list, places: true, count: false } as const;
+    const permitted = policy.permit(anonymous, operation);
+    for await (const rows of pagesOf(permitted, snapshot)) for (const row of rows) give.record(resource, row);
+    for await (const remains of remainsOf(resource, snapshot)) give.remains(resource, remains);
+  }
+}

@@ -1,0 +1,130 @@
+/** Writes on many records at once, guarded by the most that the caller means to touch. */
+
+import { DuetError } from '../../base/errors.ts';
+import { among } from '../../query/filter.ts';
+import type { Resource } from '../../schema/model.ts';
+import { storedColumns } from '../../schema/values.ts';
+import { type Program, type Row, run, select } from '../../storage/storage.ts';
+import type { Budget } from '../budget.ts';
+import type { CreateMany, DeleteMany, UpdateMany } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
+import { type Demands, demand, mayUpdate, mayWrite, mustBeSeen, notAllowed } from '../policy/judging.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import { asSeen, changedOn, maybeHidden, withoutUnseen } from '../policy/writing.ts';
+import { attach, type Node, spent } from '../read/read.ts';
+import { mostBytes } from '../read/selects.ts';
+import { referencesExist } from './references.ts';
+import { deleteWithDependents } from './referential.ts';
+import { validCreates, validUpdate } from './validate.ts';
+import { assigned, createAll, store } from './write.ts';
+
+export function* createMany(
+  access: Access,
+  operation: Permitted<CreateMany>,
+  budget: Budget,
+): Program<Node[]> {
+  const { resource, inputs, selection, through } = operation;
+  const records = validCreates(resource, inputs, through);
+  // Before the work: what is created is what was given, but for a few short values.
+  budget.spend(
+    records.map(({ values }) => values),
+    selection,
+  );
+  for (const record of records) assigned(access, resource, record);
+  const nodes = yield* createAll(access, resource, records, (index) => [index]);
+  yield* attach(selection, nodes, budget);
+  return nodes;
+}
+
+export function* updateMany(
+  access: Access,
+  operation: Permitted<UpdateMany>,
+  budget: Budget,
+): Program<Node[]> {
+  const { resource, input, selection } = operation;
+  const { key } = resource;
+  const rows = yield* matching(access, operation, budget);
+  const keys = rows.map((row) => row[key.name]);
+  yield* mayWrite(access, resource, 'UPDATE', keys);
+  const seen = yield* asSeen(access, resource, rows);
+  const conditions: Demands = new Map();
+  for (const [place, row] of seen.entries())
+    for (const condition of changedOn(access, resource, input, row)) demand(conditions, condition, place);
+  yield* mayWrite(access, resource, 'UPDATE', keys, conditions);
+  // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
+  const set = validUpdate(resource, input, seen[0] ?? {});
+  for (const row of seen) validUpdate(resource, input, row);
+  yield* referencesExist(access, resource, set, undefined);
+  const sets = rows.map((row, place) => withoutUnseen(resource, set, row, seen[place] ?? row));
+  const next = rows.map((row, place) => ({ ...row, ...sets[place] }));
+  const isHidden = yield* mayUpdate(access, resource, next, set, conditions);
+  const refusal = isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
+  const changed: Node[] = [];
+  for (const [same, group] of alike(sets, next))
+    changed.push(...(yield* update(resource, same, group, refusal)));
+  yield* mustBeSeen(access, resource, 'UPDATE', keys);
+  // A database answers in any order; the records come in that of their keys.
+  const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
+  const nodes = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
+  yield* spent(selection, nodes, budget);
+  return nodes;
+}
+
+/** The rows for which the update sets the same. */
+function alike(sets: readonly Row[], next: readonly Row[]): Iterable<[Row, readonly Row[]]> {
+  const groups = new Map<string, [Row, Row[]]>();
+  next.forEach((row, place) => {
+    const own = sets[place] ?? {};
+    const name = Object.keys(own).join();
+    const group = groups.get(name);
+    if (group) group[1].push(row);
+    else groups.set(name, [own, [row]]);
+  });
+  return groups.values();
+}
+
+function update(
+  resource: Resource,
+  set: Row,
+  next: readonly Row[],
+  refusal: DuetError | undefined,
+): Program<Node[]> {
+  const where = among(
+    resource.key,
+    next.map((row) => row[resource.key.name]),
+  );
+  const statement = { do: 'update', resource, set, where, ifVersion: undefined, counts: true } as const;
+  return store(statement, next[0] ?? {}, refusal);
+}
+
+/** Answers with the records as they were. */
+export function* deleteMany(
+  access: Access,
+  operation: Permitted<DeleteMany>,
+  budget: Budget,
+): Program<Node[]> {
+  const { resource, selection } = operation;
+  const nodes = yield* matching(access, operation, budget);
+  const keys = nodes.map((node) => node[resource.key.name]);
+  yield* mayWrite(access, resource, 'DELETE', keys);
+  yield* spent(selection, nodes, budget);
+  if (keys.length > 0) yield* deleteWithDependents(resource, keys);
+  return nodes;
+}
+
+function* matching(
+  access: Access,
+  { resource, where, atMost }: Permitted<UpdateMany | DeleteMany>,
+  { limits }: Budget,
+): Program<Node[]> {
+  // A rule may ask for any of them; but that there is too much of what the caller may not read is not for it to know.
+  const uncounted = maybeHidden(access, resource);
+  const most = { limit: atMost + 1, bytes: mostBytes(limits), uncounted, lock: true };
+  const rows = yield* run(select(resource, storedColumns(resource), where, most));
+  if (rows.length > atMost)
+    throw new DuetError(
+      'TOO_MANY_MATCHES',
+      `More than ${atMost} ${resource.plural} match. Narrow the filter, or raise atMost.`,
+    );
+  return rows;
+}

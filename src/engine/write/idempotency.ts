@@ -1,0 +1,79 @@
+/** A write that is sent twice happens once: its answer is kept in its own transaction and given again. */
+
+import { DuetError } from '../../base/errors.ts';
+import { type ClaimAnswer, LockTimeout, type Program, run } from '../../storage/storage.ts';
+
+/** How long an answer is kept. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+/** One in so many requests with a new key throws away what has expired; the first of a process does, however soon it ends. */
+const SWEEP_EVERY = 256;
+/** More than have come since the last time, and few enough that nobody notices who does it. */
+const SWEPT = 4 * SWEEP_EVERY;
+let claims = 0;
+
+/** A request with a key. */
+export interface Keyed {
+  readonly key: string;
+  /** What is asked for, as a hash: another request under the same key is a mistake. */
+  readonly request: string;
+  /** What is wrong with the key itself. */
+  readonly refusal: DuetError | undefined;
+}
+
+export interface Idempotency extends Keyed {
+  /** Whose key it is: two callers' keys have nothing to do with each other. */
+  readonly caller: string;
+}
+
+/**
+ * Runs the work, or gives the answer that it had before. A key that cannot be used is told after what `before` has to
+ * tell; a replay comes before everything, because the record of a repeated DELETE is gone.
+ */
+export function* once<T>(
+  { caller, key, request, refusal }: Idempotency,
+  work: () => Program<T>,
+  before: () => Program<unknown> = nothing,
+): Program<T> {
+  if (refusal) {
+    yield* before();
+    throw refusal;
+  }
+  const now = Date.now();
+  const at = new Date(now).toISOString();
+  const expired = new Date(now - KEPT_MS).toISOString();
+  // Somebody who is doing the same right now is waited for, by the database.
+  const claimed = yield* claim({ do: 'claim answer', caller, key, request, at, expired });
+  if (!claimed) {
+    const [kept] = yield* run({ do: 'recall answer', caller, key });
+    if (kept?.['request'] !== request) {
+      yield* before();
+      throw new DuetError(
+        'IDEMPOTENCY_MISMATCH',
+        'This Idempotency-Key was used for another request. Use a new one.',
+      );
+    }
+    return JSON.parse(String(kept['answer']));
+  }
+  // Now and then somebody must sweep.
+  if (claims++ % SWEEP_EVERY === 0) yield* run({ do: 'forget answers', expired, most: SWEPT });
+  const answer = yield* work();
+  yield* run({ do: 'keep answer', caller, key, answer: JSON.stringify(answer) });
+  return answer;
+}
+
+function* nothing(): Program<void> {}
+
+function* claim(statement: ClaimAnswer): Program<boolean> {
+  try {
+    return (yield* run(statement)).length > 0;
+  } catch (error) {
+    if (!(error instanceof LockTimeout)) throw error;
+    throw new DuetError(
+      'IDEMPOTENCY_IN_PROGRESS',
+      'A request with this Idempotency-Key is still under way.',
+      {
+        headers: { 'Retry-After': '1' },
+      },
+    );
+  }
+}

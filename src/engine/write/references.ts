@@ -1,0 +1,64 @@
+/** Whether what a record refers to is there, for whoever writes it. */
+
+import { type Fault, pointer } from '../../base/errors.ts';
+import { all, among, equal } from '../../query/filter.ts';
+import type { Column, Reference, Resource } from '../../schema/model.ts';
+import { withArticle } from '../../schema/names.ts';
+import { type Program, type Row, select } from '../../storage/storage.ts';
+import type { Access } from '../policy/access.ts';
+import { Collision, conflict } from './collision.ts';
+
+/**
+ * Foreign keys would refuse a dangling reference too, but could not say which fields have one. `row` is all that is to be
+ * stored, where its other conflicts may be told too: whether a value is taken is told to nobody whom a rule may still deny.
+ */
+export function* referencesExist(
+  access: Access,
+  resource: Resource,
+  values: Row,
+  row: Row | undefined,
+  known?: Column,
+): Program<void> {
+  const [missing = []] = yield* missingOf(access, resource, [values], known);
+  if (missing.length === 0) return;
+  throw row ? new Collision(resource, row, [], notFound(missing)) : conflict(notFound(missing));
+}
+
+/** The references of each row that lead to nothing which is there for the caller. */
+export function* missingOf(
+  access: Access,
+  resource: Resource,
+  rows: readonly Row[],
+  known: Column | undefined,
+): Program<Reference[][]> {
+  const given = resource.references.flatMap((reference) => {
+    const { column } = reference;
+    const keys = column === known ? [] : rows.map((row) => row[column.name]).filter((key) => key != null);
+    return keys.length > 0 ? [{ reference, keys }] : [];
+  });
+  if (given.length === 0) return rows.map(() => []);
+  const found = yield given.map(({ reference: { column, target }, keys }) => {
+    // What the client cannot see does not exist for it; what the server refers to is the server's to know.
+    const seen = column.origin.by === 'client' ? access.rows(target, 'READ') : undefined;
+    const named = keys.length === 1 ? equal(target.key, keys[0]) : among(target.key, [...new Set(keys)]);
+    return select(target, [target.key], all([named, seen]));
+  });
+  const there = given.map(({ reference }, index) => {
+    const { name } = reference.target.key;
+    return { reference, keys: new Set(found[index]?.map((row) => row[name])) };
+  });
+  return rows.map((row) =>
+    there.flatMap(({ reference, keys }) => {
+      const key = row[reference.column.name];
+      return key == null || keys.has(key) ? [] : [reference];
+    }),
+  );
+}
+
+export function notFound(references: readonly Reference[]): Fault[] {
+  return references.map(({ column, target }) => ({
+    pointer: pointer(column.name),
+    code: 'REFERENCE_NOT_FOUND',
+    detail: `${column.name} names ${withArticle(target.singular)} that does not exist`,
+  }));
+}

@@ -1,0 +1,120 @@
+/** Deletes records and carries out `@onDelete` for those that point to them. */
+
+import { DuetError } from '../../base/errors.ts';
+import { among, type Filter } from '../../query/filter.ts';
+import type { Reference, Resource } from '../../schema/model.ts';
+import { withCapitalArticle } from '../../schema/names.ts';
+import { Dangling, type Program, run, select } from '../../storage/storage.ts';
+import { touched } from './validate.ts';
+
+type Keys = Set<unknown>;
+
+export function* deleteWithDependents(resource: Resource, keys: readonly unknown[]): Program<void> {
+  const doomed = yield* collect(resource, keys);
+  for (const [target, keys] of doomed)
+    for (const reference of target.pointedAtBy) {
+      if (reference.onDelete === 'CASCADE') continue;
+      const pointing = yield* keysPointingAt(reference, keys);
+      const others = [...pointing].filter((each) => !doomed.get(reference.owner)?.has(each));
+      if (others.length === 0) continue;
+      if (reference.onDelete === 'RESTRICT') throw stillReferenced(resource, reference);
+      yield* release(reference, others);
+    }
+  yield* breakCircles(doomed);
+  for (const [target, keys] of pointingFirst(doomed)) {
+    const where = among(target.key, [...keys]);
+    if (target.key.origin.by === 'client') yield* run({ do: 'bury', resource: target, where });
+    yield* remove(target, where);
+  }
+}
+
+/**
+ * Everything that goes: the records, and level by level what cascades from it. There may be as many levels as records, so
+ * a level costs what it finds, and not what was found before.
+ */
+function* collect(resource: Resource, keys: readonly unknown[]): Program<Map<Resource, Keys>> {
+  const doomed = new Map<Resource, Keys>([[resource, new Set(keys)]]);
+  let level = new Map<Resource, Keys>([[resource, new Set(keys)]]);
+  while (level.size > 0) {
+    const next = new Map<Resource, Keys>();
+    for (const [target, keys] of level)
+      for (const reference of target.pointedAtBy)
+        if (reference.onDelete === 'CASCADE')
+          for (const key of yield* keysPointingAt(reference, keys)) {
+            const known = setIn(doomed, reference.owner);
+            if (known.has(key)) continue;
+            known.add(key);
+            setIn(next, reference.owner).add(key);
+          }
+    level = next;
+  }
+  return doomed;
+}
+
+function setIn(sets: Map<Resource, Keys>, resource: Resource): Keys {
+  let set = sets.get(resource);
+  if (!set) {
+    set = new Set();
+    sets.set(resource, set);
+  }
+  return set;
+}
+
+/** Only required references are left between the doomed, and those form no circle: some resource is always free to go. */
+function* pointingFirst(doomed: ReadonlyMap<Resource, Keys>): Generator<[Resource, Keys]> {
+  const left = new Map(doomed);
+  const isFree = (resource: Resource) =>
+    !resource.pointedAtBy.some(({ owner, required }) => required && owner !== resource && left.has(owner));
+  while (left.size > 0)
+    for (const [resource, keys] of left)
+      if (isFree(resource)) {
+        left.delete(resource);
+        yield [resource, keys];
+      }
+}
+
+/** Records of two resources that point to each other can go in neither order: nullable references are let go first. */
+function* breakCircles(doomed: ReadonlyMap<Resource, Keys>): Program<void> {
+  for (const [owner, keys] of doomed)
+    for (const reference of owner.references)
+      if (!reference.required && reference.target !== owner && doomed.has(reference.target))
+        yield* release(reference, [...keys]);
+}
+
+function* release({ owner, column }: Reference, keys: readonly unknown[]): Program<void> {
+  const where = among(owner.key, keys);
+  const set = touched(owner);
+  set[column.name] = null;
+  yield* run({
+    do: 'update',
+    resource: owner,
+    set,
+    where,
+    ifVersion: undefined,
+    counts: true,
+    isSilent: true,
+  });
+}
+
+function* remove(resource: Resource, where: Filter): Program<void> {
+  try {
+    yield* run({ do: 'delete', resource, where });
+  } catch (error) {
+    // Somebody came to point here after it was looked up.
+    if (error instanceof Dangling) throw stillReferenced(resource, error.reference);
+    throw error;
+  }
+}
+
+function* keysPointingAt({ owner, column }: Reference, keys: Keys): Program<Keys> {
+  const rows = yield* run(select(owner, [owner.key], among(column, [...keys]), { lock: true }));
+  return new Set(rows.map((row) => row[owner.key.name]));
+}
+
+function stillReferenced(resource: Resource, reference: Reference | undefined): DuetError {
+  const what = reference ? withCapitalArticle(reference.owner.singular) : 'Another record';
+  const detail = `${what} still refers to this ${resource.singular}${reference ? ` as its ${reference.name}` : ''}`;
+  return new DuetError('CONFLICT', `${detail}. Delete or change it first.`, {
+    errors: [{ pointer: '#', code: 'STILL_REFERENCED', detail }],
+  });
+}

@@ -1,0 +1,172 @@
+/** Holds what a client wants to write against the schema and reports every fault at once. */
+
+import { cited, type Fault, MOST_FAULTS, nested, pointer, validationFailed } from '../../base/errors.ts';
+import type { Column, Inverse, Resource } from '../../schema/model.ts';
+import { didYouMean } from '../../schema/suggest.ts';
+import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../../schema/values.ts';
+import type { Row } from '../../storage/storage.ts';
+import type { Door, Input } from '../operation.ts';
+
+/** The values of a new record as far as the client decides them, and records that are to point to it. */
+export interface NewRecord {
+  readonly values: Row;
+  /** The names that the client gave a value for. */
+  readonly given: readonly string[];
+  readonly children: readonly { readonly inverse: Inverse; readonly records: readonly NewRecord[] }[];
+}
+
+/** A list may hold new records of a resource that can be created, through a door that leads to it. */
+function nestable({ inverses }: Resource, through: Door | undefined): readonly Inverse[] {
+  if (!through || inverses.length === 0) return [];
+  return inverses.filter(({ target }) => target[through] && target.operations.has('CREATE'));
+}
+
+/** Absent values have their defaults. Without a door, nothing can be nested. */
+export function validCreate(resource: Resource, input: Input, through?: Door): NewRecord {
+  const faults: Fault[] = [];
+  const record = newRecord(resource, input, through, undefined, faults);
+  refuse(faults);
+  return record;
+}
+
+/** The same of many, with every fault of all of them. */
+export function validCreates(resource: Resource, inputs: readonly Input[], through: Door): NewRecord[] {
+  const faults: Fault[] = [];
+  const records = inputs.map((input, index) => {
+    const found: Fault[] = [];
+    const record = newRecord(resource, input, through, undefined, found);
+    faults.push(...found.map((fault) => nested(fault, index)));
+    return record;
+  });
+  refuse(faults);
+  return records;
+}
+
+/** `known`: the reference to the record that this one is nested in. */
+function newRecord(
+  resource: Resource,
+  input: Input,
+  through: Door | undefined,
+  known: Column | undefined,
+  faults: Fault[],
+): NewRecord {
+  const columns = known ? creatable(resource).filter((column) => column !== known) : creatable(resource);
+  const lists = nestable(resource, through);
+  const writable = lists.length > 0 ? [...columns, ...lists] : columns;
+  for (const name of strangers(input, writable)) faults.push(notWritable(resource, name, writable));
+  const values = emptyRow();
+  for (const column of columns) {
+    const given = Object.hasOwn(input, column.name) ? input[column.name] : defaultOf(column);
+    if (given !== null && given !== undefined) values[column.name] = checkValue(column, given, faults);
+    else if (column.required) faults.push(required(column));
+    else values[column.name] = null;
+    if (column === resource.key) checkNaturalKey(column, given, faults);
+  }
+  const children = lists.flatMap((inverse) => {
+    const given = Object.hasOwn(input, inverse.name) ? input[inverse.name] : undefined;
+    return given === undefined || given === null
+      ? []
+      : [{ inverse, records: newRecords(inverse, given, through, faults) }];
+  });
+  return { values, given: Object.keys(input), children };
+}
+
+function newRecords(
+  inverse: Inverse,
+  given: unknown,
+  through: Door | undefined,
+  faults: Fault[],
+): NewRecord[] {
+  const { name, target, reference } = inverse;
+  if (!Array.isArray(given)) {
+    faults.push({ pointer: pointer(name), code: 'TYPE', detail: `${name} must be a list of new records` });
+    return [];
+  }
+  return given.flatMap((each, index) => {
+    // Nobody is told of more.
+    if (faults.length > MOST_FAULTS) return [];
+    if (typeof each !== 'object' || each === null || Array.isArray(each)) {
+      faults.push({
+        pointer: pointer(name, index),
+        code: 'TYPE',
+        detail: `${name}/${index} must be an object`,
+      });
+      return [];
+    }
+    const found: Fault[] = [];
+    const record = newRecord(target, each, through, reference.column, found);
+    faults.push(...found.map((fault) => nested(fault, name, index)));
+    return [record];
+  });
+}
+
+/** The values that an update changes; what the server assigns may be repeated, but not changed. */
+export function validUpdate(resource: Resource, input: Input, stored: Row): Row {
+  const faults: Fault[] = [];
+  const columns = updatable(resource);
+  for (const name of strangers(input, columns)) {
+    const column = resource.columns.find((each) => each.name === name);
+    if (!column || !Bun.deepEquals(stored[name], input[name]))
+      faults.push(notWritable(resource, name, columns));
+  }
+  if (Object.keys(input).length === 0)
+    faults.push({ pointer: '#', code: 'EMPTY', detail: `give at least one of ${namesOf(columns)}` });
+  const values = touched(resource);
+  for (const column of columns) {
+    if (!Object.hasOwn(input, column.name)) continue;
+    const given = input[column.name];
+    if (given !== null) values[column.name] = checkValue(column, given, faults);
+    else if (column.required) faults.push(required(column));
+    else values[column.name] = null;
+  }
+  refuse(faults);
+  return values;
+}
+
+/** What every update of a record sets. */
+export function touched(resource: Resource): Row {
+  const values = emptyRow();
+  const now = new Date().toISOString();
+  for (const { name, origin } of resource.columns) if (origin.by === 'updatedAt') values[name] = now;
+  return values;
+}
+
+/** Without a prototype: a field may be called `constructor`. */
+function emptyRow(): Row {
+  return Object.create(null);
+}
+
+function strangers(input: Input, columns: readonly { readonly name: string }[]): readonly string[] {
+  const names = Object.keys(input);
+  let own = 0;
+  for (const { name } of columns) if (Object.hasOwn(input, name)) own++;
+  if (own === names.length) return nobody;
+  const known = new Set(columns.map(({ name }) => name));
+  // Nobody is told of more.
+  return names.filter((name) => !known.has(name)).slice(0, MOST_FAULTS + 1);
+}
+
+const nobody: readonly string[] = [];
+
+function notWritable(resource: Resource, name: string, columns: readonly { readonly name: string }[]): Fault {
+  const field = resource.fieldByName.get(name);
+  if (field?.kind === 'column')
+    return { pointer: pointer(name), code: 'READ_ONLY', detail: `${name} is set by the server` };
+  const shown = cited(name);
+  const names = columns.map((column) => column.name);
+  const cure = field?.kind === 'reference' ? ` Write "${field.column.name}".` : didYouMean(name, names);
+  const detail = `"${shown}" cannot be written; the fields are ${namesOf(columns)}.${cure}`;
+  return { pointer: pointer(shown), code: 'UNKNOWN', detail };
+}
+
+function namesOf(columns: readonly { readonly name: string }[]): string {
+  return columns.map(({ name }) => name).join(', ') || 'none';
+}
+
+function required({ name }: Column): Fault {
+  return { pointer: pointer(name), code: 'REQUIRED', detail: `${name} is required` };
+}
+
+function refuse(faults: readonly Fault[]): void {
+  if (faults.length > 0) throw validationFailed(faults);
+}

@@ -1,0 +1,348 @@
+/** Creates, updates and deletes records, as programs that run inside one transaction. */
+
+import { claimFor } from '../../access/claims.ts';
+import { DuetError, nested } from '../../base/errors.ts';
+import { all, equal } from '../../query/filter.ts';
+import type { Column, Reference, Resource } from '../../schema/model.ts';
+import { withArticle } from '../../schema/names.ts';
+import { defaultOf, storedColumns } from '../../schema/values.ts';
+import {
+  Dangling,
+  type Insert,
+  NotUnique,
+  type Program,
+  type Row,
+  run,
+  type Steps,
+  select,
+  type Update as UpdateStatement,
+} from '../../storage/storage.ts';
+import type { Budget } from '../budget.ts';
+import type { Caller } from '../caller.ts';
+import type { Create, Delete, Selection, Update, Write, WriteOne } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
+import {
+  type Demands,
+  demand,
+  mayCreate,
+  mayUpdate,
+  mayWrite,
+  mustBeSeen,
+  notAllowed,
+  unseen,
+} from '../policy/judging.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import { asSeen, changedOn, givenOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
+import { attach, type Node } from '../read/read.ts';
+import { Collision, conflict } from './collision.ts';
+import { missingOf, notFound, referencesExist } from './references.ts';
+import { deleteWithDependents } from './referential.ts';
+import { type NewRecord, validCreate, validUpdate } from './validate.ts';
+
+export function write(access: Access, operation: Permitted<WriteOne>, budget: Budget): Program<Node> {
+  switch (operation.do) {
+    case 'create':
+      return create(access, operation, budget);
+    case 'update':
+      return update(access, operation, budget);
+    case 'delete':
+      return remove(access, operation, budget);
+  }
+}
+
+/** Whether a write is a single statement, which is a transaction by itself. */
+export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
+  const { resource, selection } = operation;
+  if (operation.do !== 'create' || selection.relations.length > 0 || selection.guards) return 'many';
+  const lone = resource.references.length === 0 && resource.key.origin.by !== 'client';
+  const unchecked = isUnchecked(access, resource, Object.keys(operation.input));
+  return lone && unchecked && !resource.inverses.some(({ name }) => Object.hasOwn(operation.input, name))
+    ? 'one'
+    : 'many';
+}
+
+/** Whether no rule looks at the new record itself. */
+function isUnchecked(access: Access, resource: Resource, given: readonly string[]): boolean {
+  if (access.isFree) return true;
+  return isAlwaysAllowed(access, resource, 'CREATE') && givenOn(access, resource, given).length === 0;
+}
+
+/** Generators within generators cost: what need not be one is none. */
+function create(access: Access, operation: Permitted<Create>, budget: Budget): Program<Node> {
+  const { resource, input, selection, through } = operation;
+  const record = assigned(access, resource, validCreate(resource, input, through));
+  const isLone =
+    access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given));
+  const creating = isLone ? createRecord(access, resource, record) : createOne(access, resource, record);
+  return selection.relations.length > 0 || selection.guards
+    ? attached(selection, creating, budget)
+    : creating;
+}
+
+function* attached(selection: Selection, creating: Program<Node>, budget: Budget): Program<Node> {
+  const node = yield* creating;
+  yield* attach(selection, [node], budget);
+  return node;
+}
+
+function* createOne(access: Access, resource: Resource, record: NewRecord): Program<Node> {
+  const [node] = yield* createAll(access, resource, [record], () => []);
+  return node as Node;
+}
+
+/** The record with what the server decides of it, and of those that are nested in it. */
+export function assigned(access: Access, resource: Resource, record: NewRecord): NewRecord {
+  assign(resource, access.caller, record.values);
+  for (const { inverse, records } of record.children)
+    for (const each of records) assigned(access, inverse.target, each);
+  return record;
+}
+
+type Path = readonly (string | number)[];
+/** The keys of what an operation has created. */
+type Created = Map<Resource, unknown[]>;
+
+/** Creates the records of an operation with all that is nested in them; at its end the caller must see every one. */
+export function* createAll(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+): Program<Node[]> {
+  const created: Created = new Map();
+  const nodes = yield* createList(access, resource, records, at, created);
+  for (const [target, keys] of created) yield* mustBeSeen(access, target, 'CREATE', keys);
+  return nodes;
+}
+
+/** The records of one list: all of them are judged before any is written, so that none of them speaks for another. */
+function* createList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+  created: Created,
+  known?: Column,
+  outer?: DuetError,
+): Program<Node[]> {
+  const judged = access.isFree
+    ? yield* referredList(access, resource, records, known)
+    : yield* judgedList(access, resource, records, at, known);
+  const nodes: Node[] = [];
+  for (const [index, record] of records.entries()) {
+    // Who will not see one of the others is denied all of it in the end: what this one collides with is not to be told.
+    const isRefused = judged.some(({ isHidden }, other) => isHidden && other !== index);
+    const refusal = outer ?? (isRefused ? notAllowed(access, resource, 'CREATE') : undefined);
+    const creating = createRecord(access, resource, record, created, known, judged[index], refusal);
+    nodes.push(yield* within(at(index), creating));
+  }
+  return nodes;
+}
+
+/** What was found of a record before the first of its list is written. */
+interface Judged {
+  /** References that led nowhere. */
+  readonly missing: readonly Reference[];
+  /** The caller would not see it. */
+  readonly isHidden: boolean;
+}
+
+/** What the records of a list refer to is looked up at once; what is not there may still come with one of them. */
+function* referredList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  known: Column | undefined,
+): Program<Judged[]> {
+  if (records.length < 2 || resource.references.length === 0) return [];
+  const rows = records.map(({ values }) => values);
+  const missing = yield* missingOf(access, resource, rows, known);
+  return missing.map((references) => ({ missing: references, isHidden: false }));
+}
+
+function* judgedList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+  known: Column | undefined,
+): Program<Judged[]> {
+  const rows = records.map(({ values }) => values);
+  const missing = yield* missingOf(access, resource, rows, known);
+  // A natural key can be that of a record which comes before it in this list.
+  const mayCome = ({ target }: Reference) => records.length > 1 && target.key.origin.by === 'client';
+  const faults = missing.flatMap((references, index) =>
+    notFound(references.filter((each) => !mayCome(each))).map((fault) => nested(fault, ...at(index))),
+  );
+  if (faults.length > 0) throw conflict(faults);
+  const hidden = yield* mayCreate(access, resource, records, missing, known);
+  return missing.map((references, index) => ({ missing: references, isHidden: hidden.has(index) }));
+}
+
+/** The record first, and then those that point to it. `known`: the reference to the record that it is nested in. */
+function* createRecord(
+  access: Access,
+  resource: Resource,
+  record: NewRecord,
+  created: Created = new Map(),
+  known?: Column,
+  judged?: Judged,
+  outer?: DuetError,
+): Program<Node> {
+  const { values, given, children } = record;
+  const missing = judged?.missing.length ?? resource.references.length;
+  if (missing > 0) {
+    const mayBeTold = isUnchecked(access, resource, known ? [...given, known.name] : given);
+    yield* referencesExist(access, resource, values, mayBeTold ? values : undefined, known);
+  }
+  // What it refers to has come, or has come into sight, since its list was judged.
+  if (judged && missing > 0) yield* mayCreate(access, resource, [record], [], known);
+  // What was written of its list since then may show it.
+  const isHidden = judged?.isHidden === true && (yield* unseen(access, resource, [record])).size > 0;
+  const version = 1 + (resource.key.origin.by === 'client' ? yield* lastVersion(resource, values) : 0);
+  const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : outer;
+  const [node] = yield* store({ do: 'insert', resource, values, version }, values, refusal);
+  if (!node) throw new Error(`inserting ${withArticle(resource.name)} answered no row`);
+  const key = node[resource.key.name];
+  for (const { inverse, records } of children) {
+    const { name, target, reference } = inverse;
+    for (const each of records) each.values[reference.column.name] = key;
+    const at = (index: number) => [name, index];
+    yield* createList(access, target, records, at, created, reference.column, refusal);
+  }
+  if (access.isFree) return node;
+  const keys = created.get(resource);
+  if (keys) keys.push(key);
+  else created.set(resource, [key]);
+  return node;
+}
+
+/** Tells errors of a nested record where it stands. */
+export function* within<T>(path: readonly (string | number)[], program: Program<T>): Program<T> {
+  try {
+    return yield* program;
+  } catch (error) {
+    if (error instanceof Collision) throw error.within(path);
+    if (!(error instanceof DuetError) || !error.errors) throw error;
+    throw new DuetError(error.code, error.message, {
+      errors: error.errors.map((fault) => nested(fault, ...path)),
+    });
+  }
+}
+
+/** A natural key may have been there before; every other key is new. */
+export function* lastVersion(resource: Resource, values: Row): Program<number> {
+  if (resource.key.origin.by !== 'client') return 0;
+  const [claimed] = yield* run({ do: 'claim', resource, key: values[resource.key.name] });
+  return Number(claimed?.['version'] ?? 0);
+}
+
+function* update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
+  const { resource, key, input, ifVersion, selection } = operation;
+  const stored = yield* addressed(access, operation);
+  checkVersion(operation, stored);
+  const isFree = access.isFree;
+  const [seen = stored] = isFree ? [] : yield* asSeen(access, resource, [stored]);
+  const conditions: Demands = new Map();
+  if (!isFree) {
+    for (const where of changedOn(access, resource, input, seen)) demand(conditions, where, 0);
+    yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
+  }
+  const set = withoutUnseen(resource, validUpdate(resource, input, seen), stored, seen);
+  const next = { ...stored, ...set };
+  if (resource.references.length > 0) {
+    const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
+    yield* referencesExist(access, resource, set, mayBeTold ? next : undefined);
+  }
+  const isHidden = !isFree && (yield* mayUpdate(access, resource, [next], set, conditions));
+  // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
+  const guard = ifVersion && Number(stored[resource.version.name]);
+  const where = equal(resource.key, key);
+  const [node] = yield* store(
+    { do: 'update', resource, set, where, ifVersion: guard, counts: true },
+    next,
+    isHidden ? notAllowed(access, resource, 'UPDATE') : undefined,
+  );
+  if (!node) throw versionConflict(resource);
+  if (!isFree) yield* mustBeSeen(access, resource, 'UPDATE', [key]);
+  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, [node], budget);
+  return node;
+}
+
+/** Answers with the record as it was, and with what was related to it then. */
+function* remove(access: Access, operation: Permitted<Delete>, budget: Budget): Program<Node> {
+  const { resource, key, selection } = operation;
+  const node = yield* addressed(access, operation);
+  checkVersion(operation, node);
+  yield* attach(selection, [node], budget);
+  yield* deleteWithDependents(resource, [key]);
+  return node;
+}
+
+/** The record that a write means; that there is none, or not for the caller, comes before what is wrong with the request. */
+export function* addressed(access: Access, operation: Permitted<Update | Delete>): Program<Row> {
+  const { resource, key, refusal, seen } = operation;
+  if (key !== undefined) {
+    const where = all([equal(resource.key, key), seen]);
+    const [row] = yield* run(select(resource, storedColumns(resource), where, { lock: true }));
+    if (row) {
+      if (!access.isFree)
+        yield* mayWrite(access, resource, operation.do === 'update' ? 'UPDATE' : 'DELETE', [key]);
+      if (refusal) throw refusal;
+      return row;
+    }
+  }
+  throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
+}
+
+/** Runs the statement that stores `row`, and says what the row collided with, unless that is `refusal` to tell. */
+export function* store(
+  statement: Insert | UpdateStatement,
+  row: Row,
+  refusal: DuetError | undefined,
+): Program<Node[]> {
+  try {
+    const [rows = []] = yield [statement];
+    return rows;
+  } catch (error) {
+    if (error instanceof NotUnique) throw refusal ?? new Collision(statement.resource, row, error.columns);
+    // Somebody deleted the target after it was looked up.
+    if (error instanceof Dangling) throw conflict(notFound(error.reference ? [error.reference] : []));
+    throw error;
+  }
+}
+
+function checkVersion({ resource, ifVersion, unlessVersion }: Update | Delete, row: Row): void {
+  const version = Number(row[resource.version.name]);
+  if (ifVersion && !ifVersion.includes(version)) throw versionConflict(resource);
+  if (unlessVersion && (unlessVersion === 'any' || unlessVersion.includes(version)))
+    throw new DuetError(
+      'VERSION_CONFLICT',
+      `This ${resource.singular} exists, in a version that If-None-Match excludes. Leave If-None-Match out to write it.`,
+    );
+}
+
+function versionConflict(resource: Resource): DuetError {
+  return new DuetError('VERSION_CONFLICT', `This ${resource.singular} has changed since it was read.`);
+}
+
+/** Fills in what the server decides, unless it is fixed beforehand. */
+export function assign(resource: Resource, caller: Caller, values: Row, fixed: Row = {}): void {
+  let now: string | undefined;
+  for (const column of resource.columns) {
+    const { name, origin } = column;
+    if (Object.hasOwn(fixed, name)) values[name] = fixed[name];
+    else if (origin.by === 'createdAt' || origin.by === 'updatedAt')
+      values[name] = now ??= new Date().toISOString();
+    else if (origin.by === 'uuid') values[name] = Bun.randomUUIDv7();
+    else if (origin.by === 'nobody') values[name] = defaultOf(column) ?? null;
+    else if (origin.by === 'claim') {
+      values[name] = claimFor(column, origin.claim, caller.claims) ?? null;
+      if (values[name] === null && column.required)
+        throw new DuetError(
+          caller.subject === undefined ? 'UNAUTHENTICATED' : 'FORBIDDEN',
+          `Creating ${withArticle(resource.singular)} needs a token whose claim "${origin.claim}" fits ${name}.`,
+        );
+    }
+  }
+}

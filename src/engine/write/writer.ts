@@ -1,0 +1,94 @@
+/** Asks the policy and carries out writes. */
+
+import { DuetError } from '../../base/errors.ts';
+import type { Deadline, Program, Storage, WriteSteps } from '../../storage/storage.ts';
+import { type AnswerLimits, Budget } from '../budget.ts';
+import type { Caller } from '../caller.ts';
+import type { Write } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import type { Policy } from '../policy/policy.ts';
+import { Collision, collided } from './collision.ts';
+import { type Idempotency, once } from './idempotency.ts';
+import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
+import { addressed, stepsOf } from './write.ts';
+
+export class Writer {
+  readonly #storage: Storage;
+  readonly #policy: Policy;
+  /** Of one answer. */
+  readonly #most: AnswerLimits;
+
+  constructor(storage: Storage, policy: Policy, most: AnswerLimits) {
+    this.#storage = storage;
+    this.#policy = policy;
+    this.#most = most;
+  }
+
+  /** When the promise fulfils, the effect is durable. What is denied is thrown. */
+  write(
+    caller: Caller,
+    operation: Write,
+    idempotency: Idempotency | undefined,
+    deadline: Deadline,
+  ): Promise<Written> {
+    const access = this.#policy.access(caller);
+    const permitted = this.#policy.permit(caller, operation);
+    const program = () => perform(access, permitted, new Budget(this.#most));
+    const done = idempotency
+      ? this.#storage.write(
+          () => once(idempotency, program, () => told(access, permitted)),
+          this.#many([operation]),
+          deadline,
+        )
+      : this.#storage.write(program, this.#steps(access, permitted), deadline);
+    return done.catch((error) => this.#explain(error, deadline));
+  }
+
+  /** All of them, or none: then it throws WriteFailed, with the first that failed. */
+  async transact(
+    caller: Caller,
+    writes: readonly NamedWrite[],
+    idempotency: Idempotency | undefined,
+    deadline: Deadline,
+  ): Promise<Written[]> {
+    const permitted = writes.map(({ operation, as }, index) => {
+      try {
+        return { operation: this.#policy.permit(caller, operation), as };
+      } catch (error) {
+        throw error instanceof DuetError ? new WriteFailed(index, error) : error;
+      }
+    });
+    const access = this.#policy.access(caller);
+    const program = () => transact(access, permitted, new Budget(this.#most));
+    const done = this.#storage.write(
+      idempotency ? () => once(idempotency, program) : program,
+      this.#many(writes.map(({ operation }) => operation)),
+      deadline,
+    );
+    return done.catch((error) => this.#explain(error, deadline));
+  }
+
+  /** A lone new record races nobody: it points to nothing, and nothing can point to it yet. */
+  #steps(access: Access, operation: Permitted<Write>): WriteSteps {
+    const steps = stepsOf(access, operation);
+    return steps === 'many' ? this.#many([operation]) : steps;
+  }
+
+  #many(operations: readonly Write[]): WriteSteps {
+    return this.#policy.mayRace(operations) ? 'serial' : 'many';
+  }
+
+  /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */
+  async #explain(error: unknown, deadline: Deadline): Promise<never> {
+    const reason = error instanceof WriteFailed ? error.reason : error;
+    if (!(reason instanceof Collision)) throw error;
+    const explained = await this.#storage.read(() => collided(reason), 'many', deadline);
+    throw error instanceof WriteFailed ? new WriteFailed(error.index, explained) : explained;
+  }
+}
+
+/** What comes before anything that is wrong with an Idempotency-Key. */
+function* told(access: Access, operation: Permitted<Write>): Program<void> {
+  if (operation.do === 'update' || operation.do === 'delete') yield* addressed(access, operation);
+}

@@ -1,0 +1,236 @@
+/** A query that is sent again and again: everything that does not hang on its variables is computed once. */
+
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLObjectType,
+  getArgumentValues,
+  getOperationAST,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+} from 'graphql';
+import { DuetError } from '../../base/errors.ts';
+import type { Soon } from '../../base/soon.ts';
+import type { Caller } from '../../engine/caller.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Read } from '../../engine/operation.ts';
+import type { Permitted } from '../../engine/policy/permitted.ts';
+import type { Deadline } from '../../storage/storage.ts';
+import { argumentReader, variableReader } from '../arguments.ts';
+import { Failed, type Performed } from '../execute.ts';
+import { type Arguments, answeredFields, asWritten, type Given } from '../fields.ts';
+import { planner } from '../plan.ts';
+import type { Door } from '../schema.ts';
+import { bare, usesVariables } from '../variables.ts';
+import { NotPlain, shapeFor } from './shape.ts';
+
+type Variables = Given['variableValues'];
+
+/** What to read for a field of the answer, and what to make of it. */
+interface Reading {
+  /** The name of the field in the answer. */
+  readonly as: string;
+  readonly operation: Read;
+  readonly complete: (answer: unknown) => unknown;
+  readonly shape: (value: unknown) => unknown;
+}
+
+interface RootField {
+  /** Its name in the answer. */
+  readonly as: string;
+  readonly reading: (sent: Sent) => Reading;
+}
+
+/** The variables that came with a request. */
+class Sent {
+  readonly #query: CompiledQuery;
+  readonly #given: Arguments;
+  #all: Variables;
+  /** As far as all of them are plain. */
+  readonly plain: Arguments | undefined;
+
+  constructor(query: CompiledQuery, given: Arguments, plain: Arguments | undefined) {
+    this.#query = query;
+    this.#given = given;
+    this.plain = plain;
+    // What is wrong with one is wrong with the request, wherever it is used.
+    if (!plain) this.all();
+  }
+
+  /** As graphql-js reads them; throws NotPlain when something is wrong with them. */
+  all(): Variables {
+    this.#all ??= this.#query.variables(this.#given);
+    return this.#all;
+  }
+}
+
+/** Lists that were asked for before, by their arguments, of one field of one document. */
+const KEPT_LISTS = 100;
+const LONGEST_KEPT = 512;
+
+/** The data of an answer; or, when there is something wrong with it, what the executor shall make it of. */
+export type Outcome =
+  | { readonly data: Record<string, unknown>; readonly performed?: never }
+  | { readonly data?: never; readonly performed: Performed };
+
+/** Runs a query without the executor, as long as its answer has no error: those are the executor's to word and place. */
+export class CompiledQuery {
+  readonly #door: Door;
+  readonly operation: OperationDefinitionNode;
+  readonly #fields: readonly RootField[];
+  readonly #readVariables: ReturnType<typeof variableReader>;
+
+  /** Throws NotPlain for what is not a query of records alone. */
+  constructor(door: Door, document: DocumentNode, operationName: string | undefined, most: number) {
+    const operation = getOperationAST(document, operationName);
+    if (operation?.operation !== 'query') throw new NotPlain();
+    const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+    for (const definition of document.definitions)
+      if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
+    const { selections } = operation.selectionSet;
+    // Which fields there are is to be known beforehand.
+    if (hasConditions(selections, fragments)) throw new NotPlain();
+    this.#door = door;
+    this.operation = operation;
+    this.#readVariables = variableReader(door.schema, operation.variableDefinitions ?? []);
+    const given = { schema: door.schema, fragments, most };
+    this.#fields = [...answeredFields(selections, { ...given, variableValues: undefined })].map(
+      ([as, nodes]) => ({ as, reading: this.#reading(as, nodes, given) }),
+    );
+  }
+
+  /** Undefined when the variables or arguments are wrong, or something is denied, and nothing was read. */
+  run(
+    engine: Engine,
+    caller: Caller,
+    deadline: Deadline,
+    variables: Arguments | undefined,
+  ): Soon<Outcome | undefined> {
+    const readings: Reading[] = [];
+    const permitted: Permitted<Read>[] = [];
+    try {
+      const given = variables ?? {};
+      const sent = new Sent(this, given, this.#readVariables?.(given));
+      for (const field of this.#fields) {
+        const reading = field.reading(sent);
+        readings.push(reading);
+        permitted.push(engine.permit(caller, reading.operation));
+      }
+    } catch (error) {
+      // A null that a variable brings where its default made it fit is an error of graphql-js. Which of the fields is
+      // denied, and what becomes of the others, is for the executor to tell.
+      if (error instanceof NotPlain || error instanceof DuetError || error instanceof GraphQLError)
+        return undefined;
+      throw error;
+    }
+    let answers: Soon<readonly unknown[]>;
+    try {
+      answers = engine.readPermitted(permitted, deadline);
+    } catch (error) {
+      return this.#failed(error);
+    }
+    return answers instanceof Promise
+      ? answers.then(
+          (found) => this.#outcome(readings, found),
+          (error) => this.#failed(error),
+        )
+      : this.#outcome(readings, answers);
+  }
+
+  #failed(error: unknown): Outcome {
+    return { performed: new Map(this.#fields.map(({ as }) => [as, new Failed(error)])) };
+  }
+
+  #outcome(readings: readonly Reading[], answers: readonly unknown[]): Outcome {
+    const data: Record<string, unknown> = {};
+    try {
+      for (let index = 0; index < readings.length; index++) {
+        const { as, complete, shape } = readings[index] as Reading;
+        data[as] = shape(complete(answers[index]));
+      }
+      return { data };
+    } catch (error) {
+      if (!(error instanceof NotPlain)) throw error;
+      return {
+        performed: new Map(readings.map(({ as, complete }, index) => [as, complete(answers[index])])),
+      };
+    }
+  }
+
+  /** As graphql-js reads them; throws NotPlain when something is wrong with them. */
+  variables(given: Arguments): Variables {
+    const { variableDefinitions = [] } = this.operation;
+    const { variableValues } = getVariableValues(this.#door.schema, variableDefinitions, bare(given));
+    if (!variableValues) throw new NotPlain();
+    return variableValues;
+  }
+
+  #reading(
+    as: string,
+    nodes: readonly FieldNode[],
+    given: Omit<Given, 'variableValues'>,
+  ): RootField['reading'] {
+    const query = given.schema.getQueryType() as GraphQLObjectType;
+    const [node] = nodes;
+    const definition = node && query.getFields()[node.name.value];
+    const binding = node && this.#door.bindings.get(`${query.name}.${node.name.value}`);
+    if (!definition || !binding || as === '__proto__') throw new NotPlain();
+
+    const below = (variableValues: Variables) => {
+      const all = { ...given, variableValues };
+      return { plan: planner(binding, nodes, all), shape: shapeFor(definition.type, nodes, all) };
+    };
+    const whole = (args: Arguments, { plan, shape }: ReturnType<typeof below>): Reading => {
+      const { operation, complete } = plan(args);
+      return { as, operation: operation as Read, complete, shape };
+    };
+    const readArguments = argumentReader(definition, node);
+    const argumentsOf = (sent: Sent) =>
+      sent.plain && readArguments
+        ? readArguments(sent.plain)
+        : asWritten(getArgumentValues(definition, node, sent.all()), node);
+    const selections = nodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
+    if (usesVariables(selections, given.fragments))
+      return (sent) => whole(argumentsOf(sent), below(sent.all()));
+    const known = below(undefined);
+    if (usesVariables(node.arguments ?? [], given.fragments)) {
+      const plan = (args: Arguments) => whole(args, known);
+      // Keys differ from request to request, and what is read by one is quickly planned.
+      const make = binding.operation === 'GET' ? plan : keeping(plan);
+      return (sent) => make(argumentsOf(sent));
+    }
+    const always = whole(getArgumentValues(definition, node, undefined), known);
+    return () => always;
+  }
+}
+
+/** What is made of the same arguments once more, such as those of a first page, is what was made of them before. */
+function keeping(make: (args: Arguments) => Reading): (args: Arguments) => Reading {
+  const kept = new Map<string, Reading>();
+  return (args) => {
+    const key = JSON.stringify(args);
+    let reading = kept.get(key);
+    if (reading) return reading;
+    reading = make(args);
+    const [oldest] = kept.keys();
+    if (oldest !== undefined && kept.size >= KEPT_LISTS) kept.delete(oldest);
+    if (key.length <= LONGEST_KEPT) kept.set(key, reading);
+    return reading;
+  };
+}
+
+function hasConditions(
+  selections: readonly SelectionNode[],
+  fragments: Readonly<Record<string, FragmentDefinitionNode>>,
+): boolean {
+  return selections.some((node) => {
+    if (usesVariables(node.directives ?? [], fragments)) return true;
+    if (node.kind === Kind.FIELD) return false;
+    const inner = node.kind === Kind.INLINE_FRAGMENT ? node : fragments[node.name.value];
+    return inner !== undefined && hasConditions(inner.selectionSet.selections, fragments);
+  });
+}

@@ -1,0 +1,19 @@
+/** What carrying out a GraphQL operation needs to know of its request. */
+
+import type { Caller } from '../engine/caller.ts';
+import type { Engine, Gone } from '../engine/engine.ts';
+import type { Keyed } from '../engine/write/idempotency.ts';
+import type { Door } from './schema.ts';
+
+export interface Context {
+  readonly engine: Engine;
+  readonly caller: Caller;
+  /** All fields of a mutation share it. */
+  readonly deadline: number;
+  readonly bindings: Door['bindings'];
+  /** Makes a mutation atomic, and keeps it from happening twice. */
+  readonly idempotency: Keyed | undefined;
+  /** Told what was really wrong before the answer masks it. */
+  readonly failed: (cause: unknown) => void;
+  readonly gone: Gone;
+}

@@ -1,0 +1,129 @@
+/** Resources, enums and scalars of the Model → GraphQL types. */
+
+import {
+  GraphQLBoolean,
+  GraphQLEnumType,
+  type GraphQLFieldConfig,
+  GraphQLFloat,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  type GraphQLNullableType,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  GraphQLString,
+} from 'graphql';
+import { DuetError } from '../base/errors.ts';
+import { relationKey } from '../engine/read/read.ts';
+import type { Column, Described, Field, Model, Resource } from '../schema/model.ts';
+import { type Scalar, scalars } from '../schema/scalars.ts';
+import { isScalar } from '../schema/values.ts';
+import { relationName } from './fields.ts';
+import { ID } from './id.ts';
+import { Inputs } from './inputs.ts';
+
+export type Fields = Record<string, GraphQLFieldConfig<unknown, unknown>>;
+
+/** The GraphQL types of a model, each made once. */
+export class TypesOf {
+  readonly inputs = new Inputs((column) => this.leaf(column));
+  readonly #objects = new Map<Resource, GraphQLObjectType>();
+  readonly #leaves = new Map<string, GraphQLScalarType | GraphQLEnumType>(
+    [ID, GraphQLString, GraphQLInt, GraphQLFloat, GraphQLBoolean].map((type) => [type.name, type]),
+  );
+
+  constructor(model: Model) {
+    for (const scalar of scalars.values())
+      if (!this.#leaves.has(scalar.graphql)) this.#leaves.set(scalar.graphql, customScalar(scalar));
+    for (const type of model.enums) {
+      const values = type.values.map((value) => [value.name, { value: value.name, ...texts(value) }]);
+      const config = { name: type.name, description: type.description, values: Object.fromEntries(values) };
+      this.#leaves.set(type.name, new GraphQLEnumType(config));
+    }
+    for (const resource of model.resources)
+      if (resource.graphql)
+        this.#objects.set(
+          resource,
+          new GraphQLObjectType({
+            name: resource.name,
+            description: resource.description,
+            fields: () => this.#fields(resource),
+          }),
+        );
+  }
+
+  all(): GraphQLObjectType[] {
+    return [...this.#objects.values()];
+  }
+
+  object(resource: Resource): GraphQLObjectType {
+    const type = this.#objects.get(resource);
+    if (!type) throw new Error(`${resource.name} is not served through GraphQL`);
+    return type;
+  }
+
+  /** The type of a column's values, without its `!`. */
+  column(column: Column) {
+    const leaf = this.leaf(column);
+    return column.list ? new GraphQLList(new GraphQLNonNull(leaf)) : leaf;
+  }
+
+  /** The type of one value, also of a list. */
+  leaf({ type }: Column): GraphQLScalarType | GraphQLEnumType {
+    const leaf = this.#leaves.get(isScalar(type) ? type.graphql : type.name);
+    if (!leaf) throw new Error(`no GraphQL type for ${type.name}`);
+    return leaf;
+  }
+
+  #fields(resource: Resource): Fields {
+    const fields: Fields = {};
+    for (const field of resource.fields)
+      if (field.kind === 'column' || field.target.graphql)
+        fields[field.name] = guarded(resource, field, this.#field(field));
+    fields[resource.version.name] = this.#field(resource.version);
+    return fields;
+  }
+
+  #field(field: Field): Fields[string] {
+    if (field.kind === 'column')
+      return { ...texts(field), type: nonNull(this.column(field), field.required) };
+    const target = this.object(field.target);
+    const type =
+      field.kind === 'inverse'
+        ? nonNull(new GraphQLList(new GraphQLNonNull(target)), field.required)
+        : nonNull(target, field.required);
+    return {
+      ...texts(field),
+      type,
+      args: field.kind === 'inverse' ? this.inputs.list(field.target) : {},
+      resolve: (node, args) => (node as Record<string, unknown>)[relationKey(relationName(field.name, args))],
+    };
+  }
+}
+
+/** What the engine leaves out of a record is what the caller may not read. */
+function guarded(resource: Resource, field: Field, config: Fields[string]): Fields[string] {
+  if (!field.allow.some(({ to }) => to.includes('READ'))) return config;
+  const { resolve = (node) => (node as Record<string, unknown>)[field.name] } = config;
+  return {
+    ...config,
+    resolve: (...of) => {
+      const value = resolve(...of);
+      if (value !== undefined) return value;
+      throw new DuetError('FORBIDDEN', `You may not read ${resource.name}.${field.name}.`);
+    },
+  };
+}
+
+export function nonNull<T extends GraphQLNullableType>(type: T, required: boolean): T | GraphQLNonNull<T> {
+  return required ? new GraphQLNonNull(type) : type;
+}
+
+export function texts({ description, deprecated }: Described) {
+  return { description, deprecationReason: deprecated };
+}
+
+/** Values pass unchecked: the engine holds them against the same rules as those of REST, with the same errors. */
+function customScalar({ graphql: name, description, specifiedBy }: Scalar): GraphQLScalarType {
+  return new GraphQLScalarType({ name, description, specifiedByURL: specifiedBy });
+}

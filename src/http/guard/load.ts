@@ -1,0 +1,101 @@
+/** How much is under way, and whether more can be taken on: who is turned away at once can go elsewhere at once. */
+
+import { DuetError } from '../../base/errors.ts';
+import type { Metrics } from '../../base/metrics.ts';
+
+const TICK_MS = 100;
+/**
+ * In how much of the time that they may wait requests are worked on while there are too many: the sooner the others are
+ * told, the less do those who are served wait, in queues of the system that nobody sees from here.
+ */
+const SHARE = 0.1;
+
+/** One for all: to turn somebody away must cost next to nothing, and nobody looks at where it was thrown. */
+const turnedAway = new DuetError('UNAVAILABLE', 'The service has too much to do.', {
+  headers: { 'Retry-After': '1' },
+});
+
+export class Load {
+  readonly #most: number;
+  readonly #mostLag: number;
+  #shed = 0;
+  /** Requests that are being worked on. */
+  inFlight = 0;
+
+  /** The lag is in milliseconds. */
+  constructor(most: number, mostLag: number) {
+    this.#most = most;
+    this.#mostLag = mostLag;
+  }
+
+  /** Told of every request, and when it came; it may be a moment before it is worked on. */
+  arrive(now: number): void {
+    if (loop.turn === 0) beginTurn(now);
+  }
+
+  /** Fails before anything is done for a request that would only make the others wait. */
+  admit(): void {
+    if (this.inFlight <= this.#most && !this.#isLate()) return;
+    this.#shed++;
+    throw turnedAway;
+  }
+
+  /** What is read in one turn of the event loop was there when the turn began, and has waited since. */
+  #isLate(): boolean {
+    if (loop.turn === 0) return false;
+    const waited = performance.now() - loop.turn;
+    // A turn can last for as long as requests keep coming: then there is none before it to compare it with.
+    if (waited > 2 * this.#mostLag) loop.isOver = true;
+    else if (loop.before <= this.#mostLag * (loop.isOver ? SHARE : 1)) loop.isOver = false;
+    else if (waited > this.#mostLag) loop.isOver = true;
+    return loop.isOver && waited > this.#mostLag * SHARE;
+  }
+
+  tell(metrics: Metrics): void {
+    metrics.add('gauge', 'duet_requests_in_flight', 'Requests being worked on.', () => this.inFlight);
+    metrics.add('counter', 'duet_requests_shed_total', 'Requests turned away for load.', () => this.#shed);
+    metrics.add(
+      'gauge',
+      'duet_event_loop_lag_seconds',
+      'How late the event loop was last.',
+      () => loop.lag / 1000,
+    );
+  }
+}
+
+/** One for the process, as there is one event loop; milliseconds. */
+const loop = {
+  isWatched: false,
+  /** How late it was last. */
+  lag: 0,
+  /** When the turn began in which requests are being worked on; 0 when there is none. */
+  turn: 0,
+  /** How long the turn before took: one long step is no overload, and is over when it is noticed. */
+  before: 0,
+  ended: 0,
+  /** Whether there was more to do than could be done in time, two turns in a row. */
+  isOver: false,
+};
+
+function beginTurn(now: number): void {
+  if (!loop.isWatched) return;
+  // Whoever comes after a pause finds nobody waiting.
+  if (now - loop.ended > TICK_MS) loop.before = 0;
+  loop.turn = now;
+  setImmediate(() => {
+    loop.ended = performance.now();
+    loop.before = loop.ended - loop.turn;
+    loop.turn = 0;
+  });
+}
+
+/** From now on the lag of this process is known. Only a server's is worth knowing: it turns between requests. */
+export function watchLag(): void {
+  loop.isWatched = true;
+  let due = performance.now() + TICK_MS;
+  setInterval(() => {
+    const now = performance.now();
+    loop.lag = Math.max(0, now - due);
+    due = now + TICK_MS;
+  }, TICK_MS).unref();
+}

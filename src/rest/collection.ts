@@ -1,0 +1,49 @@
+/** What the routes of one resource share. */
+
+import type { Aggregate, List, Selection } from '../engine/operation.ts';
+import type { BodyLimits } from '../http/body.ts';
+import type { Wanted } from '../query/aggregates.ts';
+import type { Resource } from '../schema/model.ts';
+import { storedColumns } from '../schema/values.ts';
+import { type Deprecations, deprecationOfColumns } from './deprecation.ts';
+import type { ReadLimits } from './query.ts';
+
+export interface Collection extends ReadLimits {
+  readonly resource: Resource;
+  readonly fingerprint: string;
+  readonly limits: BodyLimits;
+  readonly deprecatedSince: Deprecations;
+  /** What an answer with whole records says besides: that some of their fields are deprecated, and since when. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether rules decide what is shown of a record, and not only to whom: those of its fields, or of what it refers to. */
+  readonly veiled: boolean;
+  /** The version is read for the ETag. */
+  readonly one: Selection;
+  /** Lists that were asked for before, by their query. */
+  readonly lists: Map<string, List>;
+}
+
+export function collection(
+  resource: Resource,
+  fingerprint: string,
+  limits: BodyLimits,
+  reads: ReadLimits,
+  deprecatedSince: Deprecations,
+): Collection {
+  return {
+    resource,
+    deprecatedSince,
+    headers: deprecationOfColumns(resource, resource.columns, deprecatedSince),
+    fingerprint,
+    limits,
+    ...reads,
+    veiled:
+      resource.allow.length > 0 &&
+      (resource.references.length > 0 || resource.fields.some(({ allow }) => allow.length > 0)),
+    one: { columns: storedColumns(resource), relations: [] },
+    lists: new Map(),
+  };
+}
+
+/** Numbers about a list, and what was asked for of them. */
+export type Aggregation = Aggregate & { readonly wanted: readonly Wanted[] };

@@ -1,0 +1,144 @@
+/** The query parameters of reads, as the API description tells them. */
+
+import { aggregateFits, aggregateFunctions } from '../../query/aggregates.ts';
+import { isSortable, operators, operatorsOf } from '../../query/operators.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import type { JsonSchema } from '../../schema/scalars.ts';
+import { includedParameters, isListParameter, listParameters, oneParameters } from '../query.ts';
+import { documented, list, operandSchema, type Schemas, shownFields, typeSchema } from './schemas.ts';
+
+type Parameter = JsonSchema;
+type Name = (typeof listParameters)[number];
+
+interface About {
+  readonly resource: Resource;
+  readonly schemas: Schemas;
+  /** The longest page. */
+  readonly most: number;
+}
+
+export function parametersOfList(about: About): Parameter[] {
+  const { resource } = about;
+  const through = resource.references.flatMap(({ name, target }) =>
+    target.rest ? target.columns.flatMap((column) => filters(column, `${name}.${column.name}`)) : [],
+  );
+  return [
+    ...named(about, listParameters),
+    ...ofIncluded(about),
+    ...resource.columns.flatMap((column) => filters(column, column.name)),
+    ...through,
+  ];
+}
+
+export function parametersOfOne(about: About): Parameter[] {
+  return [...named(about, oneParameters), ...ofIncluded(about)];
+}
+
+function named(about: About, names: readonly Name[]): Parameter[] {
+  return names.flatMap((name) => {
+    const told = describe[name](about);
+    return told ? [{ name, in: 'query', ...told }] : [];
+  });
+}
+
+/** What can be said of an included list: `posts[limit]`. Deeper ones go by their path, `posts.comments[limit]`. */
+function ofIncluded({ resource, schemas, most }: About): Parameter[] {
+  return shownFields(resource).flatMap((field) => {
+    if (field.kind !== 'inverse') return [];
+    return named({ resource: field.target, schemas, most }, includedParameters).map((parameter) => ({
+      ...parameter,
+      name: `${field.name}[${parameter['name']}]`,
+      description: `Of the list \`${field.name}\`, which \`include\` must name. ${parameter['description']}`,
+    }));
+  });
+}
+
+const describe: Record<Name, (about: About) => Parameter | undefined> = {
+  limit: ({ most }) => ({
+    description: 'The length of a page. Without it, the list is whole.',
+    schema: { type: 'integer', minimum: 1, maximum: most },
+  }),
+  after: () => ({
+    description: 'A cursor of the same query: the page begins after it. Take it from the `next` link.',
+    schema: { type: 'string' },
+  }),
+  before: () => ({
+    description: 'A cursor of the same query: the page ends before it. Take it from the `prev` link.',
+    schema: { type: 'string' },
+  }),
+  sort: ({ resource }) => ({
+    description: 'Fields to sort by, a descending one with `-` before it. The key decides what is left.',
+    ...words({ enum: namesOf(resource.columns.filter(isSortable)).flatMap((name) => [name, `-${name}`]) }),
+  }),
+  where: ({ resource, schemas }) => ({
+    description: 'A filter as JSON, for what the other parameters cannot say; all of them must match.',
+    content: { 'application/json': { schema: schemas.part(resource, 'Where') } },
+  }),
+  fields: ({ resource }) => ({
+    description: 'The fields to answer; without it, all. A path asks for fields of a related record.',
+    ...words(orPath(namesOf(resource.columns), relationsOf(resource))),
+  }),
+  include: ({ resource }) => {
+    const relations = relationsOf(resource);
+    if (relations.length === 0) return undefined;
+    return {
+      description: 'Related records to answer along. A path leads further: `posts.comments`.',
+      ...words(orPath(relations, relations)),
+    };
+  },
+  count: () => ({
+    description: 'Whether to count all records that match, whatever the page: `X-Total-Count`.',
+    schema: { type: 'boolean', default: false },
+  }),
+  aggregate: ({ resource }) => ({
+    description:
+      'Numbers about the records in place of the records. Goes with filters and `groupBy`, and with nothing else.',
+    ...words({
+      enum: aggregateFunctions.flatMap((name) => {
+        if (name === 'count') return [name];
+        return namesOf(resource.columns.filter((column) => aggregateFits(name, column))).map(
+          (field) => `${name}(${field})`,
+        );
+      }),
+    }),
+  }),
+  groupBy: ({ resource }) => ({
+    description: 'One row of numbers for all records that are alike in these fields.',
+    ...words({ enum: namesOf(resource.columns.filter(isSortable)) }),
+  }),
+};
+
+/** `pages=412`, `pages[gte]=100`. */
+function filters(column: Column, path: string): Parameter[] {
+  const allowed = operatorsOf(column);
+  const { deprecated } = documented(column);
+  const told = (operator: keyof typeof operators): Parameter => ({
+    in: 'query',
+    description: `\`${path}\`: ${operators[operator].doc}.`,
+    ...(deprecated === true && { deprecated }),
+    ...(operators[operator].operand === 'list'
+      ? words(typeSchema(column), 0)
+      : { schema: operandSchema(column, operator) }),
+  });
+  const plain = allowed.includes('eq') && !isListParameter(path) ? [{ name: path, ...told('eq') }] : [];
+  return [...plain, ...allowed.map((operator) => ({ name: `${path}[${operator}]`, ...told(operator) }))];
+}
+
+/** Separated by commas. */
+function words(items: JsonSchema, minItems = 1): Parameter {
+  return { style: 'form', explode: false, schema: { ...list(items), ...(minItems > 0 && { minItems }) } };
+}
+
+function orPath(names: readonly string[], relations: readonly string[]): JsonSchema {
+  const plain = { enum: names };
+  if (relations.length === 0) return plain;
+  return { anyOf: [plain, { type: 'string', pattern: `^(${relations.join('|')})(\\.[A-Za-z0-9_]+)+$` }] };
+}
+
+function relationsOf(resource: Resource): string[] {
+  return shownFields(resource).flatMap(({ kind, name }) => (kind === 'column' ? [] : [name]));
+}
+
+function namesOf(columns: readonly Column[]): string[] {
+  return columns.map(({ name }) => name);
+}

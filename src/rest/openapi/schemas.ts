@@ -1,0 +1,333 @@
+/** Records, bodies, filters and aggregates as JSON Schema: the components of the API description. */
+
+import { aggregateFits, aggregateFunctions } from '../../query/aggregates.ts';
+import { isSortable, LONGEST_PART, MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
+import type {
+  Column,
+  Described,
+  Enum,
+  Field,
+  Inverse,
+  Model,
+  Reference,
+  Resource,
+} from '../../schema/model.ts';
+import { filterTypeName, ownFilters, withArticle, withCapitalArticle } from '../../schema/names.ts';
+import type { JsonSchema } from '../../schema/scalars.ts';
+import {
+  creatable,
+  graphqlTypeName,
+  isScalar,
+  LONGEST_KEY,
+  neededOnCreate,
+  unaddressable,
+  updatable,
+} from '../../schema/values.ts';
+import { visible } from '../shape.ts';
+
+type Part = 'Partial' | 'Create' | 'Update' | 'Where' | 'Aggregate';
+
+export class Schemas {
+  readonly #model: Model;
+  readonly all: Readonly<Record<string, JsonSchema>>;
+
+  constructor(model: Model) {
+    this.#model = model;
+    const served = model.resources.filter(({ rest }) => rest);
+    this.all = {
+      ...Object.fromEntries(served.flatMap((resource) => this.#ofResource(resource))),
+      ...Object.fromEntries(model.enums.map((each) => [each.name, enumSchema(each)])),
+      ...Object.fromEntries(served.flatMap(({ columns }) => columns).map((each) => this.#filter(each))),
+    };
+  }
+
+  /** A type of the file keeps its name; what is derived makes way. */
+  name(wanted: string): string {
+    const { byType, enums } = this.#model;
+    const taken = byType.has(wanted) || enums.some(({ name }) => name === wanted);
+    return taken ? this.name(`${wanted}_`) : wanted;
+  }
+
+  ref(wanted: string): JsonSchema {
+    return reference(this.name(wanted));
+  }
+
+  part(resource: Resource, part: Part): JsonSchema {
+    return this.ref(resource.name + part);
+  }
+
+  /** A record with all of its fields, or, when `fields` asks for it, with some. */
+  shown(resource: Resource): JsonSchema[] {
+    return [reference(resource.name), this.part(resource, 'Partial')];
+  }
+
+  #ofResource(resource: Resource): [string, JsonSchema][] {
+    const part = (name: Part, schema: JsonSchema): [string, JsonSchema] => [
+      this.name(resource.name + name),
+      schema,
+    ];
+    return [
+      [resource.name, this.#record(resource)],
+      part('Partial', this.#partial(resource)),
+      part('Create', this.#create(resource)),
+      ...nestedIn(resource).map((reference): [string, JsonSchema] => [
+        this.name(nestedName(reference)),
+        this.#create(resource, reference.column),
+      ]),
+      part('Update', updateSchema(resource)),
+      part('Where', this.#where(resource)),
+      part('Aggregate', aggregateSchema(resource)),
+    ];
+  }
+
+  /** `known`: the reference that is set by what the record is nested in. */
+  #create(resource: Resource, known?: Column): JsonSchema {
+    const columns = creatable(resource).filter((column) => column !== known);
+    const properties = columns.map((column): [string, JsonSchema] => {
+      const { origin } = column;
+      const value = 'default' in origin && origin.default !== undefined ? { default: origin.default } : {};
+      const key = column === resource.key ? keyBounds(column) : {};
+      return [column.name, { ...columnSchema(column), ...key, ...documented(column), ...value }];
+    });
+    for (const { name, target, reference } of nestable(resource)) {
+      const description = `New ${target.plural} that point to it.`;
+      properties.push([
+        name,
+        { type: ['array', 'null'], items: this.ref(nestedName(reference)), description },
+      ]);
+    }
+    const required = columns.filter(neededOnCreate).map(({ name }) => name);
+    return { description: `A new ${resource.singular}.`, ...object(properties, { required }) };
+  }
+
+  #record(resource: Resource): JsonSchema {
+    const required = resource.columns.filter((column) => !canBeForbidden(column)).map(({ name }) => name);
+    return { ...documented(resource), ...object(this.#shown(resource), { required }) };
+  }
+
+  #partial(resource: Resource): JsonSchema {
+    const description = `${withCapitalArticle(resource.singular)} of which only some fields were asked for.`;
+    return { description, ...object(this.#shown(resource)) };
+  }
+
+  #shown(resource: Resource): [string, JsonSchema][] {
+    return shownFields(resource).map((field) => {
+      if (field.kind === 'column')
+        return [field.name, { ...columnSchema(field), ...answered(field), ...readOnly(field) }];
+      const of = this.shown(field.target);
+      const nothing = field.kind === 'reference' && !field.required ? [{ type: 'null' }] : [];
+      const one = { anyOf: [...of, ...nothing] };
+      const shown = field.kind === 'inverse' ? list(one) : one;
+      const told = answered(field, 'Present when `include` names it.');
+      return [field.name, { ...shown, ...told, readOnly: true }];
+    });
+  }
+
+  #where(resource: Resource): JsonSchema {
+    // Only what is empty as a whole, or behind `some` and `none`, means everything.
+    const self = { ...this.part(resource, 'Where'), ...NOT_EMPTY };
+    const fields = shownFields(resource).map((field): [string, JsonSchema] => {
+      if (field.kind === 'column')
+        return [field.name, { ...this.ref(filterName(field)), ...documented(field) }];
+      const target = this.part(field.target, 'Where');
+      const schema =
+        field.kind === 'reference'
+          ? { ...target, ...NOT_EMPTY }
+          : object(
+              [
+                ['some', target],
+                ['none', target],
+              ],
+              NOT_EMPTY,
+            );
+      return [field.name, { ...schema, ...documented(field) }];
+    });
+    const logic = ownFilters.map((name): [string, JsonSchema] => [
+      name,
+      name === 'not' ? self : { ...list(self), minItems: 1 },
+    ]);
+    return { description: `Which ${resource.plural} are meant.`, ...object([...fields, ...logic]) };
+  }
+
+  #filter(column: Column): [string, JsonSchema] {
+    const entries = operatorsOf(column).map((name): [string, JsonSchema] => [
+      name,
+      { description: operators[name].doc, ...operandSchema(column, name) },
+    ]);
+    return [this.name(filterName(column)), object(entries, NOT_EMPTY)];
+  }
+}
+
+const NOT_EMPTY: JsonSchema = { minProperties: 1 };
+
+/** The fields of a record as this door shows them. */
+export function shownFields(resource: Resource): Field[] {
+  return resource.fields.filter(visible);
+}
+
+export function reference(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+export function list(items: JsonSchema): JsonSchema {
+  return { type: 'array', items };
+}
+
+export function object(
+  properties: readonly (readonly [string, JsonSchema])[],
+  more: JsonSchema = {},
+): JsonSchema {
+  return { type: 'object', properties: Object.fromEntries(properties), ...more, additionalProperties: false };
+}
+
+/** What the file says of it, and that it is deprecated. */
+export function documented({ description, deprecated }: Described): JsonSchema {
+  const text = [description, deprecated === undefined ? undefined : `Deprecated: ${deprecated}`];
+  const joined = text.filter((each) => each !== undefined).join('\n\n');
+  return {
+    ...(joined !== '' && { description: joined }),
+    ...(deprecated !== undefined && { deprecated: true }),
+  };
+}
+
+/** A value of the column's type, whatever its constraint: what it is compared with. */
+export function typeSchema({ type }: Column): JsonSchema {
+  return isScalar(type) ? type.jsonSchema : reference(type.name);
+}
+
+export function operandSchema(column: Column, operator: keyof typeof operators): JsonSchema {
+  const value = typeSchema(column);
+  const part = operator === 'contains' ? { ...value, maxLength: LONGEST_PART } : value;
+  const values = { ...list(value), maxItems: MOST_VALUES };
+  return { value: part, list: values, flag: { type: 'boolean' } }[operators[operator].operand];
+}
+
+function filterName(column: Column): string {
+  return filterTypeName(graphqlTypeName(column), operatorsOf(column));
+}
+
+function columnSchema(column: Column): JsonSchema {
+  const { type } = column;
+  // What a format stands for exactly.
+  const told = isScalar(type) && type.description !== undefined ? { description: type.description } : {};
+  const value = { ...typeSchema(column), ...bounds(column), ...told };
+  const schema = column.list ? list(value) : value;
+  return column.required ? schema : orNull(schema);
+}
+
+function orNull(schema: JsonSchema): JsonSchema {
+  const { type } = schema;
+  return type === undefined
+    ? { anyOf: [schema, { type: 'null' }] }
+    : { ...schema, type: [type, 'null'].flat() };
+}
+
+function bounds(column: Column): JsonSchema {
+  const { constraint } = column;
+  if (!constraint) return {};
+  const { minLength, maxLength, pattern, format, min, max } = constraint;
+  const { minimum, maximum } = typeSchema(column);
+  const limits = {
+    minLength,
+    maxLength,
+    pattern: pattern?.source,
+    format,
+    // The type has bounds of its own.
+    minimum: min === undefined ? undefined : Math.max(min, Number(minimum ?? min)),
+    maximum: max === undefined ? undefined : Math.min(max, Number(maximum ?? max)),
+  };
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
+}
+
+/** A key that a client gives must be addressable. */
+function keyBounds({ constraint }: Column): JsonSchema {
+  return {
+    minLength: Math.max(1, constraint?.minLength ?? 1),
+    maxLength: Math.min(LONGEST_KEY, constraint?.maxLength ?? LONGEST_KEY),
+    not: { enum: unaddressable },
+  };
+}
+
+function canBeForbidden({ allow }: Field): boolean {
+  return allow.some(({ to }) => to.includes('READ'));
+}
+
+/** What there is to say of a field in an answer. */
+function answered(field: Field, ...more: readonly string[]): JsonSchema {
+  const { description, ...rest } = documented(field);
+  const hidden = canBeForbidden(field) ? ['Absent for callers who may not read it.'] : [];
+  const text = [description, ...more, ...hidden].filter((each) => each !== undefined).join('\n\n');
+  return { ...rest, ...(text !== '' && { description: text }) };
+}
+
+function readOnly({ origin }: Column): JsonSchema {
+  return origin.by === 'client' ? {} : { readOnly: true };
+}
+
+/** The references that lists lead back along: a new record can be nested in what they point to. */
+function nestedIn({ references, rest, operations }: Resource): readonly Reference[] {
+  if (!rest || !operations.has('CREATE')) return [];
+  return references.filter((reference) =>
+    reference.target.inverses.some((inverse) => inverse.reference === reference),
+  );
+}
+
+/** The lists that a new record can bring along. */
+export function nestable({ inverses }: Resource): readonly Inverse[] {
+  return inverses.filter(({ reference }) => nestedIn(reference.owner).includes(reference));
+}
+
+/** `PostCreateWithoutAuthor`: the author is what it is nested in. */
+function nestedName({ owner, name }: Reference): string {
+  return `${owner.name}CreateWithout${name[0]?.toUpperCase()}${name.slice(1)}`;
+}
+
+function updateSchema(resource: Resource): JsonSchema {
+  const changeable = updatable(resource);
+  const properties = resource.columns.map((column): [string, JsonSchema] => {
+    const schema = { ...columnSchema(column), ...documented(column) };
+    if (changeable.includes(column)) return [column.name, schema];
+    const description = [
+      column.description,
+      'May be repeated as it is stored, so that what was read can be sent.',
+    ];
+    return [
+      column.name,
+      { ...schema, description: description.filter(Boolean).join('\n\n'), readOnly: true },
+    ];
+  });
+  const description = `What to change of ${withArticle(resource.singular)}; what is left out keeps its value.`;
+  return { description, ...object(properties, { minProperties: 1 }) };
+}
+
+function aggregateSchema(resource: Resource): JsonSchema {
+  const of = aggregateFunctions.flatMap((name): [string, JsonSchema][] => {
+    if (name === 'count') return [[name, { type: 'integer', minimum: 0 }]];
+    const columns = resource.columns.filter((column) => aggregateFits(name, column));
+    const value = (column: Column) =>
+      name === 'min' || name === 'max' ? typeSchema(column) : { type: 'number' };
+    const properties = columns.map((column): [string, JsonSchema] => [column.name, orNull(value(column))]);
+    return columns.length > 0 ? [[name, object(properties)]] : [];
+  });
+  const groups = groupable(resource).map((column): [string, JsonSchema] => [
+    column.name,
+    columnSchema(column),
+  ]);
+  const description = `Numbers about all ${resource.plural}, or about those that are alike in what they are grouped by.`;
+  return { description, ...object([['by', object(groups)], ...of]) };
+}
+
+/** Columns that rows can be grouped by. */
+function groupable({ columns }: Resource): Column[] {
+  return columns.filter(isSortable);
+}
+
+function enumSchema(each: Enum): JsonSchema {
+  const told = each.values.flatMap(({ name, ...rest }) => {
+    const { description } = documented({ name, ...rest });
+    return description === undefined ? [] : [`- \`${name}\`: ${String(description).replaceAll('\n\n', ' ')}`];
+  });
+  const description = [each.description, told.join('\n')].filter(Boolean).join('\n\n');
+  const values = each.values.map(({ name }) => name);
+  return { ...(description !== '' && { description }), type: 'string', enum: values };
+}

@@ -1,0 +1,5 @@
+/** What a rule of the schema is. */
+
+import type { Model, Place } from '../model.ts';
+
+export type Rule = (model: Model, report: (place: Place, message: string) => void) => void;

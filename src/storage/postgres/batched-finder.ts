@@ -1,0 +1,65 @@
+/** Records that are looked for by their keys in the same turn of the event loop are found by one statement. */
+
+import { afterStretch } from '../../base/batch.ts';
+import { among, type Filter } from '../../query/filter.ts';
+import { type Deadline, type Filled, type Finder, LATER, type Row, type Select } from '../storage.ts';
+
+interface Waiting {
+  readonly key: unknown;
+  readonly deadline: Deadline;
+  readonly resolve: (row: Row | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** `select` is by a key that is left open; every request sees what was committed when it came, or later. */
+export function batchedFinder(
+  select: Select,
+  ask: (statement: Filled, deadline: Deadline) => Promise<Row[]>,
+): Finder {
+  const many = ofMany(select);
+  const { name } = select.resource.key;
+  let batch: Waiting[] = [];
+
+  const look = async (waiting: readonly Waiting[]): Promise<void> => {
+    const keys = new Set(waiting.map(({ key }) => key));
+    const deadline = Math.min(...waiting.map((each) => each.deadline));
+    const found = new Map<unknown, Row>();
+    if (keys.size > 1) {
+      const rows = await ask({ do: 'filled', select: many, value: [...keys] }, deadline);
+      for (const row of rows) found.set(row[name], row);
+    } else
+      for (const key of keys) {
+        const [row] = await ask({ do: 'filled', select, value: key }, deadline);
+        if (row) found.set(key, row);
+      }
+    for (const { key, resolve } of waiting) {
+      const row = found.get(key);
+      // Whoever is given a row may change it.
+      resolve(row && waiting.length > keys.size ? { ...row } : (row ?? null));
+    }
+  };
+
+  return (key, deadline) =>
+    new Promise((resolve, reject) => {
+      if (batch.push({ key, deadline, resolve, reject }) > 1) return;
+      afterStretch(() => {
+        const waiting = batch;
+        batch = [];
+        look(waiting).catch((error) => {
+          for (const each of waiting) each.reject(error);
+        });
+      });
+    });
+}
+
+/** The same by any number of keys, which tell the rows apart. */
+function ofMany(select: Select): Select {
+  const { resource, columns, where } = select;
+  const open = (filter: Filter): Filter =>
+    filter.is === 'eq' && filter.value === LATER ? among(filter.column, LATER) : filter;
+  return {
+    ...select,
+    columns: columns.includes(resource.key) ? columns : [...columns, resource.key],
+    where: where?.is === 'all' ? { is: 'all', of: where.of.map(open) } : where && open(where),
+  };
+}

@@ -1,0 +1,143 @@
+/** What the errors of PostgreSQL and of its driver mean for a request. */
+
+import { DuetError } from '../../base/errors.ts';
+import { sumTooLarge } from '../../query/aggregates.ts';
+import type { Column, Model, Reference, Resource } from '../../schema/model.ts';
+import { ReadOnly } from '../evolve/database.ts';
+import { indexName } from '../sql/index-names.ts';
+import {
+  answerTooLarge,
+  Dangling,
+  type Deadline,
+  deadlineExceeded,
+  LockTimeout,
+  NotUnique,
+  refusedByDatabase,
+  requiredByNewer,
+  schemaOutdated,
+} from '../storage.ts';
+import { ConnectionLost, HURRY_MS, unavailable } from './pool.ts';
+
+/** A serializable transaction met a record that its snapshot does not show. */
+export class Surprise extends Error {}
+
+/** The SQLSTATE of an error that the server sent. */
+export function stateOf(error: unknown): string {
+  if (error instanceof LockTimeout) return '55P03';
+  if (error instanceof ReadOnly) return '25006';
+  if (error instanceof Surprise) return '40001';
+  const { errno } = error as { errno?: unknown };
+  return typeof errno === 'string' ? errno : '';
+}
+
+/** Serialization failures and deadlocks: another transaction won, and this one had no effect. */
+export function isConflictOfTransactions(error: unknown): boolean {
+  return stateOf(error) === '40001' || stateOf(error) === '40P01';
+}
+
+/**
+ * The connection, or the server behind it, is gone (class 57P: shut down, crashed, starting up; 25P03 and 25P04: a
+ * limit of the server's own on transactions, which ends the session).
+ */
+export function isLost(error: unknown): boolean {
+  if (error instanceof ConnectionLost) return true;
+  const state = stateOf(error);
+  if (state !== '') return /^(57P|08|25P0[34])/.test(state);
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && code.startsWith('ERR_POSTGRES_');
+}
+
+/** The server cannot be reached, or is not yet, or no longer, able to take connections: it may be in a while. */
+export function isAbsent(error: unknown): boolean {
+  return isLost(error) || stateOf(error) === '53300';
+}
+
+export function unknownOutcome(cause: unknown): DuetError {
+  const error = new DuetError(
+    'OUTCOME_UNKNOWN',
+    'The connection to the database was lost during the commit. Read before writing again.',
+    { headers: { 'Retry-After': '1' } },
+  );
+  error.cause = cause;
+  return error;
+}
+
+/** What the client cannot mend, the operator must hear of: the cause is kept, for the log. */
+export function explained(error: unknown): unknown {
+  const told = translated(error);
+  if (told !== error && told instanceof DuetError && told.status === 503) told.cause = error;
+  return told;
+}
+
+/** The same, and what the database could not do in time is told as such, unless it may have happened. */
+export function late(error: unknown, deadline: Deadline): unknown {
+  const told = explained(error);
+  const isLate = performance.now() > deadline - 2 * HURRY_MS;
+  if (!isLate || !(told instanceof DuetError) || told.code !== 'UNAVAILABLE') return told;
+  const exceeded = deadlineExceeded();
+  exceeded.cause = error;
+  return exceeded;
+}
+
+function translated(error: unknown): unknown {
+  if (error instanceof DuetError) return error;
+  const state = stateOf(error);
+  if (isLost(error)) return unavailable('The database cannot be reached.');
+  if (isConflictOfTransactions(error)) return unavailable('Others keep changing the same records.');
+  // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections, memory or disk.
+  if (/^(57014|55P03|53)/.test(state)) return unavailable('The database is too busy.');
+  // A standby, or a role that was granted no more.
+  if (state === '25006') return unavailable('The database is read-only: nothing can be written now.');
+  if (state === '42501') return unavailable('The database does not allow this to the service.');
+  // 42P01: no such table; 42703: no such column.
+  if (state === '42P01' || state === '42703') return schemaOutdated();
+  // 22012: how a statement ends that counts the text of its rows (`within` of the dialect).
+  if (state === '22012') return answerTooLarge();
+  // 22003: nothing but a sum is computed here.
+  if (state === '22003') return sumTooLarge();
+  if (state === '2200H') return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
+  return error;
+}
+
+/** What the tables refuse although the file of this node does not: see the functions that tell it. */
+export function refused({ resources }: Model, error: unknown): DuetError | undefined {
+  const { table, column = '', routine } = error as { table?: string; column?: string; routine?: string };
+  const state = stateOf(error);
+  if (state === '23502')
+    return requiredByNewer(
+      resources.find((each) => each.table === table),
+      column,
+    );
+  // Class 23: a constraint; 44000: that of a view. RAISE can give any state, also one that means something else.
+  const isOwn = /^(23|44000)/.test(state) || (routine === 'exec_stmt_raise' && translated(error) === error);
+  return isOwn ? refusedByDatabase(error) : undefined;
+}
+
+/** What breaking a constraint means, by its name. */
+export function constraintsOf({ resources }: Model): Map<string, NotUnique | Dangling> {
+  const found = new Map<string, NotUnique | Dangling>();
+  const unique = (resource: Resource, columns: readonly Column[], name: string) =>
+    found.set(name, new NotUnique(resource, columns));
+  for (const resource of resources) {
+    unique(resource, [resource.key], indexName(resource, [resource.key], 'key'));
+    for (const { columns } of resource.uniques)
+      unique(resource, columns, indexName(resource, columns, 'unique'));
+    for (const reference of resource.references) found.set(nameOf(reference), new Dangling(reference));
+  }
+  return found;
+}
+
+/** The server names what collided as `Key ("authorId", title)=(1, x) already exists.` */
+export function notUnique({ resources }: Model, error: unknown): NotUnique | undefined {
+  const { table, detail = '' } = error as { table?: string; detail?: string };
+  const stored = (/\((.*?)\)=\(/.exec(detail)?.[1] ?? '')
+    .split(', ')
+    .map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'));
+  const resource = resources.find((each) => each.table === table);
+  const columns = resource?.columns.filter((column) => stored.includes(column.stored)) ?? [];
+  return resource && columns.length > 0 ? new NotUnique(resource, columns) : undefined;
+}
+
+function nameOf({ owner, column }: Reference): string {
+  return indexName(owner, [column], 'reference');
+}

@@ -1,0 +1,138 @@
+/** What a URL leads to: whether the server is there, and whether a pooler is in between. */
+
+import { isAbsent } from './errors.ts';
+import { Connection, type PoolOptions } from './pool.ts';
+
+/** How often two sessions are held against each other: a pooler that is busy may lend each its own for a while. */
+const ROUNDS = 4;
+/** How long to wait before a server that was not there is asked again. */
+const PAUSE_MS = 200;
+
+export interface ServerOptions extends PoolOptions {
+  /** `transaction`: a pooler is known to be there. Otherwise it is looked for. */
+  readonly pooler: 'none' | 'transaction';
+}
+
+export class Server {
+  readonly #options: ServerOptions;
+  /** Found out by whoever connects first. */
+  #pooled: Promise<boolean> | undefined;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+  }
+
+  /** Host, port and name, without the password. */
+  get name(): string {
+    const { hostname, port, pathname } = new URL(this.#options.url);
+    return `${hostname || 'localhost'}:${port || 5432}${pathname}`;
+  }
+
+  async connect(other: Partial<PoolOptions> = {}): Promise<Connection> {
+    return Connection.open({ ...this.#options, ...other, pooled: await this.#isPooled() });
+  }
+
+  /** Runs work on a session of its own, whose statements may take as long as they need. */
+  async with<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.connect({ statementMs: 0, lockMs: 0 });
+    try {
+      return await work(connection);
+    } finally {
+      connection.close();
+    }
+  }
+
+  /** Waits for a server that is not there, or not yet itself, and says so once. */
+  async reach(waitMs: number, tell: (message: string) => void): Promise<void> {
+    const until = performance.now() + waitMs;
+    for (let tries = 1; ; tries++)
+      try {
+        await this.#isPooled();
+        if (tries > 1) tell(`PostgreSQL at ${this.name} is there now`);
+        break;
+      } catch (error) {
+        const waits = isAbsent(error) && performance.now() < until;
+        if (!waits) throw this.#unreachable(error, isAbsent(error) ? waitMs : 0);
+        if (tries === 1) tell(`waiting for PostgreSQL at ${this.name}, up to ${waitMs} ms`);
+        await Bun.sleep(PAUSE_MS);
+      }
+    if (this.#options.pooler === 'none' && (await this.#isPooled()))
+      tell(
+        `there is a pooler before PostgreSQL at ${this.name}, which shares sessions between transactions: nothing is prepared or set for longer than one. Set DATABASE_POOLER=transaction to say that it is meant`,
+      );
+  }
+
+  #unreachable(cause: unknown, waitedMs: number): Error {
+    const waited = waitedMs > 0 ? ` within ${waitedMs} ms (DATABASE_WAIT)` : '';
+    const why = cause instanceof Error ? cause.message : cause;
+    return new Error(
+      `PostgreSQL at ${this.name} cannot be used${waited}: ${why}. DATABASE_URL names another`,
+      { cause },
+    );
+  }
+
+  /** Asked again where there was no answer. */
+  #isPooled(): Promise<boolean> {
+    this.#pooled ??= this.#findPooler().catch((error) => {
+      this.#pooled = undefined;
+      throw error;
+    });
+    return this.#pooled;
+  }
+
+  async #findPooler(): Promise<boolean> {
+    const pooled = this.#options.pooler === 'transaction' || (await isShared(this.#options));
+    if (pooled) await refuseForeignWriting(this.#options);
+    return pooled;
+  }
+}
+
+/** Whether sessions of the server are shared with others: then the process behind a connection is not its own. */
+async function isShared(options: PoolOptions): Promise<boolean> {
+  const opened: Connection[] = [];
+  const open = async () => {
+    const connection = await Connection.open({ ...options, pooled: false });
+    opened.push(connection);
+    return connection;
+  };
+  try {
+    const one = await open();
+    const [set] = await one.send(`SELECT "setting" FROM pg_settings WHERE "name" = 'statement_timeout'`);
+    // Whoever does not pass it on stands in between, and statements would run for ever.
+    if (Number(set?.['setting']) !== options.statementMs) return true;
+    const other = await open();
+    for (let round = 0; round < ROUNDS; round++) {
+      const before = await processOf(one);
+      await other.send('BEGIN');
+      const [its, after] = [await processOf(other), await processOf(one)];
+      await other.send('ROLLBACK');
+      if (its === before || after !== before) return true;
+    }
+    return false;
+  } catch (error) {
+    // As PgBouncer refuses what it does not know.
+    if (/unsupported startup parameter/.test((error as Error).message)) return true;
+    throw error;
+  } finally {
+    for (const connection of opened) connection.close();
+  }
+}
+
+/** Values are read as they are written under these settings, which a pooler has to keep for each of its clients. */
+async function refuseForeignWriting(options: PoolOptions): Promise<void> {
+  const connection = await Connection.open({ ...options, pooled: true });
+  try {
+    const [found] = await connection.send(
+      `SELECT current_setting('TimeZone') AS "zone", current_setting('DateStyle') AS "style"`,
+    );
+    if (found?.['zone'] === 'UTC' && String(found['style']).startsWith('ISO')) return;
+    throw new Error('the pooler does not keep TimeZone and DateStyle for its clients');
+  } finally {
+    connection.close();
+  }
+}
+
+async function processOf(connection: Connection): Promise<unknown> {
+  const [row] = await connection.send('SELECT pg_backend_pid() AS "pid"');
+  return row?.['pid'];
+}

@@ -1,0 +1,145 @@
+/** Filters and places in an order → conditions of SQL, and the parameters that they need. */
+
+import type { Filter } from '../../query/filter.ts';
+import type { Order, Place } from '../../query/order.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { LATER, type Row } from '../storage.ts';
+import { type Dialect, quote } from './dialect.ts';
+import { balanced, successor } from './text.ts';
+
+/** Writes the conditions of one statement; what it counts, it counts for the whole of it. */
+export class Conditions {
+  readonly parameters: unknown[] = [];
+  /** Which parameter is given later, and how it is written. */
+  openAt: number | undefined;
+  encode: (given: unknown) => unknown = (given) => given;
+  #aliases = 0;
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  condition(filter: Filter, table: string): string {
+    switch (filter.is) {
+      case 'all':
+      case 'any': {
+        if (filter.of.length === 0) return filter.is === 'all' ? 'TRUE' : 'FALSE';
+        const parts = filter.of.map((each) => this.condition(each, table));
+        return `(${balanced(parts, filter.is === 'all' ? ' AND ' : ' OR ')})`;
+      }
+      case 'not':
+        // Not NOT: the opposite of "unknown" is to be true.
+        return `((${this.condition(filter.of, table)}) IS NOT TRUE)`;
+      case 'related': {
+        const { field, where } = filter;
+        return this.#exists(field.target, where, (alias) => [
+          `${alias}.${quote(field.target.key.stored)}`,
+          `${table}.${quote(field.column.stored)}`,
+        ]);
+      }
+      case 'some': {
+        const { reference, target } = filter.field;
+        return this.#exists(target, filter.where, (alias) => [
+          `${alias}.${quote(reference.column.stored)}`,
+          `${table}.${quote(reference.target.key.stored)}`,
+        ]);
+      }
+      default:
+        return this.#comparison(filter, `${table}.${quote(filter.column.stored)}`);
+    }
+  }
+
+  #exists(target: Resource, where: Filter, join: (alias: string) => [string, string]): string {
+    // No stored name begins with `_`.
+    const alias = `"_${++this.#aliases}"`;
+    const inner = this.condition(where, alias);
+    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner}${this.#dialect.visit})`;
+  }
+
+  #comparison(filter: Extract<Filter, { column: Column }>, column: string): string {
+    switch (filter.is) {
+      case 'null':
+        return `${column} IS NULL`;
+      case 'in':
+        return this.#dialect.among(column, this.listed(filter.values, filter.column));
+      case 'contains':
+        return `${this.#dialect.position}(${column}, ${this.parameter(filter.column, filter.value)}) > 0`;
+      case 'startsWith':
+        return this.#startsWith(filter.column, column, String(filter.value));
+      case 'ne':
+        return `${column} IS DISTINCT FROM ${this.parameter(filter.column, filter.value)}`;
+      default:
+        return `${column} ${signs[filter.is]} ${this.parameter(filter.column, filter.value)}`;
+    }
+  }
+
+  /** A range, which an index can find: text is ordered by code point on every database. */
+  #startsWith(of: Column, column: string, prefix: string): string {
+    const from = `${column} >= ${this.parameter(of, prefix)}`;
+    const end = successor(prefix);
+    return end === undefined ? from : `(${from} AND ${column} < ${this.parameter(of, end)})`;
+  }
+
+  /** Rows that come after a place in an order. */
+  beyond(order: Order, place: Place, table: string): string {
+    const [first] = order;
+    const rowWise =
+      order.length > 1 &&
+      order.every(({ column, descending }) => column.required && descending === first?.descending);
+    if (rowWise) {
+      const columns = order.map(({ column }) => `${table}.${quote(column.stored)}`).join(', ');
+      const values = order.map(({ column }, index) => this.parameter(column, place[index])).join(', ');
+      return `(${columns}) ${first?.descending ? '<' : '>'} (${values})`;
+    }
+    return this.#beyondStepwise(order, place, table);
+  }
+
+  #beyondStepwise([first, ...rest]: Order, [value, ...values]: Place, table: string): string {
+    if (!first) return 'FALSE';
+    const { column, descending } = first;
+    const name = `${table}.${quote(column.stored)}`;
+    const parameter = () => this.parameter(column, value);
+    // Nulls are the lowest: before everything in ascending order, after everything in descending order.
+    const ahead =
+      value === null
+        ? descending
+          ? 'FALSE'
+          : `${name} IS NOT NULL`
+        : descending
+          ? `(${name} < ${parameter()}${column.required ? '' : ` OR ${name} IS NULL`})`
+          : `${name} > ${parameter()}`;
+    if (rest.length === 0) return ahead;
+    const same = value === null ? `${name} IS NULL` : `${name} = ${parameter()}`;
+    return `(${ahead} OR (${same} AND ${this.#beyondStepwise(rest, values, table)}))`;
+  }
+
+  listed(values: readonly unknown[], of: Column): string {
+    if (values === LATER) this.#later((given) => this.#dialect.list(given as readonly unknown[], of));
+    else this.parameters.push(this.#dialect.list(values, of));
+    return this.#dialect.listed(this.parameters.length, of);
+  }
+
+  values(columns: readonly Column[], rows: readonly Row[]): string {
+    return this.#dialect.values(columns, rows, (value) => this.parameters.push(value));
+  }
+
+  parameter(column: Column, value: unknown): string {
+    const encode = (each: unknown) => (each === null ? null : this.#dialect.encode(column, each));
+    if (value === LATER) this.#later(encode);
+    else this.parameters.push(encode(value));
+    return this.#dialect.parameter(this.parameters.length, column);
+  }
+
+  #later(encode: (given: unknown) => unknown): void {
+    this.encode = encode;
+    this.openAt = this.parameters.push(undefined) - 1;
+  }
+
+  text(value: string): string {
+    this.parameters.push(value);
+    return this.#dialect.parameter(this.parameters.length, 'text');
+  }
+}
+
+const signs = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;

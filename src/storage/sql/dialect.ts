@@ -1,0 +1,89 @@
+/** What SQL is made of on every database, and the few things that databases disagree on. */
+
+import type { Column, Resource } from '../../schema/model.ts';
+import type { Row } from '../storage.ts';
+import type { Heavy } from './heavy.ts';
+
+/** Remembers the last version of natural keys that were deleted. */
+export const BURIED = '_duet_buried';
+/** The answers to requests that carry a key, so that they can be given again. */
+export const ANSWERS = '_duet_answers';
+/** API keys, as hashes. */
+export const KEYS = '_duet_keys';
+
+export function quote(identifier: string): string {
+  return `"${identifier.replaceAll('"', '""')}"`;
+}
+
+/** A text as a literal. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A statement as a database takes it. */
+export interface Compiled {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+  /** The columns of the rows that come back, if any do. */
+  readonly columns: readonly Column[];
+}
+
+/** The few things that databases disagree on. */
+export interface Dialect {
+  /** The text of the nth parameter, counted from 1, on its way into or beside a column. */
+  parameter(position: number, of: Column | 'text'): string;
+  /** A condition that holds when the column is one of the values of a list. */
+  among(column: string, list: string): string;
+  /** The text of the nth parameter where it is a list. */
+  listed(position: number, of: Column): string;
+  /** That parameter itself. */
+  list(values: readonly unknown[], of: Column): unknown;
+  /** A value on its way into a column. */
+  encode(column: Column, value: unknown): unknown;
+  /** What to select for a column, given its quoted name. */
+  read(column: Column, quoted: string): string;
+  /** Where in a text another begins, or 0. */
+  readonly position: string;
+  /** Nulls are the lowest values. */
+  order(quoted: string, column: Column, descending: boolean): string;
+  count(quoted: string): string;
+  sum(quoted: string, column: Column): string;
+  /** The least or the greatest value, for every column that rows can be ordered by. */
+  extreme(of: 'min' | 'max', quoted: string, column: Column): string;
+  /**
+   * Rows that are not stored, as a table to select from: these columns, which compare as stored ones do, and "_row", which
+   * counts them from 1. `given` makes a parameter of a value and tells its position.
+   */
+  values(columns: readonly Column[], rows: readonly Row[], given: (value: unknown) => number): string;
+  /** The same SELECT, which fails when these columns hold more bytes of text; undefined where they are counted as rows arrive. */
+  readonly within?: (select: string, heavy: Heavy, names: readonly string[]) => string;
+  /** Limits the rows of each value of a list. */
+  perValue(parts: PerValue): string;
+  /** Follows a text that is none of a resource's columns, to compare it as those do. */
+  /** Stands behind the conditions of related records that are looked at. */
+  readonly visit: string;
+  readonly byCodePoint: string;
+  /** Answers with `last`: the last serial key that was given. */
+  lastId(resource: Resource): string;
+  /** Makes the next serial key come after the parameter, if it would not do so by itself. */
+  raiseLastId(resource: Resource, parameter: string): string;
+  /** Whether an INSERT answers with the new row; otherwise with its serial key alone, and the rest is what was given. */
+  readonly answersInserts: boolean;
+  /** Ends a SELECT whose rows are to be kept from others. */
+  readonly lock: string;
+}
+
+/** A SELECT whose limit holds for each value of a list, in parts. */
+export interface PerValue {
+  readonly columns: string;
+  readonly table: string;
+  readonly key: string;
+  readonly list: string;
+  /** The column that has its values, of the table under this name. */
+  readonly near: (alias: string) => string;
+  readonly condition: (alias: string) => string;
+  readonly order: (alias: string) => string;
+  readonly limit: number;
+  /** Ends the whole. */
+  readonly most: string;
+}

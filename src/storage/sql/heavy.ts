@@ -1,0 +1,65 @@
+/** Which reads could answer with more text than an answer may have, so that it is to be counted while they run. */
+
+import type { Column } from '../../schema/model.ts';
+import { isScalar, keptAs } from '../../schema/values.ts';
+import type { Aggregate, Select, Statement } from '../storage.ts';
+
+/** So many rows are too few to matter, as each was the body of a request once. */
+const FEW_ROWS = 101;
+const MOST_BYTES_OF_CHARACTER = 4;
+
+export interface Heavy {
+  /** How many bytes of text there may be. */
+  readonly bytes: number;
+  /** What can be long, under the names of the answer. */
+  readonly columns: readonly Column[];
+  readonly names: readonly string[];
+}
+
+const known = new WeakMap<Select | Aggregate, Heavy | null>();
+
+/** Undefined where nothing needs to be counted. */
+export function heavyOf(asked: Statement): Heavy | undefined {
+  const statement = asked.do === 'filled' ? asked.select : asked;
+  if ((statement.do !== 'select' && statement.do !== 'aggregate') || statement.bytes === undefined)
+    return undefined;
+  let heavy = known.get(statement);
+  if (heavy === undefined) {
+    heavy = found(statement, statement.bytes);
+    known.set(statement, heavy);
+  }
+  return heavy ?? undefined;
+}
+
+function found(statement: Select | Aggregate, bytes: number): Heavy | null {
+  const rows = rowsOf(statement);
+  const columns = answered(statement).filter((column) => ['text', 'json'].includes(keptAs(column)));
+  const widest = columns.reduce((sum, column) => sum + widthOf(column), 0);
+  if (columns.length === 0 || rows <= FEW_ROWS || rows * widest <= bytes) return null;
+  return { bytes, columns, names: columns.map(({ name }) => name) };
+}
+
+function rowsOf(statement: Select | Aggregate): number {
+  const { limit = Number.POSITIVE_INFINITY } = statement;
+  if (statement.do === 'aggregate') return statement.by.length === 0 ? 1 : limit;
+  const { most = Number.POSITIVE_INFINITY, per } = statement;
+  return per ? most : Math.min(limit, most);
+}
+
+/** What counts of an answer. */
+function answered(statement: Select | Aggregate): readonly Column[] {
+  if (statement.do === 'select')
+    return statement.columns.filter((column) => !statement.uncounted.includes(column));
+  const extremes = statement.measures.flatMap(({ as, of, column }) =>
+    column && (of === 'min' || of === 'max') ? [{ ...column, name: as }] : [],
+  );
+  return [...statement.by, ...extremes];
+}
+
+/** In bytes. */
+function widthOf({ constraint, list, type }: Column): number {
+  if (list || (isScalar(type) && type.stored === 'json')) return Number.POSITIVE_INFINITY;
+  if (!isScalar(type)) return Math.max(...type.values.map(({ name }) => name.length));
+  const characters = constraint?.maxLength ?? Number.POSITIVE_INFINITY;
+  return MOST_BYTES_OF_CHARACTER * characters;
+}

@@ -1,0 +1,58 @@
+/** The texts of INSERT statements, made once for all records that have values for the same columns. */
+
+import type { Column, Resource } from '../../schema/model.ts';
+import { storedColumns } from '../../schema/values.ts';
+import type { Insert } from '../storage.ts';
+import type { Compiled, Dialect } from './dialect.ts';
+
+/** Which columns a new record has hangs on its resource; a key that an import brings along is about all that differs. */
+const KEPT = 8;
+
+interface Insertion {
+  readonly sql: string;
+  /** For each column of the resource, whether it is among them. */
+  readonly has: readonly boolean[];
+}
+
+export class Insertions {
+  readonly #dialect: Dialect;
+  readonly #write: (insert: Insert) => string;
+  readonly #kept = new WeakMap<Resource, Insertion[]>();
+
+  /** `write`: makes the text of one. */
+  constructor(dialect: Dialect, write: (insert: Insert) => string) {
+    this.#dialect = dialect;
+    this.#write = write;
+  }
+
+  compile(insert: Insert): Compiled {
+    const { resource, values, version } = insert;
+    const { columns } = resource;
+    const parameters: unknown[] = [];
+    const known = this.#kept.get(resource) ?? [];
+    // Mostly the first is the one.
+    let [same] = known;
+    for (let index = 0; index < columns.length; index++) {
+      const column = columns[index] as Column;
+      const has = Object.hasOwn(values, column.name);
+      if (has !== same?.has[index]) same = undefined;
+      if (!has) continue;
+      const value = values[column.name];
+      parameters.push(value === null ? null : this.#dialect.encode(column, value));
+    }
+    parameters.push(version);
+    const { sql } = same ?? this.#textOf(insert, known);
+    return { sql, parameters, columns: storedColumns(resource) };
+  }
+
+  #textOf(insert: Insert, known: Insertion[]): Insertion {
+    const { resource, values } = insert;
+    const has = resource.columns.map(({ name }) => Object.hasOwn(values, name));
+    const same = known.find((each) => each.has.every((is, index) => is === has[index]));
+    if (same) return same;
+    const made = { sql: this.#write(insert), has };
+    if (known.length < KEPT) known.push(made);
+    this.#kept.set(resource, known);
+    return made;
+  }
+}

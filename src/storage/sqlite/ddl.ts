@@ -1,0 +1,84 @@
+/** How SQLite writes its tables down, and how it tells what it has. */
+
+import { MAX_KEY, type Scalar } from '../../schema/scalars.ts';
+import { keptAs } from '../../schema/values.ts';
+import { type Ddl, type DraftShape, draftShape } from '../evolve/database.ts';
+import { references } from '../evolve/tables.ts';
+import { literal, quote } from '../sql/dialect.ts';
+
+const types: Record<Scalar['stored'], string> = {
+  serial: 'INTEGER',
+  integer: 'INTEGER',
+  float: 'REAL',
+  boolean: 'INTEGER',
+  text: 'TEXT',
+  time: 'TEXT',
+  date: 'TEXT',
+  uuid: 'TEXT',
+  json: 'TEXT',
+};
+
+export const sqliteDdl: Ddl = {
+  type: (column) => types[keptAs(column)],
+  definition: (column) => types[keptAs(column)],
+  indexed: ({ stored }) => quote(stored),
+  serialKey: ({ key }) => {
+    const name = quote(key.stored);
+    return `${name} INTEGER CHECK (${name} BETWEEN 1 AND ${MAX_KEY})`;
+  },
+  // AUTOINCREMENT: an id is never given twice, not even that of a deleted last row.
+  primaryKey: ({ key }) => (key.origin.by === 'serial' ? ' PRIMARY KEY AUTOINCREMENT' : ' PRIMARY KEY'),
+  // A reference cannot be added to a table afterwards, but the table that it names need not exist yet.
+  inlineReference: (reference) => ` ${references(reference)}`,
+  addReference: () => [],
+  literal(column, value) {
+    const kept = keptAs(column);
+    if (kept === 'boolean') return value ? '1' : '0';
+    if (typeof value === 'number' && kept !== 'json') return String(value);
+    return literal(kept === 'json' ? JSON.stringify(value) : String(value));
+  },
+  tableOptions: ({ key }) => (key.origin.by === 'serial' ? ' STRICT' : ' STRICT, WITHOUT ROWID'),
+  // Deferred: rows may dangle until the last of the tables is gone.
+  dropTables: (tables) => [
+    'PRAGMA defer_foreign_keys = ON',
+    ...tables.map((table) => `DROP TABLE ${quote(table)}`),
+  ],
+  buildsIndexesConcurrently: false,
+
+  async otherNames(session) {
+    const rows = await session.query(
+      `SELECT "name", "type" FROM "sqlite_schema" WHERE "type" IN ('view', 'index')`,
+    );
+    return new Map(rows.map(({ name, type }) => [String(name), String(type)]));
+  },
+
+  async has(session, table) {
+    const sql = `SELECT 1 FROM "sqlite_schema" WHERE "type" = 'table' AND "name" = $1`;
+    return (await session.query(sql, [table])).length > 0;
+  },
+
+  async shapes(session) {
+    const tables = `(SELECT "name" AS "table" FROM "sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "name" NOT LIKE '\\_duet\\_%' ESCAPE '\\')`;
+    const columns = await session.query(
+      `SELECT * FROM ${tables}, pragma_table_info("table") ORDER BY "table", "cid"`,
+    );
+    const indexes = await session.query(
+      `SELECT "table", "name" FROM ${tables}, pragma_index_list("table") WHERE "origin" = 'c'`,
+    );
+    const shapes = new Map<string, DraftShape>();
+    for (const row of columns) {
+      const table = String(row['table']);
+      const shape = shapes.get(table) ?? draftShape();
+      shapes.set(table, shape);
+      shape.columns.set(String(row['name']), {
+        type: String(row['type']),
+        // A primary key is never null, whether or not it says so.
+        required: row['notnull'] === 1 || row['pk'] !== 0,
+        filled: row['dflt_value'] !== null,
+        primary: row['pk'] !== 0,
+      });
+    }
+    for (const row of indexes) shapes.get(String(row['table']))?.indexes.add(String(row['name']));
+    return shapes;
+  },
+};

@@ -1,0 +1,121 @@
+/** Writes of SQLite that are carried out in this process: those that came together share one transaction. */
+
+import { type Database, SQLiteError } from 'bun:sqlite';
+import type { Bounds } from './bounds.ts';
+import { explained, explaining } from './errors.ts';
+import { type Runner, UNBOUNDED } from './runner.ts';
+import type { Outcome, Waiting } from './write-queue.ts';
+
+export const BUSY_TIMEOUT_MS = 2000;
+/** After so long, the rest of a batch lets others go first. */
+const TOGETHER_MS = 20;
+/** How long one write may keep this process from everything else; on a busy machine a short one takes long, too. */
+const LONGEST_MS = 100;
+
+/** Thrown out of a batch of which one has waited for too long: it is told so, and the others are run again. */
+const LATE = new Error('a deadline has passed');
+
+export class LocalWriter {
+  readonly #database: Database;
+  readonly #runner: Runner;
+  /** What is not within them goes to another process; undefined where there is none. */
+  readonly #bounds: Bounds | undefined;
+
+  constructor(database: Database, runner: Runner, bounds: Bounds | undefined) {
+    this.#database = database;
+    this.#runner = runner;
+    this.#bounds = bounds;
+  }
+
+  /** False when another process is writing: to wait for it inside SQLite would stop the whole process. */
+  begin(): boolean {
+    this.#database.run('PRAGMA busy_timeout = 0');
+    try {
+      // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
+      this.#runner.prepare('BEGIN IMMEDIATE').run();
+      return true;
+    } catch (error) {
+      if (isBusy(error)) return false;
+      throw error;
+    } finally {
+      this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
+  }
+
+  /**
+   * One transaction, and so one wait for the disk, for the whole batch; each write in a savepoint of its own, so that
+   * one that fails does so alone. Undefined when another process is writing.
+   */
+  commit(batch: readonly Waiting[], beforeCommit: () => void): readonly Outcome[] | undefined {
+    try {
+      return explaining(() => {
+        if (!this.begin()) return undefined;
+        return this.transaction(() => {
+          const [only] = batch;
+          const done = only && batch.length === 1 ? [{ result: this.#drive(only) }] : this.#each(batch);
+          const now = performance.now();
+          // Nobody may be told of a failure that then succeeds.
+          if (batch.some(({ deadline }) => deadline < now)) throw LATE;
+          beforeCommit();
+          return done;
+        });
+      });
+    } catch (error) {
+      if (error === LATE) return [];
+      if (error === UNBOUNDED) return ['alone'];
+      throw error;
+    }
+  }
+
+  /** Works without ever yielding to the event loop, and commits: nothing else can interleave. */
+  transaction<T>(work: () => T): T {
+    try {
+      const result = work();
+      this.#runner.prepare('COMMIT').run();
+      return result;
+    } catch (error) {
+      if (this.#database.inTransaction) this.#runner.prepare('ROLLBACK').run();
+      throw error;
+    }
+  }
+
+  #drive({ program, steps }: Waiting): unknown {
+    const bounds = steps === 'one' ? undefined : this.#bounds;
+    return this.#runner.drive(program(), bounds?.allowance({ ms: LONGEST_MS }));
+  }
+
+  /** Those that there is no time for are left for the next batch. */
+  #each(batch: readonly Waiting[]): Outcome[] {
+    const until = performance.now() + TOGETHER_MS;
+    const outcomes: Outcome[] = [];
+    for (const waiting of batch) {
+      outcomes.push(this.#inSavepoint(waiting));
+      if (performance.now() > until) break;
+    }
+    return outcomes;
+  }
+
+  #inSavepoint(waiting: Waiting): Outcome {
+    // A single statement that fails undoes itself.
+    const needsOne = waiting.steps !== 'one';
+    if (needsOne) this.#runner.prepare('SAVEPOINT "write"').run();
+    try {
+      const result = this.#drive(waiting);
+      if (needsOne) this.#runner.prepare('RELEASE "write"').run();
+      return { result };
+    } catch (thrown) {
+      const error = thrown instanceof SQLiteError ? explained(thrown) : thrown;
+      // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
+      if (!this.#database.inTransaction) throw error;
+      if (needsOne) {
+        this.#runner.prepare('ROLLBACK TO "write"').run();
+        this.#runner.prepare('RELEASE "write"').run();
+      }
+      return error === UNBOUNDED ? 'alone' : { error };
+    }
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY') === true;
+}

@@ -1,0 +1,99 @@
+/** The log that SQLite writes commits to, on a slow disk: what is waited for in the background stops nobody. */
+
+import type { Database } from 'bun:sqlite';
+import { closeSync, fdatasync, openSync } from 'node:fs';
+import { DuetError } from '../../base/errors.ts';
+import { explaining } from './errors.ts';
+import type { Moment } from './shared-snapshot.ts';
+
+/** As many pages as SQLite itself lets gather before it carries them over into the file. */
+const CHECKPOINT_FRAMES = 1000;
+
+export interface LogOptions {
+  readonly database: Database;
+  readonly moment: Moment;
+  /** Carries the log over into the file, in another process. */
+  readonly checkpoint: () => Promise<void>;
+  /** Waits until the disk has what was written to a file. */
+  readonly sync?: ((file: number) => Promise<void>) | undefined;
+}
+
+export class Log {
+  readonly #options: LogOptions;
+  readonly #sync: (file: number) => Promise<void>;
+  /** Opened when something has been written to it. No locks are on it that closing it could give up. */
+  #file: number | undefined;
+  #isInBackground = false;
+  #carriedOver = 0;
+  /** Whether the disk has failed: nobody knows what it has of the log. */
+  #isInDoubt = false;
+
+  constructor(options: LogOptions) {
+    this.#options = options;
+    this.#sync = options.sync ?? syncInBackground;
+  }
+
+  /**
+   * From now on SQLite waits for the disk itself in each commit; or it never does, neither for the log nor to carry it
+   * over into the file: then `prepared` comes before, and `synced` after each commit.
+   */
+  syncs(when: 'in commits' | 'in background'): void {
+    const isInBackground = when === 'in background';
+    if (isInBackground === this.#isInBackground) return;
+    this.#isInBackground = isInBackground;
+    const { database } = this.#options;
+    database.run(`PRAGMA synchronous = ${isInBackground ? 'NORMAL' : 'FULL'}`);
+    database.run(`PRAGMA wal_autocheckpoint = ${isInBackground ? 0 : CHECKPOINT_FRAMES}`);
+  }
+
+  /** Between two commits all of the log can be carried over, so that it begins from its start again. */
+  async prepared(): Promise<void> {
+    if (this.#isInDoubt) this.#resolveDoubt();
+    const frames = this.#options.moment.logFrames;
+    if (frames < this.#carriedOver) this.#carriedOver = 0;
+    // Somebody who has been reading for long may have kept it from beginning again.
+    if (frames - this.#carriedOver < CHECKPOINT_FRAMES) return;
+    this.#carriedOver = frames;
+    // A disk that keeps this from working keeps the next write from it, too, and that is told.
+    await this.#options.checkpoint().catch(() => {});
+  }
+
+  /** When the disk has all that was committed; before that nobody is told. */
+  async synced(): Promise<void> {
+    try {
+      this.#file ??= openSync(`${this.#options.database.filename}-wal`, 'r');
+      await this.#sync(this.#file);
+    } catch (cause) {
+      this.#isInDoubt = true;
+      const detail = 'The disk failed during the commit. Read before writing again.';
+      const headers = { 'Retry-After': '1' };
+      throw Object.assign(new DuetError('OUTCOME_UNKNOWN', detail, { headers }), { cause });
+    }
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+  }
+
+  /**
+   * A system that could not write something may count it as written from then on, so that to sync once more tells nothing.
+   * What is in the log is written anew, into the file, and the log begins from its start.
+   */
+  #resolveDoubt(): void {
+    const { database, moment } = this.#options;
+    moment.end();
+    const [row] = explaining(() => database.query('PRAGMA wal_checkpoint(TRUNCATE)').values());
+    const isBlocked = row?.[0] !== 0;
+    if (isBlocked)
+      throw new DuetError('UNAVAILABLE', 'The disk of the database fails.', {
+        headers: { 'Retry-After': '1' },
+      });
+    this.#isInDoubt = false;
+  }
+}
+
+function syncInBackground(file: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fdatasync(file, (error) => (error ? reject(error) : resolve()));
+  });
+}

@@ -1,0 +1,211 @@
+/** Long writes, whose statements another process carries out: what takes too long is ended there, and stops nobody here. */
+
+import { DuetError } from '../../base/errors.ts';
+import type { Model } from '../../schema/model.ts';
+import { deadlineExceeded, type Program, type Row, type Statement } from '../storage.ts';
+import { explained, toldToPrograms } from './errors.ts';
+import { type Launch, ProcessFault, StatementProcess, unavailable } from './process.ts';
+import { asking } from './runner.ts';
+import type { Asked } from './statement-process.ts';
+import { isResult, type Outcome, type Waiting } from './write-queue.ts';
+
+const IDLE_MS = 30_000;
+/** How often one that has held the file for long enough looks whether others wait. */
+const LOOK_MS = 25;
+
+function control(sql: string): Asked {
+  return { sql, parameters: [] };
+}
+
+// IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
+const BEGIN = control('BEGIN IMMEDIATE');
+const COMMIT = control('COMMIT');
+const ROLLBACK = control('ROLLBACK');
+// All that can be carried over without anybody having to wait.
+const CHECKPOINT = control('PRAGMA wal_checkpoint(PASSIVE)');
+
+export interface WriterOptions {
+  readonly launch: Launch;
+  readonly model: Model;
+  /** For how long one transaction may keep all other writers waiting. */
+  readonly holdMs: number;
+  readonly trace: ((sql: string) => void) | undefined;
+}
+
+export class ProcessWriter {
+  readonly #options: WriterOptions;
+  /** Started when it is needed, ended when nobody has needed it for a while. */
+  #process: StatementProcess | undefined;
+  #idle: Timer | undefined;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined when another process is writing. It may take as long as its deadline and the hold allow. */
+  commit(write: Waiting, isWanted: () => boolean): Promise<readonly Outcome[] | undefined> {
+    return this.#using((process) => new Transaction(this.#options, process, write, isWanted).commit());
+  }
+
+  /** Carries the log over into the file. */
+  async checkpoint(): Promise<void> {
+    await this.#using((process) => process.ask([CHECKPOINT]));
+  }
+
+  close(): void {
+    clearTimeout(this.#idle);
+    this.#process?.end(unavailable('The database is closed.'));
+  }
+
+  async #using<T>(work: (process: StatementProcess) => Promise<T>): Promise<T> {
+    clearTimeout(this.#idle);
+    let process: StatementProcess | undefined;
+    try {
+      process = this.#started();
+      return await work(process);
+    } catch (error) {
+      // Whatever its connection is left in, nobody has to find out.
+      process?.end(unavailable('The writing process was ended after a failure.'));
+      await process?.exited;
+      throw error instanceof ProcessFault ? explained(error) : error;
+    } finally {
+      this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
+    }
+  }
+
+  #started(): StatementProcess {
+    this.#process ??= new StatementProcess(this.#options.launch, 'writer', () => {
+      this.#process = undefined;
+    });
+    return this.#process;
+  }
+}
+
+/** One transaction of the process. */
+class Transaction {
+  readonly #options: WriterOptions;
+  readonly #process: StatementProcess;
+  readonly #write: Waiting;
+  readonly #isWanted: () => boolean;
+  readonly #timers: Timer[] = [];
+  #endedBy: DuetError | undefined;
+
+  constructor(options: WriterOptions, process: StatementProcess, write: Waiting, isWanted: () => boolean) {
+    this.#options = options;
+    this.#process = process;
+    this.#write = write;
+    this.#isWanted = isWanted;
+  }
+
+  async commit(): Promise<readonly Outcome[] | undefined> {
+    const { program, deadline } = this.#write;
+    this.#timers.push(
+      setTimeout(() => this.#end(deadlineExceeded()), Math.max(0, deadline - performance.now())),
+    );
+    let outcome: Outcome;
+    try {
+      if (!(await this.#begin())) return undefined;
+      this.#endWhenWanted();
+      outcome = await this.#drive(program);
+    } catch (error) {
+      if (!this.#endedBy || error !== this.#endedBy) throw error;
+      // The system has let go of the file when it is gone.
+      await this.#process.exited;
+      return [{ error: this.#endedBy }];
+    } finally {
+      for (const timer of this.#timers) clearTimeout(timer);
+    }
+    const isLate = performance.now() > deadline;
+    // From here on nothing is ended, and so the deadline is judged before. Who is late is told so by the queue.
+    if (isResult(outcome) && !isLate) await this.#commit();
+    else await this.#process.ask([ROLLBACK]);
+    return isLate ? ['again'] : [outcome];
+  }
+
+  /** Who keeps nobody waiting may go on until its deadline. */
+  #endWhenWanted(): void {
+    const { holdMs } = this.#options;
+    const look = () => {
+      if (this.#isWanted()) this.#end(heldTooLong(holdMs));
+      else this.#timers.push(setTimeout(look, LOOK_MS));
+    };
+    this.#timers.push(setTimeout(look, holdMs));
+  }
+
+  #end(why: DuetError): void {
+    this.#endedBy = why;
+    this.#process.end(why);
+  }
+
+  /** False when somebody else is writing. */
+  async #begin(): Promise<boolean> {
+    try {
+      await this.#process.ask([BEGIN]);
+      return true;
+    } catch (error) {
+      if (error instanceof ProcessFault && error.code.startsWith('SQLITE_BUSY')) return false;
+      throw error;
+    }
+  }
+
+  async #commit(): Promise<void> {
+    try {
+      await this.#process.ask([COMMIT]);
+    } catch (error) {
+      if (error instanceof ProcessFault) throw error;
+      const detail = 'The writing process ended during the commit. Read before writing again.';
+      throw Object.assign(new DuetError('OUTCOME_UNKNOWN', detail), { cause: error });
+    }
+  }
+
+  async #drive(program: () => Program<unknown>): Promise<Outcome> {
+    const running = begun(program);
+    let taken = taking(() => running.next());
+    while ('statements' in taken) {
+      const answered = await this.#ask(taken.statements);
+      taken = taking(() => (Array.isArray(answered) ? running.next(answered) : running.throw(answered)));
+    }
+    return taken.outcome;
+  }
+
+  /** The rows of each statement, or what a program is to be told of the one that failed. */
+  async #ask(statements: readonly Statement[]): Promise<Row[][] | Error> {
+    const asked = statements.map(asking);
+    for (const { sql } of asked) this.#options.trace?.(sql);
+    try {
+      const rows = await this.#process.ask(asked);
+      return asked.map(({ decode }, index) => decode(rows[index] ?? []));
+    } catch (error) {
+      if (error instanceof ProcessFault) return toldToPrograms(this.#options.model, error);
+      throw error;
+    }
+  }
+}
+
+/** Some programs fail before their first step: that is their failure too. */
+function* begun<T>(program: () => Program<T>): Program<T> {
+  return yield* program();
+}
+
+/** What a program asks for next, or what came of it. */
+function taking(
+  next: () => ReturnType<Program<unknown>['next']>,
+): { readonly statements: readonly Statement[] } | { readonly outcome: Outcome } {
+  try {
+    const step = next();
+    return step.done ? { outcome: { result: step.value } } : { statements: step.value };
+  } catch (error) {
+    if (!(error instanceof ProcessFault)) return { outcome: { error } };
+    // After some errors, such as a full disk, SQLite has rolled everything back by itself.
+    if (!error.inTransaction) throw error;
+    return { outcome: { error: explained(error) } };
+  }
+}
+
+function heldTooLong(holdMs: number): DuetError {
+  return new DuetError(
+    'WRITE_HOLD_EXCEEDED',
+    `The write kept all others waiting for ${holdMs} ms, and was ended. Write less at once, or by an indexed field.`,
+    { headers: { 'Retry-After': '1' } },
+  );
+}

@@ -1,0 +1,95 @@
+/** A process that carries out statements on a SQLite file for this one, and is ended when they take too long. */
+
+import type { Subprocess } from 'bun';
+import { DuetError } from '../../base/errors.ts';
+import type { Row } from '../storage.ts';
+import type { Answered, Asked, Fault, Right, Told } from './statement-process.ts';
+
+/** What SQLite said in the other process. */
+export class ProcessFault extends Error {
+  readonly code: string;
+  /** Which statement of its group. */
+  readonly at: number;
+  readonly inTransaction: boolean;
+
+  constructor({ code, message, at, inTransaction }: Fault) {
+    super(message);
+    this.code = code;
+    this.at = at;
+    this.inTransaction = inTransaction;
+  }
+}
+
+/** How to start one: the command, without the right and the file that follow it. */
+export interface Launch {
+  readonly command: readonly string[];
+  readonly path: string;
+}
+
+/** One process, which answers in the order that it is asked in. */
+export class StatementProcess {
+  readonly #process: Subprocess;
+  readonly #whenEnded: (ended: StatementProcess) => void;
+  readonly #waiting: { resolve: (rows: readonly Row[][]) => void; reject: (why: Error) => void }[] = [];
+  #ended: Error | undefined;
+
+  constructor({ command, path }: Launch, right: Right, whenEnded: (ended: StatementProcess) => void) {
+    this.#whenEnded = whenEnded;
+    try {
+      this.#process = Bun.spawn([...command, right, path], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+        serialization: 'json',
+        ipc: (sent: Answered | string) => this.#heard(sent),
+        onExit: () => this.end(unavailable(`The process that is the database's ${right} has ended.`)),
+      });
+    } catch (cause) {
+      // The system has no room for another process.
+      throw unavailable(`The process that is the database's ${right} cannot be started.`, cause);
+    }
+    this.#tell({ parent: process.pid });
+  }
+
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** When the system has taken back what it held, its locks too. */
+  get exited(): Promise<unknown> {
+    return this.#process.exited;
+  }
+
+  /** The rows of each statement; one that fails leaves out those behind it. */
+  ask(group: readonly Asked[]): Promise<readonly Row[][]> {
+    if (this.#ended) return Promise.reject(this.#ended);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#tell(group);
+    });
+  }
+
+  /** A transaction that is open is rolled back. */
+  end(why: Error): void {
+    if (this.#ended) return;
+    this.#ended = why;
+    this.#process.kill('SIGKILL');
+    for (const { reject } of this.#waiting.splice(0)) reject(why);
+    this.#whenEnded(this);
+  }
+
+  #heard(sent: Answered | string): void {
+    const { rows, fault }: Answered = typeof sent === 'string' ? JSON.parse(sent) : sent;
+    const asker = this.#waiting.shift();
+    if (rows) asker?.resolve(rows);
+    else asker?.reject(new ProcessFault(fault));
+  }
+
+  #tell(told: Told): void {
+    this.#process.send(told);
+  }
+}
+
+/** The cause is for the log. */
+export function unavailable(why: string, cause?: unknown): DuetError {
+  const error = new DuetError('UNAVAILABLE', why, { headers: { 'Retry-After': '1' } });
+  return cause === undefined ? error : Object.assign(error, { cause });
+}

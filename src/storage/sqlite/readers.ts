@@ -1,0 +1,95 @@
+/** Processes that read for this one, a few at a time: started when they are needed, ended at a deadline. */
+
+import { type Deadline, deadlineExceeded } from '../storage.ts';
+import { type Launch, StatementProcess, unavailable } from './process.ts';
+
+/** More would only take turns on the same disk and the same processors. */
+const MOST_READERS = 2;
+/** More than can be served within any deadline; whoever comes then is told at once. */
+const MOST_WAITING = 64;
+const IDLE_MS = 30_000;
+/** Those that are read from for as long as somebody takes an export. */
+const MOST_APART = 10;
+
+export class Readers {
+  readonly #launch: Launch;
+  readonly #all = new Set<StatementProcess>();
+  /** Those that nobody uses, each with the timer that will end it. */
+  readonly #idle = new Map<StatementProcess, Timer>();
+  readonly #waiting: ((reader: StatementProcess) => void)[] = [];
+  readonly #apart = new Set<StatementProcess>();
+
+  constructor(launch: Launch) {
+    this.#launch = launch;
+  }
+
+  /** Lends a reader for as long as the work takes, but not beyond the deadline: then it is ended. */
+  async lend<T>(deadline: Deadline, work: (reader: StatementProcess) => Promise<T>): Promise<T> {
+    const reader = this.#free() ?? (await this.#freed(deadline));
+    const timer = setTimeout(() => reader.end(deadlineExceeded()), Math.max(0, deadline - performance.now()));
+    try {
+      return await work(reader);
+    } finally {
+      clearTimeout(timer);
+      this.#giveBack(reader);
+    }
+  }
+
+  /** A reader for work whose length others decide; whoever starts it ends it. */
+  startApart(): StatementProcess {
+    if (this.#apart.size >= MOST_APART) throw unavailable('Too many exports are under way.');
+    const reader = new StatementProcess(this.#launch, 'reader', () => this.#apart.delete(reader));
+    this.#apart.add(reader);
+    return reader;
+  }
+
+  close(): void {
+    for (const reader of [...this.#all, ...this.#apart]) reader.end(unavailable('The database is closed.'));
+  }
+
+  /** An idle one, or a new one where there is a place for it. */
+  #free(): StatementProcess | undefined {
+    const [idle] = this.#idle;
+    if (!idle) return this.#all.size < MOST_READERS ? this.#start() : undefined;
+    clearTimeout(idle[1]);
+    this.#idle.delete(idle[0]);
+    return idle[0];
+  }
+
+  #start(): StatementProcess {
+    const reader = new StatementProcess(this.#launch, 'reader', () => {
+      this.#all.delete(reader);
+      clearTimeout(this.#idle.get(reader));
+      this.#idle.delete(reader);
+    });
+    this.#all.add(reader);
+    return reader;
+  }
+
+  #giveBack(reader: StatementProcess): void {
+    const next = this.#waiting.shift();
+    if (next) next(reader.ended ? this.#start() : reader);
+    else if (!reader.ended) {
+      const timer = setTimeout(() => reader.end(unavailable('The reader was idle.')), IDLE_MS);
+      this.#idle.set(reader, timer.unref());
+    }
+  }
+
+  #freed(deadline: Deadline): Promise<StatementProcess> {
+    if (this.#waiting.length >= MOST_WAITING) throw unavailable('Too many long reads are waiting.');
+    return new Promise((resolve, reject) => {
+      const give = (reader: StatementProcess) => {
+        clearTimeout(timer);
+        resolve(reader);
+      };
+      const timer = setTimeout(
+        () => {
+          this.#waiting.splice(this.#waiting.indexOf(give), 1);
+          reject(deadlineExceeded());
+        },
+        Math.max(0, deadline - performance.now()),
+      );
+      this.#waiting.push(give);
+    });
+  }
+}

@@ -1,0 +1,144 @@
+/** The process that carries out statements on a SQLite file for another: what cannot be interrupted can be ended. */
+
+import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import type { Row } from '../storage.ts';
+
+/** What a process may do with the file: the command that starts it. */
+export type Right = 'reader' | 'writer';
+
+export interface Asked {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+  readonly bound?: Bound | undefined;
+  /** Its rows are not wanted: it answers with the id that was last inserted, `[{ id }]`. */
+  readonly isSilent?: boolean;
+}
+
+/** How many bytes of text there may be in the rows, under these names. */
+export interface Bound {
+  readonly bytes: number;
+  readonly names: readonly string[];
+}
+
+/** The rows of each statement of a group; or why one of them failed, so that those after it were left out. */
+export type Answered =
+  | { readonly rows: readonly Row[][]; readonly fault?: never }
+  | { readonly rows?: never; readonly fault: Fault };
+
+export interface Fault {
+  readonly code: string;
+  readonly message: string;
+  /** Which statement of its group. */
+  readonly at: number;
+  /** Whether the transaction around it is still open: some errors, such as a full disk, end it. */
+  readonly inTransaction: boolean;
+}
+
+const BUSY_TIMEOUT_MS = 2000;
+
+/** What the process is told: first who started it, then groups of statements. */
+export type Told = { readonly parent: number } | readonly Asked[];
+
+/** Answers groups of statements, in their order, for as long as whoever started it lives. */
+export function serveStatements(path: string, right: Right): void {
+  // A terminal sends its signals to all: whoever asks decides when there is nothing left to do.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+  const database = right === 'reader' ? openToRead(path) : openToWrite(path);
+  let before = Promise.resolve();
+  process.on('message', (told: Told) => {
+    before =
+      'parent' in told
+        ? endingWith(told.parent)
+        : before.then(() => void process.send?.(sendable(answer(database, told))));
+  });
+}
+
+function openToRead(path: string): Database {
+  const database = new Database(path, { readonly: true, strict: true });
+  database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  return database;
+}
+
+/** Whoever asks waits for other writers by asking again: it can then be told to stop waiting. */
+function openToWrite(path: string): Database {
+  const database = new Database(path, { readwrite: true, create: false, strict: true });
+  database.run('PRAGMA busy_timeout = 0');
+  database.run('PRAGMA synchronous = FULL');
+  database.run('PRAGMA foreign_keys = ON');
+  return database;
+}
+
+/**
+ * Ends this process with another: a thread of its own sees to it, because a long statement lets this one see nothing.
+ * The other is named, since it may have ended before anybody could look.
+ */
+function endingWith(parent: number): Promise<void> {
+  const code = `
+    setInterval(() => process.ppid === ${parent} || process.kill(process.pid, 'SIGKILL'), 250);
+    postMessage('watching');
+  `;
+  const watch = new Worker(URL.createObjectURL(new Blob([code], { type: 'application/javascript' })));
+  return new Promise((resolve) => {
+    watch.onmessage = () => resolve();
+  });
+}
+
+/** The code of a fault that SQLite does not know. */
+export const TOO_LARGE = 'DUET_ANSWER_TOO_LARGE';
+
+/**
+ * Row by row, until there is more text than there may be, and then undefined: all of them at once may be more than fits
+ * into memory.
+ */
+export function counted(rows: Iterable<Row>, { bytes: most, names }: Bound): Row[] | undefined {
+  const found: Row[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    for (const name of names) {
+      const value = row[name];
+      if (typeof value === 'string') bytes += value.length;
+    }
+    if (bytes > most) return undefined;
+    found.push(row);
+  }
+  return found;
+}
+
+function answer(database: Database, group: readonly Asked[]): Answered {
+  const rows: Row[][] = [];
+  try {
+    for (const { sql, parameters, bound, isSilent } of group) {
+      const statement = database.query(sql);
+      const bindings = parameters as SQLQueryBindings[];
+      const answer = isSilent
+        ? [{ id: statement.run(...bindings).lastInsertRowid }]
+        : bound === undefined
+          ? (statement.all(...bindings) as Row[])
+          : counted(statement.iterate(...bindings) as Iterable<Row>, bound);
+      if (!answer) return { fault: { code: TOO_LARGE, message: '', at: rows.length, inTransaction: true } };
+      rows.push(answer);
+    }
+    return { rows };
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+    const { code = '', message } = error;
+    return { fault: { code, message, at: rows.length, inTransaction: database.inTransaction } };
+  }
+}
+
+/**
+ * Travels as JSON, which knows no infinite number, as a sum can be, but reads 1e999 as one: then this writes the text.
+ * No stored text holds a NUL.
+ */
+function sendable(answered: Answered): Answered | string {
+  const isInfinite = (row: Row) =>
+    Object.values(row).some(
+      (value) => value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY,
+    );
+  if (!answered.rows?.some((each) => each.some(isInfinite))) return answered;
+  return JSON.stringify(answered, (_, value) =>
+    value === Number.POSITIVE_INFINITY ? '\0+' : value === Number.NEGATIVE_INFINITY ? '\0-' : value,
+  )
+    .replaceAll('"\\u0000+"', '1e999')
+    .replaceAll('"\\u0000-"', '-1e999');
+}

@@ -1,0 +1,320 @@
+/** SQLite through `bun:sqlite`: one connection, synchronous, durable. */
+
+import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { soonInTurn } from '../../base/batch.ts';
+import type { Model } from '../../schema/model.ts';
+import type { Evolvable, Session } from '../evolve/database.ts';
+import { ownTables } from '../evolve/tables.ts';
+import {
+  type Deadline,
+  type Finder,
+  type Program,
+  type Row,
+  run,
+  type Select,
+  type Snapshot,
+  type Statement,
+  type Steps,
+  type Storage,
+  type WriteSteps,
+} from '../storage.ts';
+import { Bounds } from './bounds.ts';
+import { sqliteDdl } from './ddl.ts';
+import { Elsewhere } from './elsewhere.ts';
+import { explained, explaining } from './errors.ts';
+import { BUSY_TIMEOUT_MS, isBusy, LocalWriter } from './local-writer.ts';
+import { Log } from './log.ts';
+import { Pace } from './pace.ts';
+import { ProcessWriter } from './process-writer.ts';
+import { compiler, Runner, UNBOUNDED } from './runner.ts';
+import { Moment } from './shared-snapshot.ts';
+import { WalIndex } from './wal-index.ts';
+import { type Commit, isResult, type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
+
+const OPEN_POLL_MS = 10;
+/** Another node may be changing tables, which takes as long as it takes. */
+const EVOLUTION_TIMEOUT_MS = 600_000;
+const EVOLUTION_POLL_MS = 50;
+
+export interface SqliteOptions {
+  /** A file path, or `:memory:`. */
+  readonly path: string;
+  readonly model: Model;
+  /** Told the text of every statement that a program runs. */
+  readonly trace?: ((sql: string) => void) | undefined;
+  /** Nothing is to be written, not even the file when it is missing. */
+  readonly asItIs?: boolean;
+  /**
+   * Runs a process that is the `reader` or the `writer` of a file, which are named behind it, for what takes long;
+   * without one, everything runs in this process.
+   */
+  readonly apart?: readonly string[] | undefined;
+  /** For how long one write may keep all others waiting. */
+  readonly holdMs: number;
+  /** From how many milliseconds on a commit counts as slow; 0 makes every one a slow one. */
+  readonly slowMs?: number | undefined;
+  /** How the disk is waited for in the background. */
+  readonly sync?: ((file: number) => Promise<void>) | undefined;
+}
+
+export class SqliteStorage implements Storage, Evolvable {
+  readonly ddl = sqliteDdl;
+  readonly #database: Database;
+  readonly #model: Model;
+  readonly #trace: ((sql: string) => void) | undefined;
+  readonly #runner: Runner;
+  readonly #local: LocalWriter;
+  readonly #bounds: Bounds;
+  readonly #elsewhere: Elsewhere | undefined;
+  readonly #writer: ProcessWriter | undefined;
+  readonly #pace: Pace;
+  readonly #sync: SqliteOptions['sync'];
+  /** Made when the disk is first found to be slow. */
+  #log: Log | undefined;
+  /** Looked for at the first read; undefined where there can be none. */
+  #moment: Moment | undefined;
+  #hasLooked: boolean;
+  readonly #queue: WriteQueue;
+
+  constructor({ path, model, trace, asItIs = false, apart, holdMs, slowMs, sync }: SqliteOptions) {
+    this.#model = model;
+    this.#trace = trace;
+    this.#hasLooked = path === ':memory:' || asItIs;
+    // Not opened as readonly, which would leave the files of the WAL behind that the last to close takes away.
+    this.#database = asItIs
+      ? new Database(existsSync(path) ? path : ':memory:', { readwrite: true, create: false, strict: true })
+      : new Database(path, { create: true, strict: true });
+    this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    if (!asItIs) useWal(this.#database);
+    this.#database.run('PRAGMA synchronous = FULL');
+    this.#database.run('PRAGMA foreign_keys = ON');
+    this.#runner = new Runner(this.#database, model, trace);
+    this.#bounds = new Bounds(this.#database);
+    this.#pace = new Pace(slowMs);
+    this.#sync = sync;
+    this.#queue = new WriteQueue((...batch) => this.#commit(...batch), holdMs);
+    // What is in memory no other process can see.
+    if (apart && path !== ':memory:') {
+      const launch = { command: apart, path: resolve(path) };
+      this.#elsewhere = new Elsewhere(launch, trace);
+      this.#writer = new ProcessWriter({ launch, model, holdMs, trace });
+    }
+    this.#local = new LocalWriter(this.#database, this.#runner, this.#writer && this.#bounds);
+  }
+
+  ask(statement: Statement, deadline: Deadline): Row[] | Promise<Row[]> {
+    try {
+      (this.#moment ?? this.#firstMoment())?.begin();
+      return this.#runner.execute(statement, this.#elsewhere && this.#bounds);
+    } catch (error) {
+      return this.#insteadOf(error, statement, deadline);
+    }
+  }
+
+  finder(select: Select): Finder {
+    const find = this.#runner.finder(select, this.#elsewhere && this.#bounds);
+    const look = (value: unknown, deadline: Deadline) => {
+      try {
+        (this.#moment ?? this.#firstMoment())?.begin();
+        return find(value);
+      } catch (error) {
+        return this.#insteadOf(error, { do: 'filled', select, value }, deadline).then(([row]) => row ?? null);
+      }
+    };
+    return (value, deadline) => soonInTurn(() => look(value, deadline));
+  }
+
+  /** What is not bounded is read where nobody waits for it. */
+  #insteadOf(error: unknown, statement: Statement, deadline: Deadline): Promise<Row[]> {
+    if (error === UNBOUNDED && this.#elsewhere)
+      return this.#elsewhere.read(() => run(statement), 'one', deadline);
+    throw error instanceof SQLiteError ? explained(error) : error;
+  }
+
+  read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {
+    const allowance = this.#elsewhere && this.#bounds.allowance();
+    try {
+      const moment = this.#moment ?? this.#firstMoment();
+      const drive = () => this.#runner.drive(program(), allowance);
+      return explaining(() => {
+        if (moment || steps === 'one') {
+          moment?.begin();
+          return drive();
+        }
+        this.#runner.prepare('BEGIN').run();
+        return this.#local.transaction(drive);
+      });
+    } catch (error) {
+      if (error !== UNBOUNDED || !this.#elsewhere) throw error;
+      // Begun anew, so that all of it shows one moment.
+      return this.#elsewhere.read(program, steps, deadline);
+    }
+  }
+
+  #firstMoment(): Moment | undefined {
+    if (this.#hasLooked) return undefined;
+    this.#hasLooked = true;
+    const index = WalIndex.of(this.#database.filename);
+    this.#moment = index && new Moment(this.#database, index);
+    return this.#moment;
+  }
+
+  write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
+    return this.#queue.add(program, steps, deadline);
+  }
+
+  delays(looking: Select): boolean {
+    const { sql, parameters } = compiler.compile(looking);
+    return this.#elsewhere !== undefined && !this.#bounds.admits(looking, sql, parameters);
+  }
+
+  /** A connection of its own; of a database in memory, which no other connection can see, a copy. */
+  async snapshot(): Promise<Snapshot> {
+    const isFile = this.#database.filename !== ':memory:' && this.#database.filename !== '';
+    const copy = isFile
+      ? new Database(this.#database.filename, { readonly: true, strict: true })
+      : Database.deserialize(this.#database.serialize(), { strict: true });
+    copy.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    copy.run('BEGIN');
+    const runner = new Runner(copy, this.#model, this.#trace);
+    let begun = !this.#elsewhere;
+    let apart: Snapshot | undefined;
+    return {
+      run: async (program) => {
+        if (apart) return apart.run(program);
+        try {
+          // Only what comes first can still be read at another moment.
+          const allowance = begun ? undefined : this.#bounds.allowance();
+          return explaining(() => runner.drive(program(), allowance));
+        } catch (error) {
+          if (error !== UNBOUNDED || !this.#elsewhere) throw error;
+          apart = await this.#elsewhere.snapshot();
+          return apart.run(program);
+        } finally {
+          begun = true;
+        }
+      },
+      close: async () => {
+        await apart?.close();
+        runner.close();
+      },
+    };
+  }
+
+  async ping(): Promise<void> {
+    this.#runner.prepare('SELECT 1').get();
+  }
+
+  async close(): Promise<void> {
+    this.#elsewhere?.close();
+    this.#writer?.close();
+    this.#log?.close();
+    this.#moment?.close();
+    this.#runner.close();
+  }
+
+  /** All of the work is one transaction: it keeps other writers out, and a failure leaves everything as it was. */
+  async exclusively<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    await this.#becomeWriter();
+    try {
+      for (const sql of ownTables()) this.#database.run(sql);
+      const result = await work(this.#session);
+      this.#database.run('COMMIT');
+      return result;
+    } finally {
+      if (this.#database.inTransaction) this.#database.run('ROLLBACK');
+    }
+  }
+
+  async looking<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    this.#moment?.end();
+    this.#database.run('PRAGMA query_only = ON');
+    this.#database.run('BEGIN');
+    try {
+      return await work(this.#session);
+    } finally {
+      this.#database.run('ROLLBACK');
+      this.#database.run('PRAGMA query_only = OFF');
+    }
+  }
+
+  readonly #session: Session = {
+    query: async (sql, parameters = []) =>
+      this.#database.query(sql).all(...(parameters as SQLQueryBindings[])) as Row[],
+    transaction: (work) => work(),
+    load: async (program) => this.#runner.drive(program()),
+  };
+
+  /** Asks again and again: to wait inside SQLite would stop the whole process, its signal handlers included. */
+  async #becomeWriter(): Promise<void> {
+    const deadline = Date.now() + EVOLUTION_TIMEOUT_MS;
+    for (;;) {
+      this.#moment?.end();
+      this.#log?.syncs('in commits');
+      if (this.#local.begin()) return;
+      if (Date.now() > deadline) throw new Error('another process has been writing all the time');
+      await Bun.sleep(EVOLUTION_POLL_MS);
+    }
+  }
+
+  /** In another process where the write may take long; where the disk is slow, it is waited for in the background. */
+  readonly #commit: Commit = (batch, isAlone, isWanted) => {
+    const [first] = batch;
+    if (isAlone && first && this.#writer) return this.#writer.commit(first, isWanted);
+    const log = this.#pace.isSlow ? this.#logOfSlowDisk() : undefined;
+    return log ? this.#commitInBackground(log, batch) : this.#commitHere(batch);
+  };
+
+  #commitHere(batch: readonly Waiting[]): readonly Outcome[] | undefined {
+    this.#moment?.end();
+    this.#log?.syncs('in commits');
+    let left = 0;
+    const outcomes = this.#local.commit(batch, () => {
+      left = performance.now();
+    });
+    if (left > 0) this.#pace.committed(performance.now() - left);
+    return outcomes;
+  }
+
+  /** Reads go on while the disk is waited for. What they show may be some milliseconds ahead of it; who writes is told after. */
+  async #commitInBackground(log: Log, batch: readonly Waiting[]): Promise<readonly Outcome[] | undefined> {
+    await log.prepared();
+    this.#moment?.end();
+    log.syncs('in background');
+    const outcomes = this.#local.commit(batch, () => {});
+    if (!outcomes?.some(isResult)) return outcomes;
+    const begun = performance.now();
+    await log.synced();
+    this.#pace.committed(performance.now() - begun);
+    return outcomes;
+  }
+
+  /** Undefined where nobody can tell how long the log is. */
+  #logOfSlowDisk(): Log | undefined {
+    const moment = this.#moment ?? this.#firstMoment();
+    const writer = this.#writer;
+    if (moment && writer)
+      this.#log ??= new Log({
+        database: this.#database,
+        moment,
+        checkpoint: () => writer.checkpoint(),
+        sync: this.#sync,
+      });
+    return this.#log;
+  }
+}
+
+/** A new file becomes one with a log; where several processes start with it, SQLite refuses one of them without waiting. */
+function useWal(database: Database): void {
+  const deadline = performance.now() + BUSY_TIMEOUT_MS;
+  for (;;)
+    try {
+      database.run('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      Bun.sleepSync(OPEN_POLL_MS);
+    }
+}

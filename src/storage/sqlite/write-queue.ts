@@ -1,0 +1,183 @@
+/** Writes that arrive together, waiting to be committed together. */
+
+import { afterStretch } from '../../base/batch.ts';
+import { DuetError } from '../../base/errors.ts';
+import type { Soon } from '../../base/soon.ts';
+import { type Deadline, deadlineExceeded, type Program, type WriteSteps } from '../storage.ts';
+import { busy } from './errors.ts';
+
+/** More than can be served within any patience; whoever comes then is told at once. */
+const MOST_WAITING = 10_000;
+/** Few enough that reads do not wait long behind them. */
+const MOST_TOGETHER = 200;
+/** How often those that wait for another process ask whether it is done. */
+const POLL_MS = 1;
+/** How late those that wait for a long write hear of their own deadline. */
+const EXPIRY_MS = 25;
+/** Beyond the hold that another node allows its writes: it takes a moment to end one. */
+const GRACE_MS = 500;
+
+export interface Waiting {
+  readonly program: () => Program<unknown>;
+  readonly steps: WriteSteps;
+  readonly deadline: Deadline;
+}
+
+/**
+ * What became of one write: its result, why it failed, that it has to be run again because the transaction that it was
+ * in was given up, or that it takes so long that it has to be alone.
+ */
+export type Outcome = { readonly result: unknown } | { readonly error: unknown } | 'again' | 'alone';
+
+export function isResult(outcome: Outcome): boolean {
+  return typeof outcome === 'object' && 'result' in outcome;
+}
+
+interface Entry extends Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Runs and commits all of them, or none: then it fails; or it is undefined, because another process is writing.
+ * `isWanted` tells whether others wait for it.
+ */
+export type Commit = (
+  batch: readonly Waiting[],
+  isAlone: boolean,
+  isWanted: () => boolean,
+) => Soon<readonly Outcome[] | undefined>;
+
+export class WriteQueue {
+  readonly #commit: Commit;
+  /** How long they wait for another process that writes. */
+  readonly #patienceMs: number;
+  #entries: Entry[] = [];
+  /** Those that take long, and so go one by one. */
+  readonly #long: Entry[] = [];
+  #isUnderWay = false;
+  #wasLong = false;
+  /** Since when others have been in the way. */
+  #busySince: number | undefined;
+
+  constructor(commit: Commit, holdMs: number) {
+    this.#commit = commit;
+    this.#patienceMs = holdMs + GRACE_MS;
+  }
+
+  add<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#entries.length + this.#long.length >= MOST_WAITING) return reject(tooManyWaiting());
+      this.#entries.push({ program, steps, deadline, resolve: resolve as Entry['resolve'], reject });
+      // After all requests that have arrived by now: those are the ones that go together.
+      if (this.#entries.length === 1 && !this.#isUnderWay) afterStretch(() => this.#flush());
+    });
+  }
+
+  /** Nobody is told of success before the commit. */
+  #flush(): void {
+    if (this.#isUnderWay) return;
+    const now = performance.now();
+    const isAlone = this.#turnOfLong(now);
+    const batch = isAlone ? this.#long.splice(0, 1) : this.#entries.splice(0, MOST_TOGETHER);
+    this.#wasLong = isAlone;
+    // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
+    const due = batch.filter((entry) => !expired(entry, now));
+    try {
+      const outcomes = due.length > 0 ? this.#commit(due, isAlone, this.#isWanted) : [];
+      if (outcomes instanceof Promise) this.#await(due, isAlone, outcomes);
+      else this.#settle(due, isAlone, outcomes);
+    } catch (error) {
+      this.#failed(due, error);
+    }
+  }
+
+  readonly #isWanted = () => this.#entries.length + this.#long.length > 0;
+
+  /** One that takes long and a batch of the others take turns. */
+  #turnOfLong(now: number): boolean {
+    while (this.#long[0] && expired(this.#long[0], now)) this.#long.shift();
+    return this.#long.length > 0 && (this.#entries.length === 0 || !this.#wasLong);
+  }
+
+  #await(batch: readonly Entry[], isAlone: boolean, outcomes: Promise<readonly Outcome[] | undefined>): void {
+    this.#isUnderWay = true;
+    const watch = setInterval(() => this.#expire(), EXPIRY_MS);
+    const ended = () => {
+      clearInterval(watch);
+      this.#isUnderWay = false;
+    };
+    outcomes.then(
+      (settled) => {
+        ended();
+        this.#settle(batch, isAlone, settled);
+      },
+      (error) => {
+        ended();
+        this.#failed(batch, error);
+      },
+    );
+  }
+
+  #expire(): void {
+    const now = performance.now();
+    this.#entries = this.#entries.filter((entry) => !expired(entry, now));
+  }
+
+  #settle(batch: readonly Entry[], isAlone: boolean, outcomes: readonly Outcome[] | undefined): void {
+    if (!outcomes) {
+      this.#othersWrite(batch, isAlone);
+      return;
+    }
+    this.#busySince = undefined;
+    const again: Entry[] = [];
+    batch.forEach((entry, index) => {
+      const outcome = outcomes[index] ?? 'again';
+      if (outcome === 'again') (isAlone ? this.#long : again).push(entry);
+      else if (outcome === 'alone') this.#long.push(entry);
+      else if ('error' in outcome) entry.reject(outcome.error);
+      else entry.resolve(outcome.result);
+    });
+    this.#entries.unshift(...again);
+    this.#goOn();
+  }
+
+  /** To wait inside SQLite would stop the whole process. */
+  #othersWrite(batch: readonly Entry[], isAlone: boolean): void {
+    const now = performance.now();
+    this.#busySince ??= now;
+    if (now - this.#busySince >= this.#patienceMs) this.#failed(batch, tooLongBusy(this.#patienceMs));
+    else {
+      (isAlone ? this.#long : this.#entries).unshift(...batch);
+      setTimeout(() => this.#flush(), POLL_MS);
+    }
+  }
+
+  #failed(batch: readonly Entry[], error: unknown): void {
+    this.#busySince = undefined;
+    for (const { reject } of batch) reject(error);
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#entries.length + this.#long.length > 0) setImmediate(() => this.#flush());
+  }
+}
+
+/** Tells a write that has waited for too long. */
+function expired({ deadline, reject }: Entry, now: number): boolean {
+  if (deadline >= now) return false;
+  reject(deadlineExceeded());
+  return true;
+}
+
+function tooManyWaiting(): DuetError {
+  return new DuetError('UNAVAILABLE', 'Too many writes are waiting.', { headers: { 'Retry-After': '1' } });
+}
+
+/** The cause is for the operator, whose other process it may be. */
+function tooLongBusy(patienceMs: number): DuetError {
+  return Object.assign(busy(), {
+    cause: new Error(`another process has been writing for ${patienceMs} ms`),
+  });
+}

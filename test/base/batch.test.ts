@@ -1,0 +1,65 @@
+/** Small work of one turn of the event loop, done in a row at its end. */
+
+import { expect, test } from 'bun:test';
+import { afterStretch, soonInTurn } from '../../src/base/batch.ts';
+
+const turned = () => new Promise(setImmediate);
+
+/** Longer than anybody is kept waiting at a stretch. */
+function dawdle(): void {
+  const until = performance.now() + 6;
+  while (performance.now() < until);
+}
+
+test('in the order in which it came, behind everything else of the turn', async () => {
+  const done: string[] = [];
+  const first = soonInTurn(() => done.push('first'));
+  const second = soonInTurn(() => done.push('second'));
+  done.push('the turn');
+  await Promise.all([first, second]);
+  expect(done).toEqual(['the turn', 'first', 'second']);
+});
+
+test('what it asks for itself is done at once', async () => {
+  const inner = await soonInTurn(() => [soonInTurn(() => 'now')]);
+  expect(inner).toEqual(['now']);
+});
+
+test('one that fails does so alone', async () => {
+  const answers = await Promise.allSettled([
+    soonInTurn(() => 1),
+    soonInTurn(() => {
+      throw new Error('no');
+    }),
+    soonInTurn(async () => 3),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+test('the end of a stretch comes after all promises that it settles', async () => {
+  const done: string[] = [];
+  await Promise.all(
+    ['a', 'b'].map(async (name) => {
+      await soonInTurn(() => {
+        if (name === 'a') afterStretch(() => done.push('end'));
+      });
+      for (let hop = 0; hop < 10; hop++) await null;
+      done.push(name);
+    }),
+  );
+  await turned();
+  expect(done).toEqual(['a', 'b', 'end']);
+});
+
+test('nobody waits for more than a stretch of it', async () => {
+  const done: string[] = [];
+  const all = ['a', 'b', 'c'].map((name) =>
+    soonInTurn(() => {
+      dawdle();
+      done.push(name);
+    }),
+  );
+  setImmediate(() => done.push('somebody else'));
+  await Promise.all(all);
+  expect(done).toEqual(['a', 'somebody else', 'b', 'c']);
+});

@@ -1,0 +1,155 @@
+/** `GET /metrics`: what Prometheus reads, for one process and for several, and who may read it. */
+
+import { describe, expect, test } from 'bun:test';
+import { SignJWT } from 'jose';
+import { openApp } from '../app.ts';
+import { bearer, sound } from '../http/issuer.ts';
+import { Folder, Server } from '../process.ts';
+
+const SECRET = 'a secret of at least thirty-two bytes';
+
+/** Every sample by its name and labels; fails on what Prometheus could not read. */
+function samples(text: string): Map<string, number> {
+  const found = new Map<string, number>();
+  let family = '';
+  const families: string[] = [];
+  for (const line of text.trimEnd().split('\n')) {
+    const [, kind, name = ''] = /^# (HELP|TYPE) ([a-z_]+) .+$/.exec(line) ?? [];
+    if (kind === 'HELP') {
+      family = name;
+      families.push(name);
+    }
+    if (kind) continue;
+    const [, sample = '', labels = '', value] =
+      /^([a-z_]+)((?:\{(?:[a-z]+="[^"\\]*",?)*\})?) ([0-9.e+-]+)$/.exec(line) ?? [];
+    expect([line, sample.replace(/_(bucket|sum|count)$/, '')]).toEqual([
+      line,
+      family.replace(/_(bucket|sum|count)$/, ''),
+    ]);
+    expect(found.has(sample + labels)).toBe(false);
+    found.set(sample + labels, Number(value));
+  }
+  // All lines of a metric are one group.
+  expect(new Set(families).size).toBe(families.length);
+  return found;
+}
+
+describe('one process', () => {
+  test('counts requests by route, method and status, and says how long they took', async () => {
+    const app = await openApp('sqlite');
+    for (const path of [
+      '/books',
+      '/books/1',
+      '/books/2',
+      '/books/99',
+      '/nowhere/1',
+      '/nowhere/2',
+      '/books/1?fields=id',
+    ])
+      await app.rest('GET', path);
+    await app.rest('POST', '/books', { title: 'x', pages: 1 });
+    await app.rest('POST', '/books', {});
+    await app.rest('HEAD', '/books/1');
+    for (const method of ['PROPFIND', 'MKCOL']) await app.fetch('/books', { method });
+    const answer = await app.fetch('/metrics');
+    expect(answer.headers.get('Content-Type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    const found = samples(await answer.text());
+    const total = (route: string, method: string, status: number) =>
+      found.get(`duet_requests_total{route="${route}",method="${method}",status="${status}"}`);
+    expect(total('/books', 'GET', 200)).toBe(1);
+    expect(total('/books/{id}', 'GET', 200)).toBe(3);
+    expect(total('/books/{id}', 'GET', 404)).toBe(1);
+    expect(total('/books/{id}', 'HEAD', 200)).toBe(1);
+    expect(total('/books', 'POST', 201)).toBe(1);
+    expect(total('/books', 'POST', 400)).toBe(1);
+    expect(total('/books', 'other', 405)).toBe(2);
+    expect(total('none', 'GET', 404)).toBe(2);
+    const series = 'route="/books/{id}",method="GET"';
+    expect(found.get(`duet_request_duration_seconds_count{${series}}`)).toBe(4);
+    expect(found.get(`duet_request_duration_seconds_bucket{${series},le="+Inf"}`)).toBe(4);
+    expect(found.get(`duet_request_duration_seconds_sum{${series}}`)).toBeGreaterThan(0);
+    const buckets = [...found].filter(([name]) =>
+      name.startsWith(`duet_request_duration_seconds_bucket{${series}`),
+    );
+    expect(buckets.length).toBe(15);
+    for (const [index, [, count]] of buckets.entries())
+      expect(count).toBeGreaterThanOrEqual(buckets[index - 1]?.[1] ?? 0);
+    expect(found.get('process_resident_memory_bytes')).toBeGreaterThan(1e6);
+    await app.close();
+  });
+
+  test('counts GraphQL operations by name, of which clients cannot invent too many', async () => {
+    const app = await openApp('sqlite');
+    await app.graphql('query Named { books { id } }');
+    await app.graphql('query Named { books { id } }');
+    await app.graphql('{ books { id } }');
+    await app.graphql('mutation Fail { deleteBook(id: "99") { id } }');
+    await app.graphql('query Broken { nothing }');
+    await app.graphql(`query ${'L'.repeat(101)} { books { id } }`);
+    for (let name = 0; name < 300; name++) await app.graphql(`query Q${name} { __typename }`);
+    await app.graphql('query Named { books { id } }');
+    const found = samples(await (await app.fetch('/metrics')).text());
+    const total = (operation: string, type: string, outcome: string) =>
+      found.get(
+        `duet_graphql_operations_total{operation="${operation}",type="${type}",outcome="${outcome}"}`,
+      );
+    expect(total('Named', 'query', 'ok')).toBe(3);
+    expect(total('anonymous', 'query', 'ok')).toBe(1);
+    expect(total('Fail', 'mutation', 'error')).toBe(1);
+    expect(total('Broken', 'query', 'error')).toBeUndefined();
+    expect(total('Q0', 'query', 'ok')).toBe(1);
+    expect(total('Q299', 'query', 'ok')).toBeUndefined();
+    expect(total('other', 'query', 'ok')).toBeGreaterThan(100);
+    const names = [...found.keys()].filter((name) => name.startsWith('duet_graphql_operations_total'));
+    expect(names.length).toBeLessThanOrEqual(201);
+    expect(found.get('duet_graphql_operation_duration_seconds_count{operation="Named",type="query"}')).toBe(
+      3,
+    );
+    await app.close();
+  });
+
+  test('tells them to callers with the role metrics only, once there are callers', async () => {
+    const app = await openApp('sqlite', { env: { AUTH_SECRET: SECRET } });
+    const token = (roles: unknown) =>
+      new SignJWT(sound({ roles }))
+        .setProtectedHeader({ alg: 'HS256' })
+        .sign(new TextEncoder().encode(SECRET));
+    const ask = async (headers: Record<string, string>) => {
+      const answer = await app.fetch('/metrics', { headers });
+      return [answer.status, answer.headers.get('WWW-Authenticate')];
+    };
+    expect(await ask({})).toEqual([401, 'Bearer']);
+    expect(await ask(bearer(await token(['reader'])))).toEqual([403, 'Bearer error="insufficient_scope"']);
+    expect(await ask(bearer(await token(['reader', 'metrics'])))).toEqual([200, null]);
+    expect(await ask(bearer(await token('reader metrics')))).toEqual([200, null]);
+    expect(await ask(bearer(await token({ metrics: true })))).toEqual([
+      401,
+      'Bearer error="invalid_token", error_description="The roles of the token are not acceptable"',
+    ]);
+    await app.close();
+  });
+});
+
+test('several processes answer for each other, whichever is asked', async () => {
+  using folder = new Folder();
+  await using server = await Server.start(folder, { WORKERS: '3' });
+  await server.logged('supervising');
+  const asked = 60;
+  for (let count = 0; count < asked; count++)
+    // A connection of its own may reach any of them.
+    await fetch(`${server.url}/books/1`, { headers: { Connection: 'close' } });
+  for (let count = 0; count < 5; count++) {
+    const answer = await fetch(`${server.url}/metrics`, { headers: { Connection: 'close' } });
+    const found = samples(await answer.text());
+    const totals = [1, 2, 3].map(
+      (worker) =>
+        found.get(`duet_requests_total{route="/books/{id}",method="GET",status="200",worker="${worker}"}`) ??
+        0,
+    );
+    expect(totals.reduce((sum, each) => sum + each, 0)).toBe(asked);
+    const memory = [1, 2, 3].map(
+      (worker) => found.get(`process_resident_memory_bytes{worker="${worker}"}`) ?? 0,
+    );
+    expect(Math.min(...memory)).toBeGreaterThan(1e6);
+  }
+});

@@ -1,0 +1,114 @@
+/** What an export keeps of records that were deleted: after an import no id and no version is given again. */
+
+import { describe, expect, test } from 'bun:test';
+import { databases, sharedPostgres } from '../app.ts';
+import { command, Folder, Server } from '../process.ts';
+
+const JSON_HEADERS = { 'Content-Type': 'application/json' };
+const sdl = `
+  type Post @resource @table(name: "it's \\"so\\"") { id: ID!  title: String! }
+  type Tag @resource { name: ID! @key  text: String }
+  type Log @resource { id: UUID!  text: String }`;
+
+async function newDatabase(kind: (typeof databases)[number], name: string): Promise<string> {
+  return kind === 'sqlite' ? `sqlite:${name}.db` : (await sharedPostgres()).database('en-US');
+}
+
+/** Starts the server for a few requests, and answers with their bodies. */
+async function ask(folder: Folder, url: string, requests: readonly string[]): Promise<any[]> {
+  await using server = await Server.start(folder, { DATABASE_URL: url });
+  const bodies: any[] = [];
+  for (const request of requests) {
+    const [method = '', path = '', body] = request.split(' ');
+    const init = body ? { method, headers: JSON_HEADERS, body } : { method };
+    const response = await fetch(server.url + path, init);
+    expect(response.status).toBeLessThan(300);
+    const text = await response.text();
+    const tag = response.headers.get('ETag')?.match(/\d+/)?.[0];
+    bodies.push({ ...(text === '' ? {} : JSON.parse(text)), version: Number(tag) });
+  }
+  return bodies;
+}
+
+describe.each([...databases])('from %s', (kind) => {
+  test('ids and versions of deleted records are kept, on any database', async () => {
+    using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+    const from = await newDatabase(kind, 'from');
+    const post = 'POST /posts {"title":"t"}';
+    await ask(folder, from, [
+      ...[post, post, post, 'DELETE /posts/3'],
+      ...['x', 'é', 'Z', 'a', 'live', 'again'].map((name) => `POST /tags {"name":"${name}"}`),
+      ...['PUT /tags/x {"text":"1"}', 'PUT /tags/x {"text":"2"}', 'DELETE /tags/x'],
+      ...['DELETE /tags/%C3%A9', 'DELETE /tags/Z', 'DELETE /tags/a'],
+      ...['DELETE /tags/again', 'POST /tags {"name":"again"}'],
+    ]);
+    const exported = await command(folder, ['export'], { DATABASE_URL: from });
+    expect(exported).toEqual({
+      exit: 0,
+      stderr: 'exported 4 records\n',
+      stdout: [
+        '{"resource":"posts","version":1,"record":{"id":1,"title":"t"}}',
+        '{"resource":"posts","version":1,"record":{"id":2,"title":"t"}}',
+        '{"resource":"posts","lastId":3}',
+        '{"resource":"tags","version":2,"record":{"name":"again","text":null}}',
+        '{"resource":"tags","version":1,"record":{"name":"live","text":null}}',
+        '{"resource":"tags","buried":{"key":"Z","version":1}}',
+        '{"resource":"tags","buried":{"key":"a","version":1}}',
+        '{"resource":"tags","buried":{"key":"x","version":3}}',
+        '{"resource":"tags","buried":{"key":"é","version":1}}',
+        '',
+      ].join('\n'),
+    });
+    await Bun.write(folder.file('all.ndjson'), exported.stdout);
+    for (const target of databases) {
+      const to = await newDatabase(target, `to-${target}`);
+      const imported = await command(folder, ['import', 'all.ndjson'], { DATABASE_URL: to });
+      expect(imported).toMatchObject({ exit: 0, stderr: 'imported 4 records\n' });
+      expect((await command(folder, ['export'], { DATABASE_URL: to })).stdout).toBe(exported.stdout);
+      const tag = 'POST /tags {"name":"x"}';
+      expect(await ask(folder, to, [post, tag, 'DELETE /tags/x', tag])).toMatchObject([
+        { id: 4 },
+        { name: 'x', version: 4 },
+        {},
+        { name: 'x', version: 5 },
+      ]);
+    }
+  }, 30_000);
+
+  test('an import lowers neither, whether or not its file speaks of them', async () => {
+    using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+    const url = await newDatabase(kind, 'own');
+    const post = 'POST /posts {"title":"t"}';
+    const posts = Array.from({ length: 5 }, () => post);
+    const deletes = [1, 2, 3, 4, 5].map((id) => `DELETE /posts/${id}`);
+    const tag = 'POST /tags {"name":"x"}';
+    await ask(folder, url, [...posts, ...deletes, tag, 'PUT /tags/x {"text":"1"}', 'DELETE /tags/x']);
+    const files = [
+      '{"resource":"posts","record":{"id":2,"title":"loaded"}}',
+      '{"resource":"posts","lastId":3}\n{"resource":"tags","buried":{"key":"x","version":1}}',
+      '',
+    ];
+    for (const text of files) {
+      await Bun.write(folder.file('less.ndjson'), text);
+      expect(await command(folder, ['import', 'less.ndjson'], { DATABASE_URL: url })).toMatchObject({
+        exit: 0,
+      });
+    }
+    expect(await ask(folder, url, [post, tag])).toMatchObject([{ id: 6 }, { name: 'x', version: 3 }]);
+    // The key lives here and was buried elsewhere, with a higher version.
+    await Bun.write(folder.file('more.ndjson'), '{"resource":"tags","buried":{"key":"x","version":9}}');
+    await command(folder, ['import', 'more.ndjson'], { DATABASE_URL: url });
+    expect(await ask(folder, url, ['DELETE /tags/x', tag])).toMatchObject([{}, { version: 10 }]);
+  }, 30_000);
+
+  test('more buried keys than fit into one page', async () => {
+    using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+    const url = { DATABASE_URL: await newDatabase(kind, 'many') };
+    const lines = Array.from({ length: 2500 }, (_, n) => `k${String(n).padStart(4, '0')}`).map((key) =>
+      JSON.stringify({ resource: 'tags', buried: { key, version: 2 } }),
+    );
+    await Bun.write(folder.file('many.ndjson'), `${lines.join('\n')}\n`);
+    await command(folder, ['import', 'many.ndjson'], url);
+    expect((await command(folder, ['export'], url)).stdout).toBe(`${lines.join('\n')}\n`);
+  }, 30_000);
+});
