@@ -4,7 +4,7 @@ import { type FieldDefinitionNode, Kind, type TypeNode } from 'graphql';
 import type { Fault } from '../base/errors.ts';
 import { type Applied, type AppliedDirectives, readDirectives } from './directives.ts';
 import type { Draft, Faults } from './draft.ts';
-import { whyDangerous } from './formats.ts';
+import { whyRefused } from './formats.ts';
 import type {
   Column,
   Constraint,
@@ -284,12 +284,9 @@ function readPattern(text: string, applied: Applied, faults: Faults): RegExp | u
     faults.at(applied.node, `"${text}" is not a regular expression (with the u flag). Mend the pattern.`);
     return undefined;
   }
-  const danger = whyDangerous(text);
-  if (danger === undefined) return pattern;
-  faults.at(
-    applied.node,
-    `The pattern "${text}" has ${danger}, with which hostile text takes for ever to check. Write it without.`,
-  );
+  const why = whyRefused(text, applied.arguments['maxLength'] as number | undefined);
+  if (why === undefined) return pattern;
+  faults.at(applied.node, `The pattern "${text}" ${why}`);
   return undefined;
 }
 

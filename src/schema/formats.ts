@@ -1,6 +1,7 @@
 /** The formats that `@constraint(format:)` knows, and the patterns that it takes. */
 
 import { isIP } from 'node:net';
+import { degreeOf } from './patterns.ts';
 import { canonicalDate, canonicalDateTime, canonicalUuid } from './scalars.ts';
 
 // The address form of HTML's <input type=email>, which is what people mean by an e-mail address.
@@ -92,6 +93,26 @@ export function whyDangerous(pattern: string): string | undefined {
     }
   }
   return undefined;
+}
+
+/** Why no field may have a pattern, or none without a smaller `maxLength`; undefined if it may. */
+export function whyRefused(pattern: string, maxLength = Number.POSITIVE_INFINITY): string | undefined {
+  const danger = whyDangerous(pattern);
+  if (danger !== undefined)
+    return `has ${danger}, with which hostile text takes for ever to check. Write it without.`;
+  const longest = longestFor(pattern);
+  if (longest === undefined || maxLength <= longest) return undefined;
+  return `tries the same text again and again, which takes long where it is long. Add "maxLength: ${longest}" or less, or begin it with ^ and let what repeats end where the next part begins.`;
+}
+
+/** The longest text that a pattern can be tried on without noticeable time, where it takes more than a step for each character. */
+export function longestFor(pattern: string): number | undefined {
+  const degree = degreeOf(pattern);
+  if (degree < 2) return undefined;
+  // To choose where `degree` quantifiers end there are length ** degree / degree! ways.
+  let orders = 1;
+  for (let each = 2; each <= degree; each++) orders *= each;
+  return Math.floor((MOST_WAYS * orders) ** (1 / degree));
 }
 
 function readQuantifier(pattern: string, at: number): [least: number, most: number, length: number] {

@@ -973,6 +973,24 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    name: 'Constraints: patterns that take long on long text',
+    sdl: `
+      type Book @resource {
+        id: ID!
+        twice: String @constraint(pattern: "^a*b*a*$")
+        anywhere: String @constraint(pattern: "a+b", maxLength: 448)
+        short: String @constraint(pattern: "a+b", maxLength: 447)
+        many: [String!] @constraint(pattern: ".*x.*y", maxLength: 447)
+        plain: String @constraint(pattern: "^[a-z]+-[a-z]+$")
+      }
+    `,
+    faults: [
+      '3:17 The pattern "^a*b*a*$" tries the same text again and again, which takes long where it is long. Add "maxLength: 447" or less, or begin it with ^ and let what repeats end where the next part begins.',
+      '4:20 The pattern "a+b" tries the same text again and again, which takes long where it is long. Add "maxLength: 447" or less, or begin it with ^ and let what repeats end where the next part begins.',
+      '6:19 The pattern ".*x.*y" tries the same text again and again, which takes long where it is long. Add "maxLength: 84" or less, or begin it with ^ and let what repeats end where the next part begins.',
+    ],
+  },
+  {
     name: 'Indexes: on what cannot be compared',
     sdl: `
       type Book @resource @index(fields: ["title", "extra"]) {

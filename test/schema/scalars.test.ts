@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { Fault } from '../../src/base/errors.ts';
-import { formats, whyDangerous } from '../../src/schema/formats.ts';
+import { formats, longestFor, whyDangerous } from '../../src/schema/formats.ts';
 import { readKey } from '../../src/schema/keys.ts';
 import { readSchema } from '../../src/schema/read.ts';
 import { type Scalar, Serial, scalars } from '../../src/schema/scalars.ts';
@@ -416,6 +416,56 @@ describe('patterns', () => {
       expect(whyDangerous(pattern)).toBeUndefined();
       const expression = new RegExp(pattern, 'u');
       for (const text of hostile) expect([true, false]).toContain(expression.test(text));
+    });
+});
+
+describe('how long a text may be for a pattern', () => {
+  const rows: readonly (readonly [pattern: string, longest: number | undefined])[] = [
+    // What repeats ends only where the next part begins, or begins only behind what it does not contain.
+    ['^[a-z]+-[a-z]+-[0-9]*$', undefined],
+    ['^\\p{L}+ \\p{L}+$', undefined],
+    ['^\\p{L}+\\p{N}+$', undefined],
+    ['^[^@]+@[^@]+$', undefined],
+    ['^(a+|b+)c*$', undefined],
+    ['^.*x$', undefined],
+    ['\\.[a-z]+$', undefined],
+    ['(?<=a+b)c', undefined],
+    ['^(?=.*\\d)(?=.*[a-z]).{8,}$', undefined],
+    ['^.{1,100}-.{1,100}$', undefined],
+    // Nothing can fail behind it.
+    ['[a-z]+', undefined],
+    ['^.*x.*', undefined],
+    ['^(a*)?a*$', 447],
+    ['^a*b*a*$', 447],
+    ['^.*x.*y$', 447],
+    ['^(?:a*|b)a*$', 447],
+    ['^(?:ab)*[a-c]+$', 447],
+    ['^[a-z]+[\\u{61}]+$', 447],
+    ['^[^a]+[^b]+$', 447],
+    ['^.{1,200}-.{1,200}$', 447],
+    ['^[^@]+@[^@]+\\.[^@]+$', 447],
+    // Without ^ it is begun anew at each character.
+    ['a+b', 447],
+    ['[a-z]+$', 447],
+    ['^\\s+|\\s+$', 447],
+    // A look takes a step at least wherever the part before it may end.
+    ['^a*(?=.*x)b', 447],
+    ['^[bc]*((?!a))+[bc]*$', 447],
+    // It may ignore case.
+    ['^(?i:a+)A+$', 84],
+    ['.*x.*y', 84],
+    ['^.*a.*a.*b', 84],
+    ['^a*a*a*a*b', 39],
+  ];
+  for (const [pattern, longest] of rows)
+    test(pattern, () => {
+      expect(whyDangerous(pattern)).toBeUndefined();
+      expect(longestFor(pattern)).toBe(longest);
+      const expression = new RegExp(pattern, 'u');
+      for (const part of ['a', 'x', 'ab', '1', '-', ' '])
+        expect([true, false]).toContain(
+          expression.test(`${part.repeat((longest ?? 60_000) / part.length)}!`),
+        );
     });
 });
 
