@@ -145,6 +145,7 @@ export async function connect(url: string) {
   return {
     send: (text: string) => socket.write(text),
     end: () => socket.end(),
+    destroy: () => socket.destroy(),
     pause: () => socket.pause(),
     resume: () => socket.resume(),
     /** Everything that came until the server closed the connection. */

@@ -17,7 +17,7 @@ import type { Door } from '../graphql/schema.ts';
 import type { Trusted } from '../graphql/trusted.ts';
 import { acceptsGzip } from '../http/accept.ts';
 import { accessOf } from '../http/access.ts';
-import { answer, JSON_TYPE } from '../http/answer.ts';
+import { answer, JSON_TYPE, takeLong } from '../http/answer.ts';
 import { discardBody } from '../http/body.ts';
 import {
   type Exchange,
@@ -90,14 +90,15 @@ export function createApp(given: AppOptions): App {
   const policy = new Policy(model, hasAuthentication(config));
   const introspection = config.introspection === 'on';
   const count = new StatementCount(storage);
+  const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes);
+  load.tell(metrics);
   const engine = new Engine(introspection ? count.storage : storage, policy, {
     ...answerLimits(config),
+    admitLong: load.admitLong,
     operations: config.limitOperations,
     deadline: config.limitDeadline,
   });
   const state = { draining: false };
-  const load = new Load(config.limitInFlight, config.limitLag);
-  load.tell(metrics);
   const find = router(options, engine, metrics, load, state);
   const share = config.corsOrigins && cors(config.corsOrigins);
   const authenticate = authentication(options);
@@ -123,8 +124,8 @@ export function createApp(given: AppOptions): App {
       return limits?.admit(bill, caller.subject);
     });
 
-  const handled = (exchange: Arriving, connections: Connections | undefined): Soon<Response> => {
-    const { request, found } = exchange;
+  const handled = (exchange: Arriving): Soon<Response> => {
+    const { request, connections, found } = exchange;
     if (!found?.route.spared) load.admit();
     if (limits && !found?.route.open) {
       exchange.bill = limits.bill(costOf(request, found));
@@ -139,9 +140,9 @@ export function createApp(given: AppOptions): App {
     return isGuarded ? then(introduced(exchange), () => handle(exchange)) : handle(exchange);
   };
 
-  const answered = (exchange: Arriving, connections: Connections | undefined): Soon<Response> => {
+  const answered = (exchange: Arriving): Soon<Response> => {
     try {
-      const response = handled(exchange, connections);
+      const response = handled(exchange);
       if (!(response instanceof Promise)) return response;
       return response.catch((error) => failing(error, exchange));
     } catch (error) {
@@ -151,7 +152,8 @@ export function createApp(given: AppOptions): App {
 
   const finished = (response: Response, exchange: Arriving): Soon<Response> => {
     load.inFlight--;
-    const { request, bill, requestId, method, path, found, started, closing } = exchange;
+    const bytes = takeLong(response);
+    const { request, connections, bill, requestId, method, path, found, started, closing } = exchange;
     const { headers, status } = response;
     headers.set('X-Request-Id', requestId);
     if (status === 401 || status === 403) challenge(response);
@@ -161,6 +163,7 @@ export function createApp(given: AppOptions): App {
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
     const route = found?.route.template ?? 'none';
     observe({ event: 'request', requestId, method, path, route, status, ms });
+    if (bytes !== undefined && connections && method !== 'HEAD') load.hand({ request, connections, bytes });
     const whole = method === 'HEAD' ? withoutBody(response) : response;
     return closing && request.body ? discardBody(request, config.limitBodyTime).then(() => whole) : whole;
   };
@@ -176,6 +179,7 @@ export function createApp(given: AppOptions): App {
     const requestId = requestIdOf(request);
     const exchange: Arriving = {
       request,
+      connections,
       method: request.method,
       requestId,
       query,
@@ -191,9 +195,7 @@ export function createApp(given: AppOptions): App {
       closing: closes(request),
     };
     const isTraced = introspection && request.headers.get('Duet-Trace') === '1';
-    const response = isTraced
-      ? traced(count, async () => answered(exchange, connections))
-      : answered(exchange, connections);
+    const response = isTraced ? traced(count, async () => answered(exchange)) : answered(exchange);
     return response instanceof Promise
       ? response.then((made) => finished(made, exchange))
       : finished(response, exchange);
@@ -223,6 +225,7 @@ export function createApp(given: AppOptions): App {
 
 /** Who asks, and what it costs, are found out on the way. */
 type Arriving = Exchange & {
+  readonly connections: Connections | undefined;
   caller: Caller;
   spend: Exchange['spend'];
   bill: Bill | undefined;

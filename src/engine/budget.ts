@@ -5,9 +5,14 @@ import { answerTooLarge, type Row } from '../storage/storage.ts';
 import type { Selection } from './operation.ts';
 import { bytesOf, timesOf } from './sizes.ts';
 
+/** Longer answers may wait in memory until their clients have taken them. */
+export const LONG_BYTES = 64 * 1024;
+
 export interface AnswerLimits {
   readonly objects: number;
   readonly bytes: number;
+  /** Fails where there is no room for a long answer now. */
+  readonly admitLong?: (bytes: number) => void;
 }
 
 /** For what is never in memory as a whole. */
@@ -46,6 +51,11 @@ export class Budget {
         `The answer would hold more than ${this.limits.objects} objects. Ask for pages of it, or for fewer relations.`,
       );
     this.bytes += bytes;
-    if (this.bytes > this.limits.bytes) throw answerTooLarge();
+    admitBytes(this.limits, this.bytes);
   }
+}
+
+export function admitBytes(limits: AnswerLimits, bytes: number): void {
+  if (bytes > limits.bytes) throw answerTooLarge();
+  if (bytes > LONG_BYTES) limits.admitLong?.(bytes);
 }

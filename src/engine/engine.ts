@@ -7,7 +7,6 @@ import { all, among } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import {
-  answerTooLarge,
   type Deadline,
   type Finder,
   type Program,
@@ -16,7 +15,7 @@ import {
   type Storage,
   select,
 } from '../storage/storage.ts';
-import { type AnswerLimits, Budget } from './budget.ts';
+import { type AnswerLimits, admitBytes, Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import type {
   Aggregate,
@@ -144,7 +143,7 @@ export class Engine {
   }
 
   #found(operation: Permitted<Get>, row: Node | null): Node | null {
-    if (row && bytesOf(operation.selection, [row]) > this.limits.bytes) throw answerTooLarge();
+    if (row) admitBytes(this.limits, bytesOf(operation.selection, [row]));
     return foundOf(operation, row);
   }
 

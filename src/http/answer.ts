@@ -1,5 +1,7 @@
 /** Makes answers. What many of them say is kept as Headers: those are copied at once, while each header set costs. */
 
+import { LONG_BYTES } from '../engine/budget.ts';
+
 export const JSON_TYPE = 'application/json';
 
 type Fields = Readonly<Record<string, string>>;
@@ -22,7 +24,22 @@ export function answer(
 ): Response {
   const response = new Response(body, { status, headers });
   if (fields) for (const name in fields) response.headers.set(name, fields[name] ?? '');
+  if (body !== null && !(body instanceof ReadableStream) && body.length > LONG_BYTES) {
+    long.bytes.set(response, Buffer.byteLength(body));
+    long.count++;
+  }
   return response;
+}
+
+/** Those that nobody has asked about yet; most of the time there are none, and then there is nothing to look up. */
+const long = { bytes: new WeakMap<Response, number>(), count: 0 };
+
+/** How long an answer is, if it is long; told once. */
+export function takeLong(response: Response): number | undefined {
+  if (long.count === 0) return undefined;
+  const bytes = long.bytes.get(response);
+  if (bytes !== undefined && long.bytes.delete(response)) long.count--;
+  return bytes;
 }
 
 const bodiless = common({});

@@ -2,6 +2,7 @@
 
 import { DuetError } from '../../base/errors.ts';
 import type { Metrics } from '../../base/metrics.ts';
+import type { Connections } from './address.ts';
 
 const TICK_MS = 100;
 /**
@@ -15,17 +16,37 @@ const turnedAway = new DuetError('UNAVAILABLE', 'The service has too much to do.
   headers: { 'Retry-After': '1' },
 });
 
+/** So many answers of the greatest length may wait for clients that do not read them. */
+const UNSENT_ANSWERS = 8;
+
+const unread = new DuetError(
+  'UNAVAILABLE',
+  'Clients have not read the long answers that they asked for, and there is no room for another. Try again later, or ask for less.',
+  { headers: { 'Retry-After': '1' } },
+);
+
+/** A long answer that was handed to the runtime, which keeps it until the client has taken it. */
+interface Unsent {
+  readonly request: Request;
+  readonly connections: Connections;
+  readonly bytes: number;
+}
+
 export class Load {
   readonly #most: number;
   readonly #mostLag: number;
+  readonly #mostUnsent: number;
   #shed = 0;
+  #unsent: Unsent[] = [];
+  #unsentBytes = 0;
   /** Requests that are being worked on. */
   inFlight = 0;
 
-  /** The lag is in milliseconds. */
-  constructor(most: number, mostLag: number) {
+  /** The lag is in milliseconds, the length of an answer in bytes. */
+  constructor(most: number, mostLag: number, longest: number) {
     this.#most = most;
     this.#mostLag = mostLag;
+    this.#mostUnsent = UNSENT_ANSWERS * longest;
   }
 
   /** Told of every request, and when it came; it may be a moment before it is worked on. */
@@ -38,6 +59,28 @@ export class Load {
     if (this.inFlight <= this.#most && !this.#isLate()) return;
     this.#shed++;
     throw turnedAway;
+  }
+
+  /** Fails while an answer is made that is too long for the room that others, who do not read theirs, have left. */
+  readonly admitLong = (bytes: number): void => {
+    if (this.#unsentBytes + bytes <= this.#mostUnsent) return;
+    this.#settle();
+    if (this.#unsentBytes + bytes <= this.#mostUnsent) return;
+    this.#shed++;
+    throw unread;
+  };
+
+  /** Told of every long answer. */
+  hand(unsent: Unsent): void {
+    this.#unsent.push(unsent);
+    this.#unsentBytes += unsent.bytes;
+    if (this.#unsentBytes > this.#mostUnsent) this.#settle();
+  }
+
+  /** The runtime does not tell when an answer is sent; but it knows no address any more once a request is over. */
+  #settle(): void {
+    this.#unsent = this.#unsent.filter(({ request, connections }) => connections.requestIP(request) !== null);
+    this.#unsentBytes = this.#unsent.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** What is read in one turn of the event loop was there when the turn began, and has waited since. */
@@ -53,6 +96,10 @@ export class Load {
 
   tell(metrics: Metrics): void {
     metrics.add('gauge', 'duet_requests_in_flight', 'Requests being worked on.', () => this.inFlight);
+    metrics.add('gauge', 'duet_unsent_bytes', 'Bytes of long answers that clients have yet to read.', () => {
+      this.#settle();
+      return this.#unsentBytes;
+    });
     metrics.add('counter', 'duet_requests_shed_total', 'Requests turned away for load.', () => this.#shed);
     metrics.add(
       'gauge',
