@@ -3,7 +3,7 @@
 import { DuetError } from '../base/errors.ts';
 import { answerTooLarge, type Row } from '../storage/storage.ts';
 import type { Selection } from './operation.ts';
-import { bytesOf, timesOf } from './sizes.ts';
+import { bytesOf, MOST_BYTES_OF_CHARACTER, timesOf } from './sizes.ts';
 
 /** Longer answers may wait in memory until their clients have taken them. */
 export const LONG_BYTES = 64 * 1024;
@@ -21,12 +21,17 @@ export const UNLIMITED: AnswerLimits = {
   bytes: Number.POSITIVE_INFINITY,
 };
 
+/** How many bytes something takes: each character as one, or as it is written. */
+type Measure = (isExact: boolean) => number;
+
 /** How many objects and bytes one answer may still hold; of what would exceed it, little is loaded. */
 export class Budget {
   readonly limits: AnswerLimits;
   /** What has been spent so far. */
   bytes = 0;
   #objects: number;
+  /** What was counted by its characters; undefined once those are so many that it matters how they are written. */
+  #quickly: Measure[] | undefined = [];
 
   constructor(limits: AnswerLimits) {
     this.limits = limits;
@@ -40,22 +45,39 @@ export class Budget {
 
   /** Rows that the answer has once each, or as often as the selection asks for them. */
   spend(rows: readonly Row[], selection: Selection): void {
-    this.take(rows.length * timesOf(selection), bytesOf(selection, rows));
+    this.take(rows.length * timesOf(selection), (isExact) => bytesOf(selection, rows, isExact));
   }
 
-  take(objects: number, bytes: number): void {
+  take(objects: number, measure: Measure): void {
     this.#objects -= objects;
     if (this.#objects < 0)
       throw new DuetError(
         'TOO_MANY_OBJECTS',
         `The answer would hold more than ${this.limits.objects} objects. Ask for pages of it, or for fewer relations.`,
       );
-    this.bytes += bytes;
+    this.bytes += measure(this.#quickly === undefined);
+    admitBytes(this.limits, this.bytes);
+    if (!this.#quickly) return;
+    this.#quickly.push(measure);
+    if (!isMuch(this.limits, this.bytes)) return;
+    this.bytes = this.#quickly.reduce((sum, each) => sum + each(true), 0);
+    this.#quickly = undefined;
     admitBytes(this.limits, this.bytes);
   }
 }
 
-export function admitBytes(limits: AnswerLimits, bytes: number): void {
+/** The budget of an answer that has one row. */
+export function admitRow(limits: AnswerLimits, row: Row, selection: Selection): void {
+  const bytes = bytesOf(selection, [row]);
+  admitBytes(limits, isMuch(limits, bytes) ? bytesOf(selection, [row], true) : bytes);
+}
+
+/** Whether so many characters could take more bytes than the answer may have. */
+function isMuch(limits: AnswerLimits, characters: number): boolean {
+  return characters * MOST_BYTES_OF_CHARACTER > limits.bytes;
+}
+
+function admitBytes(limits: AnswerLimits, bytes: number): void {
   if (bytes > limits.bytes) throw answerTooLarge();
   if (bytes > LONG_BYTES) limits.admitLong?.(bytes);
 }

@@ -15,7 +15,7 @@ import {
   type Storage,
   select,
 } from '../storage/storage.ts';
-import { type AnswerLimits, admitBytes, Budget } from './budget.ts';
+import { type AnswerLimits, admitRow, Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import type {
   Aggregate,
@@ -45,7 +45,6 @@ import {
   stepsOf,
 } from './read/read.ts';
 import { selectByKey } from './read/selects.ts';
-import { bytesOf } from './sizes.ts';
 import type { Idempotency, Keyed } from './write/idempotency.ts';
 import type { NamedWrite, Written } from './write/transaction.ts';
 import { Writer } from './write/writer.ts';
@@ -143,7 +142,7 @@ export class Engine {
   }
 
   #found(operation: Permitted<Get>, row: Node | null): Node | null {
-    if (row) admitBytes(this.limits, bytesOf(operation.selection, [row]));
+    if (row) admitRow(this.limits, row, operation.selection);
     return foundOf(operation, row);
   }
 

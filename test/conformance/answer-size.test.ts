@@ -87,6 +87,8 @@ async function codes(app: AppUnderTest, path: string, query: string) {
   ];
 }
 const TOO_LARGE = ['400 ANSWER_TOO_LARGE', 'true ANSWER_TOO_LARGE'];
+/** Where the field may be null. */
+const REFUSED = ['400 ANSWER_TOO_LARGE', 'false ANSWER_TOO_LARGE'];
 const FINE = ['fine', 'fine'];
 
 describe.each([...databases])('on %s', (database) => {
@@ -222,6 +224,69 @@ describe.each([...databases])('on %s', (database) => {
       await app.graphql('mutation { deleteNotes(where: {}, atMost: 9) { id } }');
     }
     await app.close();
+  });
+
+  describe('what takes more than a byte for a character counts as it is written', () => {
+    const LENGTH = LIMIT / 10;
+    const rows: [what: string, character: string, fit: number][] = [
+      ['a letter', 'a', 9],
+      ['a quotation mark', '"', 4],
+      ['the end of a line', '\n', 4],
+      ['a letter with an accent', 'é', 4],
+      ['a sign of three bytes', '€', 3],
+      ['half of what has four bytes', '😀', 4],
+      ['what is escaped', '\u0001', 1],
+    ];
+    let app: AppUnderTest;
+    beforeAll(async () => {
+      app = await open({});
+      await app.rest('POST', '/shelves', { name: 'a' });
+    });
+    afterAll(() => app.close());
+
+    test.each(rows)('%s', async (_, character, fit) => {
+      const text = character.repeat(LENGTH / character.length);
+      const half = text.slice(0, LENGTH / 2);
+      const note = { body: text, data: { of: half }, tags: [half], shelfId: 1 };
+      for (let count = 0; count <= fit; count++) await app.rest('POST', '/notes', note);
+      const asked: [string, string][] = [
+        ['/notes?fields=body', '{ notes { body } }'],
+        ['/notes?fields=data,tags', '{ notes { data tags } }'],
+        ['/shelves?include=notes&fields=id,notes.body', '{ shelves { notes { body } } }'],
+        ['/notes?aggregate=max(body)&groupBy=id', '{ notesAggregate(groupBy: [id]) { max { body } } }'],
+      ];
+      for (const [path, query] of asked) expect(await codes(app, path, query)).toEqual(TOO_LARGE);
+      const { body } = await app.rest('GET', '/notes?fields=id&limit=1');
+      await app.rest('DELETE', `/notes/${body[0].id}`);
+      for (const [path, query] of asked) {
+        expect(await codes(app, path, query)).toEqual(FINE);
+        expect((await (await app.fetch(path)).bytes()).length).toBeLessThan(LIMIT);
+      }
+      await app.graphql('mutation { deleteNotes(where: {}, atMost: 99) { id } }');
+    });
+
+    test('a single record, and what was read before it was known to be much', async () => {
+      const escaped = (length: number) => '\u0001'.repeat(length);
+      const { body: alone } = await app.rest('POST', '/notes', { body: escaped(LIMIT / 5) });
+      expect(await codes(app, `/notes/${alone.id}`, `{ note(id: ${alone.id}) { body } }`)).toEqual(REFUSED);
+      const { body: shelf } = await app.rest('POST', '/shelves', { name: escaped(0.16 * LIMIT) });
+      const both: [string, string] = [
+        `/shelves/${shelf.id}?include=notes`,
+        `{ shelf(id: ${shelf.id}) { name notes { body } } }`,
+      ];
+      expect(await codes(app, ...both)).toEqual(FINE);
+      await app.rest('POST', '/notes', { body: letters(0, LIMIT / 20), shelfId: shelf.id });
+      expect(await codes(app, ...both)).toEqual(REFUSED);
+    });
+
+    test('a write whose answer would be too long has not happened', async () => {
+      const body = '"'.repeat(LIMIT / 4);
+      const { body: made } = await app.rest('POST', '/notes', { body });
+      const put = { method: 'PUT', path: `/notes/${made.id}`, body: { short: 'x' } };
+      const refused = await app.rest('POST', '/transaction', { operations: [put, put, put] });
+      expect(refused.body.code).toBe('ANSWER_TOO_LARGE');
+      expect((await app.rest('GET', `/notes/${made.id}?fields=short`)).body.short).toBeNull();
+    });
   });
 
   test('an export may be as long as it is', async () => {

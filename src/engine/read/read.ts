@@ -6,7 +6,7 @@ import type { Budget } from '../budget.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from '../operation.ts';
 import { type Guard, type Guarded, hide } from '../policy/guards.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import { bytesOf, bytesOfJson, timesOf } from '../sizes.ts';
+import { bytesOf, bytesOfJson, bytesOfWritten, timesOf } from '../sizes.ts';
 import { hasAbridged, hasAbridgedBelow, placedBelow } from './places.ts';
 import { far, mostBytes, near, selectByKey, selectList, selectRelated } from './selects.ts';
 
@@ -70,7 +70,7 @@ export function answerOf(
       return listing;
     }
     case 'aggregate':
-      budget.take(rows.length, bytesOfGroups(operation, rows));
+      budget.take(rows.length, (isExact) => bytesOfGroups(operation, rows, isExact));
       for (const { as, of } of operation.measures)
         if (of === 'sum' && rows.some((row) => row[as] !== null && !Number.isFinite(row[as])))
           throw sumTooLarge();
@@ -262,22 +262,25 @@ function spend({ relation, parents, times, found }: Branch, budget: Budget): voi
     return;
   }
   const property = relationKey(relation.as);
-  let objects = 0;
-  let bytes = 0;
-  for (const parent of parents) {
-    const often = times?.get(parent) ?? 1;
-    const below = parent[property] as Node | Node[] | null;
-    const nodes = below === null ? [] : Array.isArray(below) ? below : [below];
-    objects += often * nodes.length;
-    bytes += often * bytesOf(selection, nodes);
-  }
-  budget.take(objects * timesOf(selection), bytes);
+  const sum = (of: (nodes: readonly Node[]) => number) => {
+    let all = 0;
+    for (const parent of parents) {
+      const below = parent[property] as Node | Node[] | null;
+      const nodes = below === null ? [] : Array.isArray(below) ? below : [below];
+      all += (times?.get(parent) ?? 1) * of(nodes);
+    }
+    return all;
+  };
+  budget.take(sum(({ length }) => length) * timesOf(selection), (isExact) =>
+    sum((nodes) => bytesOf(selection, nodes, isExact)),
+  );
 }
 
-function bytesOfGroups({ repeated }: Permitted<Aggregate>, rows: readonly Row[]): number {
+function bytesOfGroups({ repeated }: Permitted<Aggregate>, rows: readonly Row[], isExact: boolean): number {
+  const bytesOfValue = isExact ? bytesOfWritten : bytesOfJson;
   let bytes = 0;
   for (const row of rows)
-    for (const name in row) bytes += name.length + (repeated?.[name] ?? 1) * bytesOfJson(row[name]);
+    for (const name in row) bytes += name.length + (repeated?.[name] ?? 1) * bytesOfValue(row[name]);
   return bytes;
 }
 

@@ -57,8 +57,8 @@ export function selectByKey({ resource, selection, seen }: Permitted<Get>, limit
 }
 
 /**
- * What a statement may answer with: beyond that, the budget would refuse it for certain. Databases count bytes of UTF-8,
- * the budget characters, of which each has three bytes at the most.
+ * What a statement may answer with: beyond that, the budget would refuse it for certain. Databases count JSON as they write
+ * it themselves, with spaces and without exponents.
  */
 export function mostBytes({ bytes }: AnswerLimits): number | undefined {
   return Number.isFinite(bytes) ? 3 * bytes : undefined;
