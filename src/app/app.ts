@@ -1,32 +1,18 @@
 /** The composition root: everything that happens to a request, in order, and everything a server is made of. */
 
-import { printSchema } from 'graphql';
 import { soonInTurn } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
-import { type Family, METRICS_TYPE, Metrics, render } from '../base/metrics.ts';
-import type { Observation, Observe } from '../base/observe.ts';
+import { Metrics } from '../base/metrics.ts';
+import type { Observation } from '../base/observe.ts';
 import { type Soon, then } from '../base/soon.ts';
-import { answerLimits, type Config, documentLimits, hasAuthentication } from '../config/config.ts';
-import { consoleRoute } from '../console/routes.ts';
+import { answerLimits, hasAuthentication } from '../config/config.ts';
 import { ApiKeys } from '../engine/api-keys.ts';
-import { anonymous, type Caller, requireRole } from '../engine/caller.ts';
+import { anonymous, type Caller } from '../engine/caller.ts';
 import { Engine } from '../engine/engine.ts';
 import { Policy } from '../engine/policy/policy.ts';
-import { graphqlRoute } from '../graphql/handler.ts';
-import type { Door } from '../graphql/schema.ts';
-import type { Trusted } from '../graphql/trusted.ts';
-import { acceptsGzip } from '../http/accept.ts';
-import { accessOf } from '../http/access.ts';
-import { answer, JSON_TYPE, takeLong } from '../http/answer.ts';
+import { takeLong } from '../http/answer.ts';
 import { discardBody } from '../http/body.ts';
-import {
-  type Exchange,
-  type Found,
-  type Handler,
-  handlerOf,
-  type Route,
-  withoutBody,
-} from '../http/exchange.ts';
+import { type Exchange, type Found, handlerOf, withoutBody } from '../http/exchange.ts';
 import { addressReader, type Connections } from '../http/guard/address.ts';
 import { type Authenticate, authenticator } from '../http/guard/authenticate.ts';
 import { challenge } from '../http/guard/challenge.ts';
@@ -39,37 +25,9 @@ import { closes, hasTrailers, refuseUnsound } from '../http/message.ts';
 import { problem } from '../http/problem.ts';
 import { requestIdOf, split } from '../http/request.ts';
 import { withoutCursors } from '../rest/links.ts';
-import { openapi } from '../rest/openapi/openapi.ts';
-import { restRoutes } from '../rest/routes.ts';
-import type { Model } from '../schema/model.ts';
 import { StatementCount } from '../storage/count.ts';
-import type { Storage } from '../storage/storage.ts';
-
-/** Who may read the metrics, where callers are known at all: they tell much of what is done here, and by how many. */
-const METRICS_ROLE = 'metrics';
-
-export interface AppOptions {
-  readonly model: Model;
-  /** Undefined when GraphQL is not served. */
-  readonly door: Door | undefined;
-  readonly storage: Storage;
-  readonly observe: Observe;
-  /** When the deprecation of a field was first applied, by `Type.field`. */
-  readonly deprecatedSince: ReadonlyMap<string, Date>;
-  /** The other processes behind the same port. */
-  readonly peers?: Peers | undefined;
-  /** GraphQL documents that clients can name. */
-  readonly trusted?: Trusted | undefined;
-  readonly config: Config;
-}
-
-/** Several processes that answer for each other. */
-export interface Peers {
-  /** Lets the others ask this process for its numbers. */
-  offer(own: () => Family[]): void;
-  /** The numbers of all, by the name of their process. */
-  collect(): Promise<ReadonlyMap<string, readonly Family[]>>;
-}
+import type { AppOptions } from './options.ts';
+import { router } from './routes.ts';
 
 export interface App {
   /** `connections` tells where a request comes from; without it, all come from one place. */
@@ -267,84 +225,4 @@ async function traced(count: StatementCount, work: () => Promise<Response>): Pro
   const ms = (performance.now() - started).toFixed(3);
   result.headers.set('Server-Timing', `total;dur=${ms}, db;desc="${statements} statements"`);
   return result;
-}
-
-function router(
-  { model, door, config, observe, deprecatedSince, peers, trusted }: AppOptions,
-  engine: Engine,
-  metrics: Metrics,
-  load: Load,
-  state: { readonly draining: boolean },
-): (path: string) => Found | undefined {
-  const { limitBody: body, limitBodyTime: bodyTime, limitJsonDepth: jsonDepth } = config;
-  const limits = { body, bodyTime, jsonDepth, load };
-  const introspection = config.introspection === 'on';
-  const fixed = new Map<string, Route>();
-  const add = (template: string, handler: Handler, more?: Pick<Route, 'open' | 'spared'>) =>
-    fixed.set(template, { template, methods: new Map([['GET', handler]]), failed: problem, ...more });
-  if (door) {
-    const document = documentLimits(config);
-    const options = { door, engine, limits: { ...limits, document }, introspection, trusted, observe };
-    fixed.set('/graphql', graphqlRoute(options));
-  }
-  if (door && introspection) {
-    // As long as the description below, and as seldom asked for.
-    let sdl: string | undefined;
-    add('/schema.graphql', () => {
-      sdl ??= `${printSchema(door.schema)}\n`;
-      return text(sdl, 'text/plain; charset=utf-8');
-    });
-  }
-  const authentication = hasAuthentication(config);
-  if (introspection) {
-    add('/access.json', accessOf(model, engine));
-    const { objects: most, operations } = engine.limits;
-    const limited = config.rateLimitAddress !== null || config.rateLimitCaller !== null;
-    const trusting = trusted ? (trusted.only ? 'only' : 'too') : 'no';
-    const served = {
-      most,
-      operations,
-      graphql: door !== undefined,
-      trusted: trusting,
-      authentication,
-      limited,
-    } as const;
-    // Long, and seldom asked for: made when somebody does.
-    let description: { plain: string; zipped: Uint8Array<ArrayBuffer> } | undefined;
-    add('/openapi.json', ({ request }) => {
-      if (!description) {
-        const plain = JSON.stringify(openapi(model, served));
-        description = { plain, zipped: Bun.gzipSync(plain) };
-      }
-      const vary = { Vary: 'Accept-Encoding' };
-      return acceptsGzip(request)
-        ? answer(200, description.zipped, { ...vary, 'Content-Encoding': 'gzip' })
-        : answer(200, description.plain, vary);
-    });
-  }
-  // Those who watch over the service have no credentials.
-  add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true, spared: true });
-  const ready = async () => {
-    if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
-    await engine.ready(model.resources);
-    return text('{"status":"ready"}', JSON_TYPE);
-  };
-  add('/readyz', ready, { open: true });
-  add('/metrics', async ({ caller }) => {
-    if (authentication) requireRole(caller, METRICS_ROLE);
-    const told = peers ? await peers.collect() : new Map([[undefined, metrics.snapshot()]]);
-    return text(render(told), METRICS_TYPE);
-  });
-  const rest = restRoutes(model, engine, { ...limits, depth: config.limitDepth }, deprecatedSince);
-  return (path) => {
-    const route = fixed.get(path);
-    const found = route ? { route, key: '' } : rest(path);
-    if (found || !introspection) return found;
-    const page = consoleRoute(path);
-    return page && { route: page, key: '' };
-  };
-}
-
-function text(body: string, type: string): Response {
-  return answer(200, body, { 'Content-Type': type });
 }

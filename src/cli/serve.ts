@@ -1,7 +1,8 @@
 /** Brings a deployment up and takes it down without cutting anybody off. */
 
-import { type App, createApp, type Peers } from '../app/app.ts';
+import { type App, createApp } from '../app/app.ts';
 import { evolveDeployment, openDeployment, readTrusted, StartFault } from '../app/deployment.ts';
+import type { Peers } from '../app/options.ts';
 import type { Observe } from '../base/observe.ts';
 import { type Config, hasAuthentication } from '../config/config.ts';
 import { graphqlDoor } from '../graphql/schema.ts';

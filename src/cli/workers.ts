@@ -1,8 +1,8 @@
 /** Several processes behind one port: starts them, starts a lost one again, and stops them together. */
 
 import type { Subprocess } from 'bun';
-import type { Peers } from '../app/app.ts';
 import { StartFault } from '../app/deployment.ts';
+import type { Peers } from '../app/options.ts';
 import type { Family } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Config } from '../config/config.ts';

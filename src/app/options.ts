@@ -1,0 +1,32 @@
+/** What an application is made of. */
+
+import type { Family } from '../base/metrics.ts';
+import type { Observe } from '../base/observe.ts';
+import type { Config } from '../config/config.ts';
+import type { Door } from '../graphql/schema.ts';
+import type { Trusted } from '../graphql/trusted.ts';
+import type { Model } from '../schema/model.ts';
+import type { Storage } from '../storage/storage.ts';
+
+export interface AppOptions {
+  readonly model: Model;
+  /** Undefined when GraphQL is not served. */
+  readonly door: Door | undefined;
+  readonly storage: Storage;
+  readonly observe: Observe;
+  /** When the deprecation of a field was first applied, by `Type.field`. */
+  readonly deprecatedSince: ReadonlyMap<string, Date>;
+  /** The other processes behind the same port. */
+  readonly peers?: Peers | undefined;
+  /** GraphQL documents that clients can name. */
+  readonly trusted?: Trusted | undefined;
+  readonly config: Config;
+}
+
+/** Several processes that answer for each other. */
+export interface Peers {
+  /** Lets the others ask this process for its numbers. */
+  offer(own: () => Family[]): void;
+  /** The numbers of all, by the name of their process. */
+  collect(): Promise<ReadonlyMap<string, readonly Family[]>>;
+}

@@ -1,0 +1,103 @@
+/** Everything that the server answers, by path. */
+
+import { printSchema } from 'graphql';
+import { DuetError } from '../base/errors.ts';
+import { METRICS_TYPE, type Metrics, render } from '../base/metrics.ts';
+import { documentLimits, hasAuthentication } from '../config/config.ts';
+import { consoleRoute } from '../console/routes.ts';
+import { requireRole } from '../engine/caller.ts';
+import type { Engine } from '../engine/engine.ts';
+import { graphqlRoute } from '../graphql/handler.ts';
+import { acceptsGzip } from '../http/accept.ts';
+import { accessOf } from '../http/access.ts';
+import { answer, JSON_TYPE } from '../http/answer.ts';
+import type { Found, Handler, Route } from '../http/exchange.ts';
+import type { Load } from '../http/guard/load.ts';
+import { problem } from '../http/problem.ts';
+import { openapi } from '../rest/openapi/openapi.ts';
+import { restRoutes } from '../rest/routes.ts';
+import type { AppOptions } from './options.ts';
+
+/** Who may read the metrics, where callers are known at all: they tell much of what is done here, and by how many. */
+const METRICS_ROLE = 'metrics';
+
+/** Which paths there are; those of resources are the last that are looked for. */
+export function router(
+  { model, door, config, observe, deprecatedSince, peers, trusted }: AppOptions,
+  engine: Engine,
+  metrics: Metrics,
+  load: Load,
+  state: { readonly draining: boolean },
+): (path: string) => Found | undefined {
+  const { limitBody: body, limitBodyTime: bodyTime, limitJsonDepth: jsonDepth } = config;
+  const limits = { body, bodyTime, jsonDepth, load };
+  const introspection = config.introspection === 'on';
+  const fixed = new Map<string, Route>();
+  const add = (template: string, handler: Handler, more?: Pick<Route, 'open' | 'spared'>) =>
+    fixed.set(template, { template, methods: new Map([['GET', handler]]), failed: problem, ...more });
+  if (door) {
+    const document = documentLimits(config);
+    const options = { door, engine, limits: { ...limits, document }, introspection, trusted, observe };
+    fixed.set('/graphql', graphqlRoute(options));
+  }
+  if (door && introspection) {
+    // As long as the description below, and as seldom asked for.
+    let sdl: string | undefined;
+    add('/schema.graphql', () => {
+      sdl ??= `${printSchema(door.schema)}\n`;
+      return text(sdl, 'text/plain; charset=utf-8');
+    });
+  }
+  const authentication = hasAuthentication(config);
+  if (introspection) {
+    add('/access.json', accessOf(model, engine));
+    const { objects: most, operations } = engine.limits;
+    const limited = config.rateLimitAddress !== null || config.rateLimitCaller !== null;
+    const trusting = trusted ? (trusted.only ? 'only' : 'too') : 'no';
+    const served = {
+      most,
+      operations,
+      graphql: door !== undefined,
+      trusted: trusting,
+      authentication,
+      limited,
+    } as const;
+    // Long, and seldom asked for: made when somebody does.
+    let description: { plain: string; zipped: Uint8Array<ArrayBuffer> } | undefined;
+    add('/openapi.json', ({ request }) => {
+      if (!description) {
+        const plain = JSON.stringify(openapi(model, served));
+        description = { plain, zipped: Bun.gzipSync(plain) };
+      }
+      const vary = { Vary: 'Accept-Encoding' };
+      return acceptsGzip(request)
+        ? answer(200, description.zipped, { ...vary, 'Content-Encoding': 'gzip' })
+        : answer(200, description.plain, vary);
+    });
+  }
+  // Those who watch over the service have no credentials.
+  add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true, spared: true });
+  const ready = async () => {
+    if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
+    await engine.ready(model.resources);
+    return text('{"status":"ready"}', JSON_TYPE);
+  };
+  add('/readyz', ready, { open: true });
+  add('/metrics', async ({ caller }) => {
+    if (authentication) requireRole(caller, METRICS_ROLE);
+    const told = peers ? await peers.collect() : new Map([[undefined, metrics.snapshot()]]);
+    return text(render(told), METRICS_TYPE);
+  });
+  const rest = restRoutes(model, engine, { ...limits, depth: config.limitDepth }, deprecatedSince);
+  return (path) => {
+    const route = fixed.get(path);
+    const found = route ? { route, key: '' } : rest(path);
+    if (found || !introspection) return found;
+    const page = consoleRoute(path);
+    return page && { route: page, key: '' };
+  };
+}
+
+function text(body: string, type: string): Response {
+  return answer(200, body, { 'Content-Type': type });
+}
