@@ -46,7 +46,8 @@ import {
 } from './read/read.ts';
 import { selectByKey } from './read/selects.ts';
 import type { Idempotency, Keyed } from './write/idempotency.ts';
-import type { NamedWrite, Written } from './write/transaction.ts';
+import type { Written } from './write/perform.ts';
+import type { NamedWrite } from './write/transaction.ts';
 import { Writer } from './write/writer.ts';
 
 type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
@@ -91,6 +92,11 @@ export class Engine {
   /** What the rules let the caller do with some records at least. */
   actions(caller: Caller, resource: Resource): Action[] {
     return this.#policy.access(caller).actions(resource);
+  }
+
+  /** Whether the same record looks different to different callers. */
+  isShaped(resource: Resource): boolean {
+    return this.#policy.shapes(resource);
   }
 
   /** What the caller may have of an operation; throws when that is nothing. */

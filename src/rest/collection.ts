@@ -15,8 +15,8 @@ export interface Collection extends ReadLimits {
   readonly deprecatedSince: Deprecations;
   /** What an answer with whole records says besides: that some of their fields are deprecated, and since when. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether rules decide what is shown of a record, and not only to whom: those of its fields, or of what it refers to. */
-  readonly veiled: boolean;
+  /** Whether the same record looks different to different callers. */
+  readonly isShaped: boolean;
   /** The version is read for the ETag. */
   readonly one: Selection;
   /** Lists that were asked for before, by their query. */
@@ -29,6 +29,7 @@ export function collection(
   limits: BodyLimits,
   reads: ReadLimits,
   deprecatedSince: Deprecations,
+  isShaped: boolean,
 ): Collection {
   return {
     resource,
@@ -37,9 +38,7 @@ export function collection(
     fingerprint,
     limits,
     ...reads,
-    veiled:
-      resource.allow.length > 0 &&
-      (resource.references.length > 0 || resource.fields.some(({ allow }) => allow.length > 0)),
+    isShaped,
     one: { columns: storedColumns(resource), relations: [] },
     lists: new Map(),
   };

@@ -28,8 +28,8 @@ export function listed(from: Collection, operation: List, listing: Listing, quer
 }
 
 /** Rows that hold just the columns of the answer, in its order, are written as they are; rules can need more columns. */
-function isPlain({ veiled }: Collection, { selection, places, list }: List): boolean {
-  if (selection.relations.length > 0 || veiled) return false;
+function isPlain({ isShaped }: Collection, { selection, places, list }: List): boolean {
+  if (selection.relations.length > 0 || isShaped) return false;
   return !places || list.order.every(({ column }) => selection.columns.includes(column));
 }
 
@@ -102,8 +102,8 @@ export function deleted(): Response {
 }
 
 /** Where rules decide what is shown, the same version looks different to different callers. */
-function tagOf({ fingerprint, veiled }: Collection, version: unknown, body: string): string {
-  return etag(version, fingerprint, veiled ? body : undefined);
+function tagOf({ fingerprint, isShaped }: Collection, version: unknown, body: string): string {
+  return etag(version, fingerprint, isShaped ? body : undefined);
 }
 
 function tagged(response: Response, tag: string): Response {
@@ -112,8 +112,8 @@ function tagged(response: Response, tag: string): Response {
 }
 
 /** The record without its version, which is taken from it; rules can need more columns, and move others. */
-function whole({ resource, veiled }: Collection, node: Node): string {
-  if (veiled) return JSON.stringify(shown({ columns: resource.columns, relations: [] }, node));
+function whole({ resource, isShaped }: Collection, node: Node): string {
+  if (isShaped) return JSON.stringify(shown({ columns: resource.columns, relations: [] }, node));
   node[resource.version.name] = undefined;
   return JSON.stringify(node);
 }

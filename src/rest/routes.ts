@@ -42,7 +42,10 @@ export function restRoutes(
   for (const resource of model.resources) {
     const reads = { most: engine.limits.objects, depth: limits.depth };
     if (resource.rest)
-      collections.set(resource.path, collection(resource, model.fingerprint, limits, reads, deprecatedSince));
+      collections.set(
+        resource.path,
+        collection(resource, model.fingerprint, limits, reads, deprecatedSince, engine.isShaped(resource)),
+      );
   }
   const byPath = new Map([...collections].map(([path, from]) => [path, answering(routesOf(from, engine))]));
   const transaction = transactionRoute(engine, collections, limits);

@@ -3,13 +3,8 @@
 import { DuetError, type Fault, pointer, validationFailed } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Input, Write } from '../engine/operation.ts';
-import {
-  failedAt,
-  type NamedWrite,
-  ResultOf,
-  WriteFailed,
-  type Written,
-} from '../engine/write/transaction.ts';
+import type { Written } from '../engine/write/perform.ts';
+import { failedAt, type NamedWrite, ResultOf, WriteFailed } from '../engine/write/transaction.ts';
 import { answer } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import type { Exchange, Route } from '../http/exchange.ts';

@@ -4,7 +4,7 @@ import { told } from '../../access/claims.ts';
 import { Rights } from '../../access/rights.ts';
 import { AUTHENTICATED, Rules } from '../../access/rules.ts';
 import { isEverything } from '../../query/filter.ts';
-import type { Action, Model } from '../../schema/model.ts';
+import type { Action, Model, Resource } from '../../schema/model.ts';
 import type { Caller } from '../caller.ts';
 import type { Operation, Write } from '../operation.ts';
 import { Access, type RoleRights } from './access.ts';
@@ -55,6 +55,12 @@ export class Policy {
     return hash
       .update(JSON.stringify([subject ?? null, known, told(rules.claims, claims)]))
       .digest('base64url');
+  }
+
+  /** Whether rules decide what is shown of a record, and not only to whom: those of its fields, or of what it refers to. */
+  shapes({ allow, references, fields }: Resource): boolean {
+    if (!this.#rules || allow.length === 0) return false;
+    return references.length > 0 || fields.some((field) => field.allow.length > 0);
   }
 
   /** Whether one transaction of these writes must be as if it ran alone, whoever the caller is. */

@@ -7,9 +7,8 @@ import type { Input, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Node } from '../read/read.ts';
-import { createMany, deleteMany, updateMany } from './bulk.ts';
 import { Collision } from './collision.ts';
-import { write } from './write.ts';
+import { perform, type Written } from './perform.ts';
 
 /** Stands in an input for a value of an earlier result. */
 export class ResultOf {
@@ -38,22 +37,6 @@ export class WriteFailed extends Error {
     super(`write ${index} of a transaction failed`);
     this.index = index;
     this.reason = reason;
-  }
-}
-
-/** One node, or those of a write on many. */
-export type Written = Node | Node[];
-
-export function perform(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
-  switch (operation.do) {
-    case 'create many':
-      return createMany(access, operation, budget);
-    case 'update many':
-      return updateMany(access, operation, budget);
-    case 'delete many':
-      return deleteMany(access, operation, budget);
-    default:
-      return write(access, operation, budget);
   }
 }
 

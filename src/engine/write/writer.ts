@@ -10,7 +10,8 @@ import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
 import { Collision, collided } from './collision.ts';
 import { type Idempotency, once } from './idempotency.ts';
-import { type NamedWrite, perform, transact, WriteFailed, type Written } from './transaction.ts';
+import { perform, type Written } from './perform.ts';
+import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
 import { addressed, stepsOf } from './write.ts';
 
 export class Writer {

@@ -1,0 +1,26 @@
+/** A write that is permitted → the program that carries it out. */
+
+import type { Program } from '../../storage/storage.ts';
+import type { Budget } from '../budget.ts';
+import type { Write } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import type { Node } from '../read/read.ts';
+import { createMany, deleteMany, updateMany } from './bulk.ts';
+import { write } from './write.ts';
+
+/** One node, or those of a write on many. */
+export type Written = Node | Node[];
+
+export function perform(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
+  switch (operation.do) {
+    case 'create many':
+      return createMany(access, operation, budget);
+    case 'update many':
+      return updateMany(access, operation, budget);
+    case 'delete many':
+      return deleteMany(access, operation, budget);
+    default:
+      return write(access, operation, budget);
+  }
+}
