@@ -78,7 +78,8 @@ export function router(
   // Those who watch over the service have no credentials.
   add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true, spared: true });
   const ready = async () => {
-    if (state.draining) throw new DuetError('UNAVAILABLE', 'The server is stopping.');
+    if (state.draining)
+      throw new DuetError('UNAVAILABLE', 'The server is shutting down; send requests to another node.');
     await engine.ready(model.resources);
     return text('{"status":"ready"}', JSON_TYPE);
   };

@@ -121,7 +121,7 @@ export const catalogue = {
   },
   RATE_LIMITED: {
     status: 429,
-    meaning: 'The address or the caller asks for more than its share; try again after `Retry-After` seconds.',
+    meaning: 'The rate limit of the address or the caller is exceeded; retry after `Retry-After` seconds.',
   },
   INTERNAL: {
     status: 500,

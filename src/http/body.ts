@@ -42,7 +42,11 @@ function waitedFor<T>(
     const ended = (error: unknown) => {
       if (!waits.delete(wait)) return;
       load.inFlight++;
-      reject(request.signal.aborted ? new DuetError('MALFORMED_BODY', 'The body broke off.') : error);
+      reject(
+        request.signal.aborted
+          ? new DuetError('MALFORMED_BODY', 'The body ended early; send it again.')
+          : error,
+      );
     };
     load.inFlight--;
     waitFor(wait);

@@ -140,7 +140,8 @@ export function* mustBeSeen(
 
 /** Worded alike whatever the reason: whoever is not to see a record is not told which of its values are taken either. */
 export function notAllowed(access: Access, resource: Resource, action: 'CREATE' | 'UPDATE'): DuetError {
-  return access.denied(`You may not ${verbs[action]} this ${resource.singular} with these values.`);
+  const made = action === 'CREATE' ? 'new' : 'updated';
+  return access.denied(`The ${made} ${resource.singular} would violate an access rule.`);
 }
 
 const nowhere: ReadonlySet<number> = new Set();

@@ -155,7 +155,8 @@ function notWritable(resource: Resource, name: string, columns: readonly { reado
   const shown = cited(name);
   const names = columns.map((column) => column.name);
   const cure = field?.kind === 'reference' ? ` Write "${field.column.name}".` : didYouMean(name, names);
-  const detail = `"${shown}" cannot be written; the fields are ${namesOf(columns)}.${cure}`;
+  const problem = field ? 'cannot be written' : `is no field of ${resource.name}`;
+  const detail = `"${shown}" ${problem}; the fields are ${namesOf(columns)}.${cure}`;
   return { pointer: pointer(shown), code: 'UNKNOWN', detail };
 }
 

@@ -323,7 +323,10 @@ function checkVersion({ resource, ifVersion, unlessVersion }: Update | Delete, r
 }
 
 function versionConflict(resource: Resource): DuetError {
-  return new DuetError('VERSION_CONFLICT', `This ${resource.singular} has changed since it was read.`);
+  return new DuetError(
+    'VERSION_CONFLICT',
+    `This ${resource.singular} has changed since it was read; read it again, and retry.`,
+  );
 }
 
 /** Fills in what the server decides, unless it is fixed beforehand. */

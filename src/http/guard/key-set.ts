@@ -53,9 +53,13 @@ export class KeySet {
     await this.#renewing;
     // Without an answer nobody can tell whether the token is good.
     if (this.#failure === undefined) return;
-    const error = new DuetError('UNAVAILABLE', 'The keys of the issuer of tokens cannot be had now.', {
-      headers: { 'Retry-After': String(COOL_DOWN_MS / 1000) },
-    });
+    const error = new DuetError(
+      'UNAVAILABLE',
+      'The keys of the token issuer cannot be fetched now; retry later.',
+      {
+        headers: { 'Retry-After': String(COOL_DOWN_MS / 1000) },
+      },
+    );
     error.cause = this.#failure;
     throw error;
   }

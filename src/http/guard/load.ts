@@ -12,7 +12,7 @@ const TICK_MS = 100;
 const SHARE = 0.1;
 
 /** One for all: to turn somebody away must cost next to nothing, and nobody looks at where it was thrown. */
-const turnedAway = new DuetError('UNAVAILABLE', 'The service has too much to do.', {
+const turnedAway = new DuetError('UNAVAILABLE', 'The service is overloaded; retry in 1 s.', {
   headers: { 'Retry-After': '1' },
 });
 
@@ -21,7 +21,7 @@ const UNSENT_ANSWERS = 8;
 
 const unread = new DuetError(
   'UNAVAILABLE',
-  'Clients have not read the long answers that they asked for, and there is no room for another. Try again later, or ask for less.',
+  'Too many long answers wait for clients that do not read them; retry in 1 s, or ask for less.',
   { headers: { 'Retry-After': '1' } },
 );
 

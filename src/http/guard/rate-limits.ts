@@ -187,8 +187,8 @@ export class Bill {
     const { meter, debt } = account;
     this.#settled = true;
     account.debt -= this.#first(meter) * meter.interval;
-    throw new DuetError('RATE_LIMITED', `This ${meter.name} asks for more than its share.`, {
-      headers: { 'Retry-After': String(Math.max(1, Math.ceil((debt - meter.window) / 1000))) },
-    });
+    const seconds = Math.max(1, Math.ceil((debt - meter.window) / 1000));
+    const detail = `The rate limit of this ${meter.name} is exceeded; retry in ${seconds} s.`;
+    throw new DuetError('RATE_LIMITED', detail, { headers: { 'Retry-After': String(seconds) } });
   }
 }

@@ -127,7 +127,8 @@ export class PostgresStorage implements Storage, Evolvable {
 
   /** On a connection of its own: a slow reader must not keep one of the pool's. */
   async snapshot(): Promise<Snapshot> {
-    if (this.#snapshots >= this.#options.connections) throw unavailable('Too many exports are under way.');
+    if (this.#snapshots >= this.#options.connections)
+      throw unavailable('Too many exports are under way; retry when one has ended.');
     this.#snapshots++;
     const end = (connection?: Connection) => {
       this.#snapshots--;

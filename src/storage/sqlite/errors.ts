@@ -30,7 +30,9 @@ export function explained(error: SQLiteError | ProcessFault): Error {
 }
 
 export function busy(): DuetError {
-  return new DuetError('UNAVAILABLE', 'The database is busy.', { headers: { 'Retry-After': '1' } });
+  return new DuetError('UNAVAILABLE', 'The database is busy; retry in 1 s.', {
+    headers: { 'Retry-After': '1' },
+  });
 }
 
 function translated(error: SQLiteError | ProcessFault): Error {
@@ -43,7 +45,12 @@ function translated(error: SQLiteError | ProcessFault): Error {
   // Of another process.
   if (code === TOO_LARGE) return answerTooLarge();
   if (code === 'SQLITE_BUSY') return busy();
-  if (code === 'SQLITE_FULL') return new DuetError('UNAVAILABLE', 'The disk of the database is full.', later);
+  if (code === 'SQLITE_FULL')
+    return new DuetError(
+      'UNAVAILABLE',
+      'The disk of the database is full; writes wait for the operator to make room.',
+      later,
+    );
   // Whether what a failed fsync was to make durable will be there after a crash, nobody can tell.
   if (code === 'SQLITE_IOERR_FSYNC' || code === 'SQLITE_IOERR_DIR_FSYNC')
     return new DuetError(
@@ -52,7 +59,7 @@ function translated(error: SQLiteError | ProcessFault): Error {
       later,
     );
   if (code.startsWith('SQLITE_IOERR'))
-    return new DuetError('UNAVAILABLE', 'The disk of the database fails.', later);
+    return new DuetError('UNAVAILABLE', 'The disk of the database reports errors; retry later.', later);
   return error;
 }
 

@@ -85,7 +85,7 @@ export class Log {
     const [row] = explaining(() => database.query('PRAGMA wal_checkpoint(TRUNCATE)').values());
     const isBlocked = row?.[0] !== 0;
     if (isBlocked)
-      throw new DuetError('UNAVAILABLE', 'The disk of the database fails.', {
+      throw new DuetError('UNAVAILABLE', 'The disk of the database reports errors; retry later.', {
         headers: { 'Retry-After': '1' },
       });
     this.#isInDoubt = false;

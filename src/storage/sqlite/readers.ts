@@ -37,7 +37,8 @@ export class Readers {
 
   /** A reader for work whose length others decide; whoever starts it ends it. */
   startApart(): StatementProcess {
-    if (this.#apart.size >= MOST_APART) throw unavailable('Too many exports are under way.');
+    if (this.#apart.size >= MOST_APART)
+      throw unavailable('Too many exports are under way; retry when one has ended.');
     const reader = new StatementProcess(this.#launch, 'reader', () => this.#apart.delete(reader));
     this.#apart.add(reader);
     return reader;
@@ -76,7 +77,8 @@ export class Readers {
   }
 
   #freed(deadline: Deadline): Promise<StatementProcess> {
-    if (this.#waiting.length >= MOST_WAITING) throw unavailable('Too many long reads are waiting.');
+    if (this.#waiting.length >= MOST_WAITING)
+      throw unavailable('Too many long reads are queued; retry in 1 s.');
     return new Promise((resolve, reject) => {
       const give = (reader: StatementProcess) => {
         clearTimeout(timer);

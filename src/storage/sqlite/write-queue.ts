@@ -172,7 +172,9 @@ function expired({ deadline, reject }: Entry, now: number): boolean {
 }
 
 function tooManyWaiting(): DuetError {
-  return new DuetError('UNAVAILABLE', 'Too many writes are waiting.', { headers: { 'Retry-After': '1' } });
+  return new DuetError('UNAVAILABLE', 'Too many writes are queued; retry in 1 s.', {
+    headers: { 'Retry-After': '1' },
+  });
 }
 
 /** The cause is for the operator, whose other process it may be. */
