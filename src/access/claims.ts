@@ -91,7 +91,7 @@ export function told(names: Iterable<string>, claims: Claims): string {
 }
 
 function isPart(comparison: Comparison): boolean {
-  return comparison === 'contains' || comparison === 'startsWith';
+  return comparison === 'contains' || comparison === 'startsWith' || comparison === 'endsWith';
 }
 
 function unmet(positive: boolean): Filter {

@@ -2,7 +2,7 @@
 
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 
-export type Comparison = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'contains' | 'startsWith';
+export type Comparison = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'contains' | 'startsWith' | 'endsWith';
 
 export type Filter =
   | { readonly is: Comparison; readonly column: Column; readonly value: unknown }

@@ -50,6 +50,11 @@ export const operators = {
     fits: isText,
     doc: 'begins with this text, taken literally; letter case counts',
   },
+  endsWith: {
+    operand: 'value',
+    fits: isText,
+    doc: 'ends with this text, taken literally; letter case counts',
+  },
   isNull: { operand: 'flag', fits: () => true, doc: 'whether there is no value' },
 } as const satisfies Record<string, Operator>;
 

@@ -109,6 +109,8 @@ function holds(value: any, operator: string, operand: any): boolean {
       return value.includes(operand);
     case 'startsWith':
       return value.startsWith(operand);
+    case 'endsWith':
+      return value.endsWith(operand);
     case 'gt':
       return compare(value, operand) > 0;
     case 'gte':

@@ -201,10 +201,12 @@ export class Resolver {
     if (operator === 'isNull') return (values[0] ?? 0) % 2 === 0;
     if (operator === 'in') return values.map((value) => this.#value(column, value));
     const value = this.#value(column, values[0] ?? 0);
-    if (operator !== 'contains' && operator !== 'startsWith') return value;
+    if (operator !== 'contains' && operator !== 'startsWith' && operator !== 'endsWith') return value;
     // Now and then only a character of it, or that in another case.
-    const [first = ''] = values.length > 1 ? String(value) : [String(value)];
-    return values.length > 2 ? first.toUpperCase() : first;
+    const characters = [...String(value)];
+    const one = (operator === 'endsWith' ? characters.at(-1) : characters[0]) ?? '';
+    const part = values.length > 1 ? one : String(value);
+    return values.length > 2 ? part.toUpperCase() : part;
   }
 
   /** Mostly one that some row has. */
@@ -232,5 +234,5 @@ function operatorsOf(column: Column): string[] {
   const same = ['eq', 'ne', 'in', 'isNull'];
   if (!isScalar(column.type) || column.type.stored === 'boolean') return same;
   const ordered = [...same, 'gt', 'gte', 'lt', 'lte'];
-  return column.type.stored === 'text' ? [...ordered, 'contains', 'startsWith'] : ordered;
+  return column.type.stored === 'text' ? [...ordered, 'contains', 'startsWith', 'endsWith'] : ordered;
 }

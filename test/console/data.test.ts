@@ -94,6 +94,7 @@ browsing.each([...databases])('on %s', (database) => {
       'in',
       'contains',
       'startsWith',
+      'endsWith',
       'isNull',
     ]);
     await page.getByLabel('Operator').selectOption('startsWith');

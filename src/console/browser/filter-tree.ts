@@ -35,6 +35,7 @@ export const spoken: Readonly<Record<string, string>> = {
   in: 'is one of',
   contains: 'contains',
   startsWith: 'starts with',
+  endsWith: 'ends with',
   isNull: 'is null',
 };
 

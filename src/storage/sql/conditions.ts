@@ -67,6 +67,8 @@ export class Conditions {
         return `${this.#dialect.position}(${column}, ${this.parameter(filter.column, filter.value)}) > 0`;
       case 'startsWith':
         return this.#startsWith(filter.column, column, String(filter.value));
+      case 'endsWith':
+        return this.#endsWith(filter.column, column, String(filter.value));
       case 'ne':
         return `${column} IS DISTINCT FROM ${this.parameter(filter.column, filter.value)}`;
       default:
@@ -79,6 +81,12 @@ export class Conditions {
     const from = `${column} >= ${this.parameter(of, prefix)}`;
     const end = successor(prefix);
     return end === undefined ? from : `(${from} AND ${column} < ${this.parameter(of, end)})`;
+  }
+
+  /** Where a text is shorter, databases begin at different places, but what they find is shorter too. */
+  #endsWith(of: Column, column: string, end: string): string {
+    const length = [...end].length;
+    return `substr(${column}, length(${column}) - ${length - 1}) = ${this.parameter(of, end)}`;
   }
 
   /** Rows that come after a place in an order. */
