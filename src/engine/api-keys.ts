@@ -1,6 +1,8 @@
 /** API keys: made, listed, revoked, and recognised by their hashes, which is all that is kept of them. */
 
-import { type Deadline, type Row, run, type Storage } from '../storage/storage.ts';
+import { all, equal, type Filter } from '../query/filter.ts';
+import { apiKeys } from '../storage/own.ts';
+import { type Deadline, type Row, run, type Storage, select, type Upsert } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 
 /** Tells a key from a token at a glance, for servers and for scanners that look for leaked secrets. */
@@ -20,6 +22,8 @@ export interface KeyEntry {
 /** To look up who asks must not take longer than anything that is asked for. */
 const PATIENCE_MS = 5_000;
 
+const inUse: Filter = { is: 'null', column: apiKeys.column.revoked };
+
 export class ApiKeys {
   readonly #storage: Storage;
 
@@ -31,20 +35,28 @@ export class ApiKeys {
   async create(name: string, roles: readonly string[]): Promise<string | undefined> {
     const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
     const key = `${KEY_PREFIX}${Buffer.from(secret).toString('base64url')}`;
-    const at = new Date().toISOString();
-    const statement = {
-      do: 'keep key',
+    const values = {
       name,
       hash: hashOf(key),
       roles: JSON.stringify(roles),
-      at,
-    } as const;
+      at: new Date().toISOString(),
+      revoked: null,
+    };
+    // One that was revoked makes way.
+    const statement: Upsert = {
+      do: 'upsert',
+      resource: apiKeys,
+      values,
+      conflict: apiKeys.primary,
+      set: apiKeys.columns.filter((column) => column !== apiKeys.key),
+      where: { is: 'not', of: inUse },
+    };
     const kept = await this.#storage.write(() => run(statement), 'one', patience());
     return kept.length > 0 ? key : undefined;
   }
 
   async list(): Promise<KeyEntry[]> {
-    const rows = await this.#storage.read(() => run({ do: 'list keys' }), 'one', patience());
+    const rows = await this.#storage.ask(select(apiKeys, apiKeys.columns), patience());
     return rows.map((row) => ({
       name: String(row['name']),
       roles: rolesOf(row),
@@ -55,18 +67,21 @@ export class ApiKeys {
 
   /** Whether there was such a key. */
   async revoke(name: string): Promise<boolean> {
-    const at = new Date().toISOString();
-    const done = await this.#storage.write(() => run({ do: 'revoke key', name, at }), 'one', patience());
+    const statement = {
+      do: 'update',
+      resource: apiKeys,
+      set: { revoked: new Date().toISOString() },
+      where: all([equal(apiKeys.key, name), inUse]),
+      counts: false,
+    } as const;
+    const done = await this.#storage.write(() => run(statement), 'one', patience());
     return done.length > 0;
   }
 
   /** Who holds this key; undefined when nobody does, or not any more. */
   async holder(key: string): Promise<Caller | undefined> {
-    const [row] = await this.#storage.read(
-      () => run({ do: 'find key', hash: hashOf(key) }),
-      'one',
-      patience(),
-    );
+    const where = all([equal(apiKeys.column.hash, hashOf(key)), inUse]);
+    const [row] = await this.#storage.ask(select(apiKeys, apiKeys.columns, where), patience());
     if (!row) return undefined;
     const subject = `${KEY_SUBJECT}${row['name']}`;
     const roles = rolesOf(row);

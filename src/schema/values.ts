@@ -5,13 +5,15 @@ import { formats } from './formats.ts';
 import type { Column, Enum, Resource } from './model.ts';
 import type { Report, Scalar } from './scalars.ts';
 
-const stored = new WeakMap<Resource, readonly Column[]>();
+type Stored = Pick<Resource, 'columns'> & { readonly version: Column | undefined };
+
+const stored = new WeakMap<Stored, readonly Column[]>();
 
 /** Everything that is stored of a record, its version included. */
-export function storedColumns(resource: Resource): readonly Column[] {
+export function storedColumns(resource: Stored): readonly Column[] {
   let columns = stored.get(resource);
   if (!columns) {
-    columns = [...resource.columns, resource.version];
+    columns = resource.version ? [...resource.columns, resource.version] : resource.columns;
     stored.set(resource, columns);
   }
   return columns;

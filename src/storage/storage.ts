@@ -9,23 +9,34 @@ import type { Column, Reference, Resource } from '../schema/model.ts';
 /** A record by field name, in the values that the scalars' checks return. */
 export type Row = Record<string, unknown>;
 
-export type Statement = OnResource | Filled | OnRemains | OnAnswers | OnKeys;
+export type Statement =
+  | Select
+  | Filled
+  | Match
+  | Aggregate
+  | Insert
+  | Upsert
+  | Update
+  | Delete
+  | Bury
+  | LastId
+  | RaiseLastId;
 
-/** What is done to the records of a resource. */
-export type OnResource = Select | Match | Aggregate | Insert | Update | Delete | Claim | Bury;
-
-/** What is done to the memory of records that were deleted, while records are moved between databases. */
-export type OnRemains = LastId | RaiseLastId | Buried | BuryKey;
-
-/** What is done to the answers that are kept for requests that come twice. */
-export type OnAnswers = ClaimAnswer | RecallAnswer | KeepAnswer | ForgetAnswers;
-
-/** What is done to API keys. */
-export type OnKeys = KeepKey | FindKey | ListKeys | RevokeKey;
+/** What statements are about: a resource, or a table of Duet's own. */
+export interface Table {
+  readonly name: string;
+  readonly table: string;
+  readonly key: Column;
+  /** The columns of the key, where it has several. */
+  readonly primary?: readonly Column[];
+  readonly columns: readonly Column[];
+  /** Duet's own tables have none. */
+  readonly version: Column | undefined;
+}
 
 export interface Select {
   readonly do: 'select';
-  readonly resource: Resource;
+  readonly resource: Table;
   readonly columns: readonly Column[];
   readonly where: Filter | undefined;
   /** By key, where nothing is said. */
@@ -97,39 +108,54 @@ export interface Insert {
   readonly version: number;
 }
 
+/**
+ * Inserts a row, or changes the one that has the same values in `conflict`, which a key or a unique index is of. Answers
+ * with the whole row, or with nothing where the one that was there stays as it is.
+ */
+export interface Upsert {
+  readonly do: 'upsert';
+  readonly resource: Table;
+  readonly values: Row;
+  /** Of a new row; that of an old one is raised. Undefined where rows have none. */
+  readonly version?: number;
+  readonly conflict: readonly Column[];
+  /** What the old row is given of `values`; if nothing, it stays as it is. */
+  readonly set: readonly Column[];
+  /** What the old row must be like to be changed. */
+  readonly where?: Filter;
+}
+
 /** Answers with the whole new rows, unless nobody wants them. */
 export interface Update {
   readonly do: 'update';
-  readonly resource: Resource;
+  readonly resource: Table;
   readonly set: Row;
   readonly where: Filter;
-  readonly ifVersion: number | undefined;
-  /** Raises the version of each row; false only while records are loaded and not yet seen by anybody. */
+  readonly ifVersion?: number | undefined;
+  /** Raises the version of each row; false while records are loaded and not yet seen by anybody, and where there is none. */
   readonly counts: boolean;
   readonly isSilent?: true;
 }
 
 export interface Delete {
   readonly do: 'delete';
-  readonly resource: Resource;
+  readonly resource: Table;
   readonly where: Filter;
+  /** Only so many of them, in this order. */
+  readonly first?: { readonly order: Order; readonly limit: number };
 }
 
-/** Makes a natural key this transaction's own, and answers with `version`: the last that it ever had, or 0. */
-export interface Claim {
-  readonly do: 'claim';
-  readonly resource: Resource;
-  readonly key: unknown;
-}
-
-/** Remembers the versions of rows about to be deleted, so that a natural key that comes back does not repeat them. */
+/**
+ * Remembers the versions of rows about to be deleted, unless higher ones are remembered, so that a natural key that comes
+ * back does not repeat them. No Upsert, because the rows go from one table to the other without coming here.
+ */
 export interface Bury {
   readonly do: 'bury';
   readonly resource: Resource;
   readonly where: Filter;
 }
 
-/** Answers with `last`: the last serial key that was given, or null. */
+/** Answers with `last`: the last serial key that was given, or null. What counts them is no table. */
 export interface LastId {
   readonly do: 'last id';
   readonly resource: Resource;
@@ -140,80 +166,6 @@ export interface RaiseLastId {
   readonly do: 'raise last id';
   readonly resource: Resource;
   readonly to: number;
-}
-
-/** Answers with `key` and `version` of natural keys that no record has any more, in the order of the keys. */
-export interface Buried {
-  readonly do: 'buried';
-  readonly resource: Resource;
-  readonly after: string | undefined;
-  readonly limit: number;
-}
-
-/** Remembers the last version of a natural key, unless a higher one is remembered already. */
-export interface BuryKey {
-  readonly do: 'bury key';
-  readonly resource: Resource;
-  readonly key: string;
-  readonly version: number;
-}
-
-interface OfKey {
-  readonly caller: string;
-  readonly key: string;
-}
-
-/** Answers with a row when the key is new, or older than `expired`; waits for a transaction that has it. */
-export interface ClaimAnswer extends OfKey {
-  readonly do: 'claim answer';
-  readonly request: string;
-  readonly at: string;
-  readonly expired: string;
-}
-
-/** Answers with `request` and `answer`. */
-export interface RecallAnswer extends OfKey {
-  readonly do: 'recall answer';
-}
-
-/** The oldest first. */
-export interface ForgetAnswers {
-  readonly do: 'forget answers';
-  readonly expired: string;
-  readonly most: number;
-}
-
-export interface KeepAnswer extends OfKey {
-  readonly do: 'keep answer';
-  readonly answer: string;
-}
-
-/** Answers with a row unless a key of this name is in use; one that was revoked makes way. */
-export interface KeepKey {
-  readonly do: 'keep key';
-  readonly name: string;
-  readonly hash: string;
-  /** A JSON array. */
-  readonly roles: string;
-  readonly at: string;
-}
-
-/** Answers with `name` and `roles` of the key that has this hash, unless it was revoked. */
-export interface FindKey {
-  readonly do: 'find key';
-  readonly hash: string;
-}
-
-/** Answers with `name`, `roles`, `at` and `revoked`, in the order of names. */
-export interface ListKeys {
-  readonly do: 'list keys';
-}
-
-/** Answers with a row when there was such a key. */
-export interface RevokeKey {
-  readonly do: 'revoke key';
-  readonly name: string;
-  readonly at: string;
 }
 
 /**
@@ -343,7 +295,7 @@ export function* run(statement: Statement): Program<Row[]> {
 }
 
 export function select(
-  resource: Resource,
+  resource: Table,
   columns: readonly Column[],
   where?: Filter,
   more: Partial<Omit<Select, 'do' | 'resource' | 'columns' | 'where'>> = {},

@@ -6,18 +6,18 @@ import type { Model, Reference, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { checkValue } from '../../schema/values.ts';
 import {
-  type BuryKey,
   Dangling,
   NotUnique,
   type Program,
   type Row,
   type Statement,
+  type Upsert,
 } from '../../storage/storage.ts';
 import { anonymous } from '../caller.ts';
 import type { Input } from '../operation.ts';
-import { faultOf, type Remains } from '../write/remains.ts';
+import { burial, faultOf, lastVersion, type Remains } from '../write/remains.ts';
 import { validCreate } from '../write/validate.ts';
-import { assign, lastVersion } from '../write/write.ts';
+import { assign } from '../write/write.ts';
 
 export type Loading =
   | { readonly program: () => Program<void>; readonly faults?: never }
@@ -39,7 +39,7 @@ export type Entry = {
 
 interface Contents {
   readonly records: ReadonlyMap<Resource, readonly Loaded[]>;
-  readonly buried: readonly BuryKey[];
+  readonly buried: readonly Upsert[];
   readonly lastIds: ReadonlyMap<Resource, number>;
 }
 
@@ -74,7 +74,7 @@ export function loadingEntries(model: Model, entries: Iterable<Entry>, stored: (
 
 function readEntries(model: Model, entries: Iterable<Entry>, faults: string[]): Contents {
   const records = new Map<Resource, Loaded[]>();
-  const buried: BuryKey[] = [];
+  const buried: Upsert[] = [];
   const lastIds = new Map<Resource, number>();
   const unknown = new Set<string>();
   for (const entry of entries) {
@@ -88,7 +88,8 @@ function readEntries(model: Model, entries: Iterable<Entry>, faults: string[]): 
     if ('remains' in entry) {
       const fault = faultOf(resource, entry.remains);
       if (fault) faults.push(`${where}: ${fault}`);
-      if ('buried' in entry.remains) buried.push({ do: 'bury key', resource, ...entry.remains.buried });
+      if ('buried' in entry.remains)
+        buried.push(burial(resource, entry.remains.buried.key, entry.remains.buried.version));
       else lastIds.set(resource, Math.max(lastIds.get(resource) ?? 0, entry.remains.lastId));
       continue;
     }

@@ -1,7 +1,9 @@
 /** A write that is sent twice happens once: its answer is kept in its own transaction and given again. */
 
 import { DuetError } from '../../base/errors.ts';
-import { type ClaimAnswer, LockTimeout, type Program, run } from '../../storage/storage.ts';
+import { all, equal, type Filter } from '../../query/filter.ts';
+import { answers } from '../../storage/own.ts';
+import { LockTimeout, type Program, type Row, run, select } from '../../storage/storage.ts';
 
 /** How long an answer is kept. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -9,6 +11,7 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 const SWEEP_EVERY = 256;
 /** More than have come since the last time, and few enough that nobody notices who does it. */
 const SWEPT = 4 * SWEEP_EVERY;
+const OLDEST = [{ column: answers.column.at, descending: false }];
 let claims = 0;
 
 /** A request with a key. */
@@ -42,9 +45,10 @@ export function* once<T>(
   const at = new Date(now).toISOString();
   const expired = new Date(now - KEPT_MS).toISOString();
   // Somebody who is doing the same right now is waited for, by the database.
-  const claimed = yield* claim({ do: 'claim answer', caller, key, request, at, expired });
-  if (!claimed) {
-    const [kept] = yield* run({ do: 'recall answer', caller, key });
+  const isOld: Filter = { is: 'lt', column: answers.column.at, value: expired };
+  const where = all([equal(answers.column.caller, caller), equal(answers.column.key, key)]);
+  if (!(yield* claim({ caller, key, request, answer: null, at }, isOld))) {
+    const [kept] = yield* run(select(answers, answers.columns, where));
     if (kept?.['request'] !== request) {
       yield* before();
       throw new DuetError(
@@ -55,17 +59,35 @@ export function* once<T>(
     return JSON.parse(String(kept['answer']));
   }
   // Now and then somebody must sweep.
-  if (claims++ % SWEEP_EVERY === 0) yield* run({ do: 'forget answers', expired, most: SWEPT });
+  if (claims++ % SWEEP_EVERY === 0)
+    yield* run({ do: 'delete', resource: answers, where: isOld, first: { order: OLDEST, limit: SWEPT } });
   const answer = yield* work();
-  yield* run({ do: 'keep answer', caller, key, answer: JSON.stringify(answer) });
+  yield* run({
+    do: 'update',
+    resource: answers,
+    set: { answer: JSON.stringify(answer) },
+    where,
+    counts: false,
+    isSilent: true,
+  });
   return answer;
 }
 
 function* nothing(): Program<void> {}
 
-function* claim(statement: ClaimAnswer): Program<boolean> {
+/** Whether the key is new, or so old that it may be used again; waits for a transaction that has it. */
+function* claim(values: Row, isOld: Filter): Program<boolean> {
+  const { request, answer, at } = answers.column;
   try {
-    return (yield* run(statement)).length > 0;
+    const rows = yield* run({
+      do: 'upsert',
+      resource: answers,
+      values,
+      conflict: answers.primary,
+      set: [request, answer, at],
+      where: isOld,
+    });
+    return rows.length > 0;
   } catch (error) {
     if (!(error instanceof LockTimeout)) throw error;
     throw new DuetError(

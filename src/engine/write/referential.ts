@@ -85,15 +85,7 @@ function* release({ owner, column }: Reference, keys: readonly unknown[]): Progr
   const where = among(owner.key, keys);
   const set = touched(owner);
   set[column.name] = null;
-  yield* run({
-    do: 'update',
-    resource: owner,
-    set,
-    where,
-    ifVersion: undefined,
-    counts: true,
-    isSilent: true,
-  });
+  yield* run({ do: 'update', resource: owner, set, where, counts: true, isSilent: true });
 }
 
 function* remove(resource: Resource, where: Filter): Program<void> {

@@ -1,8 +1,10 @@
 /** What is left of records that were deleted: the ids and versions that must not be given again. */
 
+import { all, among, equal, type Filter } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { isStorableText } from '../../schema/scalars.ts';
-import { run, type Snapshot } from '../../storage/storage.ts';
+import { graves } from '../../storage/own.ts';
+import { type Program, type Row, run, type Snapshot, select, type Upsert } from '../../storage/storage.ts';
 
 export type Remains =
   /** The last id that the server gave. */
@@ -21,14 +23,48 @@ export async function* remainsOf(resource: Resource, snapshot: Snapshot): AsyncG
     if (lastId > 0) yield { lastId };
   }
   if (by !== 'client') return;
-  for (let after: string | undefined, more = true; more; ) {
-    const rows = await snapshot.run(() => run({ do: 'buried', resource, after, limit: PAGE }));
-    for (const row of rows) {
-      after = String(row['key']);
-      yield { buried: { key: after, version: Number(row['version']) } };
-    }
-    more = rows.length === PAGE;
-  }
+  let after: unknown;
+  do {
+    const { dead, last } = await snapshot.run(() => deadAfter(resource, after));
+    for (const { key, version } of dead) yield { buried: { key: String(key), version: Number(version) } };
+    after = last;
+  } while (after !== undefined);
+}
+
+/** A page of keys that no record has any more, in their order; `last` where there may be more. */
+function* deadAfter(resource: Resource, after: unknown): Program<{ dead: Row[]; last: unknown }> {
+  const { table, key, version } = graves.column;
+  const where = all([equal(table, resource.table), { is: 'gt', column: version, value: 0 }]);
+  const order = [{ column: key, descending: false }];
+  const place = after === undefined ? undefined : [after];
+  const found = yield* run(select(graves, [key, version], where, { order, after: place, limit: PAGE }));
+  const keys = found.map((row) => row['key']);
+  const living = yield* run(select(resource, [resource.key], among(resource.key, keys)));
+  const alive = new Set(living.map((row) => row[resource.key.name]));
+  return {
+    dead: found.filter((row) => !alive.has(row['key'])),
+    last: found.length === PAGE ? keys.at(-1) : undefined,
+  };
+}
+
+const upsert = { do: 'upsert', resource: graves, conflict: graves.primary } as const;
+
+/** Makes the key of a new record this transaction's own; the last version that it ever had, or 0. */
+export function* lastVersion({ table, key }: Resource, values: Row): Program<number> {
+  // Every key but a natural one is new.
+  if (key.origin.by !== 'client') return 0;
+  // A row that is there is written as it is: only what is written is locked, and answered.
+  const set = [graves.column.table];
+  const grave = { table, key: values[key.name], version: 0 };
+  const [claimed] = yield* run({ ...upsert, values: grave, set });
+  return Number(claimed?.['version']);
+}
+
+/** Remembers the last version of a natural key, unless a higher one is remembered already. */
+export function burial({ table }: Resource, key: string, version: number): Upsert {
+  const { version: column } = graves.column;
+  const where: Filter = { is: 'lt', column, value: version };
+  return { ...upsert, values: { table, key, version }, set: [column], where };
 }
 
 /** Why these cannot be remains of this resource, if they cannot. */

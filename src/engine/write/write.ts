@@ -37,6 +37,7 @@ import { attach, type Node } from '../read/read.ts';
 import { Collision, conflict } from './collision.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
+import { lastVersion } from './remains.ts';
 import { type NewRecord, validCreate, validUpdate } from './validate.ts';
 
 export function write(access: Access, operation: Permitted<WriteOne>, budget: Budget): Program<Node> {
@@ -199,7 +200,7 @@ function* createRecord(
   if (judged && missing > 0) yield* mayCreate(access, resource, [record], [], known);
   // What was written of its list since then may show it.
   const isHidden = judged?.isHidden === true && (yield* unseen(access, resource, [record])).size > 0;
-  const version = 1 + (resource.key.origin.by === 'client' ? yield* lastVersion(resource, values) : 0);
+  const version = 1 + (yield* lastVersion(resource, values));
   const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : outer;
   const [node] = yield* store({ do: 'insert', resource, values, version }, values, refusal);
   if (!node) throw new Error(`inserting ${withArticle(resource.name)} answered no row`);
@@ -228,13 +229,6 @@ export function* within<T>(path: readonly (string | number)[], program: Program<
       errors: error.errors.map((fault) => nested(fault, ...path)),
     });
   }
-}
-
-/** A natural key may have been there before; every other key is new. */
-export function* lastVersion(resource: Resource, values: Row): Program<number> {
-  if (resource.key.origin.by !== 'client') return 0;
-  const [claimed] = yield* run({ do: 'claim', resource, key: values[resource.key.name] });
-  return Number(claimed?.['version'] ?? 0);
 }
 
 function* update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
@@ -305,7 +299,7 @@ export function* store(
     const [rows = []] = yield [statement];
     return rows;
   } catch (error) {
-    if (error instanceof NotUnique) throw refusal ?? new Collision(statement.resource, row, error.columns);
+    if (error instanceof NotUnique) throw refusal ?? new Collision(error.resource, row, error.columns);
     // Somebody deleted the target after it was looked up.
     if (error instanceof Dangling) throw conflict(notFound(error.reference ? [error.reference] : []));
     throw error;

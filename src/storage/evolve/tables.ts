@@ -2,7 +2,8 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { defaultOf, storedColumns } from '../../schema/values.ts';
-import { ANSWERS, BURIED, KEYS, quote } from '../sql/dialect.ts';
+import { answers, apiKeys, graves } from '../own.ts';
+import { quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
 import type { Ddl } from './database.ts';
 
@@ -14,10 +15,10 @@ export const HISTORY = '_duet_history';
 export const DEPRECATED = '_duet_deprecated';
 
 /** By age, so that those that have expired are found without a look at the others. */
-const ANSWERS_BY_AGE = `${ANSWERS}_at`;
+const ANSWERS_BY_AGE = `${answers.table}_at`;
 
 /** All that ownTables makes. */
-export const OWN = [LOCK, HISTORY, DEPRECATED, BURIED, ANSWERS, ANSWERS_BY_AGE, KEYS];
+export const OWN = [LOCK, HISTORY, DEPRECATED, graves.table, answers.table, ANSWERS_BY_AGE, apiKeys.table];
 
 /** Duet's own tables. They are made whether or not they exist: any node may be the first. */
 export function ownTables(): string[] {
@@ -26,10 +27,12 @@ export function ownTables(): string[] {
     `INSERT INTO ${quote(LOCK)} ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`,
     `CREATE TABLE IF NOT EXISTS ${quote(HISTORY)} ("id" INTEGER NOT NULL PRIMARY KEY, "at" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "schema" TEXT NOT NULL, "steps" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
-    `CREATE TABLE IF NOT EXISTS ${quote(BURIED)} ("table" TEXT NOT NULL, "key" TEXT NOT NULL, "version" INTEGER NOT NULL, PRIMARY KEY ("table", "key"))`,
-    `CREATE TABLE IF NOT EXISTS ${quote(ANSWERS)} ("caller" TEXT NOT NULL, "key" TEXT NOT NULL, "request" TEXT NOT NULL, "answer" TEXT, "at" TEXT NOT NULL, PRIMARY KEY ("caller", "key"))`,
-    `CREATE INDEX IF NOT EXISTS ${quote(ANSWERS_BY_AGE)} ON ${quote(ANSWERS)} ("at")`,
-    `CREATE TABLE IF NOT EXISTS ${quote(KEYS)} ("name" TEXT NOT NULL PRIMARY KEY, "hash" TEXT NOT NULL UNIQUE, "roles" TEXT NOT NULL, "at" TEXT NOT NULL, "revoked" TEXT)`,
+    ...[graves, answers, apiKeys].map(({ table, definitions, primary }) => {
+      const columns = Object.entries(definitions).map(([name, definition]) => `${quote(name)} ${definition}`);
+      const key = primary.map(({ stored }) => quote(stored)).join(', ');
+      return `CREATE TABLE IF NOT EXISTS ${quote(table)} (${columns.join(', ')}, PRIMARY KEY (${key}))`;
+    }),
+    `CREATE INDEX IF NOT EXISTS ${quote(ANSWERS_BY_AGE)} ON ${quote(answers.table)} ("at")`,
   ];
 }
 

@@ -19,7 +19,7 @@ const casts: Record<ReturnType<typeof keptAs>, string> = {
 };
 
 export const dialect: Dialect = {
-  parameter: (position, of) => `$${position}::${typeof of === 'string' ? of : casts[keptAs(of)]}`,
+  parameter: (position, of) => `$${position}::${casts[keptAs(of)]}`,
   among: (column, list) => `${column} = ANY(${list})`,
   // A list travels as the text of an array. In a SELECT of its own it is read once, and not for each row that it is held
   // against; and no plan hangs on how long it is, or on what the server knows of a table that is new.

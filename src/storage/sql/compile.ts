@@ -1,22 +1,13 @@
 /** Statement → SQL text and parameters, for any dialect. */
 
 import { ownColumns } from '../../query/filter.ts';
-import { reversed } from '../../query/order.ts';
-import type { Column, Resource } from '../../schema/model.ts';
+import { type Order, reversed } from '../../query/order.ts';
+import type { Column } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
-import type {
-  Aggregate,
-  Filled,
-  OnAnswers,
-  OnKeys,
-  OnRemains,
-  OnResource,
-  Row,
-  Select,
-  Statement,
-} from '../storage.ts';
+import { graves } from '../own.ts';
+import type { Aggregate, Filled, Row, Select, Statement, Table } from '../storage.ts';
 import { Conditions } from './conditions.ts';
-import { ANSWERS, BURIED, type Compiled, type Dialect, KEYS, quote } from './dialect.ts';
+import { type Compiled, type Dialect, quote } from './dialect.ts';
 import { heavyOf } from './heavy.ts';
 import { Insertions } from './insertions.ts';
 
@@ -102,15 +93,14 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
         column && of !== 'count' ? [{ ...column, name: as }] : [],
       ),
     ];
-  return statement.do === 'insert' || statement.do === 'update' ? storedColumns(statement.resource) : [];
+  const { resource } = statement;
+  return ['insert', 'upsert', 'update'].includes(statement.do) ? storedColumns(resource) : [];
 }
 
 function namesOf(statement: Select | Aggregate): string[] {
   if (statement.do === 'select') return statement.columns.map(({ name }) => name);
   return [...statement.by.map(({ name }) => name), ...statement.measures.map(({ as }) => as)];
 }
-
-const higherVersionStays = `ON CONFLICT ("table", "key") DO UPDATE SET "version" = excluded."version" WHERE excluded."version" > ${quote(BURIED)}."version"`;
 
 /** Writes one statement. */
 export class Writer {
@@ -125,92 +115,7 @@ export class Writer {
   }
 
   write(statement: Exclude<Statement, Filled>): string {
-    switch (statement.do) {
-      case 'last id':
-      case 'raise last id':
-      case 'buried':
-      case 'bury key':
-        return this.#onRemains(statement);
-      case 'keep key':
-      case 'find key':
-      case 'list keys':
-      case 'revoke key':
-        return this.#onKeys(statement);
-      default:
-        return 'resource' in statement ? this.#onResource(statement) : this.#onAnswers(statement);
-    }
-  }
-
-  #onKeys(statement: OnKeys): string {
-    const table = quote(KEYS);
-    switch (statement.do) {
-      case 'keep key': {
-        const { name, hash, roles, at } = statement;
-        const values = [name, hash, roles, at].map((value) => this.conditions.text(value)).join(', ');
-        const renewed =
-          '"hash" = excluded."hash", "roles" = excluded."roles", "at" = excluded."at", "revoked" = NULL';
-        return `INSERT INTO ${table} ("name", "hash", "roles", "at") VALUES (${values}) ON CONFLICT ("name") DO UPDATE SET ${renewed} WHERE ${table}."revoked" IS NOT NULL RETURNING 1 AS "kept"`;
-      }
-      case 'find key':
-        return `SELECT "name", "roles" FROM ${table} WHERE "hash" = ${this.conditions.text(statement.hash)} AND "revoked" IS NULL`;
-      case 'list keys':
-        return `SELECT "name", "roles", "at", "revoked" FROM ${table} ORDER BY "name"`;
-      case 'revoke key':
-        return `UPDATE ${table} SET "revoked" = ${this.conditions.text(statement.at)} WHERE "name" = ${this.conditions.text(statement.name)} AND "revoked" IS NULL RETURNING 1 AS "done"`;
-    }
-  }
-
-  #onRemains(statement: OnRemains): string {
-    const { resource } = statement;
-    const buried = quote(BURIED);
-    switch (statement.do) {
-      case 'last id':
-        return this.#dialect.lastId(resource);
-      case 'raise last id':
-        return this.#dialect.raiseLastId(resource, this.conditions.parameter(resource.key, statement.to));
-      case 'buried': {
-        const key = `${buried}."key"${this.#dialect.byCodePoint}`;
-        const own = `${buried}."table" = ${this.conditions.text(resource.table)} AND ${buried}."version" > 0`;
-        const table = quote(resource.table);
-        const gone = `NOT EXISTS (SELECT 1 FROM ${table} WHERE ${table}.${quote(resource.key.stored)} = ${key})`;
-        const { after } = statement;
-        const beyond = after === undefined ? '' : ` AND ${key} > ${this.conditions.text(after)}`;
-        return `SELECT "key", "version" FROM ${buried} WHERE ${own} AND ${gone}${beyond} ORDER BY ${key} LIMIT ${statement.limit}`;
-      }
-      case 'bury key': {
-        const { key, version } = statement;
-        const values = [
-          this.conditions.text(resource.table),
-          this.conditions.text(key),
-          this.conditions.parameter(resource.version, version),
-        ];
-        return `INSERT INTO ${buried} ("table", "key", "version") VALUES (${values.join(', ')}) ${higherVersionStays}`;
-      }
-    }
-  }
-
-  #onAnswers(statement: OnAnswers): string {
-    const table = quote(ANSWERS);
-    if (statement.do === 'forget answers')
-      return `DELETE FROM ${table} WHERE ("caller", "key") IN (SELECT "caller", "key" FROM ${table} WHERE "at" < ${this.conditions.text(statement.expired)} ORDER BY "at" LIMIT ${statement.most})`;
-    const one = () =>
-      `"caller" = ${this.conditions.text(statement.caller)} AND "key" = ${this.conditions.text(statement.key)}`;
-    switch (statement.do) {
-      case 'recall answer':
-        return `SELECT "request", "answer" FROM ${table} WHERE ${one()}`;
-      case 'keep answer':
-        return `UPDATE ${table} SET "answer" = ${this.conditions.text(statement.answer)} WHERE ${one()}`;
-      case 'claim answer': {
-        const { caller, key, request, at, expired } = statement;
-        const values = [caller, key, request, at].map((value) => this.conditions.text(value)).join(', ');
-        const renewed = '"request" = excluded."request", "answer" = NULL, "at" = excluded."at"';
-        return `INSERT INTO ${table} ("caller", "key", "request", "at") VALUES (${values}) ON CONFLICT ("caller", "key") DO UPDATE SET ${renewed} WHERE ${table}."at" < ${this.conditions.text(expired)} RETURNING 1 AS "claimed"`;
-      }
-    }
-  }
-
-  #onResource(statement: OnResource): string {
-    const { resource } = statement;
+    const resource: Table = statement.resource;
     const table = quote(resource.table);
     const returning = () => ` RETURNING ${this.#list(storedColumns(resource))}`;
     switch (statement.do) {
@@ -218,7 +123,7 @@ export class Writer {
         return this.#within(statement, this.select(statement));
       case 'match': {
         const { where, rows } = statement;
-        const used = [...ownColumns(where, resource)];
+        const used = [...ownColumns(where, statement.resource)];
         // A filter that asks nothing of the row itself still answers for each.
         const values = this.conditions.values(used.length > 0 ? used : [resource.key], rows);
         return `SELECT "_row" AS "row" FROM ${values} AS "_new" WHERE ${this.conditions.condition(where, '"_new"')}`;
@@ -227,29 +132,49 @@ export class Writer {
         return this.#within(statement, this.#aggregate(statement, table));
       case 'insert':
         return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version)}${this.#dialect.answersInserts ? returning() : ''}`;
+      case 'upsert': {
+        const { values, version, conflict, set, where } = statement;
+        const row = this.#values(resource, values, version);
+        const changes = set.map(({ stored }) => `${quote(stored)} = excluded.${quote(stored)}`);
+        if (resource.version && set.length > 0) changes.push(this.#raised(resource.version, table));
+        const guard = where ? ` WHERE ${this.conditions.condition(where, table)}` : '';
+        const change = set.length > 0 ? `UPDATE SET ${changes.join(', ')}${guard}` : 'NOTHING';
+        return `INSERT INTO ${table} ${row} ON CONFLICT (${listOf(conflict)}) DO ${change}${returning()}`;
+      }
       case 'update': {
-        const version = quote(resource.version.stored);
+        const { version } = resource;
         const set = this.#assignments(resource, statement.set);
-        if (statement.counts) set.push(`${version} = ${version} + 1`);
+        if (statement.counts && version) set.push(this.#raised(version, table));
         const where = this.conditions.condition(statement.where, table);
         const guard =
-          statement.ifVersion === undefined
+          statement.ifVersion === undefined || !version
             ? ''
-            : ` AND ${version} = ${this.conditions.parameter(resource.version, statement.ifVersion)}`;
+            : ` AND ${quote(version.stored)} = ${this.conditions.parameter(version, statement.ifVersion)}`;
         return `UPDATE ${table} SET ${set.join(', ')} WHERE ${where}${guard}${statement.isSilent ? '' : returning()}`;
       }
-      case 'delete':
-        return `DELETE FROM ${table} WHERE ${this.conditions.condition(statement.where, table)}`;
-      case 'claim': {
-        const values = `${this.conditions.text(resource.table)}, ${this.conditions.parameter(resource.key, statement.key)}, 0`;
-        const own = `${quote(BURIED)}."version"`;
-        return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") VALUES (${values}) ON CONFLICT ("table", "key") DO UPDATE SET "version" = ${own} RETURNING "version"`;
+      case 'delete': {
+        const { where, first } = statement;
+        const condition = this.conditions.condition(where, table);
+        if (!first) return `DELETE FROM ${table} WHERE ${condition}`;
+        const key = listOf(resource.primary ?? [resource.key]);
+        const order = this.#order(first.order, table);
+        return `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT ${first.limit})`;
       }
       case 'bury': {
-        const key = `${table}.${quote(resource.key.stored)}`;
-        const version = `${table}.${quote(resource.version.stored)}`;
-        return `INSERT INTO ${quote(BURIED)} ("table", "key", "version") SELECT ${this.conditions.text(resource.table)}, ${key}, ${version} FROM ${table} WHERE ${this.conditions.condition(statement.where, table)} ${higherVersionStays}`;
+        const { key, version } = statement.resource;
+        const values = [this.conditions.parameter(graves.column.table, resource.table)];
+        for (const { stored } of [key, version]) values.push(`${table}.${quote(stored)}`);
+        const where = this.conditions.condition(statement.where, table);
+        const higher = `"version" = excluded."version" WHERE excluded."version" > ${quote(graves.table)}."version"`;
+        return `INSERT INTO ${quote(graves.table)} (${listOf(graves.columns)}) SELECT ${values.join(', ')} FROM ${table} WHERE ${where} ON CONFLICT (${listOf(graves.primary)}) DO UPDATE SET ${higher}`;
       }
+      case 'last id':
+        return this.#dialect.lastId(statement.resource);
+      case 'raise last id':
+        return this.#dialect.raiseLastId(
+          statement.resource,
+          this.conditions.parameter(resource.key, statement.to),
+        );
     }
   }
 
@@ -269,13 +194,7 @@ export class Writer {
       ...(statement.after ? [this.conditions.beyond(order, statement.after, alias)] : []),
       ...(statement.before ? [this.conditions.beyond(reversed(order), statement.before, alias)] : []),
     ];
-    // Qualified: a bare name would mean another column whose answer has been given this name.
-    const ordered = (alias: string) =>
-      order
-        .map(({ column, descending }) =>
-          this.#ordered(`${alias}.${quote(column.stored)}`, column, descending),
-        )
-        .join(', ');
+    const ordered = (alias: string) => this.#order(order, alias);
     if (list && limit !== undefined)
       return this.#dialect.perValue({
         columns: this.#list(columns),
@@ -298,7 +217,7 @@ export class Writer {
     const condition = all.length > 0 ? ` WHERE ${all.join(' AND ')}` : '';
     const fewest = Math.min(limit ?? Number.POSITIVE_INFINITY, statement.most ?? Number.POSITIVE_INFINITY);
     const most = Number.isFinite(fewest) ? ` LIMIT ${fewest}` : '';
-    const single = where?.is === 'eq' && where.column === resource.key;
+    const single = where?.is === 'eq' && where.column === resource.key && !resource.primary;
     // One parent after the other, as the index has them: their order among each other is nobody's concern.
     const parents =
       per && per.column !== resource.key
@@ -306,6 +225,15 @@ export class Writer {
         : '';
     const inOrder = single ? '' : ` ORDER BY ${parents}${ordered(table)}`;
     return `SELECT ${this.#list(columns)} FROM ${table}${condition}${inOrder}${most}${lock ? this.#dialect.lock : ''}`;
+  }
+
+  /** Qualified: a bare name would mean another column whose answer has been given this name. */
+  #order(order: Order, table: string): string {
+    return order
+      .map(({ column, descending }) =>
+        this.#ordered(this.conditions.inOrder(column, table), column, descending),
+      )
+      .join(', ');
   }
 
   #ordered(quoted: string, column: Column, descending: boolean): string {
@@ -330,17 +258,25 @@ export class Writer {
     return `SELECT ${selected.join(', ')} FROM ${quote(resource.table)}${condition}${grouped}${most}`;
   }
 
-  #values(resource: Resource, values: Row, version: number): string {
+  #values(resource: Table, values: Row, version: number | undefined): string {
     const given = resource.columns.filter(({ name }) => Object.hasOwn(values, name));
-    const names = [...given, resource.version].map(({ stored }) => quote(stored));
     const parameters = given.map((column) => this.conditions.parameter(column, values[column.name]));
-    parameters.push(this.conditions.parameter(resource.version, version));
-    return `(${names.join(', ')}) VALUES (${parameters.join(', ')})`;
+    if (resource.version) parameters.push(this.conditions.parameter(resource.version, version));
+    const names = listOf(resource.version ? [...given, resource.version] : given);
+    return `(${names}) VALUES (${parameters.join(', ')})`;
   }
 
-  #assignments(resource: Resource, values: Row): string[] {
+  #raised({ stored }: Column, table: string): string {
+    return `${quote(stored)} = ${table}.${quote(stored)} + 1`;
+  }
+
+  #assignments(resource: Table, values: Row): string[] {
     return resource.columns
       .filter(({ name }) => Object.hasOwn(values, name))
       .map((column) => `${quote(column.stored)} = ${this.conditions.parameter(column, values[column.name])}`);
   }
+}
+
+function listOf(columns: readonly Column[]): string {
+  return columns.map(({ stored }) => quote(stored)).join(', ');
 }

@@ -3,6 +3,7 @@
 import type { Filter } from '../../query/filter.ts';
 import type { Order, Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
+import { ByCodePoint } from '../own.ts';
 import { LATER, type Row } from '../storage.ts';
 import { type Dialect, quote } from './dialect.ts';
 import { balanced, successor } from './text.ts';
@@ -89,6 +90,11 @@ export class Conditions {
     return `substr(${column}, length(${column}) - ${length - 1}) = ${this.parameter(of, end)}`;
   }
 
+  /** A column as rows are ordered by it. */
+  inOrder({ stored, type }: Column, table: string): string {
+    return `${table}.${quote(stored)}${type === ByCodePoint ? this.#dialect.byCodePoint : ''}`;
+  }
+
   /** Rows that come after a place in an order. */
   beyond(order: Order, place: Place, table: string): string {
     const [first] = order;
@@ -96,7 +102,7 @@ export class Conditions {
       order.length > 1 &&
       order.every(({ column, descending }) => column.required && descending === first?.descending);
     if (rowWise) {
-      const columns = order.map(({ column }) => `${table}.${quote(column.stored)}`).join(', ');
+      const columns = order.map(({ column }) => this.inOrder(column, table)).join(', ');
       const values = order.map(({ column }, index) => this.parameter(column, place[index])).join(', ');
       return `(${columns}) ${first?.descending ? '<' : '>'} (${values})`;
     }
@@ -106,7 +112,7 @@ export class Conditions {
   #beyondStepwise([first, ...rest]: Order, [value, ...values]: Place, table: string): string {
     if (!first) return 'FALSE';
     const { column, descending } = first;
-    const name = `${table}.${quote(column.stored)}`;
+    const name = this.inOrder(column, table);
     const parameter = () => this.parameter(column, value);
     // Nulls are the lowest: before everything in ascending order, after everything in descending order.
     const ahead =
@@ -142,11 +148,6 @@ export class Conditions {
   #later(encode: (given: unknown) => unknown): void {
     this.encode = encode;
     this.openAt = this.parameters.push(undefined) - 1;
-  }
-
-  text(value: string): string {
-    this.parameters.push(value);
-    return this.#dialect.parameter(this.parameters.length, 'text');
   }
 }
 

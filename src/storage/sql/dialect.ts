@@ -4,13 +4,6 @@ import type { Column, Resource } from '../../schema/model.ts';
 import type { Row } from '../storage.ts';
 import type { Heavy } from './heavy.ts';
 
-/** Remembers the last version of natural keys that were deleted. */
-export const BURIED = '_duet_buried';
-/** The answers to requests that carry a key, so that they can be given again. */
-export const ANSWERS = '_duet_answers';
-/** API keys, as hashes. */
-export const KEYS = '_duet_keys';
-
 export function quote(identifier: string): string {
   return `"${identifier.replaceAll('"', '""')}"`;
 }
@@ -31,7 +24,7 @@ export interface Compiled {
 /** The few things that databases disagree on. */
 export interface Dialect {
   /** The text of the nth parameter, counted from 1, on its way into or beside a column. */
-  parameter(position: number, of: Column | 'text'): string;
+  parameter(position: number, of: Column): string;
   /** A condition that holds when the column is one of the values of a list. */
   among(column: string, list: string): string;
   /** The text of the nth parameter where it is a list. */
@@ -59,9 +52,9 @@ export interface Dialect {
   readonly within?: (select: string, heavy: Heavy, names: readonly string[]) => string;
   /** Limits the rows of each value of a list. */
   perValue(parts: PerValue): string;
-  /** Follows a text that is none of a resource's columns, to compare it as those do. */
   /** Stands behind the conditions of related records that are looked at. */
   readonly visit: string;
+  /** Follows a text that has the collation of its database, to compare it as all others. */
   readonly byCodePoint: string;
   /** Answers with `last`: the last serial key that was given. */
   lastId(resource: Resource): string;

@@ -2,10 +2,9 @@
 
 import type { Database } from 'bun:sqlite';
 import type { Filter } from '../../query/filter.ts';
-import type { Resource } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
-import type { Aggregate, Match, Row, Select, Statement } from '../storage.ts';
+import type { Aggregate, Match, Row, Select, Statement, Table } from '../storage.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
@@ -101,6 +100,8 @@ export class Bounds implements Allowance {
   };
 
   #cost(statement: Statement, sql: string, parameters: readonly unknown[]): number | 'watched' {
+    // What Duet asks of its own tables, it asks by their keys, or of a few rows at a time.
+    if (statement.do !== 'filled' && !statement.resource.version) return 0;
     switch (statement.do) {
       case 'select':
       case 'aggregate':
@@ -146,13 +147,13 @@ export class Bounds implements Allowance {
     return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
   }
 
-  #change(resource: Resource): number {
+  #change(resource: Table): number {
     this.#recountNowAndThen();
     return CHANGE * this.#weightOf(resource);
   }
 
   /** How much more it takes to read a row of this resource than a short one, by a look at its first and its last rows. */
-  #weightOf({ table, key, columns }: Resource): number {
+  #weightOf({ table, key, columns }: Table): number {
     if (this.#most === MOST_ROWS) return 1;
     let weight = this.#weights.get(table);
     if (weight === undefined) {
