@@ -2,7 +2,8 @@
 
 import { all, equal, type Filter } from '../query/filter.ts';
 import { apiKeys } from '../storage/own.ts';
-import { type Deadline, type Row, run, type Storage, select, type Upsert } from '../storage/storage.ts';
+import { type Row, select, type Upsert } from '../storage/statements.ts';
+import { type Deadline, run, type Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 
 /** Tells a key from a token at a glance, for servers and for scanners that look for leaked secrets. */

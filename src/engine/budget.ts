@@ -1,7 +1,8 @@
 /** How much one answer may hold. */
 
 import { DuetError } from '../base/errors.ts';
-import { answerTooLarge, type Row } from '../storage/storage.ts';
+import { answerTooLarge } from '../storage/faults.ts';
+import type { Row } from '../storage/statements.ts';
 import type { Selection } from './operation.ts';
 import { bytesOf, MOST_BYTES_OF_CHARACTER, timesOf } from './sizes.ts';
 

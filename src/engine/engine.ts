@@ -6,15 +6,8 @@ import type { Soon } from '../base/soon.ts';
 import { all, among } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
-import {
-  type Deadline,
-  type Finder,
-  type Program,
-  run,
-  type Select,
-  type Storage,
-  select,
-} from '../storage/storage.ts';
+import { type Select, select } from '../storage/statements.ts';
+import { type Deadline, type Finder, type Program, run, type Storage } from '../storage/storage.ts';
 import { type AnswerLimits, admitRow, Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import type {

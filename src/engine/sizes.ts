@@ -2,7 +2,7 @@
 
 import type { Column } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
-import type { Row } from '../storage/storage.ts';
+import type { Row } from '../storage/statements.ts';
 import type { Selection } from './operation.ts';
 
 /** `"":,` around a name; a short value; braces and a comma around an object. */

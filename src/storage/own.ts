@@ -2,7 +2,7 @@
 
 import type { Column } from '../schema/model.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
-import type { Table } from './storage.ts';
+import type { Table } from './statements.ts';
 
 /** Text that is listed by code point: these tables were made with the collation of their database. */
 export const ByCodePoint = { ...(scalars.get('String') as Scalar) };

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Program, Row, Storage } from '../../src/storage/storage.ts';
+import type { Row } from '../../src/storage/statements.ts';
+import type { Program, Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 

@@ -2,7 +2,8 @@
 
 import { DuetError } from '../../src/base/errors.ts';
 import { then } from '../../src/base/soon.ts';
-import { type Program, type Row, run, type Storage } from '../../src/storage/storage.ts';
+import type { Row } from '../../src/storage/statements.ts';
+import { type Program, run, type Storage } from '../../src/storage/storage.ts';
 import { Dice } from './generated.ts';
 
 export type Trouble =

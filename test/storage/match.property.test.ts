@@ -11,7 +11,8 @@ import { readSchema } from '../../src/schema/read.ts';
 import { storedColumns } from '../../src/schema/values.ts';
 import { evolve } from '../../src/storage/evolve/evolve.ts';
 import { openDatabase } from '../../src/storage/open.ts';
-import { type Row, run, select } from '../../src/storage/storage.ts';
+import { type Row, select } from '../../src/storage/statements.ts';
+import { run } from '../../src/storage/storage.ts';
 import { databases, sharedPostgres } from '../app.ts';
 
 const sdl = `

@@ -8,7 +8,8 @@ import { readSchema } from '../../src/schema/read.ts';
 import { evolve } from '../../src/storage/evolve/evolve.ts';
 import { type Database, openDatabase } from '../../src/storage/open.ts';
 import { answers } from '../../src/storage/own.ts';
-import { type Row, run, type Statement, select, type Upsert } from '../../src/storage/storage.ts';
+import { type Row, type Statement, select, type Upsert } from '../../src/storage/statements.ts';
+import { run } from '../../src/storage/storage.ts';
 import { databases, sharedPostgres } from '../app.ts';
 
 const sdl = `type Thing @resource @unique(fields: ["shelf", "place"]) {

@@ -2,7 +2,8 @@
 
 import { all, among, type Filter, isNothing } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
-import { type Program, type Row, select } from '../../storage/storage.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
 
 export interface Guard {
   readonly resource: Resource;

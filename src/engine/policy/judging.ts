@@ -14,7 +14,8 @@ import {
   ownColumns,
 } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
-import { type Program, type Row, type Statement, select } from '../../storage/storage.ts';
+import { type Row, type Statement, select } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
 import type { NewRecord } from '../write/validate.ts';
 import { type Access, verbs } from './access.ts';
 import { givenOn } from './writing.ts';

@@ -5,7 +5,8 @@ import { all, equal, type Filter } from '../../query/filter.ts';
 import type { ListQuery } from '../../query/list.ts';
 import { type Order, type Place, placeIn, reversed } from '../../query/order.ts';
 import type { Resource } from '../../schema/model.ts';
-import { type Program, type Row, run, select } from '../../storage/storage.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
 import type { Read, Relation, Selection } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 

@@ -1,7 +1,8 @@
 /** Reads records and what is related to them: each relation of each level is asked for once, however many rows. */
 
 import { type Measure, sumTooLarge } from '../../query/aggregates.ts';
-import { type Program, type Row, run, type Statement, type Steps } from '../../storage/storage.ts';
+import type { Row, Statement } from '../../storage/statements.ts';
+import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from '../operation.ts';
 import { type Guard, type Guarded, hide } from '../policy/guards.ts';

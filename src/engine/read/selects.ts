@@ -5,7 +5,7 @@ import { all, equal, type Filter } from '../../query/filter.ts';
 import type { ListQuery } from '../../query/list.ts';
 import { type Order, type Place, reversed } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
-import { type Below, LATER, type Select, select } from '../../storage/storage.ts';
+import { type Below, LATER, type Select, select } from '../../storage/statements.ts';
 import type { AnswerLimits } from '../budget.ts';
 import type { Get, List, Relation, Selection } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';

@@ -3,7 +3,8 @@
 import { wholeList } from '../../query/list.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
-import type { Row, Snapshot } from '../../storage/storage.ts';
+import type { Row } from '../../storage/statements.ts';
+import type { Snapshot } from '../../storage/storage.ts';
 import { anonymous } from '../caller.ts';
 import { Policy } from '../policy/policy.ts';
 import { pagesOf } from '../read/pages.ts';

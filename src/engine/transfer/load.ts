@@ -5,14 +5,9 @@ import { equal } from '../../query/filter.ts';
 import type { Model, Reference, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { checkValue } from '../../schema/values.ts';
-import {
-  Dangling,
-  NotUnique,
-  type Program,
-  type Row,
-  type Statement,
-  type Upsert,
-} from '../../storage/storage.ts';
+import { Dangling, NotUnique } from '../../storage/faults.ts';
+import type { Row, Statement, Upsert } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
 import { anonymous } from '../caller.ts';
 import type { Input } from '../operation.ts';
 import { burial, faultOf, lastVersion, type Remains } from '../write/remains.ts';

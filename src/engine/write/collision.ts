@@ -4,7 +4,8 @@ import { DuetError, type Fault, nested, pointer } from '../../base/errors.ts';
 import { all, equal } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
-import { type Program, type Row, select } from '../../storage/storage.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
 
 export class Collision extends Error {
   readonly resource: Resource;

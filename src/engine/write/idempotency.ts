@@ -2,8 +2,10 @@
 
 import { DuetError } from '../../base/errors.ts';
 import { all, equal, type Filter } from '../../query/filter.ts';
+import { LockTimeout } from '../../storage/faults.ts';
 import { answers } from '../../storage/own.ts';
-import { LockTimeout, type Program, type Row, run, select } from '../../storage/storage.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
 
 /** How long an answer is kept. */
 const KEPT_MS = 24 * 60 * 60 * 1000;

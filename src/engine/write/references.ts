@@ -4,7 +4,8 @@ import { type Fault, pointer } from '../../base/errors.ts';
 import { all, among, equal } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
-import { type Program, type Row, select } from '../../storage/storage.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
 import type { Access } from '../policy/access.ts';
 import { Collision, conflict } from './collision.ts';
 

@@ -4,7 +4,9 @@ import { DuetError } from '../../base/errors.ts';
 import { among, type Filter } from '../../query/filter.ts';
 import type { Reference, Resource } from '../../schema/model.ts';
 import { withCapitalArticle } from '../../schema/names.ts';
-import { Dangling, type Program, run, select } from '../../storage/storage.ts';
+import { Dangling } from '../../storage/faults.ts';
+import { select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
 import { touched } from './validate.ts';
 
 type Keys = Set<unknown>;

@@ -4,7 +4,8 @@ import { all, among, equal, type Filter } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { isStorableText } from '../../schema/scalars.ts';
 import { graves } from '../../storage/own.ts';
-import { type Program, type Row, run, type Snapshot, select, type Upsert } from '../../storage/storage.ts';
+import { type Row, select, type Upsert } from '../../storage/statements.ts';
+import { type Program, run, type Snapshot } from '../../storage/storage.ts';
 
 export type Remains =
   /** The last id that the server gave. */

@@ -4,7 +4,7 @@ import { cited, type Fault, MOST_FAULTS, nested, pointer, validationFailed } fro
 import type { Column, Inverse, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../../schema/values.ts';
-import type { Row } from '../../storage/storage.ts';
+import type { Row } from '../../storage/statements.ts';
 import type { Door, Input } from '../operation.ts';
 
 /** The values of a new record as far as the client decides them, and records that are to point to it. */

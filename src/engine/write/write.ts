@@ -6,17 +6,9 @@ import { all, equal } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import { defaultOf, storedColumns } from '../../schema/values.ts';
-import {
-  Dangling,
-  type Insert,
-  NotUnique,
-  type Program,
-  type Row,
-  run,
-  type Steps,
-  select,
-  type Update as UpdateStatement,
-} from '../../storage/storage.ts';
+import { Dangling, NotUnique } from '../../storage/faults.ts';
+import { type Insert, type Row, select, type Update as UpdateStatement } from '../../storage/statements.ts';
+import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import type { Create, Delete, Selection, Update, Write, WriteOne } from '../operation.ts';

@@ -1,7 +1,8 @@
 /** What evolution asks of a database: a session for statements of its own, a lock, and the names of things. */
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
-import type { Program, Row } from '../storage.ts';
+import type { Row } from '../statements.ts';
+import type { Program } from '../storage.ts';
 
 export interface Session {
   query(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;

@@ -5,7 +5,8 @@ import type { Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { checkValue } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
-import { run, select } from '../storage.ts';
+import { select } from '../statements.ts';
+import { run } from '../storage.ts';
 import type { Session } from './database.ts';
 
 /** Few enough to hold in memory, many enough to make statements rare. */

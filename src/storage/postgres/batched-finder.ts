@@ -2,7 +2,8 @@
 
 import { afterStretch } from '../../base/batch.ts';
 import { among, type Filter } from '../../query/filter.ts';
-import { type Deadline, type Filled, type Finder, LATER, type Row, type Select } from '../storage.ts';
+import { type Filled, LATER, type Row, type Select } from '../statements.ts';
+import type { Deadline, Finder } from '../storage.ts';
 
 interface Waiting {
   readonly key: unknown;

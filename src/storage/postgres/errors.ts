@@ -4,18 +4,18 @@ import { DuetError } from '../../base/errors.ts';
 import { sumTooLarge } from '../../query/aggregates.ts';
 import type { Column, Model, Reference, Resource } from '../../schema/model.ts';
 import { ReadOnly } from '../evolve/database.ts';
-import { indexName } from '../sql/index-names.ts';
 import {
   answerTooLarge,
   Dangling,
-  type Deadline,
   deadlineExceeded,
   LockTimeout,
   NotUnique,
   refusedByDatabase,
   requiredByNewer,
   schemaOutdated,
-} from '../storage.ts';
+} from '../faults.ts';
+import { indexName } from '../sql/index-names.ts';
+import type { Deadline } from '../storage.ts';
 import { ConnectionLost, HURRY_MS, unavailable } from './pool.ts';
 
 /** A serializable transaction met a record that its snapshot does not show. */

@@ -2,7 +2,7 @@
 
 import type { SQL } from 'bun';
 import { DuetError } from '../../base/errors.ts';
-import { deadlineExceeded } from '../storage.ts';
+import { deadlineExceeded } from '../faults.ts';
 import { withValues } from './literals.ts';
 
 export interface PoolOptions {

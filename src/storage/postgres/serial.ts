@@ -1,6 +1,7 @@
 /** Transactions of PostgreSQL that are as if they ran alone, and lose whenever they would not be. */
 
-import { Dangling, NotUnique, type Program } from '../storage.ts';
+import { Dangling, NotUnique } from '../faults.ts';
+import type { Program } from '../storage.ts';
 import { Surprise } from './errors.ts';
 
 export const SERIALIZABLE = 'BEGIN ISOLATION LEVEL SERIALIZABLE';

@@ -4,24 +4,18 @@ import { all, among, equal } from '../../query/filter.ts';
 import type { Model } from '../../schema/model.ts';
 import { type Evolvable, ReadOnly, type Session } from '../evolve/database.ts';
 import { LOCK } from '../evolve/tables.ts';
+import { Dangling, LockTimeout, type NotUnique } from '../faults.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import { quote } from '../sql/dialect.ts';
+import { LATER, type Row, type Select, type Statement, select } from '../statements.ts';
 import {
-  Dangling,
   type Deadline,
   type Finder,
-  LATER,
-  LockTimeout,
-  type NotUnique,
   type Program,
-  type Row,
   run,
-  type Select,
   type Snapshot,
-  type Statement,
   type Steps,
   type Storage,
-  select,
   type WriteSteps,
 } from '../storage.ts';
 import { batchedFinder } from './batched-finder.ts';

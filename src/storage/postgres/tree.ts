@@ -5,7 +5,8 @@ import { keptAs } from '../../schema/values.ts';
 import type { Compiler, Template, Writer } from '../sql/compile.ts';
 import { quote } from '../sql/dialect.ts';
 import { heavyOf } from '../sql/heavy.ts';
-import { CameAlong, type Row, type Select, type Statement } from '../storage.ts';
+import type { Row, Select, Statement } from '../statements.ts';
+import { CameAlong } from '../storage.ts';
 import { bytesOf, failsBeyond, isoTime } from './dialect.ts';
 
 /** More of them would be planned for long, and all of them wait for the last. */

@@ -5,7 +5,7 @@ import { type Order, reversed } from '../../query/order.ts';
 import type { Column } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { graves } from '../own.ts';
-import type { Aggregate, Filled, Row, Select, Statement, Table } from '../storage.ts';
+import type { Aggregate, Filled, Row, Select, Statement, Table } from '../statements.ts';
 import { Conditions } from './conditions.ts';
 import { type Compiled, type Dialect, quote } from './dialect.ts';
 import { heavyOf } from './heavy.ts';

@@ -4,7 +4,7 @@ import type { Filter } from '../../query/filter.ts';
 import type { Order, Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { ByCodePoint } from '../own.ts';
-import { LATER, type Row } from '../storage.ts';
+import { LATER, type Row } from '../statements.ts';
 import { type Dialect, quote } from './dialect.ts';
 import { balanced, successor } from './text.ts';
 

@@ -1,7 +1,7 @@
 /** What SQL is made of on every database, and the few things that databases disagree on. */
 
 import type { Column, Resource } from '../../schema/model.ts';
-import type { Row } from '../storage.ts';
+import type { Row } from '../statements.ts';
 import type { Heavy } from './heavy.ts';
 
 export function quote(identifier: string): string {

@@ -2,7 +2,7 @@
 
 import type { Column } from '../../schema/model.ts';
 import { isScalar, keptAs } from '../../schema/values.ts';
-import type { Aggregate, Select, Statement } from '../storage.ts';
+import type { Aggregate, Select, Statement } from '../statements.ts';
 
 /** So many rows are too few to matter, as each was the body of a request once. */
 const FEW_ROWS = 101;

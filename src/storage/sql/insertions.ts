@@ -2,7 +2,7 @@
 
 import type { Column, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
-import type { Insert } from '../storage.ts';
+import type { Insert } from '../statements.ts';
 import type { Compiled, Dialect } from './dialect.ts';
 
 /** Which columns a new record has hangs on its resource; a key that an import brings along is about all that differs. */

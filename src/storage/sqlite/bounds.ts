@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite';
 import type { Filter } from '../../query/filter.ts';
 import { keptAs } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
-import type { Aggregate, Match, Row, Select, Statement, Table } from '../storage.ts';
+import type { Aggregate, Match, Row, Select, Statement, Table } from '../statements.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;

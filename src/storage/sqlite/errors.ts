@@ -10,7 +10,7 @@ import {
   refusedByDatabase,
   requiredByNewer,
   schemaOutdated,
-} from '../storage.ts';
+} from '../faults.ts';
 import type { ProcessFault } from './process.ts';
 import { TOO_LARGE } from './statement-process.ts';
 

@@ -2,7 +2,9 @@
 
 import { DuetError } from '../../base/errors.ts';
 import type { Model } from '../../schema/model.ts';
-import { deadlineExceeded, type Program, type Row, type Statement } from '../storage.ts';
+import { deadlineExceeded } from '../faults.ts';
+import type { Row, Statement } from '../statements.ts';
+import type { Program } from '../storage.ts';
 import { explained, toldToPrograms } from './errors.ts';
 import { type Launch, ProcessFault, StatementProcess, unavailable } from './process.ts';
 import { asking } from './runner.ts';

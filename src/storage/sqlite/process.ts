@@ -2,7 +2,7 @@
 
 import type { Subprocess } from 'bun';
 import { DuetError } from '../../base/errors.ts';
-import type { Row } from '../storage.ts';
+import type { Row } from '../statements.ts';
 import type { Answered, Asked, Fault, Right, Told } from './statement-process.ts';
 
 /** What SQLite said in the other process. */

@@ -1,6 +1,7 @@
 /** Processes that read for this one, a few at a time: started when they are needed, ended at a deadline. */
 
-import { type Deadline, deadlineExceeded } from '../storage.ts';
+import { deadlineExceeded } from '../faults.ts';
+import type { Deadline } from '../storage.ts';
 import { type Launch, StatementProcess, unavailable } from './process.ts';
 
 /** More would only take turns on the same disk and the same processors. */

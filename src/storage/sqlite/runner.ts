@@ -3,17 +3,12 @@
 import { type Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import type { Column, Model } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
+import { answerTooLarge } from '../faults.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import { type Dialect, literal, quote } from '../sql/dialect.ts';
 import { heavyOf } from '../sql/heavy.ts';
-import {
-  answerTooLarge,
-  type Insert,
-  type Program,
-  type Row,
-  type Select,
-  type Statement,
-} from '../storage.ts';
+import type { Insert, Row, Select, Statement } from '../statements.ts';
+import type { Program } from '../storage.ts';
 import type { Allowance } from './bounds.ts';
 import { sqliteDdl } from './ddl.ts';
 import { toldToPrograms } from './errors.ts';

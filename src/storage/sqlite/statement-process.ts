@@ -1,7 +1,7 @@
 /** The process that carries out statements on a SQLite file for another: what cannot be interrupted can be ended. */
 
 import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
-import type { Row } from '../storage.ts';
+import type { Row } from '../statements.ts';
 
 /** What a process may do with the file: the command that starts it. */
 export type Right = 'reader' | 'writer';

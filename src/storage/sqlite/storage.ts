@@ -7,15 +7,13 @@ import { soonInTurn } from '../../base/batch.ts';
 import type { Model } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
+import type { Row, Select, Statement } from '../statements.ts';
 import {
   type Deadline,
   type Finder,
   type Program,
-  type Row,
   run,
-  type Select,
   type Snapshot,
-  type Statement,
   type Steps,
   type Storage,
   type WriteSteps,

@@ -3,7 +3,8 @@
 import { afterStretch } from '../../base/batch.ts';
 import { DuetError } from '../../base/errors.ts';
 import type { Soon } from '../../base/soon.ts';
-import { type Deadline, deadlineExceeded, type Program, type WriteSteps } from '../storage.ts';
+import { deadlineExceeded } from '../faults.ts';
+import type { Deadline, Program, WriteSteps } from '../storage.ts';
 import { busy } from './errors.ts';
 
 /** More than can be served within any patience; whoever comes then is told at once. */

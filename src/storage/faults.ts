@@ -1,0 +1,74 @@
+/** What a database can refuse, as programs and requests are told of it. */
+
+import { DuetError, pointer } from '../base/errors.ts';
+import type { Column, Reference, Resource } from '../schema/model.ts';
+
+export function deadlineExceeded(): DuetError {
+  return new DuetError(
+    'DEADLINE_EXCEEDED',
+    'The request took longer than it may, and was ended. Ask for less, or by an indexed field.',
+    { headers: { 'Retry-After': '1' } },
+  );
+}
+
+/** A newer file, which is being rolled out, has made a column required for which this node gives no value. */
+export function requiredByNewer(resource: Resource | undefined, stored: string): DuetError {
+  const name = resource?.columns.find((column) => column.stored === stored)?.name ?? stored;
+  const detail = `${name} is required by a newer schema than that of this node`;
+  const cure = 'Give it a value, or send the request to a node of the newer schema.';
+  return new DuetError('CONFLICT', `${detail}. ${cure}`, {
+    errors: [{ pointer: pointer(name), code: 'REQUIRED', detail }],
+  });
+}
+
+/** A constraint or trigger that somebody else made; what it says may be meant for nobody but the operator. */
+export function refusedByDatabase(cause: unknown): DuetError {
+  const error = new DuetError(
+    'CONFLICT',
+    'The database has a rule of its own that does not admit this write.',
+  );
+  error.cause = cause;
+  return error;
+}
+
+/** A newer file has dropped what this node asks for. */
+export function schemaOutdated(): DuetError {
+  return new DuetError(
+    'SCHEMA_OUTDATED',
+    'The schema of this node names a table or column that the database no longer has. Start it with the newer schema.',
+    { headers: { 'Retry-After': '1' } },
+  );
+}
+
+export function answerTooLarge(): DuetError {
+  return new DuetError(
+    'ANSWER_TOO_LARGE',
+    'The answer would be longer than LIMIT_BYTES allows. Ask for pages of it, or for fewer fields.',
+  );
+}
+
+/** Thrown into a program at the statement that broke a unique constraint. */
+export class NotUnique extends Error {
+  readonly resource: Resource;
+  readonly columns: readonly Column[];
+
+  constructor(resource: Resource, columns: readonly Column[]) {
+    super(`${resource.name}: ${columns.map(({ name }) => name).join(', ')} not unique`);
+    this.resource = resource;
+    this.columns = columns;
+  }
+}
+
+/** Thrown into a program at the statement that waited for somebody else for too long. */
+export class LockTimeout extends Error {}
+
+/** Thrown into a program at the statement that left a reference without its target. */
+export class Dangling extends Error {
+  /** Undefined where the database does not tell. */
+  readonly reference: Reference | undefined;
+
+  constructor(reference: Reference | undefined) {
+    super('a reference would point to nothing');
+    this.reference = reference;
+  }
+}

@@ -1,0 +1,189 @@
+/** What can be asked of a database: statements as values. */
+
+import type { Measure } from '../query/aggregates.ts';
+import type { Filter } from '../query/filter.ts';
+import type { Order, Place } from '../query/order.ts';
+import type { Column, Resource } from '../schema/model.ts';
+
+/** A record by field name, in the values that the scalars' checks return. */
+export type Row = Record<string, unknown>;
+
+export type Statement =
+  | Select
+  | Filled
+  | Match
+  | Aggregate
+  | Insert
+  | Upsert
+  | Update
+  | Delete
+  | Bury
+  | LastId
+  | RaiseLastId;
+
+/** What statements are about: a resource, or a table of Duet's own. */
+export interface Table {
+  readonly name: string;
+  readonly table: string;
+  readonly key: Column;
+  /** The columns of the key, where it has several. */
+  readonly primary?: readonly Column[];
+  readonly columns: readonly Column[];
+  /** Duet's own tables have none. */
+  readonly version: Column | undefined;
+}
+
+export interface Select {
+  readonly do: 'select';
+  readonly resource: Table;
+  readonly columns: readonly Column[];
+  readonly where: Filter | undefined;
+  /** By key, where nothing is said. */
+  readonly order: Order | undefined;
+  /** Only rows that come after, or before, this place in the order. */
+  readonly after: Place | undefined;
+  readonly before: Place | undefined;
+  readonly limit: number | undefined;
+  /** The rows whose column has one of these values; the limit then holds for each of them. */
+  readonly per: { readonly column: Column; readonly values: readonly unknown[] } | undefined;
+  /** How many rows there may be in all. */
+  readonly most: number | undefined;
+  /** How many bytes of text there may be in all; a statement that would answer with more fails with ANSWER_TOO_LARGE. */
+  readonly bytes: number | undefined;
+  /** Columns whose text does not count: what fails by it would tell how long it is. */
+  readonly uncounted: readonly Column[];
+  /** Keeps the rows from being changed by others until the transaction ends. */
+  readonly lock: boolean;
+  /** What the program will ask for next, unless it fails: a database that is far away can answer it along with this. */
+  readonly below: readonly Below[];
+}
+
+/** A Select that is open for the values of a column of the rows above it, or of the first so many of them. */
+export interface Below {
+  readonly near: Column;
+  readonly first: number | undefined;
+  readonly select: Select;
+}
+
+/** Stands in a Select for a value, or for a list of them, that is known only when it runs. */
+export const LATER: readonly unknown[] = Object.freeze([]);
+
+/** A Select with what was left open, if anything; it is compiled once, however often it runs. */
+export interface Filled {
+  readonly do: 'filled';
+  readonly select: Select;
+  readonly value: unknown;
+}
+
+/** One row for each combination of values in `by`, in their order; without any, one row for all. */
+export interface Aggregate {
+  readonly do: 'aggregate';
+  readonly resource: Resource;
+  readonly where: Filter | undefined;
+  readonly by: readonly Column[];
+  readonly measures: readonly Measure[];
+  readonly limit: number | undefined;
+  /** As in a Select. */
+  readonly bytes: number | undefined;
+}
+
+/**
+ * Answers with `row`, counted from 1, for each of these rows that matches. They need not be stored: what the filter asks of
+ * a row itself is asked of the values that are given here, and what it reaches through relations is read from the tables.
+ */
+export interface Match {
+  readonly do: 'match';
+  readonly resource: Resource;
+  /** What is left out is null. */
+  readonly rows: readonly Row[];
+  readonly where: Filter;
+}
+
+/** Answers with the whole new row. A serial key may be left out. */
+export interface Insert {
+  readonly do: 'insert';
+  readonly resource: Resource;
+  readonly values: Row;
+  readonly version: number;
+}
+
+/**
+ * Inserts a row, or changes the one that has the same values in `conflict`, which a key or a unique index is of. Answers
+ * with the whole row, or with nothing where the one that was there stays as it is.
+ */
+export interface Upsert {
+  readonly do: 'upsert';
+  readonly resource: Table;
+  readonly values: Row;
+  /** Of a new row; that of an old one is raised. Undefined where rows have none. */
+  readonly version?: number;
+  readonly conflict: readonly Column[];
+  /** What the old row is given of `values`; if nothing, it stays as it is. */
+  readonly set: readonly Column[];
+  /** What the old row must be like to be changed. */
+  readonly where?: Filter;
+}
+
+/** Answers with the whole new rows, unless nobody wants them. */
+export interface Update {
+  readonly do: 'update';
+  readonly resource: Table;
+  readonly set: Row;
+  readonly where: Filter;
+  readonly ifVersion?: number | undefined;
+  /** Raises the version of each row; false while records are loaded and not yet seen by anybody, and where there is none. */
+  readonly counts: boolean;
+  readonly isSilent?: true;
+}
+
+export interface Delete {
+  readonly do: 'delete';
+  readonly resource: Table;
+  readonly where: Filter;
+  /** Only so many of them, in this order. */
+  readonly first?: { readonly order: Order; readonly limit: number };
+}
+
+/**
+ * Remembers the versions of rows about to be deleted, unless higher ones are remembered, so that a natural key that comes
+ * back does not repeat them. No Upsert, because the rows go from one table to the other without coming here.
+ */
+export interface Bury {
+  readonly do: 'bury';
+  readonly resource: Resource;
+  readonly where: Filter;
+}
+
+/** Answers with `last`: the last serial key that was given, or null. What counts them is no table. */
+export interface LastId {
+  readonly do: 'last id';
+  readonly resource: Resource;
+}
+
+/** Serial keys go on after this one, unless they are further already. */
+export interface RaiseLastId {
+  readonly do: 'raise last id';
+  readonly resource: Resource;
+  readonly to: number;
+}
+
+export function select(
+  resource: Table,
+  columns: readonly Column[],
+  where?: Filter,
+  more: Partial<Omit<Select, 'do' | 'resource' | 'columns' | 'where'>> = {},
+): Select {
+  const rest = {
+    order: undefined,
+    after: undefined,
+    before: undefined,
+    limit: undefined,
+    per: undefined,
+    most: undefined,
+    bytes: undefined,
+    uncounted: [],
+    lock: false,
+    below: [],
+  };
+  return { do: 'select', resource, columns, where, ...rest, ...more };
+}
