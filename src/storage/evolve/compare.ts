@@ -10,7 +10,7 @@ import type { Past } from './history.ts';
 import type { FutureValue, Rows } from './rows.ts';
 import { describe, type Step } from './steps.ts';
 import { type Surplus, surplusOf } from './surplus.ts';
-import { type IndexPlan, indexesOf } from './tables.ts';
+import { type IndexPlan, indexesOf, literalOf } from './tables.ts';
 
 /** A step after which the database refuses what it accepted before. */
 type Tightening = Extract<Step, { do: 'forbid null' | 'create index' }>;
@@ -122,7 +122,10 @@ class Comparing {
   async table(resource: Resource, shape: Shape, surplus: readonly Surplus[]): Promise<void> {
     for (const column of storedColumns(resource)) {
       const stored = shape.columns.get(column.stored);
-      if (stored && (stored.type !== this.#ddl.type(column) || !this.#isSameKind(resource, column)))
+      if (
+        stored &&
+        (stored.type !== this.#ddl.codecs[keptAs(column)].type || !this.#isSameKind(resource, column))
+      )
         this.#refuse(resource, column, {
           what: `its type changed to ${typeName(column)}`,
           why: 'stored values have another type',
@@ -248,7 +251,7 @@ class Comparing {
     const value = column.required ? defaultOf(column) : undefined;
     return {
       stored: columns.has(column.stored) ? column.stored : undefined,
-      otherwise: value === undefined ? undefined : this.#ddl.literal(column, value),
+      otherwise: value === undefined ? undefined : literalOf(column, value, this.#ddl),
     };
   }
 

@@ -1,6 +1,7 @@
 /** What evolution asks of a database: a session for statements of its own, a lock, and the names of things. */
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
+import type { Codecs } from '../sql/codec.ts';
 import type { Row } from '../statements.ts';
 import type { Program } from '../storage.ts';
 
@@ -30,10 +31,8 @@ export class ReadOnly extends Error {
 
 /** How a database writes its tables down, and how it tells what it has. */
 export interface Ddl {
-  /** The type of a column, spelt as `shapes` reports it. */
-  type(column: Column): string;
-  /** The same, with whatever a new column of this type must say besides. */
-  definition(column: Column): string;
+  /** Their types are spelt as `shapes` reports them. */
+  readonly codecs: Codecs;
   /** A column within an index, in the order that lists have: nulls are the lowest. */
   indexed(column: Column): string;
   /** The definition of a key that the server counts up. */
@@ -44,8 +43,6 @@ export interface Ddl {
   inlineReference(reference: Reference): string;
   /** The statements that say it afterwards, where that is better. */
   addReference(reference: Reference): string[];
-  /** A value as a literal, for a default. */
-  literal(column: Column, value: unknown): string;
   /** Follows the closing bracket of a table's definition. */
   tableOptions(resource: Resource): string;
   /** The statements that drop tables, whichever of them refer to each other. */

@@ -10,7 +10,7 @@ import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDepre
 import { rowsOf } from './rows.ts';
 import { describe, type Step } from './steps.ts';
 import { surplusOf } from './surplus.ts';
-import { createIndex, createTable, HISTORY, required } from './tables.ts';
+import { createIndex, createTable, definitionOf, HISTORY, literalOf, required } from './tables.ts';
 
 export class EvolutionRefused extends Error {
   readonly refusals: readonly Refusal[];
@@ -203,12 +203,12 @@ function statements(step: Step, ddl: Ddl): string[] {
       const fill = defaultOf(column) === undefined ? '' : required(column, ddl);
       const reference = column.reference ? ddl.inlineReference(column.reference) : '';
       return [
-        `${alter(resource.table)} ADD COLUMN ${quote(column.stored)} ${ddl.definition(column)}${fill}${reference}`,
+        `${alter(resource.table)} ADD COLUMN ${quote(column.stored)} ${definitionOf(column, ddl)}${fill}${reference}`,
       ];
     }
     case 'fill': {
       const name = quote(step.column.stored);
-      const value = ddl.literal(step.column, defaultOf(step.column));
+      const value = literalOf(step.column, defaultOf(step.column), ddl);
       const version = quote(step.resource.version.stored);
       const set = `${name} = ${value}, ${version} = ${version} + 1`;
       return [`UPDATE ${quote(step.resource.table)} SET ${set} WHERE ${name} IS NULL`];

@@ -1,9 +1,10 @@
 /** Model → the statements that make its tables, columns and indexes. */
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
-import { defaultOf, storedColumns } from '../../schema/values.ts';
+import { defaultOf, keptAs, storedColumns } from '../../schema/values.ts';
 import { answers, apiKeys, graves } from '../own.ts';
-import { quote } from '../sql/dialect.ts';
+import { encoded } from '../sql/codec.ts';
+import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
 import type { Ddl } from './database.ts';
 
@@ -42,16 +43,28 @@ export function createTable(resource: Resource, ddl: Ddl): string {
     if (column === resource.key && column.origin.by === 'serial')
       return `${ddl.serialKey(resource)}${primary}`;
     const reference = column.reference ? ddl.inlineReference(column.reference) : '';
-    return `${quote(column.stored)} ${ddl.definition(column)}${required(column, ddl)}${primary}${reference}`;
+    return `${quote(column.stored)} ${definitionOf(column, ddl)}${required(column, ddl)}${primary}${reference}`;
   });
   return `CREATE TABLE ${quote(resource.table)} (${columns.join(', ')})${ddl.tableOptions(resource)}`;
+}
+
+/** What a new column says of its type. */
+export function definitionOf(column: Column, { codecs }: Ddl): string {
+  const { type, definition = type } = codecs[keptAs(column)];
+  return definition;
+}
+
+/** A value as a literal, for a default. */
+export function literalOf(column: Column, value: unknown, { codecs }: Ddl): string {
+  const given = encoded(codecs, column, value);
+  return typeof given === 'string' ? literal(given) : String(given);
 }
 
 /** The default is the database's too, for those who write the table without knowing the column. */
 export function required(column: Column, ddl: Ddl): string {
   if (!column.required) return '';
   const value = defaultOf(column);
-  return value === undefined ? ' NOT NULL' : ` NOT NULL DEFAULT ${ddl.literal(column, value)}`;
+  return value === undefined ? ' NOT NULL' : ` NOT NULL DEFAULT ${literalOf(column, value, ddl)}`;
 }
 
 /** What a column, or a constraint, refers to. */

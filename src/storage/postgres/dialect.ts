@@ -1,56 +1,37 @@
-/** How PostgreSQL spells what databases disagree on, and what its driver makes of the values that come back. */
+/** How PostgreSQL spells what databases disagree on. */
 
 import type { Column } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
+import { encoded } from '../sql/codec.ts';
 import { type Dialect, quote } from '../sql/dialect.ts';
+import { codecs } from './codecs.ts';
 import { sequenceOf } from './ddl.ts';
 
-const casts: Record<ReturnType<typeof keptAs>, string> = {
-  serial: 'int8',
-  integer: 'int4',
-  float: 'float8',
-  boolean: 'boolean',
-  text: 'text',
-  // Sent as text and read by the server, so that nothing on the way rounds or shifts them.
-  time: 'text::timestamptz',
-  date: 'text::date',
-  uuid: 'text::uuid',
-  json: 'text::json',
-};
-
 export const dialect: Dialect = {
-  parameter: (position, of) => `$${position}::${casts[keptAs(of)]}`,
+  parameter: (position, of) => `$${position}::${codecs[keptAs(of)].cast}`,
   among: (column, list) => `${column} = ANY(${list})`,
   // A list travels as the text of an array. In a SELECT of its own it is read once, and not for each row that it is held
   // against; and no plan hangs on how long it is, or on what the server knows of a table that is new.
   listed: (position, of) => {
-    const type = `${casts[keptAs(of)].replace('text::', '')}[]`;
+    const type = `${codecs[keptAs(of)].cast.replace('text::', '')}[]`;
     return `(SELECT $${position}::text::${type})::${type}`;
   },
   list: (values) =>
     `{${values.map((value) => (value === null ? 'NULL' : `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`)).join(',')}}`,
-  encode: (column, value) => (keptAs(column) === 'json' ? JSON.stringify(value) : value),
-  read: (column, quoted) => (keptAs(column) === 'date' ? `${quoted}::text` : quoted),
+  codecs,
+  selected: ({ stored }) => quote(stored),
   position: 'strpos',
   order: (quoted, { required }, descending) => {
     if (required) return descending ? `${quoted} DESC` : quoted;
     return descending ? `${quoted} DESC NULLS LAST` : `${quoted} NULLS FIRST`;
   },
   count: (quoted) => `COUNT(${quoted})::float8`,
-  // Fractions are added exactly: added as they come, the sum would depend on their order.
-  sum: (quoted, column) => `SUM(${quoted}::${keptAs(column) === 'float' ? 'numeric' : 'float8'})::float8`,
-  // There is no min(boolean) and no min(uuid), although both have an order.
-  extreme: (of, quoted, column) => {
-    const kept = keptAs(column);
-    if (kept === 'boolean') return `${of === 'min' ? 'bool_and' : 'bool_or'}(${quoted})`;
-    return kept === 'uuid' ? `${of}(${quoted}::text COLLATE "C")::uuid` : `${of}(${quoted})`;
-  },
+  sum: (quoted, column) => `SUM(${quoted}::${codecs[keptAs(column)].sum ?? 'float8'})::float8`,
+  extreme: (of, quoted, column) => codecs[keptAs(column)].extremes?.[of](quoted) ?? `${of}(${quoted})`,
   // A column each, so that the text is the same however many rows there are.
   values: (columns, rows, given) => {
     const lists = columns.map((column) => {
-      const values = rows.map(({ [column.name]: value }) =>
-        value == null ? null : dialect.encode(column, value),
-      );
+      const values = rows.map((row) => encoded(codecs, column, row[column.name] ?? null));
       const list = dialect.listed(given(dialect.list(values, column)), column);
       return keptAs(column) === 'text' ? `${list} COLLATE "C"` : list;
     });
@@ -85,21 +66,4 @@ export function bytesOf(columns: readonly Column[]): string {
       return column.required ? bytes : `coalesce(${bytes}, 0)`;
     })
     .join(' + ');
-}
-
-/** What the driver makes of a column that is not yet what a scalar's check returns. */
-export function decoderOf(column: Column): ((value: unknown) => unknown) | undefined {
-  switch (keptAs(column)) {
-    case 'serial':
-      return Number;
-    case 'time':
-      return isoTime;
-    default:
-      return undefined;
-  }
-}
-
-/** Of a Date, or of the text that stands for one in JSON. */
-export function isoTime(value: unknown): string {
-  return new Date(value as Date | string).toISOString();
 }

@@ -5,6 +5,7 @@ import type { Model } from '../../schema/model.ts';
 import { type Evolvable, ReadOnly, type Session } from '../evolve/database.ts';
 import { LOCK } from '../evolve/tables.ts';
 import { Dangling, LockTimeout, type NotUnique } from '../faults.ts';
+import { decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import { quote } from '../sql/dialect.ts';
 import { LATER, type Row, type Select, type Statement, select } from '../statements.ts';
@@ -20,7 +21,7 @@ import {
 } from '../storage.ts';
 import { batchedFinder } from './batched-finder.ts';
 import { postgresDdl } from './ddl.ts';
-import { decoderOf, dialect } from './dialect.ts';
+import { dialect } from './dialect.ts';
 import {
   constraintsOf,
   explained,
@@ -324,19 +325,14 @@ export class PostgresStorage implements Storage, Evolvable {
     }
     const locks = statement.do === 'select' && statement.lock;
     if (locks && this.#locksByKey && !isByKey(statement)) return this.#lockByKey(connection, statement);
-    const { sql, parameters, columns } = this.#compiler.compile(statement);
+    const { sql, parameters, decoders } = this.#compiler.compile(statement);
     this.#options.trace?.(sql);
     const rows = await connection.send(sql, parameters).catch((error) => {
       if (!locks || this.#locksByKey || !refusesToLock(error)) throw error;
       this.#locksByKey = true;
       throw new LocksByKey();
     });
-    for (const column of columns) {
-      const decode = decoderOf(column);
-      if (!decode) continue;
-      for (const row of rows) if (row[column.name] !== null) row[column.name] = decode(row[column.name]);
-    }
-    return rows;
+    return decoded(rows, decoders);
   }
 
   /**

@@ -7,7 +7,8 @@ import { quote } from '../sql/dialect.ts';
 import { heavyOf } from '../sql/heavy.ts';
 import type { Row, Select, Statement } from '../statements.ts';
 import { CameAlong } from '../storage.ts';
-import { bytesOf, failsBeyond, isoTime } from './dialect.ts';
+import { codecs } from './codecs.ts';
+import { bytesOf, failsBeyond } from './dialect.ts';
 
 /** More of them would be planned for long, and all of them wait for the last. */
 const MOST_SELECTS = 16;
@@ -80,7 +81,7 @@ function treeOf(root: Select, writer: Writer): Tree | null {
   });
   const lists = selects.map((_, index) => `${nameOf(index)}."_lists" AS ${nameOf(index)}`).join(', ');
   const sql = `WITH ${parts.join(', ')} SELECT ${lists} FROM ${answers.join(', ')}${notTooMuch(selects)}`;
-  return { sql, columns: [], open: writer.conditions, selects, most };
+  return { sql, decoders: [], open: writer.conditions, selects, most };
 }
 
 function bytesIn(select: Select | undefined): string {
@@ -147,10 +148,10 @@ function rowsOf(columns: readonly Column[], lists: Lists): Row[] {
   columns.forEach((column, index) => {
     const { name } = column;
     const values = lists[index] ?? [];
-    const isTime = keptAs(column) === 'time';
+    const { decodeJson } = codecs[keptAs(column)];
     for (let at = 0; at < rows.length; at++) {
       const value = values[at];
-      (rows[at] as Row)[name] = isTime && value !== null ? isoTime(value) : value;
+      (rows[at] as Row)[name] = decodeJson && value !== null ? decodeJson(value) : value;
     }
   });
   return rows;

@@ -6,6 +6,7 @@ import type { Column } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { graves } from '../own.ts';
 import type { Aggregate, Filled, Row, Select, Statement, Table } from '../statements.ts';
+import { type Decoders, decodersOf, readAs } from './codec.ts';
 import { Conditions } from './conditions.ts';
 import { type Compiled, type Dialect, quote } from './dialect.ts';
 import { heavyOf } from './heavy.ts';
@@ -14,7 +15,7 @@ import { Insertions } from './insertions.ts';
 /** A compiled Select whose open values are still to be filled in. */
 export interface Template {
   readonly sql: string;
-  readonly columns: readonly Column[];
+  readonly decoders: Decoders;
   readonly open: Conditions;
 }
 
@@ -29,22 +30,25 @@ export class Compiler {
   readonly #dialect: Dialect;
   readonly #templates = new WeakMap<Select, Template>();
   readonly #insertions: Insertions;
-  readonly #lists = new WeakMap<readonly Column[], string>();
+  readonly #known = new WeakMap<readonly Column[], { list: string; decoders: Decoders }>();
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
-    this.#insertions = new Insertions(dialect, (insert) => this.#compile(insert).sql);
+    this.#insertions = new Insertions(dialect.codecs, (insert) => this.#compile(insert).sql);
   }
 
   compile(statement: Statement): Compiled {
     if (statement.do === 'filled') {
       const template = this.template(statement.select);
-      const { sql, columns } = template;
-      return { sql, parameters: parametersOf(template, statement.value), columns };
+      const { sql, decoders } = template;
+      return { sql, parameters: parametersOf(template, statement.value), decoders };
     }
-    if (statement.do === 'insert') return this.#insertions.compile(statement);
-    const { sql, columns, open } = this.#compile(statement);
-    return { sql, columns, parameters: open.parameters };
+    if (statement.do === 'insert') {
+      const { sql, parameters } = this.#insertions.compile(statement);
+      return { sql, parameters, decoders: this.#answered(storedColumns(statement.resource)).decoders };
+    }
+    const { sql, decoders, open } = this.#compile(statement);
+    return { sql, decoders, parameters: open.parameters };
   }
 
   template(select: Select): Template {
@@ -58,28 +62,27 @@ export class Compiler {
 
   #compile(statement: Exclude<Statement, Filled>): Template {
     const writer = this.writer();
-    return { sql: writer.write(statement), columns: answers(statement), open: writer.conditions };
+    const sql = writer.write(statement);
+    return { sql, decoders: this.#answered(answers(statement)).decoders, open: writer.conditions };
   }
 
   writer(): Writer {
-    return new Writer(this.#dialect, (columns) => this.#columnList(columns));
+    return new Writer(this.#dialect, (columns) => this.#answered(columns).list);
   }
 
-  #columnList(columns: readonly Column[]): string {
-    let text = this.#lists.get(columns);
-    if (text === undefined) {
-      text = columns
-        .map((column) => {
-          const quoted = quote(column.stored);
-          const read = this.#dialect.read(column, quoted);
-          return column.stored === column.name && read === quoted
-            ? quoted
-            : `${read} AS ${quote(column.name)}`;
-        })
-        .join(', ');
-      this.#lists.set(columns, text);
+  /** Lists of columns are mostly made once. */
+  #answered(columns: readonly Column[]): { readonly list: string; readonly decoders: Decoders } {
+    let answered = this.#known.get(columns);
+    if (!answered) {
+      const { codecs, selected } = this.#dialect;
+      const list = columns.map((column) => {
+        const read = readAs(codecs, column, selected(column));
+        return read === quote(column.name) ? read : `${read} AS ${quote(column.name)}`;
+      });
+      answered = { list: list.join(', '), decoders: decodersOf(codecs, columns) };
+      this.#known.set(columns, answered);
     }
-    return text;
+    return answered;
   }
 }
 
@@ -248,7 +251,7 @@ export class Writer {
         const quoted = column ? `${table}.${quote(column.stored)}` : '*';
         if (!column || of === 'count') return `${this.#dialect.count(quoted)} AS ${quote(as)}`;
         if (of === 'sum') return `${this.#dialect.sum(quoted, column)} AS ${quote(as)}`;
-        return `${this.#dialect.read(column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
+        return `${readAs(this.#dialect.codecs, column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
       }),
     ];
     const condition = where ? ` WHERE ${this.conditions.condition(where, table)}` : '';

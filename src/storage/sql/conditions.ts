@@ -5,6 +5,7 @@ import type { Order, Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { ByCodePoint } from '../own.ts';
 import { LATER, type Row } from '../statements.ts';
+import { encoded } from './codec.ts';
 import { type Dialect, quote } from './dialect.ts';
 import { balanced, successor } from './text.ts';
 
@@ -139,7 +140,7 @@ export class Conditions {
   }
 
   parameter(column: Column, value: unknown): string {
-    const encode = (each: unknown) => (each === null ? null : this.#dialect.encode(column, each));
+    const encode = (each: unknown) => encoded(this.#dialect.codecs, column, each);
     if (value === LATER) this.#later(encode);
     else this.parameters.push(encode(value));
     return this.#dialect.parameter(this.parameters.length, column);

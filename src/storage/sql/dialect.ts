@@ -2,6 +2,7 @@
 
 import type { Column, Resource } from '../../schema/model.ts';
 import type { Row } from '../statements.ts';
+import type { Codecs, Decoders } from './codec.ts';
 import type { Heavy } from './heavy.ts';
 
 export function quote(identifier: string): string {
@@ -17,8 +18,7 @@ export function literal(text: string): string {
 export interface Compiled {
   readonly sql: string;
   readonly parameters: readonly unknown[];
-  /** The columns of the rows that come back, if any do. */
-  readonly columns: readonly Column[];
+  readonly decoders: Decoders;
 }
 
 /** The few things that databases disagree on. */
@@ -31,10 +31,9 @@ export interface Dialect {
   listed(position: number, of: Column): string;
   /** That parameter itself. */
   list(values: readonly unknown[], of: Column): unknown;
-  /** A value on its way into a column. */
-  encode(column: Column, value: unknown): unknown;
-  /** What to select for a column, given its quoted name. */
-  read(column: Column, quoted: string): string;
+  readonly codecs: Codecs;
+  /** The name of a column that is selected. */
+  selected(column: Column): string;
   /** Where in a text another begins, or 0. */
   readonly position: string;
   /** Nulls are the lowest values. */

@@ -1,9 +1,9 @@
 /** The texts of INSERT statements, made once for all records that have values for the same columns. */
 
 import type { Column, Resource } from '../../schema/model.ts';
-import { storedColumns } from '../../schema/values.ts';
 import type { Insert } from '../statements.ts';
-import type { Compiled, Dialect } from './dialect.ts';
+import { type Codecs, encoded } from './codec.ts';
+import type { Compiled } from './dialect.ts';
 
 /** Which columns a new record has hangs on its resource; a key that an import brings along is about all that differs. */
 const KEPT = 8;
@@ -15,17 +15,17 @@ interface Insertion {
 }
 
 export class Insertions {
-  readonly #dialect: Dialect;
+  readonly #codecs: Codecs;
   readonly #write: (insert: Insert) => string;
   readonly #kept = new WeakMap<Resource, Insertion[]>();
 
   /** `write`: makes the text of one. */
-  constructor(dialect: Dialect, write: (insert: Insert) => string) {
-    this.#dialect = dialect;
+  constructor(codecs: Codecs, write: (insert: Insert) => string) {
+    this.#codecs = codecs;
     this.#write = write;
   }
 
-  compile(insert: Insert): Compiled {
+  compile(insert: Insert): Omit<Compiled, 'decoders'> {
     const { resource, values, version } = insert;
     const { columns } = resource;
     const parameters: unknown[] = [];
@@ -37,12 +37,11 @@ export class Insertions {
       const has = Object.hasOwn(values, column.name);
       if (has !== same?.has[index]) same = undefined;
       if (!has) continue;
-      const value = values[column.name];
-      parameters.push(value === null ? null : this.#dialect.encode(column, value));
+      parameters.push(encoded(this.#codecs, column, values[column.name]));
     }
     parameters.push(version);
     const { sql } = same ?? this.#textOf(insert, known);
-    return { sql, parameters, columns: storedColumns(resource) };
+    return { sql, parameters };
   }
 
   #textOf(insert: Insert, known: Insertion[]): Insertion {

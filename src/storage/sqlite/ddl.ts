@@ -1,26 +1,13 @@
 /** How SQLite writes its tables down, and how it tells what it has. */
 
-import { MAX_KEY, type Scalar } from '../../schema/scalars.ts';
-import { keptAs } from '../../schema/values.ts';
+import { MAX_KEY } from '../../schema/scalars.ts';
 import { type Ddl, type DraftShape, draftShape } from '../evolve/database.ts';
 import { references } from '../evolve/tables.ts';
-import { literal, quote } from '../sql/dialect.ts';
-
-const types: Record<Scalar['stored'], string> = {
-  serial: 'INTEGER',
-  integer: 'INTEGER',
-  float: 'REAL',
-  boolean: 'INTEGER',
-  text: 'TEXT',
-  time: 'TEXT',
-  date: 'TEXT',
-  uuid: 'TEXT',
-  json: 'TEXT',
-};
+import { quote } from '../sql/dialect.ts';
+import { codecs } from './codecs.ts';
 
 export const sqliteDdl: Ddl = {
-  type: (column) => types[keptAs(column)],
-  definition: (column) => types[keptAs(column)],
+  codecs,
   indexed: ({ stored }) => quote(stored),
   serialKey: ({ key }) => {
     const name = quote(key.stored);
@@ -31,12 +18,6 @@ export const sqliteDdl: Ddl = {
   // A reference cannot be added to a table afterwards, but the table that it names need not exist yet.
   inlineReference: (reference) => ` ${references(reference)}`,
   addReference: () => [],
-  literal(column, value) {
-    const kept = keptAs(column);
-    if (kept === 'boolean') return value ? '1' : '0';
-    if (typeof value === 'number' && kept !== 'json') return String(value);
-    return literal(kept === 'json' ? JSON.stringify(value) : String(value));
-  },
   tableOptions: ({ key }) => (key.origin.by === 'serial' ? ' STRICT' : ' STRICT, WITHOUT ROWID'),
   // Deferred: rows may dangle until the last of the tables is gone.
   dropTables: (tables) => [

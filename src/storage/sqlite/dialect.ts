@@ -1,0 +1,53 @@
+/** How SQLite spells what databases disagree on. */
+
+import { keptAs } from '../../schema/values.ts';
+import { encoded } from '../sql/codec.ts';
+import { type Dialect, literal, quote } from '../sql/dialect.ts';
+import { codecs } from './codecs.ts';
+
+/** Where a statement that may turn out to be long is made to look at the clock. */
+export const VISIT = '/*visit*/';
+
+export const dialect: Dialect = {
+  parameter: (position) => `?${position}`,
+  among: (column, list) => `${column} IN (SELECT value FROM json_each(${list}))`,
+  listed: (position) => `?${position}`,
+  list: (values, of) =>
+    JSON.stringify(codecs[keptAs(of)].encode ? values.map((value) => encoded(codecs, of, value)) : values),
+  codecs,
+  // In double quotes, the name of a column that is no longer there would be taken for a text, and read as such.
+  selected: ({ stored }) => `\`${stored.replaceAll('`', '``')}\``,
+  position: 'instr',
+  order: (quoted, _, descending) => (descending ? `${quoted} DESC` : quoted),
+  count: (quoted) => `COUNT(${quoted})`,
+  // As integers the sum could overflow, and then it fails.
+  sum: (quoted) => `SUM(CAST(${quoted} AS REAL))`,
+  extreme: (of, quoted) => `${of}(${quoted})`,
+  // All of them are one parameter. A cast gives a column the affinity that a stored one has, and a whole number among
+  // fractions the value that it would be kept as.
+  values: (columns, rows, given) => {
+    const lists = rows.map((row) =>
+      columns.map((column) => encoded(codecs, column, row[column.name] ?? null)),
+    );
+    const list = `?${given(JSON.stringify(lists))}`;
+    const cast = columns.map(
+      (column, index) =>
+        `CAST(value ->> ${index} AS ${codecs[keptAs(column)].type}) AS ${quote(column.stored)}`,
+    );
+    return `(SELECT ${cast.join(', ')}, key + 1 AS "_row" FROM json_each(${list}))`;
+  },
+  // The list has one column, under a name that no table has: json_each has many, and ordinary ones. No stored name
+  // begins with `_`.
+  perValue: ({ columns, table, key, list, near, condition, order, limit, most }) =>
+    `SELECT ${columns} FROM (SELECT value AS "_per" FROM json_each(${list})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i" WHERE ${near('"_i"')} = "_per"${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}) ORDER BY ${order(table)}${most}`,
+  visit: VISIT,
+  byCodePoint: '',
+  lastId: ({ table }) => `SELECT "seq" AS "last" FROM "sqlite_sequence" WHERE "name" = ${literal(table)}`,
+  // A table has no row there before its first insert, and nothing keeps it from having two.
+  raiseLastId: ({ table }, parameter) =>
+    `INSERT OR REPLACE INTO "sqlite_sequence" (rowid, "name", "seq") SELECT MAX(rowid), ${literal(table)}, ${parameter} FROM "sqlite_sequence" WHERE "name" = ${literal(table)} HAVING ${parameter} > COALESCE(MAX("seq"), 0)`,
+  // RETURNING would gather the rows in a table of its own: it takes twice as long as the insert.
+  answersInserts: false,
+  // A writer has the whole database to itself.
+  lock: '',
+};
