@@ -67,12 +67,6 @@ export class Budget {
   }
 }
 
-/** The budget of an answer that has one row. */
-export function admitRow(limits: AnswerLimits, row: Row, selection: Selection): void {
-  const bytes = bytesOf(selection, [row]);
-  admitBytes(limits, isMuch(limits, bytes) ? bytesOf(selection, [row], true) : bytes);
-}
-
 /** Whether so many characters could take more bytes than the answer may have. */
 function isMuch(limits: AnswerLimits, characters: number): boolean {
   return characters * MOST_BYTES_OF_CHARACTER > limits.bytes;

@@ -2,22 +2,20 @@
 
 import { turnRead } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
-import type { Soon } from '../base/soon.ts';
+import { type Soon, then } from '../base/soon.ts';
 import { all, among } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
-import { type Select, select } from '../storage/statements.ts';
-import { type Deadline, type Finder, type Program, run, type Storage } from '../storage/storage.ts';
-import { type AnswerLimits, admitRow, Budget } from './budget.ts';
+import { select } from '../storage/statements.ts';
+import { type Deadline, type Program, run, type Storage } from '../storage/storage.ts';
+import { type AnswerLimits, Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import type {
   Aggregate,
   DeleteMany,
-  Get,
   List,
   Operation,
   Read,
-  Selection,
   UpdateMany,
   Write,
   WriteMany,
@@ -29,7 +27,6 @@ import { hasAbridged, placed } from './read/places.ts';
 import {
   aggregate,
   answerOf,
-  foundOf,
   get,
   type Listing,
   list,
@@ -37,7 +34,6 @@ import {
   statementOf,
   stepsOf,
 } from './read/read.ts';
-import { selectByKey } from './read/selects.ts';
 import type { Idempotency, Keyed } from './write/idempotency.ts';
 import type { Written } from './write/perform.ts';
 import type { NamedWrite } from './write/transaction.ts';
@@ -62,8 +58,6 @@ export class Engine {
   readonly #storage: Storage;
   readonly #writer: Writer;
   readonly #policy: Policy;
-  /** By what is wanted of a record, or by how a caller finds it whose rules say what it sees. */
-  readonly #finders = new WeakMap<Selection | Select, Finder>();
 
   constructor(storage: Storage, policy: Policy, limits: EngineLimits) {
     this.#storage = storage;
@@ -123,37 +117,11 @@ export class Engine {
     const steps = stepsOf(operation);
     if (steps !== 'one')
       return this.#storage.read(() => performRead(operation, new Budget(limits)), steps, deadline);
-    if (operation.do === 'get') return this.#find(operation, deadline);
+    // What names no record needs no look.
+    if (operation.do === 'get' && operation.key === undefined) return null;
     const budget = new Budget(limits);
     const rows = this.#storage.ask(statementOf(operation, budget), deadline);
-    return rows instanceof Promise
-      ? rows.then((found) => answerOf(operation, found, budget))
-      : answerOf(operation, rows, budget);
-  }
-
-  #find(operation: Permitted<Get>, deadline: Deadline): Soon<Node | null> {
-    // What names no record needs no look.
-    if (operation.key === undefined) return null;
-    const row = this.#finder(operation)(operation.key, deadline);
-    return row instanceof Promise
-      ? row.then((found) => this.#found(operation, found))
-      : this.#found(operation, row);
-  }
-
-  #found(operation: Permitted<Get>, row: Node | null): Node | null {
-    if (row) admitRow(this.limits, row, operation.selection);
-    return foundOf(operation, row);
-  }
-
-  #finder(operation: Permitted<Get>): Finder {
-    const { limits } = this;
-    const whom = operation.seen ? selectByKey(operation, limits) : operation.selection;
-    let finder = this.#finders.get(whom);
-    if (!finder) {
-      finder = this.#storage.finder(selectByKey(operation, limits));
-      this.#finders.set(whom, finder);
-    }
-    return finder;
+    return then(rows, (found) => answerOf(operation, found, budget));
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */

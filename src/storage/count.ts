@@ -21,14 +21,6 @@ export class StatementCount {
         if (count) count.statements++;
         return storage.ask(statement, deadline);
       },
-      finder: (select) => {
-        const find = storage.finder(select);
-        return (key, deadline) => {
-          const count = this.#count();
-          if (count) count.statements++;
-          return find(key, deadline);
-        };
-      },
       read: (program, steps, deadline) => storage.read(this.#counted(program), steps, deadline),
       write: (program, steps, deadline) => storage.write(this.#counted(program), steps, deadline),
       delays: (select) => storage.delays(select),

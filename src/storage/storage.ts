@@ -1,5 +1,6 @@
 /** The narrow interface to a database: programs of statements in, rows out. */
 
+import type { Soon } from '../base/soon.ts';
 import type { Row, Select, Statement } from './statements.ts';
 
 /**
@@ -32,15 +33,11 @@ export interface Snapshot {
  */
 export type Deadline = number;
 
-export type Finder = (key: unknown, deadline: Deadline) => Row | null | Promise<Row | null>;
-
 export interface Storage {
-  /** Runs one statement that reads: it needs no program around it. */
-  ask(statement: Statement, deadline: Deadline): Row[] | Promise<Row[]>;
-  /** The same for a Select by a key that is left open: what can be known before the key is, is found out once. */
-  finder(select: Select): Finder;
+  /** Runs one statement that reads: it needs no program around it. A Select that is filled in is prepared once. */
+  ask(statement: Statement, deadline: Deadline): Soon<Row[]>;
   /** Runs all statements of the program on one snapshot. */
-  read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T>;
+  read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Soon<T>;
   /** Runs the program in one transaction; when the promise fulfils, its effects are durable. */
   write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T>;
   /** Whether others would have to wait while a write looks for its records so: then a read is to find them before. */

@@ -1,7 +1,6 @@
 /** A real storage that fails, or whose rows are not what the file promises, as a case says. */
 
 import { DuetError } from '../../src/base/errors.ts';
-import { then } from '../../src/base/soon.ts';
 import type { Row } from '../../src/storage/statements.ts';
 import { type Program, run, type Storage } from '../../src/storage/storage.ts';
 import { Dice } from './generated.ts';
@@ -61,8 +60,6 @@ export class FaultyStorage implements Storage {
   };
   write: Storage['write'] = (...of) => this.#storage.write(...of);
   ask: Storage['ask'] = (statement, deadline) => this.read(() => run(statement), 'one', deadline);
-  finder: Storage['finder'] = (select) => (value, deadline) =>
-    then(this.ask({ do: 'filled', select, value }, deadline), ([row]) => row ?? null);
   delays: Storage['delays'] = (looking) => this.#storage.delays(looking);
   snapshot: Storage['snapshot'] = () => this.#storage.snapshot();
   ping: Storage['ping'] = (deadline) => this.#storage.ping(deadline);

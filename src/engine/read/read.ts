@@ -109,7 +109,7 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
   return listing;
 }
 
-export function foundOf({ refusal }: Permitted<Get>, node: Node | null): Node | null {
+function foundOf({ refusal }: Permitted<Get>, node: Node | null): Node | null {
   if (node && refusal) throw refusal;
   return node;
 }

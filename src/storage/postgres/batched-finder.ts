@@ -2,21 +2,21 @@
 
 import { afterStretch } from '../../base/batch.ts';
 import { among, type Filter } from '../../query/filter.ts';
-import { type Filled, LATER, type Row, type Select } from '../statements.ts';
-import type { Deadline, Finder } from '../storage.ts';
+import { LATER, type Row, type Select, type Statement } from '../statements.ts';
+import type { Deadline } from '../storage.ts';
+
+export type Ask = (statement: Statement, deadline: Deadline) => Promise<Row[]>;
+export type Finder = (key: unknown, deadline: Deadline) => Promise<Row[]>;
 
 interface Waiting {
   readonly key: unknown;
   readonly deadline: Deadline;
-  readonly resolve: (row: Row | null) => void;
+  readonly resolve: (rows: Row[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** `select` is by a key that is left open; every request sees what was committed when it came, or later. */
-export function batchedFinder(
-  select: Select,
-  ask: (statement: Filled, deadline: Deadline) => Promise<Row[]>,
-): Finder {
+export function batchedFinder(select: Select, ask: Ask): Finder {
   const many = ofMany(select);
   const { name } = select.resource.key;
   let batch: Waiting[] = [];
@@ -36,7 +36,7 @@ export function batchedFinder(
     for (const { key, resolve } of waiting) {
       const row = found.get(key);
       // Whoever is given a row may change it.
-      resolve(row && waiting.length > keys.size ? { ...row } : (row ?? null));
+      resolve(row ? [waiting.length > keys.size ? { ...row } : row] : []);
     }
   };
 

@@ -11,7 +11,6 @@ import { quote } from '../sql/dialect.ts';
 import { LATER, type Row, type Select, type Statement, select } from '../statements.ts';
 import {
   type Deadline,
-  type Finder,
   type Program,
   run,
   type Snapshot,
@@ -19,7 +18,7 @@ import {
   type Storage,
   type WriteSteps,
 } from '../storage.ts';
-import { batchedFinder } from './batched-finder.ts';
+import { type Ask, batchedFinder, type Finder } from './batched-finder.ts';
 import { postgresDdl } from './ddl.ts';
 import { dialect } from './dialect.ts';
 import {
@@ -60,6 +59,7 @@ export class PostgresStorage implements Storage, Evolvable {
   readonly #compiler = new Compiler(dialect);
   readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
   readonly #trees = new Trees(this.#compiler);
+  readonly #finders = new WeakMap<Select, Finder>();
   #snapshots = 0;
   /** Whether nothing could be written when it was opened: then nothing else is expected of it. */
   #readOnly = false;
@@ -74,12 +74,15 @@ export class PostgresStorage implements Storage, Evolvable {
   }
 
   ask(statement: Statement, deadline: Deadline): Promise<Row[]> {
-    return this.read(() => run(statement), 'one', deadline);
+    if (statement.do !== 'filled' || !this.#compiler.template(statement.select).findsOne)
+      return this.#ask(statement, deadline);
+    const { select, value } = statement;
+    const find = this.#finders.get(select) ?? batchedFinder(select, this.#ask);
+    this.#finders.set(select, find);
+    return find(value, deadline);
   }
 
-  finder(select: Select): Finder {
-    return batchedFinder(select, (statement, deadline) => this.ask(statement, deadline));
-  }
+  readonly #ask: Ask = (statement, deadline) => this.read(() => run(statement), 'one', deadline);
 
   async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
     const isAlone = steps !== 'many';

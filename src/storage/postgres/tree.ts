@@ -81,7 +81,7 @@ function treeOf(root: Select, writer: Writer): Tree | null {
   });
   const lists = selects.map((_, index) => `${nameOf(index)}."_lists" AS ${nameOf(index)}`).join(', ');
   const sql = `WITH ${parts.join(', ')} SELECT ${lists} FROM ${answers.join(', ')}${notTooMuch(selects)}`;
-  return { sql, decoders: [], open: writer.conditions, selects, most };
+  return { sql, decoders: [], open: writer.conditions, findsOne: false, selects, most };
 }
 
 function bytesIn(select: Select | undefined): string {

@@ -5,7 +5,15 @@ import { type Order, reversed } from '../../query/order.ts';
 import type { Column } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { graves } from '../own.ts';
-import type { Aggregate, Filled, Row, Select, Statement, Table } from '../statements.ts';
+import {
+  type Aggregate,
+  type Filled,
+  LATER,
+  type Row,
+  type Select,
+  type Statement,
+  type Table,
+} from '../statements.ts';
 import { type Decoders, decodersOf, readAs } from './codec.ts';
 import { Conditions } from './conditions.ts';
 import { type Compiled, type Dialect, quote } from './dialect.ts';
@@ -17,6 +25,8 @@ export interface Template {
   readonly sql: string;
   readonly decoders: Decoders;
   readonly open: Conditions;
+  /** As in Compiled. */
+  readonly findsOne: boolean;
 }
 
 export function parametersOf({ open }: Template, value: unknown): readonly unknown[] {
@@ -40,8 +50,8 @@ export class Compiler {
   compile(statement: Statement): Compiled {
     if (statement.do === 'filled') {
       const template = this.template(statement.select);
-      const { sql, decoders } = template;
-      return { sql, parameters: parametersOf(template, statement.value), decoders };
+      const { sql, decoders, findsOne } = template;
+      return { sql, parameters: parametersOf(template, statement.value), decoders, findsOne };
     }
     if (statement.do === 'insert') {
       const { sql, parameters } = this.#insertions.compile(statement);
@@ -63,7 +73,9 @@ export class Compiler {
   #compile(statement: Exclude<Statement, Filled>): Template {
     const writer = this.writer();
     const sql = writer.write(statement);
-    return { sql, decoders: this.#answered(answers(statement)).decoders, open: writer.conditions };
+    const { decoders } = this.#answered(answers(statement));
+    const findsOne = statement.do === 'select' && isByOpenKey(statement);
+    return { sql, decoders, open: writer.conditions, findsOne };
   }
 
   writer(): Writer {
@@ -84,6 +96,14 @@ export class Compiler {
     }
     return answered;
   }
+}
+
+function isByOpenKey({ where, resource: { key }, below }: Select): boolean {
+  const parts = where?.is === 'all' ? where.of : [where];
+  return (
+    below.length === 0 &&
+    parts.some((part) => part?.is === 'eq' && part.column === key && part.value === LATER)
+  );
 }
 
 function answers(statement: Exclude<Statement, Filled>): readonly Column[] {

@@ -19,6 +19,8 @@ export interface Compiled {
   readonly sql: string;
   readonly parameters: readonly unknown[];
   readonly decoders: Decoders;
+  /** Whether it answers with one record at the most, whose key was filled in. */
+  readonly findsOne?: boolean;
 }
 
 /** The few things that databases disagree on. */

@@ -4,9 +4,10 @@ import { type Database, type Statement as Prepared, SQLiteError, type SQLQueryBi
 import type { Model } from '../../schema/model.ts';
 import { answerTooLarge } from '../faults.ts';
 import { decoded } from '../sql/codec.ts';
-import { Compiler, parametersOf } from '../sql/compile.ts';
+import { Compiler } from '../sql/compile.ts';
+import type { Compiled } from '../sql/dialect.ts';
 import { heavyOf } from '../sql/heavy.ts';
-import type { Insert, Row, Select, Statement } from '../statements.ts';
+import type { Insert, Row, Statement } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import type { Allowance } from './bounds.ts';
 import { dialect, VISIT } from './dialect.ts';
@@ -85,8 +86,11 @@ export class Runner {
     return step.value;
   }
 
-  execute(statement: Statement, allowance: Allowance | undefined): Row[] {
-    const { sql, parameters, decoders } = compiler.compile(statement);
+  execute(
+    statement: Statement,
+    allowance: Allowance | undefined,
+    { sql, parameters, decoders, findsOne }: Compiled = compiler.compile(statement),
+  ): Row[] {
     const admission = allowance?.admits(statement, sql, parameters) ?? true;
     if (!admission) throw UNBOUNDED;
     if (statement.do === 'insert') {
@@ -95,12 +99,17 @@ export class Runner {
       return [stored(statement, lastInsertRowid)];
     }
     this.#trace?.(sql);
-    const heavy = heavyOf(statement);
     const prepared = admission === 'watched' ? this.#watched(sql, allowance) : this.prepare(sql);
+    const bindings = parameters as SQLQueryBindings[];
+    if (findsOne) {
+      const row = prepared.get(...bindings) as Row | null;
+      return row ? decoded([row], decoders) : [];
+    }
+    const heavy = heavyOf(statement);
     const rows =
       heavy && this.#holdsMoreThan(heavy.bytes)
-        ? within(heavy, prepared.iterate(...(parameters as SQLQueryBindings[])) as Iterable<Row>)
-        : (prepared.all(...(parameters as SQLQueryBindings[])) as Row[]);
+        ? within(heavy, prepared.iterate(...bindings) as Iterable<Row>)
+        : (prepared.all(...bindings) as Row[]);
     return decoded(rows, decoders);
   }
 
@@ -114,21 +123,6 @@ export class Runner {
       this.#measureAgain = performance.now() + REMEASURE_MS;
     }
     return this.#size > bytes;
-  }
-
-  finder(select: Select, allowance: Allowance | undefined): (key: unknown) => Row | null {
-    const template = compiler.template(select);
-    const { sql, decoders } = template;
-    return (key) => {
-      const parameters = parametersOf(template, key);
-      const admission = allowance?.admits(select, sql, parameters) ?? true;
-      if (!admission) throw UNBOUNDED;
-      this.#trace?.(sql);
-      const prepared = admission === 'watched' ? this.#watched(sql, allowance) : this.prepare(sql);
-      const row = prepared.get(...(parameters as SQLQueryBindings[])) as Row | null;
-      if (row && decoders.length > 0) decoded([row], decoders);
-      return row;
-    };
   }
 
   /** Throws UNBOUNDED out of the statement when it has taken too long. */

@@ -4,13 +4,14 @@ import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { soonInTurn } from '../../base/batch.ts';
+import type { Soon } from '../../base/soon.ts';
 import type { Model } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
+import type { Compiled } from '../sql/dialect.ts';
 import type { Row, Select, Statement } from '../statements.ts';
 import {
   type Deadline,
-  type Finder,
   type Program,
   run,
   type Snapshot,
@@ -102,33 +103,23 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#local = new LocalWriter(this.#database, this.#runner, this.#writer && this.#bounds);
   }
 
-  ask(statement: Statement, deadline: Deadline): Row[] | Promise<Row[]> {
+  ask(statement: Statement, deadline: Deadline): Soon<Row[]> {
+    const compiled = compiler.compile(statement);
+    return compiled.findsOne
+      ? soonInTurn(() => this.#look(statement, compiled, deadline))
+      : this.#look(statement, compiled, deadline);
+  }
+
+  #look(statement: Statement, compiled: Compiled, deadline: Deadline): Soon<Row[]> {
     try {
       (this.#moment ?? this.#firstMoment())?.begin();
-      return this.#runner.execute(statement, this.#elsewhere && this.#bounds);
+      return this.#runner.execute(statement, this.#elsewhere && this.#bounds, compiled);
     } catch (error) {
-      return this.#insteadOf(error, statement, deadline);
+      // What is not bounded is read where nobody waits for it.
+      if (error === UNBOUNDED && this.#elsewhere)
+        return this.#elsewhere.read(() => run(statement), 'one', deadline);
+      throw error instanceof SQLiteError ? explained(error) : error;
     }
-  }
-
-  finder(select: Select): Finder {
-    const find = this.#runner.finder(select, this.#elsewhere && this.#bounds);
-    const look = (value: unknown, deadline: Deadline) => {
-      try {
-        (this.#moment ?? this.#firstMoment())?.begin();
-        return find(value);
-      } catch (error) {
-        return this.#insteadOf(error, { do: 'filled', select, value }, deadline).then(([row]) => row ?? null);
-      }
-    };
-    return (value, deadline) => soonInTurn(() => look(value, deadline));
-  }
-
-  /** What is not bounded is read where nobody waits for it. */
-  #insteadOf(error: unknown, statement: Statement, deadline: Deadline): Promise<Row[]> {
-    if (error === UNBOUNDED && this.#elsewhere)
-      return this.#elsewhere.read(() => run(statement), 'one', deadline);
-    throw error instanceof SQLiteError ? explained(error) : error;
   }
 
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {
