@@ -177,6 +177,44 @@ describe.each([...databases])('on %s', (kind) => {
     ]);
   });
 
+  test('an index that is not what the file asks for is made anew, whatever its name says', async () => {
+    await using deployment = await Deployment.create(kind);
+    const sdl = A('n: Int @index s: String! @unique');
+    await deployment.evolve(sdl, { as: [{ n: 1, s: 'x' }] });
+    const [unique, ordinary] = modelOf(sdl).resources.flatMap(indexesOf);
+    const replace = async (name: string | undefined, create: string, on: string) => {
+      await deployment.sql(`DROP INDEX "${name}"`);
+      await deployment.sql(`${create} "${name}" ON "A" ${on}`);
+    };
+    const others = [
+      ['CREATE INDEX', '("n")'],
+      ['CREATE INDEX', '("id", "n")'],
+      ['CREATE UNIQUE INDEX', '("n", "id")'],
+      ['CREATE INDEX', '(abs("n"), "id")'],
+      ['CREATE INDEX', '("n", "id") WHERE "n" > 0'],
+      ...(kind === 'postgres' ? [['CREATE INDEX', 'USING hash ("n")']] : []),
+    ] as const;
+    for (const [create, on] of others) {
+      await replace(ordinary?.name, create ?? '', on ?? '');
+      expect((await deployment.preview(sdl)).steps.map(inWords)).toEqual(['create index on A (n)']);
+      expect((await deployment.evolve(sdl)).applied).toEqual(['create index on A (n)']);
+      expect((await deployment.evolve(sdl)).applied).toEqual([]);
+    }
+    await replace(unique?.name, 'CREATE INDEX', '("s")');
+    await deployment.sql(`INSERT INTO "A" ("s", "_version") VALUES ('x', 1)`);
+    expect(await deployment.refusals(sdl)).toEqual([
+      'A(s): it is now unique, but there are records with the same value. Change such records first, or drop the @unique.',
+    ]);
+    await deployment.sql(`DELETE FROM "A" WHERE "id" = 2`);
+    expect((await deployment.evolve(sdl)).applied).toEqual(['create unique index on A (s)']);
+    // How it is stored is the operator's, and so is where the nulls of a column stand that has had some.
+    if (kind === 'postgres')
+      await replace(ordinary?.name, 'CREATE INDEX', '("n", "id") INCLUDE ("s") WITH (fillfactor = 70)');
+    expect((await deployment.evolve(A('n: Int! @index s: String! @unique'))).applied).toEqual([
+      'forbid null in A.n',
+    ]);
+  });
+
   test('what is no table, but has the name of one, is refused with the cure', async () => {
     await using deployment = await Deployment.create(kind);
     await deployment.evolve(A('s: String'));

@@ -10,7 +10,7 @@ import type { Past } from './history.ts';
 import type { FutureValue, Rows } from './rows.ts';
 import { describe, type Step } from './steps.ts';
 import { type Surplus, surplusOf } from './surplus.ts';
-import { type IndexPlan, indexesOf, literalOf } from './tables.ts';
+import { type IndexPlan, indexesOf, isSame, literalOf } from './tables.ts';
 
 /** A step after which the database refuses what it accepted before. */
 type Tightening = Extract<Step, { do: 'forbid null' | 'create index' }>;
@@ -228,9 +228,9 @@ class Comparing {
   async #indexes(resource: Resource, shape: Shape): Promise<void> {
     const wanted = new Map(indexesOf(resource).map((index) => [index.name, index]));
     for (const index of wanted.values()) {
-      if (shape.indexes.has(index.name)) continue;
-      const rebuild = shape.brokenIndexes.has(index.name);
-      const create: Tightening = { do: 'create index', index, rebuild, live: true };
+      const stored = shape.indexes.get(index.name);
+      if (stored && isSame(stored, index)) continue;
+      const create: Tightening = { do: 'create index', index, rebuild: stored !== undefined, live: true };
       if (index.unique && this.#isHeld(create)) continue;
       const values = index.columns.map((column) => this.#future(column, shape));
       if (index.unique && (await this.#rows.duplicate(resource, values))) {
@@ -239,12 +239,15 @@ class Comparing {
       }
       this.#last.push(create);
     }
-    const others = [...shape.indexes, ...shape.brokenIndexes].filter((name) => !wanted.has(name));
-    if (others.length === 0) return;
     // A unique index that the file no longer asks for would still refuse rows; any other that works does no harm.
+    const harmful = new Set(
+      [...shape.indexes].flatMap(([name, { unique, kind }]) =>
+        !wanted.has(name) && (unique || kind === 'broken') ? [name] : [],
+      ),
+    );
+    if (harmful.size === 0) return;
     for (const [name, index] of this.#past.indexes(resource.table))
-      if (others.includes(name) && (index.unique || shape.brokenIndexes.has(name)))
-        this.steps.push({ do: 'drop index', index });
+      if (harmful.has(name)) this.steps.push({ do: 'drop index', index });
   }
 
   #future(column: Column, { columns }: Shape): FutureValue {

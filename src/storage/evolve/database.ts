@@ -61,9 +61,17 @@ export type Shapes = ReadonlyMap<string, Shape>;
 
 export interface Shape {
   readonly columns: ReadonlyMap<string, StoredColumn>;
-  /** Only those that can be used: an index whose building was broken off is not among them; nor is that of the key. */
-  readonly indexes: ReadonlySet<string>;
-  readonly brokenIndexes: ReadonlySet<string>;
+  /** By name; that of the key is not among them. */
+  readonly indexes: ReadonlyMap<string, Index>;
+}
+
+/** An index as a value: one that differs in any of this from what the file asks for is not the one it asks for. */
+export interface Index {
+  /** What rows are found by, in this order: columns, as `quote` spells them, or expressions. */
+  readonly parts: readonly string[];
+  readonly unique: boolean;
+  /** `partial`: only some rows are in it. `broken`: its building was broken off. Otherwise the method, as `btree`. */
+  readonly kind: string;
 }
 
 interface StoredColumn {
@@ -77,10 +85,9 @@ interface StoredColumn {
 /** A shape while the rows that tell of it are read. */
 export interface DraftShape extends Shape {
   readonly columns: Map<string, StoredColumn>;
-  readonly indexes: Set<string>;
-  readonly brokenIndexes: Set<string>;
+  readonly indexes: Map<string, Index>;
 }
 
 export function draftShape(): DraftShape {
-  return { columns: new Map(), indexes: new Set(), brokenIndexes: new Set() };
+  return { columns: new Map(), indexes: new Map() };
 }

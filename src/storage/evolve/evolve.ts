@@ -10,7 +10,15 @@ import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDepre
 import { rowsOf } from './rows.ts';
 import { describe, type Step } from './steps.ts';
 import { surplusOf } from './surplus.ts';
-import { createIndex, createTable, definitionOf, HISTORY, literalOf, required } from './tables.ts';
+import {
+  createIndex,
+  createTable,
+  definitionOf,
+  HISTORY,
+  type IndexPlan,
+  literalOf,
+  required,
+} from './tables.ts';
 
 export class EvolutionRefused extends Error {
   readonly refusals: readonly Refusal[];
@@ -218,10 +226,14 @@ function statements(step: Step, ddl: Ddl): string[] {
     case 'forbid null':
       return [`${alter(step.resource.table)} ALTER COLUMN ${quote(step.column.stored)} SET NOT NULL`];
     case 'create index':
-      return [createIndex(step.index, ddl, '')];
+      return [...(step.rebuild ? [dropIndex(step.index)] : []), createIndex(step.index, ddl, '')];
     case 'drop index':
-      return [`DROP INDEX ${quote(step.index.name)}`];
+      return [dropIndex(step.index)];
   }
+}
+
+function dropIndex({ name }: IndexPlan): string {
+  return `DROP INDEX ${quote(name)}`;
 }
 
 function alter(table: string): string {

@@ -6,7 +6,7 @@ import { answers, apiKeys, graves } from '../own.ts';
 import { encoded } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
-import type { Ddl } from './database.ts';
+import type { Ddl, Index } from './database.ts';
 
 /** One row that nodes lock while they compare and change tables. */
 export const LOCK = '_duet_lock';
@@ -72,21 +72,32 @@ export function references({ target }: Reference): string {
   return `REFERENCES ${quote(target.table)} (${quote(target.key.stored)})`;
 }
 
-export interface IndexPlan {
+/** An index that the file asks for. Its name follows from the rest, so that the same one is never made twice. */
+export interface IndexPlan extends Index {
   readonly name: string;
   readonly resource: Resource;
+  /** As the file says. */
   readonly columns: readonly Column[];
-  readonly unique: boolean;
+  /** With the key at the end, so that rows of one value come in the order of their keys. */
+  readonly ordered: readonly Column[];
 }
 
 /** Each index once, however often the file asks for it. */
 export function indexesOf(resource: Resource): IndexPlan[] {
-  const plan = (columns: readonly Column[], kind: 'unique' | 'reference' | 'index'): IndexPlan => ({
-    name: indexName(resource, columns, kind),
-    resource,
-    columns,
-    unique: kind === 'unique',
-  });
+  const plan = (columns: readonly Column[], why: 'unique' | 'reference' | 'index'): IndexPlan => {
+    const unique = why === 'unique';
+    const ordered = unique || columns.includes(resource.key) ? columns : [...columns, resource.key];
+    const parts = ordered.map(({ stored }) => quote(stored));
+    return {
+      name: indexName(resource, columns, why),
+      resource,
+      columns,
+      ordered,
+      parts,
+      unique,
+      kind: 'btree',
+    };
+  };
   const plans = [
     ...resource.uniques.map(({ columns }) => plan(columns, 'unique')),
     ...resource.references.map(({ column }) => plan([column], 'reference')),
@@ -95,13 +106,15 @@ export function indexesOf(resource: Resource): IndexPlan[] {
   return [...new Map(plans.map((each) => [each.name, each])).values()];
 }
 
-/** The key ends every index, so that rows of one value come in the order of their keys. */
+export function isSame(one: Index, other: Index): boolean {
+  return one.kind === other.kind && one.unique === other.unique && Bun.deepEquals(one.parts, other.parts);
+}
+
 export function createIndex(
-  { name, resource, columns, unique }: IndexPlan,
+  { name, resource, ordered, unique }: IndexPlan,
   ddl: Ddl,
   how: '' | ' CONCURRENTLY',
 ): string {
-  const all = unique || columns.includes(resource.key) ? columns : [...columns, resource.key];
-  const list = all.map((column) => ddl.indexed(column)).join(', ');
+  const list = ordered.map((column) => ddl.indexed(column)).join(', ');
   return `CREATE ${unique ? 'UNIQUE ' : ''}INDEX${how} ${quote(name)} ON ${quote(resource.table)} (${list})`;
 }

@@ -73,8 +73,13 @@ export const postgresDdl: Ddl = {
         AND a.attnum > 0 AND NOT a.attisdropped AND c.relname NOT LIKE '\\_duet\\_%'
       ORDER BY c.relname, a.attnum`);
     const indexes = await session.query(`
-      SELECT t.relname AS "table", i.relname AS "index", x.indisvalid AS "valid"
+      SELECT t.relname AS "table", i.relname AS "index", x.indisunique AS "unique",
+        CASE WHEN NOT x.indisvalid THEN 'broken' WHEN x.indpred IS NOT NULL THEN 'partial' ELSE m.amname END AS "kind",
+        (SELECT json_agg(COALESCE('"' || replace(a.attname, '"', '""') || '"', pg_get_indexdef(i.oid, n, false)) ORDER BY n)
+          FROM generate_series(1, x.indnkeyatts) n
+          LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = x.indkey[n - 1])::text AS "parts"
       FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
+        JOIN pg_am m ON m.oid = i.relam
       WHERE t.relnamespace = ${currentSchema} AND NOT x.indisprimary`);
     const shapes = new Map<string, DraftShape>();
     for (const row of columns) {
@@ -89,10 +94,12 @@ export const postgresDdl: Ddl = {
         primary: primary === true,
       });
     }
-    for (const row of indexes) {
-      const shape = shapes.get(String(row['table']));
-      (row['valid'] ? shape?.indexes : shape?.brokenIndexes)?.add(String(row['index']));
-    }
+    for (const { table, index, parts, unique, kind } of indexes)
+      shapes.get(String(table))?.indexes.set(String(index), {
+        parts: JSON.parse(String(parts)),
+        unique: unique === true,
+        kind: String(kind),
+      });
     return shapes;
   },
 };

@@ -44,7 +44,9 @@ export const sqliteDdl: Ddl = {
       `SELECT * FROM ${tables}, pragma_table_info("table") ORDER BY "table", "cid"`,
     );
     const indexes = await session.query(
-      `SELECT "table", "name" FROM ${tables}, pragma_index_list("table") WHERE "origin" = 'c'`,
+      `SELECT "table", i."name", "unique", "partial",
+        (SELECT json_group_array("name" ORDER BY "seqno") FROM pragma_index_xinfo(i."name") WHERE "key" = 1) AS "columns"
+      FROM ${tables}, pragma_index_list("table") i WHERE "origin" = 'c'`,
     );
     const shapes = new Map<string, DraftShape>();
     for (const row of columns) {
@@ -59,7 +61,15 @@ export const sqliteDdl: Ddl = {
         primary: row['pk'] !== 0,
       });
     }
-    for (const row of indexes) shapes.get(String(row['table']))?.indexes.add(String(row['name']));
+    for (const row of indexes) {
+      const columns: (string | null)[] = JSON.parse(String(row['columns']));
+      shapes.get(String(row['table']))?.indexes.set(String(row['name']), {
+        // SQLite names no column where it has an expression.
+        parts: columns.map((name) => (name === null ? 'expression' : quote(name))),
+        unique: row['unique'] === 1,
+        kind: row['partial'] === 1 ? 'partial' : 'btree',
+      });
+    }
     return shapes;
   },
 };
