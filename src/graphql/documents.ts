@@ -3,6 +3,7 @@
 import {
   type DocumentNode,
   GraphQLError,
+  getOperationAST,
   NoSchemaIntrospectionCustomRule,
   OverlappingFieldsCanBeMergedRule,
   parse,
@@ -11,6 +12,7 @@ import {
   validate,
 } from 'graphql';
 import { type Code, DuetError } from '../base/errors.ts';
+import { Lru } from '../base/lru.ts';
 import { CompiledQuery } from './compiled/compiled.ts';
 import { NotPlain } from './compiled/shape.ts';
 import { asTokenLimit, beyondLimits, type DocumentLimits } from './limits.ts';
@@ -42,8 +44,12 @@ export class CheckedDocument {
 
   /** Undefined for what only the executor can run. */
   query(operationName: string | undefined): CompiledQuery | undefined {
-    if (!this.#queries.has(operationName)) this.#queries.set(operationName, this.#compiled(operationName));
-    return this.#queries.get(operationName);
+    if (this.#queries.has(operationName)) return this.#queries.get(operationName);
+    // Clients can send any number of names that the document does not have.
+    if (!getOperationAST(this.ast, operationName)) return undefined;
+    const query = this.#compiled(operationName);
+    this.#queries.set(operationName, query);
+    return query;
   }
 
   #compiled(operationName: string | undefined): CompiledQuery | undefined {
@@ -62,7 +68,7 @@ export class Documents {
   readonly #limits: DocumentLimits;
   /** Objects that one answer may hold. */
   readonly #most: number;
-  readonly #kept = new Map<string, CheckedDocument>();
+  readonly #kept = new Lru<string, CheckedDocument>(KEPT_DOCUMENTS);
 
   constructor(door: Door, introspection: boolean, limits: DocumentLimits, most: number) {
     this.#door = door;
@@ -75,7 +81,7 @@ export class Documents {
     const kept = this.#kept.get(text);
     if (kept) return { document: kept };
     const checked = this.#checkAnew(text);
-    if (checked.document && text.length <= LONGEST_KEPT) this.#keep(text, checked.document);
+    if (checked.document && text.length <= LONGEST_KEPT) this.#kept.set(text, checked.document);
     return checked;
   }
 
@@ -111,11 +117,5 @@ export class Documents {
       ? validate(schema, document, rules)
       : validate(schema, document, withoutIntrospection, { hideSuggestions: true });
     return errors.length > 0 ? errors : faultsOfMerging(document, this.#limits.fields);
-  }
-
-  #keep(text: string, document: CheckedDocument): void {
-    const [oldest] = this.#kept.keys();
-    if (oldest !== undefined && this.#kept.size >= KEPT_DOCUMENTS) this.#kept.delete(oldest);
-    this.#kept.set(text, document);
   }
 }

@@ -1,5 +1,6 @@
 /** What the routes of one resource share. */
 
+import { Lru } from '../base/lru.ts';
 import type { Aggregate, List, Selection } from '../engine/operation.ts';
 import type { BodyLimits } from '../http/body.ts';
 import type { Wanted } from '../query/aggregates.ts';
@@ -7,6 +8,8 @@ import type { Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { type Deprecations, deprecationOfColumns } from './deprecation.ts';
 import type { ReadLimits } from './query.ts';
+
+const KEPT_LISTS = 500;
 
 export interface Collection extends ReadLimits {
   readonly resource: Resource;
@@ -19,8 +22,8 @@ export interface Collection extends ReadLimits {
   readonly isShaped: boolean;
   /** The version is read for the ETag. */
   readonly one: Selection;
-  /** Lists that were asked for before, by their query. */
-  readonly lists: Map<string, List>;
+  /** Lists that many ask for, such as a first page, by their query; one with a cursor is hardly sent twice. */
+  readonly lists: Lru<string, List>;
 }
 
 export function collection(
@@ -40,7 +43,7 @@ export function collection(
     ...reads,
     isShaped,
     one: { columns: storedColumns(resource), relations: [] },
-    lists: new Map(),
+    lists: new Lru(KEPT_LISTS),
   };
 }
 

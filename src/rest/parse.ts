@@ -14,8 +14,6 @@ import { excludedBy, versionsOf } from './etag.ts';
 import { type ExportType, refuseInExports } from './export.ts';
 import { readListRequest, readOneRequest, refuseParameters } from './query.ts';
 
-/** Queries that many send, such as a first page, are read once; one with a cursor is hardly sent twice. */
-const KEPT_LISTS = 500;
 const LONGEST_KEPT = 1024;
 
 /** A list, or numbers about it. */
@@ -24,11 +22,7 @@ export function parseList(from: Collection, { query }: Exchange): List | Aggrega
   if (kept) return kept;
   const operation = readListOperation(from, query);
   const isOften = operation.do === 'list' && !operation.list.after && !operation.list.before;
-  if (isOften && query.length <= LONGEST_KEPT) {
-    const [oldest] = from.lists.keys();
-    if (oldest !== undefined && from.lists.size >= KEPT_LISTS) from.lists.delete(oldest);
-    from.lists.set(query, operation);
-  }
+  if (isOften && query.length <= LONGEST_KEPT) from.lists.set(query, operation);
   return operation;
 }
 

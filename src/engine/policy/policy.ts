@@ -3,6 +3,7 @@
 import { told } from '../../access/claims.ts';
 import { Rights } from '../../access/rights.ts';
 import { AUTHENTICATED, Rules } from '../../access/rules.ts';
+import { Lru } from '../../base/lru.ts';
 import { isEverything } from '../../query/filter.ts';
 import type { Action, Model, Resource } from '../../schema/model.ts';
 import type { Caller } from '../caller.ts';
@@ -19,7 +20,7 @@ const MOST_KEPT = 1000;
 export class Policy {
   /** Undefined without authentication: then everything is allowed to everybody, and start-up says so in the log. */
   readonly #rules: Rules | undefined;
-  readonly #byRoles = new Map<string, RoleRights>();
+  readonly #byRoles = new Lru<string, RoleRights>(MOST_KEPT);
   readonly #byCaller = new WeakMap<Caller, Access>();
 
   constructor(model: Model, authentication: boolean) {
@@ -74,7 +75,6 @@ export class Policy {
     const key = JSON.stringify(known.sort());
     let rights = this.#byRoles.get(key);
     if (!rights) {
-      if (this.#byRoles.size >= MOST_KEPT) this.#byRoles.clear();
       rights = { rights: new Rights(rules, known), made: new WeakMap() };
       this.#byRoles.set(key, rights);
     }

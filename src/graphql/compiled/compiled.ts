@@ -14,6 +14,7 @@ import {
   type SelectionNode,
 } from 'graphql';
 import { DuetError } from '../../base/errors.ts';
+import { Lru } from '../../base/lru.ts';
 import type { Soon } from '../../base/soon.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -210,14 +211,12 @@ export class CompiledQuery {
 
 /** What is made of the same arguments once more, such as those of a first page, is what was made of them before. */
 function keeping(make: (args: Arguments) => Reading): (args: Arguments) => Reading {
-  const kept = new Map<string, Reading>();
+  const kept = new Lru<string, Reading>(KEPT_LISTS);
   return (args) => {
     const key = JSON.stringify(args);
     let reading = kept.get(key);
     if (reading) return reading;
     reading = make(args);
-    const [oldest] = kept.keys();
-    if (oldest !== undefined && kept.size >= KEPT_LISTS) kept.delete(oldest);
     if (key.length <= LONGEST_KEPT) kept.set(key, reading);
     return reading;
   };

@@ -1,6 +1,7 @@
 /** Request → Caller: by a token, by an API key, or anonymous. */
 
 import { DuetError } from '../../base/errors.ts';
+import { Lru } from '../../base/lru.ts';
 import { type ApiKeys, KEY_PREFIX } from '../../engine/api-keys.ts';
 import { anonymous, type Caller } from '../../engine/caller.ts';
 import { CHALLENGE, unauthenticated } from './challenge.ts';
@@ -25,15 +26,13 @@ interface Known {
 
 /** `proveToken` is undefined where API keys alone are accepted. */
 export function authenticator(keys: ApiKeys, proveToken: ProveToken | undefined): Authenticate {
-  const known = new Map<string, Known>();
+  const known = new Lru<string, Known>(KEPT_CALLERS);
 
   const prove = async (header: string): Promise<Caller> => {
     const credential = credentialOf(header);
     const found = credential.startsWith(KEY_PREFIX)
       ? await proveKey(keys, credential)
       : await provenToken(proveToken, credential);
-    const [oldest] = known.keys();
-    if (oldest !== undefined && known.size >= KEPT_CALLERS) known.delete(oldest);
     // Only what was proven is kept, so nobody can push others out without credentials of his own.
     known.set(header, found);
     return found.caller;
@@ -44,7 +43,6 @@ export function authenticator(keys: ApiKeys, proveToken: ProveToken | undefined)
     if (header === null) return anonymous;
     const found = known.get(header);
     if (found && found.until > Date.now()) return found.caller;
-    known.delete(header);
     return prove(header);
   };
 }

@@ -1,6 +1,7 @@
 /** How much an address and a caller may ask for: the generic cell rate algorithm, weighted by cost. */
 
 import { DuetError } from '../../base/errors.ts';
+import { Lru } from '../../base/lru.ts';
 import type { SharedLimits, Take } from './shared-limits.ts';
 
 export interface Rate {
@@ -12,8 +13,8 @@ export interface Rate {
 export const WRITE_COST = 5;
 /** One more unit for so many objects in an answer. */
 const OBJECTS_PER_UNIT = 100;
-/** Of more addresses than these, the oldest are forgotten: memory has an end, and addresses have none. */
-const KEPT = 100_000;
+/** Of more addresses than half of these, the oldest may be forgotten: memory has an end, and addresses have none. */
+const KEPT = 200_000;
 
 /** What an answer costs beyond the request for it. */
 export function costOfAnswer(answer: unknown): number {
@@ -37,7 +38,7 @@ class Meter {
   /** Milliseconds that one unit takes to pay off. */
   readonly interval: number;
   readonly window: number;
-  readonly #paidOff = new Map<string, number>();
+  readonly #paidOff = new Lru<string, number>(KEPT);
 
   constructor(name: string, rate: Rate) {
     this.name = name;
@@ -53,11 +54,7 @@ class Meter {
   }
 
   take(client: string, units: number): void {
-    const at = performance.now() + this.debt(client, units);
-    this.#paidOff.delete(client);
-    this.#paidOff.set(client, at);
-    const [oldest] = this.#paidOff.keys();
-    if (oldest !== undefined && this.#paidOff.size > KEPT) this.#paidOff.delete(oldest);
+    this.#paidOff.set(client, performance.now() + this.debt(client, units));
   }
 }
 

@@ -1,6 +1,7 @@
 /** Whether an index, a limit or the size of the tables bounds the rows that a SQLite statement visits. */
 
 import type { Database } from 'bun:sqlite';
+import { Lru } from '../../base/lru.ts';
 import type { Filter } from '../../query/filter.ts';
 import { keptAs } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
@@ -64,7 +65,7 @@ export interface Allowance {
 
 export class Bounds implements Allowance {
   readonly #database: Database;
-  readonly #shapes = new Map<string, Shape>();
+  readonly #shapes = new Lru<string, Shape>(KEPT);
   readonly #rows = new Map<string, number>();
   readonly #weights = new Map<string, number>();
   #most = MOST_ROWS;
@@ -170,8 +171,6 @@ export class Bounds implements Allowance {
   }
 
   #keep(sql: string, shape: Shape): Shape {
-    const [oldest] = this.#shapes.keys();
-    if (oldest !== undefined && this.#shapes.size >= KEPT) this.#shapes.delete(oldest);
     this.#shapes.set(sql, shape);
     return shape;
   }

@@ -1,6 +1,7 @@
 /** Runs programs on one connection to SQLite: the dialect, the statements that are kept prepared, and the rows. */
 
 import { type Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { Lru } from '../../base/lru.ts';
 import type { Model } from '../../schema/model.ts';
 import { answerTooLarge } from '../faults.ts';
 import { decoded } from '../sql/codec.ts';
@@ -52,7 +53,7 @@ export class Runner {
   readonly #database: Database;
   readonly #model: Model;
   readonly #trace: ((sql: string) => void) | undefined;
-  readonly #prepared = new Map<string, Prepared>();
+  readonly #prepared = new Lru<string, Prepared>(KEPT_STATEMENTS, (each) => each.finalize());
   /** Undefined until a statement is watched. */
   #watch: Watch | undefined;
   #size = 0;
@@ -65,7 +66,6 @@ export class Runner {
   }
 
   close(): void {
-    for (const statement of this.#prepared.values()) statement.finalize();
     this.#prepared.clear();
     this.#database.close();
   }
@@ -135,11 +135,6 @@ export class Runner {
   prepare(sql: string): Prepared {
     let prepared = this.#prepared.get(sql);
     if (prepared) return prepared;
-    const [oldest] = this.#prepared;
-    if (oldest && this.#prepared.size >= KEPT_STATEMENTS) {
-      oldest[1].finalize();
-      this.#prepared.delete(oldest[0]);
-    }
     prepared = this.#database.prepare(sql);
     this.#prepared.set(sql, prepared);
     return prepared;

@@ -1,0 +1,53 @@
+/** Documents that are kept: those that are sent again and again, whatever else is sent. */
+
+import { heapStats } from 'bun:jsc';
+import { expect, test } from 'bun:test';
+import { Documents } from '../../src/graphql/documents.ts';
+import { graphqlDoor } from '../../src/graphql/schema.ts';
+import { openApp } from '../app.ts';
+import { modelOf } from '../storage/deployment.ts';
+
+const sdl = 'type Book @resource { id: ID! title: String }';
+const limits = {
+  tokens: 1000,
+  depth: 10,
+  introspectionDepth: 10,
+  aliases: 10,
+  rootFields: 10,
+  directives: 10,
+  fields: 1000,
+};
+
+test('a document that is sent often is read once, however many others are sent', () => {
+  const door = graphqlDoor(modelOf(sdl));
+  if (!door) throw new Error('There is no query.');
+  const documents = new Documents(door, true, limits, 1000);
+  const hot = documents.check('{ books { id } }').document;
+  expect(hot).toBeDefined();
+  for (let unique = 0; unique < 3000; unique++) {
+    documents.check(`query Unique${unique} { books { id } }`);
+    expect(documents.check('{ books { id } }').document).toBe(hot);
+  }
+});
+
+test('names of operations that a document does not have are not kept', async () => {
+  const app = await openApp('sqlite', { sdl });
+  const ask = (operationName: string) =>
+    app.fetch('/graphql', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json' },
+      body: JSON.stringify({ query: 'query Known { books { id } }', operationName }),
+    });
+  const size = () => {
+    Bun.gc(true);
+    const { heapSize, extraMemorySize } = heapStats();
+    return heapSize + extraMemorySize;
+  };
+  expect((await ask('Known')).status).toBe(200);
+  expect((await ask('Unknown')).status).toBe(400);
+  const before = size();
+  for (let sent = 0; sent < 200; sent++)
+    expect((await ask(`${'x'.repeat(100_000)}${sent}`)).status).toBe(400);
+  expect(size() - before).toBeLessThan(10_000_000);
+  await app.close();
+});
