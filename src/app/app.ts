@@ -4,7 +4,7 @@ import { soonInTurn } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { Observation } from '../base/observe.ts';
-import { type Soon, then } from '../base/soon.ts';
+import { caught, type Soon, then } from '../base/soon.ts';
 import { answerLimits, hasAuthentication } from '../config/config.ts';
 import { ApiKeys } from '../engine/api-keys.ts';
 import { anonymous, type Caller } from '../engine/caller.ts';
@@ -98,15 +98,11 @@ export function createApp(given: AppOptions): App {
     return isGuarded ? then(introduced(exchange), () => handle(exchange)) : handle(exchange);
   };
 
-  const answered = (exchange: Arriving): Soon<Response> => {
-    try {
-      const response = handled(exchange);
-      if (!(response instanceof Promise)) return response;
-      return response.catch((error) => failing(error, exchange));
-    } catch (error) {
-      return failing(error, exchange);
-    }
-  };
+  const answered = (exchange: Arriving): Soon<Response> =>
+    caught(
+      () => handled(exchange),
+      (error) => failing(error, exchange),
+    );
 
   const finished = (response: Response, exchange: Arriving): Soon<Response> => {
     load.inFlight--;
@@ -154,9 +150,7 @@ export function createApp(given: AppOptions): App {
     };
     const isTraced = introspection && request.headers.get('Duet-Trace') === '1';
     const response = isTraced ? traced(count, async () => answered(exchange)) : answered(exchange);
-    return response instanceof Promise
-      ? response.then((made) => finished(made, exchange))
-      : finished(response, exchange);
+    return then(response, (made) => finished(made, exchange));
   };
 
   const fetch = (request: Request, connections?: Connections): Soon<Response> => {

@@ -112,6 +112,7 @@ export class Engine {
     return this.#storage.read(program, 'many', deadline);
   }
 
+  /** Not by `then`, nor are those around it: on this path, which every read takes, it costs 3 % of a short request. */
   #readAlone(operation: Permitted<Read>, deadline: Deadline): Soon<Answer<Read>> {
     const { limits } = this;
     const steps = stepsOf(operation);
@@ -223,8 +224,7 @@ function begun<T>(gone: Gone | undefined, write: () => Promise<T>): Promise<T> {
     if (gone()) throw new DuetError('MALFORMED_BODY', 'The client went away; nothing was written.');
     return write();
   };
-  const read = turnRead();
-  return read instanceof Promise ? read.then(begin) : begin();
+  return then(turnRead(), begin);
 }
 
 function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {

@@ -9,7 +9,7 @@ import {
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import type { Observe } from '../base/observe.ts';
-import type { Soon } from '../base/soon.ts';
+import { type Soon, then } from '../base/soon.ts';
 import type { Engine } from '../engine/engine.ts';
 import { preferredType } from '../http/accept.ts';
 import { answer, common, JSON_TYPE } from '../http/answer.ts';
@@ -128,9 +128,7 @@ function carryOut(
   const query = document.query(envelope.operationName);
   if (!query) return byExecutor(given, undefined);
   const outcome = query.run(engine, exchange.caller, engine.deadline(started), envelope.variables);
-  return outcome instanceof Promise
-    ? outcome.then((made) => answered(given, query, made))
-    : answered(given, query, outcome);
+  return then(outcome, (made) => answered(given, query, made));
 }
 
 interface Given {

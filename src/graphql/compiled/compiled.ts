@@ -15,7 +15,7 @@ import {
 } from 'graphql';
 import { DuetError } from '../../base/errors.ts';
 import { Lru } from '../../base/lru.ts';
-import type { Soon } from '../../base/soon.ts';
+import { caught, type Soon, then } from '../../base/soon.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Read } from '../../engine/operation.ts';
@@ -128,22 +128,15 @@ export class CompiledQuery {
         return undefined;
       throw error;
     }
-    let answers: Soon<readonly unknown[]>;
-    try {
-      answers = engine.readPermitted(permitted, deadline);
-    } catch (error) {
-      return this.#failed(error);
-    }
-    return answers instanceof Promise
-      ? answers.then(
-          (found) => this.#outcome(readings, found),
-          (error) => this.#failed(error),
-        )
-      : this.#outcome(readings, answers);
-  }
-
-  #failed(error: unknown): Outcome {
-    return { performed: new Map(this.#fields.map(({ as }) => [as, new Failed(error)])) };
+    const answers = caught<readonly unknown[] | Failed>(
+      () => engine.readPermitted(permitted, deadline),
+      (error) => new Failed(error),
+    );
+    return then(answers, (found) =>
+      found instanceof Failed
+        ? { performed: new Map(readings.map(({ as }) => [as, found])) }
+        : this.#outcome(readings, found),
+    );
   }
 
   #outcome(readings: readonly Reading[], answers: readonly unknown[]): Outcome {
