@@ -16,14 +16,14 @@ import { Lru } from '../base/lru.ts';
 import { CompiledQuery } from './compiled/compiled.ts';
 import { NotPlain } from './compiled/shape.ts';
 import { asTokenLimit, beyondLimits, type DocumentLimits } from './limits.ts';
-import { faultsOfMerging } from './merged.ts';
+import { type FaultsOfMerging, mergingIn } from './merged.ts';
 import type { Door } from './schema.ts';
 
 /** Both bounds keep hostile clients from filling the memory with documents that nobody sends twice. */
 const KEPT_DOCUMENTS = 1000;
 const LONGEST_KEPT = 32 * 1024;
 
-/** That of overlapping fields takes a time that grows with their square; `faultsOfMerging` does the same. */
+/** That of overlapping fields takes a time that grows with their square; `mergingIn` does the same. */
 const rules = specifiedRules.filter((rule) => rule !== OverlappingFieldsCanBeMergedRule);
 const withoutIntrospection = [...rules, NoSchemaIntrospectionCustomRule];
 
@@ -64,6 +64,7 @@ export class CheckedDocument {
 
 export class Documents {
   readonly #door: Door;
+  readonly #faultsOfMerging: FaultsOfMerging;
   readonly #introspection: boolean;
   readonly #limits: DocumentLimits;
   /** Objects that one answer may hold. */
@@ -72,6 +73,7 @@ export class Documents {
 
   constructor(door: Door, introspection: boolean, limits: DocumentLimits, most: number) {
     this.#door = door;
+    this.#faultsOfMerging = mergingIn(door.schema);
     this.#introspection = introspection;
     this.#limits = limits;
     this.#most = most;
@@ -116,6 +118,6 @@ export class Documents {
     const errors = this.#introspection
       ? validate(schema, document, rules)
       : validate(schema, document, withoutIntrospection, { hideSuggestions: true });
-    return errors.length > 0 ? errors : faultsOfMerging(document, this.#limits.fields);
+    return errors.length > 0 ? errors : this.#faultsOfMerging(document, this.#limits.fields);
   }
 }

@@ -4,6 +4,8 @@ import {
   type DocumentNode,
   type FieldNode,
   GraphQLError,
+  type GraphQLSchema,
+  isAbstractType,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
@@ -14,6 +16,18 @@ import { tooLarge } from './limits.ts';
 /** As many as graphql-js tells of other rules. */
 const MOST_ERRORS = 100;
 
+export type FaultsOfMerging = (document: DocumentNode, mostFields: number) => GraphQLError[];
+
+/** Throws for a schema with interfaces or unions: fields of the same name would be taken for the same field. */
+export function mergingIn(schema: GraphQLSchema): FaultsOfMerging {
+  const abstract = Object.values(schema.getTypeMap()).find(isAbstractType);
+  if (abstract)
+    throw new Error(
+      `"${abstract.name}" is an interface or a union: fields of its types cannot be merged by their names alone. Compare their types, too, as OverlappingFieldsCanBeMergedRule does`,
+    );
+  return faultsOfMerging;
+}
+
 /**
  * What is wrong with a document that all rules but that of overlapping fields admit, over a schema whose composite types
  * are objects. There one selection has one type, whatever fragments it is made of: fields with the same name are the same
@@ -22,7 +36,7 @@ const MOST_ERRORS = 100;
  * graphql-js compares each field with each of the same name, and their selections, pair by pair. Here selections that are
  * answered together are merged, and each field is compared with the first of its name.
  */
-export function faultsOfMerging(document: DocumentNode, mostFields: number): GraphQLError[] {
+function faultsOfMerging(document: DocumentNode, mostFields: number): GraphQLError[] {
   const merging = new Merging(document, mostFields);
   for (const definition of document.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;

@@ -2,6 +2,7 @@
 
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
+import { buildSchema } from 'graphql';
 import { Documents } from '../../src/graphql/documents.ts';
 import { graphqlDoor } from '../../src/graphql/schema.ts';
 import { openApp } from '../app.ts';
@@ -28,6 +29,18 @@ test('a document that is sent often is read once, however many others are sent',
     documents.check(`query Unique${unique} { books { id } }`);
     expect(documents.check('{ books { id } }').document).toBe(hot);
   }
+});
+
+test.each([
+  ['interface', 'interface Named { name: String } type Cat implements Named { name: String }'],
+  ['union', 'type Dog { size: Int } type Cat { size: String } union Named = Dog | Cat'],
+])('a schema with abstract types (%s) is refused: their fields could not be merged by their names', (_, types) => {
+  const door = graphqlDoor(modelOf(sdl));
+  if (!door) throw new Error('There is no query.');
+  const schema = buildSchema(`${types} type Query { named: Named }`);
+  expect(() => new Documents({ ...door, schema }, true, limits, 1000)).toThrow(
+    '"Named" is an interface or a union',
+  );
 });
 
 test('names of operations that a document does not have are not kept', async () => {
