@@ -158,7 +158,7 @@ describe.each([...databases])('on %s', (database) => {
 test('secrets of the settings are in no message', async () => {
   using folder = new Folder();
   for (const env of [
-    { DATABASE_URL: `postgres://duet:${SECRET}@127.0.0.1:1/duet`, DATABASE_CONNECT_TIMEOUT: '200' },
+    { DATABASE_URL: `postgres://duet:${SECRET}@127.0.0.1:1/duet`, DATABASE_WAIT: '200' },
     { DATABASE_URL: `postgres://duet:${SECRET}@[oops/duet` },
     { DATABASE_URL: `mysql://duet:${SECRET}@127.0.0.1/duet` },
     { AUTH_SECRET: SECRET.slice(0, 20) },
