@@ -16,7 +16,7 @@ import { evolve } from '../src/storage/evolve/evolve.ts';
 import { openDatabase } from '../src/storage/open.ts';
 import type { Storage } from '../src/storage/storage.ts';
 import { PgBouncer } from './pgbouncer.ts';
-import { Postgres } from './postgres.ts';
+import { commonPostgres, type Databases, Postgres } from './postgres.ts';
 
 /** How to speak to an application. */
 export interface Doors {
@@ -99,11 +99,11 @@ export const databases: readonly DatabaseKind[] = isPooled ? ['postgres'] : ['sq
 /** What a server starts to read and write for it. */
 const APART = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli/start.ts')];
 
-let shared: Promise<Postgres> | undefined;
+let shared: Promise<Databases> | undefined;
 
-/** One server for all tests that do it no harm. */
-export function sharedPostgres(): Promise<Postgres> {
-  shared ??= Postgres.start();
+/** One server for all tests that do it no harm: that of the whole run, or the first who asks starts it. */
+export function sharedPostgres(): Promise<Databases> {
+  shared ??= commonPostgres() ?? Postgres.start();
   return shared;
 }
 

@@ -8,7 +8,11 @@ import { dirname, join } from 'node:path';
 export const NOBODY = 65534;
 export const isRoot = process.getuid?.() === 0;
 
-const settings = ['max_connections=200', 'shared_buffers=64MB', 'timezone=Asia/Tokyo'];
+/** Set by whoever starts a server for several processes of tests. */
+export const SHARED_PORT = 'DUET_TEST_POSTGRES';
+
+/** As many as several processes of tests need at once, some of which open a hundred. */
+const settings = ['max_connections=600', 'shared_buffers=64MB', 'timezone=Asia/Tokyo'];
 /** What tests store need not outlive a power failure, so nothing waits for the disk. */
 const careless = ['fsync=off', 'full_page_writes=off'];
 
@@ -37,18 +41,50 @@ export function freePort(): number {
   return port;
 }
 
-export class Postgres {
+/** A server for tests that do it no harm: each makes databases of its own there. */
+export class Databases {
+  readonly port: number;
+  readonly #prefix: string;
+  #count = 0;
+
+  constructor(port: number, prefix: string) {
+    this.port = port;
+    this.#prefix = prefix;
+  }
+
+  url(database = 'postgres'): string {
+    return `postgres://duet@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** A new, empty database; its own text sorts as a language does, when one is named. */
+  async database(language?: string): Promise<string> {
+    const name = `${this.#prefix}_${++this.#count}`;
+    const admin = new Bun.SQL(this.url(), { max: 1 });
+    const sorting = language ? ` TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE '${language}'` : '';
+    await admin.unsafe(`CREATE DATABASE "${name}" STRATEGY file_copy${sorting}`);
+    await admin.close();
+    return this.url(name);
+  }
+}
+
+/** The server that all processes of a run have in common, when there is one. */
+export function commonPostgres(): Promise<Databases> | undefined {
+  const port = process.env[SHARED_PORT];
+  // Others make databases there at the same time.
+  const mine = `test_${crypto.randomUUID()}`;
+  return port === undefined ? undefined : Promise.resolve(new Databases(Number(port), mine));
+}
+
+export class Postgres extends Databases {
   readonly #folder: string;
   readonly #bin: string;
-  readonly port: number;
   readonly #durable: boolean;
   #server: ReturnType<typeof Bun.spawn> | undefined;
-  #databases = 0;
 
   private constructor(folder: string, bin: string, port: number, durable: boolean) {
+    super(port, 'test');
     this.#folder = folder;
     this.#bin = bin;
-    this.port = port;
     this.#durable = durable;
   }
 
@@ -71,20 +107,6 @@ export class Postgres {
     await postgres.run();
     running.add(postgres);
     return postgres;
-  }
-
-  url(database = 'postgres'): string {
-    return `postgres://duet@127.0.0.1:${this.port}/${database}`;
-  }
-
-  /** A new, empty database; its own text sorts as a language does, when one is named. */
-  async database(language?: string): Promise<string> {
-    const name = `test_${++this.#databases}`;
-    const admin = new Bun.SQL(this.url(), { max: 1 });
-    const sorting = language ? ` TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE '${language}'` : '';
-    await admin.unsafe(`CREATE DATABASE "${name}" STRATEGY file_copy${sorting}`);
-    await admin.close();
-    return this.url(name);
   }
 
   async run(): Promise<void> {

@@ -1,6 +1,8 @@
 /** The single-file executable does what the sources do, away from them. */
 
 import { expect, test } from 'bun:test';
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JSON_HEADERS } from '../app.ts';
 import { Folder, Server, throughBothDoors, written } from '../process.ts';
@@ -8,14 +10,22 @@ import { Folder, Server, throughBothDoors, written } from '../process.ts';
 const project = join(import.meta.dir, '../..');
 
 test('npm run build makes a file that serves, reads and writes by itself', async () => {
+  // In a copy, because it builds the console anew, from which other tests are served.
+  const copy = mkdtempSync(join(tmpdir(), 'duet-build-'));
+  for (const name of ['src', 'package.json', 'tsconfig.json'])
+    cpSync(join(project, name), join(copy, name), { recursive: true });
+  symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'));
   const build = Bun.spawn([process.execPath, 'run', 'build'], {
-    cwd: project,
+    cwd: copy,
     stdout: 'ignore',
     stderr: 'pipe',
   });
   expect([await build.exited, await build.stderr.text()]).toEqual([0, expect.any(String)]);
   using folder = new Folder();
-  await using server = await Server.start(folder, {}, [join(project, 'dist/duet')]);
+  const executable = folder.file('duet');
+  cpSync(join(copy, 'dist/duet'), executable);
+  rmSync(copy, { recursive: true });
+  await using server = await Server.start(folder, {}, [executable]);
   // Long enough for whatever starts beside the first answers.
   for (let round = 0; round < 30; round++) {
     expect(await throughBothDoors(server)).toEqual(written);

@@ -2,10 +2,13 @@
 
 import { join } from 'node:path';
 
+/** Set by whoever has built it for several processes of tests, of which none may then build it under the others. */
+export const BUILT = 'DUET_TEST_BUILT';
+
 let building: Promise<void> | undefined;
 
 export function buildConsole(): Promise<void> {
-  building ??= build();
+  building ??= process.env[BUILT] === undefined ? build() : Promise.resolve();
   return building;
 }
 

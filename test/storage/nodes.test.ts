@@ -189,7 +189,9 @@ describe('on postgres', () => {
     const refusing = deployment.refusals(A('n: Int @unique s: String'));
     for (let waiting = 0; waiting === 0; await Bun.sleep(10))
       waiting = (
-        await deployment.sql(`SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE UNIQUE INDEX%'`)
+        await deployment.sql(
+          `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE UNIQUE INDEX%' AND datname = current_database()`,
+        )
       ).length;
     await session.unsafe('COMMIT');
     expect(await refusing).toEqual([
@@ -210,7 +212,8 @@ describe('on postgres', () => {
     const evolution = deployment.evolve(next);
     const waiting = () =>
       deployment.sql(`SELECT now() - xact_start > interval '400 ms' AS "long"
-        FROM pg_stat_activity WHERE query LIKE '%SKIP LOCKED' OR query = 'ROLLBACK'`);
+        FROM pg_stat_activity
+        WHERE datname = current_database() AND (query LIKE '%SKIP LOCKED' OR query = 'ROLLBACK')`);
     for (let tries = 0; tries < 100 && (await waiting()).length === 0; tries++) await Bun.sleep(10);
     await Bun.sleep(500);
     for (let look = 0; look < 20; look++) {

@@ -1,0 +1,127 @@
+/** Runs all tests, several files side by side, with one PostgreSQL for all of them; with arguments, what `bun test` makes of those. */
+
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BUILT } from './console/build.ts';
+import durations from './durations.json' with { type: 'json' };
+import { endAll, Postgres, SHARED_PORT } from './postgres.ts';
+
+/** What something costs, in time or in calls, decides in these, and whatever uses the same processors adds to it. */
+const alone = [
+  'test/graphql/worst.test.ts',
+  'test/http/system-calls.test.ts',
+  'test/storage/scans-rules.test.ts',
+];
+
+/** Most files wait for something most of the time: a database, a browser, a process that starts. */
+const LANES = availableParallelism() + 1;
+
+const project = join(import.meta.dir, '..');
+const bun = [process.execPath, '--no-env-file'];
+/** Nothing that a test has started outlives it, even when all of this is killed. */
+const bunTest = [...bun, 'test', '--no-orphans', '--timeout', '60000'];
+
+/** How every run ends: what came of its tests, line by line, then how many there were. */
+const SUMMARY = /\n((?: *\d+ [a-z() ]+\n)+)Ran (\d+) tests? across 1 file\. \[[^\n]*\n$/;
+const BANNER = /^bun test v[^\n]*\n/;
+
+/** In seconds. */
+const measured: Record<string, number> = {};
+const FEW = 3;
+
+/** The files that take more than a few seconds, the longest first. */
+function longest(): Record<string, number> {
+  const long = Object.entries(measured).filter(([, seconds]) => seconds > FEW);
+  return Object.fromEntries(long.toSorted(([, one], [, other]) => other - one));
+}
+
+const counts = new Map([
+  ['pass', 0],
+  ['fail', 0],
+]);
+let tests = 0;
+const failed: string[] = [];
+
+function count(what: string, more: number): void {
+  counts.set(what, (counts.get(what) ?? 0) + more);
+}
+
+let isStopping = false;
+
+async function run(
+  command: string[],
+  env: Record<string, string | undefined> = process.env,
+  output: 'inherit' | number = 'inherit',
+): Promise<number | NodeJS.Signals> {
+  const child = Bun.spawn(command, { cwd: project, env, stdin: 'inherit', stdout: output, stderr: output });
+  const exit = await child.exited;
+  // Nothing is told and nothing begun any more.
+  if (isStopping) await new Promise(() => {});
+  return child.signalCode ?? exit;
+}
+
+/** What a file tells is printed when it is done, in one piece; what it counted is added up. */
+async function runFile(file: string, env: Record<string, string | undefined>, folder: string): Promise<void> {
+  const log = join(folder, file.replaceAll('/', '-'));
+  // Both streams end in the same, in the order in which they were written.
+  const output = openSync(log, 'a');
+  const begun = performance.now();
+  const exit = await run([...bunTest, `./${file}`], env, output);
+  closeSync(output);
+  measured[file] = Math.round((performance.now() - begun) / 1000);
+  const told = readFileSync(log, 'utf8').replace(BANNER, '');
+  const [summary, lines, ran] = SUMMARY.exec(told) ?? [];
+  process.stderr.write(summary === undefined ? told : told.slice(0, -summary.length));
+  for (const [, number, what = ''] of lines?.matchAll(/(\d+) (.+)/g) ?? []) count(what, Number(number));
+  tests += Number(ran ?? 0);
+  if (exit === 0 && summary !== undefined) return;
+  failed.push(file);
+  if (/^ *[1-9]\d* fail$/m.test(lines ?? '')) return;
+  // What is cut short has counted no failure.
+  count('fail', 1);
+  process.stderr.write(`(fail) ${file} ended with ${exit}\n`);
+}
+
+const known = (file: string) => (durations as Record<string, number>)[file] ?? 0;
+
+async function runAll(): Promise<boolean> {
+  // Tests start the command as it is installed: without this, each would load the sources, which takes three times as long.
+  for (const script of ['console', 'bundle']) if ((await run([...bun, 'run', script])) !== 0) return false;
+  const begun = performance.now();
+  const postgres = await Postgres.start();
+  const env = { ...process.env, [SHARED_PORT]: String(postgres.port), [BUILT]: 'yes' };
+  const folder = mkdtempSync(join(tmpdir(), 'duet-tests-'));
+  const files = [...new Bun.Glob('test/**/*.test.ts').scanSync(project)].sort();
+  // The longest first, so that none is left over when all others are done.
+  const queue = files
+    .filter((file) => !alone.includes(file))
+    .toSorted((one, other) => known(other) - known(one));
+  const lane = async () => {
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) await runFile(file, env, folder);
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  for (const file of alone) await runFile(file, env, folder);
+  rmSync(folder, { recursive: true });
+
+  const lines = [...counts].map(([what, number]) => ` ${number} ${what}\n`).join('');
+  const took = Math.round((performance.now() - begun) / 1000);
+  if (failed.length > 0) process.stderr.write(`\nFailed:\n${failed.map((file) => `  ${file}\n`).join('')}`);
+  process.stderr.write(`\n${lines}Ran ${tests} tests across ${files.length} files. [${took}s]\n`);
+  return failed.length === 0;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, async () => {
+    isStopping = true;
+    await endAll();
+    process.exit(1);
+  });
+
+const args = process.argv.slice(2);
+const isMeasured = args.join() === '--measure';
+const isGood = args.length === 0 || isMeasured ? await runAll() : (await run([...bunTest, ...args])) === 0;
+await endAll();
+if (isMeasured)
+  await Bun.write(join(import.meta.dir, 'durations.json'), `${JSON.stringify(longest(), null, 2)}\n`);
+process.exit(isGood ? 0 : 1);
