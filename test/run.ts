@@ -92,6 +92,7 @@ async function runAll(): Promise<boolean> {
   const postgres = await Postgres.start();
   const env = { ...process.env, [SHARED_PORT]: String(postgres.port), [BUILT]: 'yes' };
   const folder = mkdtempSync(join(tmpdir(), 'duet-tests-'));
+  process.on('exit', () => rmSync(folder, { recursive: true }));
   const files = [...new Bun.Glob('test/**/*.test.ts').scanSync(project)].sort();
   // The longest first, so that none is left over when all others are done.
   const queue = files
@@ -102,7 +103,6 @@ async function runAll(): Promise<boolean> {
   };
   await Promise.all(Array.from({ length: LANES }, lane));
   for (const file of alone) await runFile(file, env, folder);
-  rmSync(folder, { recursive: true });
 
   const lines = [...counts].map(([what, number]) => ` ${number} ${what}\n`).join('');
   const took = Math.round((performance.now() - begun) / 1000);
