@@ -12,7 +12,7 @@ const FLAGS =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
 
 /**
- * Under every page Chromium loads two more, which it would show below its address bar: they took half of the processor's time.
+ * Beside every page Chromium loads two more, which it would show below its address bar: they took a fifth of the processor's time.
  * Only the last such list counts, so what playwright switches off stands here as well.
  */
 const OFF = [
