@@ -104,7 +104,7 @@ test('only the command reads arguments and environment', () => {
     imports
       .filter(({ text }) => /process\.(env|argv)|Bun\.env/.test(text.replace("'process.env.NODE_ENV':", '')))
       .map(({ file }) => file),
-  ).toEqual(['cli/cli.ts', 'cli/start.ts']);
+  ).toEqual(['cli/cli.ts', 'cli/statements.ts']);
 });
 
 test('every file opens with what it is for', async () => {

@@ -11,6 +11,8 @@ test.each(['..', '../bench'])('%s', async (folder) => {
   const repeated = (of: Record<string, unknown>) =>
     Object.fromEntries(REPEATED.flatMap((name) => (name in of ? [[name, of[name]]] : [])));
   expect(repeated(lock.packages[''])).toEqual(repeated(manifest));
+  for (const part of manifest.workspaces ?? [])
+    expect(repeated(lock.packages[part])).toEqual(repeated(await read(`${part}/package.json`)));
   const wanted: Record<string, string> = { ...manifest.dependencies, ...manifest.devDependencies };
   const locked = Object.keys(wanted).map((name) => [name, lock.packages[`node_modules/${name}`]?.version]);
   expect(Object.fromEntries(locked)).toEqual(wanted);

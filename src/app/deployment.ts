@@ -14,21 +14,28 @@ import { readSchema } from '../schema/read.ts';
 import { type Evolution, evolve } from '../storage/evolve/evolve.ts';
 import { type Database, openDatabase } from '../storage/open.ts';
 import type { Program } from '../storage/storage.ts';
-import { self } from './self.ts';
+import { statementProcess } from './self.ts';
 
 /** Something the operator must mend before a command can do its work; the message says what and where. */
 export class StartFault extends Error {}
 
-/** Reads the schema file and opens the database, but leaves its tables as they are; `asItIs`: everything. */
+interface Opening {
+  /** Leaves everything as it is, not only the tables. */
+  readonly asItIs?: boolean;
+  /** Duet is a part of another program. */
+  readonly isEmbedded?: boolean;
+}
+
+/** Reads the schema file and opens the database, but leaves its tables as they are. */
 export async function openDeployment(
   config: Config,
   observe: Observe,
-  asItIs = false,
+  opening: Opening = {},
 ): Promise<{ model: Model; database: Database }> {
   const model = readModel(config.schema);
   const trace =
     config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
-  const database = open(config, model, trace, asItIs);
+  const database = open(config, model, trace, opening);
   const tell = (message: string) => observe({ event: 'notice', message });
   await faulting(async () => database.reach?.(config.databaseWait, tell));
   return { model, database };
@@ -38,10 +45,10 @@ function open(
   config: Config,
   model: Model,
   trace: ((sql: string) => void) | undefined,
-  asItIs: boolean,
+  { asItIs = false, isEmbedded = false }: Opening,
 ): Database {
   try {
-    return openDatabase(config, model, trace, { asItIs, apart: self() });
+    return openDatabase(config, model, trace, { asItIs, apart: statementProcess(isEmbedded) });
   } catch (error) {
     const folder = config.database.kind === 'sqlite' ? dirname(config.database.path) : '.';
     if (existsSync(folder))

@@ -129,6 +129,7 @@ function help(): string {
     '',
     'Commands:',
     ...listed.map(row),
+    row(['help, version', 'print this, or the version; --help and --version do so too']),
     '',
     'Options (each can be set in the environment too; those in capitals only there):',
     ...options.map(row),
@@ -168,7 +169,7 @@ async function main([name, ...all]: readonly string[]): Promise<void> {
   followReaders(serves);
   if (name === undefined || name === 'help' || [name, ...all].includes('--help'))
     return void process.stdout.write(help());
-  if (name === '--version') return print(packageFile.version);
+  if (name === 'version' || name === '--version') return print(packageFile.version);
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) refuse(`unknown command "${name}". \`duet --help\` lists them`);
   const { own, rest } = command.split?.(all) ?? { own: [], rest: all };

@@ -21,9 +21,4 @@ function isFresh(): boolean {
   return true;
 }
 
-const [, , command = '', file = ''] = process.argv;
-if (command === 'reader' || command === 'writer') {
-  // Somebody waits for its first answer: nothing else is loaded.
-  const { serveStatements } = await import('../storage/sqlite/statement-process.ts');
-  serveStatements(file, command);
-} else await import(isFresh() ? bundle : './cli.ts');
+await import(isFresh() ? bundle : './cli.ts');

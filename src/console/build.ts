@@ -58,14 +58,6 @@ function stored(url: string): string {
   return `${url.slice(PREFIX.length)}.gz`;
 }
 
-function isInstalled(): boolean {
-  try {
-    return Bun.resolveSync('preact', import.meta.dir) !== '';
-  } catch {
-    return false;
-  }
-}
-
 async function build(): Promise<File[]> {
   const urls: Record<string, string> = {};
   const beside: File[] = [];
@@ -79,10 +71,7 @@ async function build(): Promise<File[]> {
   return [...(await bundle(pages, '[name].[ext]', { WORKERS: JSON.stringify(urls) })), ...beside];
 }
 
-const installed = isInstalled();
-if (!installed)
-  console.log('The console is left out: its packages are those for development, which are not installed.');
-const files = installed ? await build() : [];
+const files = await build();
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 for (const { url, bytes } of files)

@@ -23,7 +23,7 @@ export interface DatabaseOptions {
 /** `asItIs`: only to look; a database that does not exist stays so. The others are SqliteOptions. */
 interface Opening {
   readonly asItIs?: boolean;
-  readonly apart?: readonly string[];
+  readonly apart?: readonly string[] | undefined;
   readonly slowMs?: number | undefined;
   readonly sync?: ((file: number) => Promise<void>) | undefined;
 }

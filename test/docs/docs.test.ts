@@ -69,6 +69,12 @@ test('docs/schema.md has every directive, and no other', async () => {
   expect([...named].sort()).toEqual(directiveNames.toSorted());
 });
 
+test('CHANGELOG.md has the version of the package, and room for the next', async () => {
+  const { version } = await Bun.file(join(root, 'package.json')).json();
+  const sections = [...(await read('CHANGELOG.md')).matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+  expect(sections.slice(0, 2)).toEqual(['Unreleased', version]);
+});
+
 const documents = ['*.md', 'docs/**/*.md'].flatMap((glob) => [...new Bun.Glob(glob).scanSync(root)].sort());
 
 /** The targets of the links of a page that stay inside of the project. */

@@ -1,0 +1,153 @@
+/** What `npm run release` makes works on a machine that has Node and npm, and nothing else. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import packageFile from '../../package.json' with { type: 'json' };
+import { JSON_HEADERS } from '../app.ts';
+import { Folder, Server, throughBothDoors, written } from '../process.ts';
+import { Registry } from '../registry.ts';
+
+const project = join(import.meta.dir, '../..');
+const release = join(project, 'dist/release');
+const tarball = join(release, `duet-server-${packageFile.version}.tgz`);
+
+const home = mkdtempSync(join(tmpdir(), 'duet-home-'));
+/** Folders of programs: Node alone, and what npm needs, which runs its scripts in a shell. */
+const [withNode, withNpm] = [join(home, 'node'), join(home, 'npm')];
+const registry = new Registry();
+const env = {
+  HOME: home,
+  PATH: withNpm,
+  npm_config_registry: registry.url,
+  npm_config_cache: join(home, 'cache'),
+  npm_config_audit: 'false',
+  npm_config_fund: 'false',
+};
+
+async function run(command: string[], cwd: string, environment: Record<string, string>): Promise<string> {
+  const child = Bun.spawn(command, { cwd, env: environment, stdout: 'pipe', stderr: 'pipe' });
+  const [stdout, stderr, exit] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  if (exit !== 0) throw new Error(`${command.join(' ')} ends with ${exit}:\n${stdout}${stderr}`);
+  return stdout;
+}
+
+const MAKING_MS = 300_000;
+
+beforeAll(async () => {
+  for (const [folder, programs] of [
+    [withNode, ['node']],
+    [withNpm, ['node', 'npm', 'npx', 'sh']],
+  ] as const) {
+    mkdirSync(folder);
+    for (const name of programs) symlinkSync(realpathSync(Bun.which(name) ?? name), join(folder, name));
+  }
+  await run([process.execPath, 'run', 'release'], project, process.env as Record<string, string>);
+}, MAKING_MS);
+
+afterAll(async () => {
+  await registry[Symbol.asyncDispose]();
+  rmSync(home, { recursive: true });
+});
+
+/** It serves both doors and the console, and writes more than is written in the process that serves. */
+async function expectService(server: Server & { readonly url: string }): Promise<void> {
+  // Long enough for whatever starts beside the first answers.
+  for (let round = 0; round < 30; round++) {
+    expect(await throughBothDoors(server)).toEqual(written);
+    await Bun.sleep(10);
+  }
+  const html = await (await fetch(`${server.url}/`)).text();
+  const files = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, file = '']) => file);
+  expect(files.length).toBeGreaterThan(2);
+  for (const file of [...files, '/_console/graphiql', '/openapi.json', '/schema.graphql'])
+    expect([file, (await fetch(server.url + file)).status]).toEqual([file, 200]);
+  const tasks = Array.from({ length: 2500 }, (_, index) => ({ title: `task ${index}` }));
+  const ask = async (query: string, variables = {}) => {
+    const body = JSON.stringify({ query, variables });
+    return (await fetch(`${server.url}/graphql`, { method: 'POST', headers: JSON_HEADERS, body })).json();
+  };
+  await ask('mutation($tasks: [TaskInput!]!) { createTasks(records: $tasks) { id } }', { tasks });
+  const { data } = (await ask('mutation { deleteTasks(where: {}, atMost: 10000) { id } }')) as any;
+  expect(data.deleteTasks.length).toBeGreaterThan(2500);
+  server.signal('SIGTERM');
+  expect(await server.exited()).toBe(0);
+  expect(server.log.at(-1).event).toBe('stopped');
+  expect(server.log.filter(({ level }) => level === 'error')).toEqual([]);
+}
+
+test('the checksums are those of the package and the executables', async () => {
+  const told = await run(['sha256sum', '--check', 'SHA256SUMS'], release, {
+    PATH: process.env['PATH'] ?? '',
+  });
+  const files = readdirSync(release).filter((file) => file !== 'SHA256SUMS');
+  expect(files.length).toBeGreaterThan(1);
+  expect(told).toBe(
+    files
+      .sort()
+      .map((file) => `${file}: OK\n`)
+      .join(''),
+  );
+});
+
+test(
+  'the package serves where it is installed',
+  async () => {
+    using folder = new Folder();
+    await run(['npm', 'install', tarball], folder.path, env);
+    const modules = readdirSync(folder.file('node_modules')).filter((name) => !name.startsWith('.'));
+    expect(modules.sort()).toEqual(['@oven', 'bun', 'duet-server', 'graphql', 'jose']);
+    const shipped = [...new Bun.Glob('**/*').scanSync(folder.file('node_modules/duet-server'))];
+    expect(shipped.filter((file) => /(?<!\.d)\.tsx?$/.test(file))).toEqual([]);
+    expect(shipped).toContain('src/schema/directives.graphql');
+    for (const word of ['version', '--version'])
+      expect(await run(['npx', 'duet', word], folder.path, env)).toBe(`${packageFile.version}\n`);
+    await using server = await Server.start(folder, { PATH: withNode }, [
+      folder.file('node_modules/.bin/duet'),
+    ]);
+    await expectService(server);
+  },
+  MAKING_MS,
+);
+
+test(
+  'so does a global one, even if install scripts are not run',
+  async () => {
+    using folder = new Folder();
+    const prefix = folder.file('global');
+    await run(
+      ['npm', 'install', '--ignore-scripts', '--global', '--prefix', prefix, tarball],
+      folder.path,
+      env,
+    );
+    await using server = await Server.start(folder, { PATH: withNode }, [join(prefix, 'bin/duet')]);
+    await expectService(server);
+  },
+  MAKING_MS,
+);
+
+test(
+  'without its Bun it says what to do',
+  async () => {
+    using folder = new Folder();
+    await run(['npm', 'install', '--ignore-scripts', '--omit=optional', tarball], folder.path, env);
+    const command = () =>
+      Bun.spawnSync([folder.file('node_modules/.bin/duet'), 'version'], { env: { PATH: withNode } });
+    const told = () => [command().exitCode, command().stderr.toString()];
+    expect(told()).toEqual([1, expect.stringContaining('npm rebuild bun')]);
+    rmSync(folder.file('node_modules/bun'), { recursive: true });
+    expect(told()).toEqual([1, expect.stringContaining('`npm install duet-server` brings it along')]);
+  },
+  MAKING_MS,
+);
+
+test('the executable serves with nothing beside it', async () => {
+  const [file = ''] = readdirSync(release).filter((name) =>
+    name.includes(`-${process.platform}-${process.arch}`),
+  );
+  expect(existsSync(join(release, file))).toBe(true);
+  using folder = new Folder();
+  await using server = await Server.start(folder, { PATH: '' }, [join(release, file)]);
+  await expectService(server);
+});
