@@ -1,6 +1,6 @@
 /** Runs the real command in a folder of its own, for tests of what only a process can show. */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,12 @@ export class Folder implements Disposable {
   constructor(files: Record<string, string> = {}) {
     const all = { 'schema.graphql': shipped.sdl, 'data.json': JSON.stringify(shipped.data), ...files };
     for (const [name, text] of Object.entries(all)) writeFileSync(join(this.path, name), text);
+  }
+
+  static empty(): Folder {
+    const folder = new Folder();
+    for (const name of readdirSync(folder.path)) rmSync(folder.file(name));
+    return folder;
   }
 
   file(name: string): string {
@@ -163,6 +169,17 @@ export function alive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** The processes that a process has started with this word among their arguments. */
+export function childrenOf(pid: number, word: string): number[] {
+  const { stdout } = Bun.spawnSync(['ps', '-A', '-o', 'pid=,ppid=,args=']);
+  return stdout
+    .toString()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, parent, ...args]) => Number(parent) === pid && args.includes(word))
+    .map(([own]) => Number(own));
 }
 
 /** What a server answers to a write through each door. */

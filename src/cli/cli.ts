@@ -8,11 +8,13 @@ import { type Config, flagOf, readConfig } from '../config/config.ts';
 import { settings } from '../config/settings.ts';
 import { serveStatements } from '../storage/sqlite/statement-process.ts';
 import { diff } from './commands/diff.ts';
-import { explainAccess, splitRoles } from './commands/explain-access.ts';
+import { explainAccess, ROLE_OPTION } from './commands/explain-access.ts';
+import { EXAMPLE_OPTION, INIT_USAGE, init } from './commands/init.ts';
 import { keyCommand, splitKeyArguments } from './commands/keys.ts';
 import { migrate, migrateAndPrune, type Terminal } from './commands/migrate.ts';
 import { exportRecords, importRecords } from './commands/transfer.ts';
 import { dev } from './dev.ts';
+import { takeOption } from './options.ts';
 import { type Running, serve } from './serve.ts';
 import { superviseWorkers, tellReady, workerPeers } from './workers.ts';
 
@@ -43,6 +45,12 @@ interface Given {
 }
 
 const commands: Readonly<Record<string, Command>> = {
+  init: {
+    usage: INIT_USAGE,
+    doc: 'write schema.graphql, data.json and .gitignore to begin with, or a whole example',
+    split: (args) => takeOption(EXAMPLE_OPTION, args),
+    run: ({ own: [example] }) => init(example, print),
+  },
   serve: {
     usage: 'serve',
     doc: 'serve the schema file over REST and GraphQL',
@@ -104,7 +112,7 @@ const commands: Readonly<Record<string, Command>> = {
   'explain-access': {
     usage: 'explain-access [--role ROLE …]',
     doc: 'show what the schema file lets such a caller do; without a role, the anonymous',
-    split: splitRoles,
+    split: (args) => takeOption(ROLE_OPTION, args),
     run: ({ config, own }) => explainAccess(own, config, print),
   },
   key: {
@@ -116,7 +124,7 @@ const commands: Readonly<Record<string, Command>> = {
 };
 
 function help(): string {
-  const row = ([left, right]: readonly [string, string]) => `  ${left.padEnd(30)} ${right}`;
+  const row = ([left, right]: readonly [string, string]) => `  ${left.padEnd(36)} ${right}`;
   const listed = Object.values(commands).flatMap(({ usage, doc }) => (doc ? [[usage, doc] as const] : []));
   const options = Object.values(settings).map(
     (setting) =>

@@ -4,8 +4,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const sources = join(import.meta.dir, '..');
-const bundle = join(import.meta.dir, '../../dist/server/cli.js');
+const root = join(import.meta.dir, '../..');
+const bundle = join(root, 'dist/server/cli.js');
 
 function changedAt(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
@@ -16,9 +16,13 @@ function isFresh(): boolean {
   const made = changedAt(bundle);
   if (made === undefined) return false;
   // Folders too: theirs is the time at which a file was last taken away.
-  for (const file of ['../package.json', ...readdirSync(sources, { encoding: 'utf8', recursive: true })])
-    if ((changedAt(join(sources, file)) ?? 0) > made) return false;
-  return true;
+  const isOlder = (file: string) => (changedAt(file) ?? 0) <= made;
+  return (
+    isOlder(join(root, 'package.json')) &&
+    [join(root, 'src'), join(root, 'examples')].every((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).every((file) => isOlder(join(folder, file))),
+    )
+  );
 }
 
 await import(isFresh() ? bundle : './cli.ts');

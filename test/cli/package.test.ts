@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageFile from '../../package.json' with { type: 'json' };
 import { JSON_HEADERS } from '../app.ts';
-import { Folder, Server, throughBothDoors, written } from '../process.ts';
+import { childrenOf, Folder, Server, throughBothDoors, written } from '../process.ts';
 import { Registry } from '../registry.ts';
 
 const project = join(import.meta.dir, '../..');
@@ -71,6 +71,8 @@ async function expectService(server: Server & { readonly url: string }): Promise
   await ask('mutation($tasks: [TaskInput!]!) { createTasks(records: $tasks) { id } }', { tasks });
   const { data } = (await ask('mutation { deleteTasks(where: {}, atMost: 10000) { id } }')) as any;
   expect(data.deleteTasks.length).toBeGreaterThan(2500);
+  // In a process that is its writer, which stays for a while.
+  expect(childrenOf((await server.logged('started')).pid, 'writer').length).toBe(1);
   server.signal('SIGTERM');
   expect(await server.exited()).toBe(0);
   expect(server.log.at(-1).event).toBe('stopped');
@@ -92,9 +94,9 @@ test('the checksums are those of the package and the executables', async () => {
 });
 
 test(
-  'the package serves where it is installed',
+  'in an empty folder: npm install, npx duet init, npx duet serve',
   async () => {
-    using folder = new Folder();
+    using folder = Folder.empty();
     await run(['npm', 'install', tarball], folder.path, env);
     const modules = readdirSync(folder.file('node_modules')).filter((name) => !name.startsWith('.'));
     expect(modules.sort()).toEqual(['@oven', 'bun', 'duet-server', 'graphql', 'jose']);
@@ -103,16 +105,25 @@ test(
     expect(shipped).toContain('src/schema/directives.graphql');
     for (const word of ['version', '--version'])
       expect(await run(['npx', 'duet', word], folder.path, env)).toBe(`${packageFile.version}\n`);
-    await using server = await Server.start(folder, { PATH: withNode }, [
-      folder.file('node_modules/.bin/duet'),
-    ]);
-    await expectService(server);
+    expect(await run(['npx', 'duet', 'init'], folder.path, env)).toContain('npx duet dev');
+
+    await using server = await Server.start(folder, env, [join(withNpm, 'npx'), 'duet']);
+    const ask = async (path: string) => (await fetch(server.url + path)).json();
+    expect(await ask('/books/3')).toEqual({ id: 3, title: 'Dune', pages: 412, authorId: 2 });
+    const query = encodeURIComponent('{ author(id: 2) { books { title } } }');
+    expect(await ask(`/graphql?query=${query}`)).toEqual({
+      data: { author: { books: [{ title: 'Dune' }] } },
+    });
+    expect(await (await fetch(server.url)).text()).toStartWith('<!');
+    // npx does not pass on what kills it.
+    process.kill((await server.logged('started')).pid, 'SIGTERM');
+    expect(await server.exited()).toBe(0);
   },
   MAKING_MS,
 );
 
 test(
-  'so does a global one, even if install scripts are not run',
+  'a global install serves with Node alone in the PATH, even if install scripts are not run',
   async () => {
     using folder = new Folder();
     const prefix = folder.file('global');

@@ -10,7 +10,7 @@ import { Folder, Server, throughBothDoors, written } from '../process.ts';
 const project = join(import.meta.dir, '../..');
 const copy = mkdtempSync(join(tmpdir(), 'duet-start-'));
 afterAll(() => rmSync(copy, { recursive: true }));
-for (const name of ['src', 'package.json', 'dist/console'])
+for (const name of ['src', 'examples', 'package.json', 'dist/console'])
   cpSync(join(project, name), join(copy, name), { recursive: true, preserveTimestamps: true });
 symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'));
 
@@ -39,6 +39,7 @@ test('a bundle that is older than a source, or missing, is not run', async () =>
   const later = new Date(Date.now() + 10_000);
   for (const file of [
     'src/schema/directives.graphql',
+    'examples/shop/schema.graphql',
     'src/cli/cli.ts',
     'src/schema/rules',
     'package.json',

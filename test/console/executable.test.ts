@@ -13,7 +13,7 @@ test('it serves the page and its files with nothing beside it', async () => {
   await buildConsole();
   // Made from a copy that is gone when it runs, so that nothing can be found beside it by chance.
   const copy = mkdtempSync(join(tmpdir(), 'duet-executable-'));
-  for (const part of ['src', 'dist/console', 'package.json', 'tsconfig.json'])
+  for (const part of ['src', 'examples', 'dist/console', 'package.json', 'tsconfig.json'])
     cpSync(join(root, part), join(copy, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   using folder = new Folder();

@@ -27,7 +27,7 @@ test('npm install --omit=dev', async () => {
         copyPackage(join(root, name), join(copy, name));
     mkdirSync(join(copy, 'node_modules/.bin'));
     symlinkSync('../bun/bin/bun.exe', join(copy, 'node_modules/.bin/bun'));
-    for (const name of ['src', 'bin', 'package.json', 'tsconfig.json'])
+    for (const name of ['src', 'bin', 'examples', 'package.json', 'tsconfig.json'])
       cpSync(join(root, name), join(copy, name), { recursive: true });
     const prepare = Bun.spawn(['npm', 'run', 'prepare'], { cwd: copy, stdout: 'ignore', stderr: 'pipe' });
     expect([await prepare.exited, await prepare.stderr.text()]).toEqual([0, expect.any(String)]);

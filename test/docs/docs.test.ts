@@ -75,6 +75,24 @@ test('CHANGELOG.md has the version of the package, and room for the next', async
   expect(sections.slice(0, 2)).toEqual(['Unreleased', version]);
 });
 
+test('docs/install.md has every example, and no other', async () => {
+  const written = rows(await read('docs/install.md'), '\n## The first files').map(([first]) => first);
+  const folders = [...new Bun.Glob('examples/*/schema.graphql').scanSync(root)].map(
+    (file) => file.split('/')[1],
+  );
+  const examples = folders
+    .filter((name) => name !== 'start')
+    .map((name) => `\`duet init --example ${name}\``);
+  expect(written.toSorted()).toEqual(['`duet init`', ...examples].toSorted());
+});
+
+test('the pages name the package as it is', async () => {
+  const { name, version } = await Bun.file(join(root, 'package.json')).json();
+  for (const page of ['README.md', 'docs/install.md'])
+    for (const [file] of (await read(page)).matchAll(/duet-server-[\w.]+\.tgz/g))
+      expect([page, file]).toEqual([page, `${name}-${version}.tgz`]);
+});
+
 const documents = ['*.md', 'docs/**/*.md'].flatMap((glob) => [...new Bun.Glob(glob).scanSync(root)].sort());
 
 /** The targets of the links of a page that stay inside of the project. */

@@ -1,0 +1,199 @@
+/** The deployments in examples/: what each is there to show, through both doors. */
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { headersOf, SECRET } from './access-matrix.ts';
+
+type Headers = Record<string, string>;
+
+async function open(database: (typeof databases)[number], name: string): Promise<AppUnderTest> {
+  const file = (path: string) => Bun.file(new URL(`../../examples/${name}/${path}`, import.meta.url));
+  const [sdl, data] = await Promise.all([file('schema.graphql').text(), file('data.json').json()]);
+  return openApp(database, { sdl, data, env: { AUTH_SECRET: SECRET } });
+}
+
+const as = (claims: { sub: string; [claim: string]: unknown }): Promise<Headers> =>
+  headersOf({ name: JSON.stringify(claims), claims });
+
+/** The values of one field of all records that a caller sees, found the same through both doors. */
+async function seen(app: AppUnderTest, list: string, field: string, headers: Headers): Promise<unknown[]> {
+  const path = list.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const rest = (await app.rest('GET', `/${path}`, undefined, headers)).body;
+  const { data } = await app.graphql(`{ ${list} { ${field} } }`, {}, headers);
+  const [byRest, byGraphql] = [rest, data[list]].map((rows) => rows.map((row: any) => row[field]));
+  expect(byRest).toEqual(byGraphql);
+  return byRest;
+}
+
+describe.each([...databases])('on %s', (database) => {
+  describe('start', async () => {
+    const app = await open(database, 'start');
+    afterAll(() => app.close());
+    const editor = await as({ sub: 'me', roles: ['editor'] });
+
+    test('everybody reads, editors write', async () => {
+      expect(await seen(app, 'books', 'title', {})).toContain('Dune');
+      const book = { title: 'Emma', pages: 474, authorId: 2 };
+      expect((await app.rest('POST', '/books', book)).status).toBe(401);
+      expect((await app.rest('POST', '/books', book, editor)).status).toBe(201);
+      const { data } = await app.graphql(
+        'mutation { createBook(title: "Persuasion", authorId: 2) { author { name } } }',
+        {},
+        editor,
+      );
+      expect(data.createBook).toEqual({ author: { name: 'Frank Herbert' } });
+    });
+
+    test('the constraint and the reference hold', async () => {
+      const refused = await app.rest('POST', '/books', { title: '', pages: 0, authorId: 1 }, editor);
+      expect([refused.status, refused.body.errors.length]).toEqual([400, 2]);
+      const { errors } = await app.graphql(
+        'mutation { createBook(title: "x", authorId: 99) { id } }',
+        {},
+        editor,
+      );
+      expect(errors?.[0].extensions.code).toBe('CONFLICT');
+    });
+  });
+
+  describe('shop', async () => {
+    const app = await open(database, 'shop');
+    afterAll(() => app.close());
+    const [ada, staff] = await Promise.all([as({ sub: 'ada' }), as({ sub: 'sam', roles: ['staff'] })]);
+    const pots = async () => (await app.rest('GET', '/stocks/4', undefined, staff)).body.quantity;
+
+    test('everybody sees the products, customers their own orders, staff all', async () => {
+      expect((await seen(app, 'products', 'sku', {})).length).toBe(4);
+      expect(await seen(app, 'customers', 'name', ada)).toEqual(['Ada Lovelace']);
+      expect((await seen(app, 'orderLines', 'quantity', ada)).length).toBe(2);
+      expect((await seen(app, 'orders', 'state', staff)).length).toBe(2);
+      expect((await app.rest('GET', '/orders/2', undefined, ada)).status).toBe(404);
+    });
+
+    test('a customer orders for itself, and does not say how far the order is', async () => {
+      const mine = { customerId: 1, lines: [{ productId: 2, quantity: 3 }] };
+      expect((await app.rest('POST', '/orders', mine, ada)).status).toBe(201);
+      expect((await app.rest('POST', '/orders', { ...mine, customerId: 2 }, ada)).body.code).toBe('CONFLICT');
+      const paid = await app.rest('POST', '/orders', { ...mine, state: 'PAID' }, ada);
+      expect([paid.status, paid.body.code]).toEqual([403, 'FORBIDDEN']);
+    });
+
+    test('an order takes what it needs out of the stock, or nothing happens', async () => {
+      const order = (quantity: number) => [
+        { method: 'POST', path: '/orders', body: { customerId: 2, lines: [{ productId: 3, quantity }] } },
+        { method: 'PUT', path: '/stocks/4', body: { quantity: 2 - quantity } },
+      ];
+      const orders = async () => (await seen(app, 'orders', 'state', staff)).length;
+      const before = await orders();
+      const tooMany = await app.rest('POST', '/transaction', { operations: order(3) }, staff);
+      expect([tooMany.status, await pots(), await orders()]).toEqual([400, 2, before]);
+      const done = await app.rest('POST', '/transaction', { operations: order(1) }, staff);
+      expect([done.status, await pots(), await orders()]).toEqual([200, 1, before + 1]);
+      const { errors, data } = await app.graphql(
+        `mutation @atomic {
+          createOrder(customerId: 2, lines: [{ productId: 3, quantity: 2 }]) { id }
+          updateStock(id: 4, quantity: -1) { id }
+        }`,
+        {},
+        staff,
+      );
+      expect([errors?.[0].extensions.code, data, await pots()]).toEqual(['VALIDATION_FAILED', null, 1]);
+      expect(await orders()).toBe(before + 1);
+    });
+
+    test('an order goes with its lines; a product stays while lines name it', async () => {
+      expect((await app.rest('DELETE', '/products/1', undefined, staff)).status).toBe(409);
+      expect((await app.rest('DELETE', '/orders/1', undefined, staff)).status).toBe(204);
+      expect((await app.rest('GET', '/order-lines/1', undefined, staff)).status).toBe(404);
+    });
+  });
+
+  describe('tracker', async () => {
+    const app = await open(database, 'tracker');
+    afterAll(() => app.close());
+    const [red, blue, admin] = await Promise.all([
+      as({ sub: 'ada', tenant: 'red' }),
+      as({ sub: 'grace', tenant: 'blue' }),
+      as({ sub: 'root', tenant: 'blue', roles: ['admin'] }),
+    ]);
+
+    test('a tenant sees its own, whatever it asks for', async () => {
+      for (const [list, field, ofRed, ofBlue] of [
+        ['projects', 'name', 1, 2],
+        ['members', 'handle', 1, 2],
+        ['issues', 'title', 1, 2],
+        ['comments', 'body', 1, 2],
+      ] as const) {
+        expect([list, (await seen(app, list, field, red)).length]).toEqual([list, ofRed]);
+        expect([list, (await seen(app, list, field, blue)).length]).toEqual([list, ofBlue]);
+        expect((await app.rest('GET', `/${list}`)).status).toBe(401);
+      }
+      expect((await app.rest('GET', '/issues/2', undefined, red)).status).toBe(404);
+    });
+
+    test('nothing leads into another tenant', async () => {
+      const issue = { projectId: 2, title: 'mine?' };
+      expect((await app.rest('POST', '/issues', issue, red)).body.code).toBe('CONFLICT');
+      const { errors } = await app.graphql('mutation { updateIssue(id: 1, assigneeId: 2) { id } }', {}, red);
+      expect(errors?.[0].extensions.code).toBe('CONFLICT');
+      expect((await app.rest('PUT', '/issues/2', { title: 'x' }, red)).status).toBe(404);
+    });
+
+    test('members report, comment and close; admins make and delete', async () => {
+      const { data } = await app.graphql(
+        'mutation { createIssue(projectId: 3, title: "Backups") { id reporter state } }',
+        {},
+        blue,
+      );
+      expect(data.createIssue).toEqual({ id: expect.any(String), reporter: 'grace', state: 'OPEN' });
+      const path = `/issues/${data.createIssue.id}`;
+      expect((await app.rest('PUT', path, { state: 'DONE' }, blue)).body.state).toBe('DONE');
+      expect((await app.rest('DELETE', path, undefined, blue)).status).toBe(403);
+      expect((await app.rest('DELETE', path, undefined, admin)).status).toBe(204);
+      const project = { code: 'NEW', name: 'New' };
+      expect((await app.rest('POST', '/projects', project, blue)).status).toBe(403);
+      expect((await app.rest('POST', '/projects', project, admin)).body.tenant).toBe('blue');
+    });
+
+    test('a comment is its author’s', async () => {
+      expect((await app.rest('PUT', '/comments/2', { body: 'x' }, blue)).status).toBe(403);
+      expect((await app.rest('PUT', '/comments/3', { body: 'x' }, blue)).status).toBe(200);
+    });
+  });
+
+  describe('blog', async () => {
+    const app = await open(database, 'blog');
+    afterAll(() => app.close());
+    const [ada, grace, editor] = await Promise.all([
+      as({ sub: 'ada' }),
+      as({ sub: 'grace' }),
+      as({ sub: 'ed', roles: ['editor'] }),
+    ]);
+
+    test('drafts are their author’s and the editors’', async () => {
+      expect((await seen(app, 'posts', 'title', {})).length).toBe(2);
+      expect((await seen(app, 'posts', 'title', grace)).length).toBe(2);
+      expect((await seen(app, 'posts', 'title', ada)).length).toBe(3);
+      expect((await seen(app, 'posts', 'title', editor)).length).toBe(3);
+    });
+
+    test('an author publishes and tags; nobody writes under another name', async () => {
+      const post = { title: 'Draft', body: 'b', authorId: 1, taggings: [{ tagId: 'history' }] };
+      const created = await app.rest('POST', '/posts', post, ada);
+      expect([created.status, created.body.published]).toEqual([201, false]);
+      expect((await app.rest('POST', '/posts', post, grace)).status).toBe(403);
+      const { data } = await app.graphql('{ tag(name: "history") { taggings { post { title } } } }', {}, ada);
+      expect(data.tag.taggings.length).toBe(3);
+      expect((await app.rest('GET', '/tags/history?include=taggings')).body.taggings.length).toBe(2);
+    });
+
+    test('known callers comment on what is published; addresses are for editors', async () => {
+      const comment = { postId: 1, body: 'Indeed.' };
+      expect((await app.rest('POST', '/comments', comment)).status).toBe(401);
+      expect((await app.rest('POST', '/comments', comment, ada)).body.by).toBe('ada');
+      expect((await app.rest('POST', '/comments', { ...comment, postId: 2 }, ada)).status).toBe(403);
+      expect('email' in (await app.rest('GET', '/users/1')).body).toBe(false);
+      expect((await app.rest('GET', '/users/1', undefined, editor)).body.email).toBe('ada@example.com');
+    });
+  });
+});
