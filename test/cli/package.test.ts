@@ -1,7 +1,16 @@
 /** What `npm run release` makes works on a machine that has Node and npm, and nothing else. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageFile from '../../package.json' with { type: 'json' };
@@ -10,7 +19,9 @@ import { childrenOf, Folder, Server, throughBothDoors, written } from '../proces
 import { Registry } from '../registry.ts';
 
 const project = join(import.meta.dir, '../..');
-const release = join(project, 'dist/release');
+/** A copy is packed: to pack builds the console and the bundle anew, from which other tests are served. */
+const copy = mkdtempSync(join(tmpdir(), 'duet-release-'));
+const release = join(copy, 'dist/release');
 const tarball = join(release, `duet-server-${packageFile.version}.tgz`);
 
 const home = mkdtempSync(join(tmpdir(), 'duet-home-'));
@@ -43,12 +54,15 @@ beforeAll(async () => {
     mkdirSync(folder);
     for (const name of programs) symlinkSync(realpathSync(Bun.which(name) ?? name), join(folder, name));
   }
-  await run([process.execPath, 'run', 'release'], project, process.env as Record<string, string>);
+  const made = ['.git', 'dist', 'node_modules'].map((name) => join(project, name));
+  cpSync(project, copy, { recursive: true, filter: (path) => !made.includes(path) });
+  symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'));
+  await run([process.execPath, 'run', 'release'], copy, process.env as Record<string, string>);
 }, MAKING_MS);
 
 afterAll(async () => {
   await registry[Symbol.asyncDispose]();
-  rmSync(home, { recursive: true });
+  for (const folder of [home, copy]) rmSync(folder, { recursive: true });
 });
 
 /** It serves both doors and the console, and writes more than is written in the process that serves. */

@@ -34,14 +34,17 @@ test('a document that is sent often is read once, however many others are sent',
 test.each([
   ['interface', 'interface Named { name: String } type Cat implements Named { name: String }'],
   ['union', 'type Dog { size: Int } type Cat { size: String } union Named = Dog | Cat'],
-])('a schema with abstract types (%s) is refused: their fields could not be merged by their names', (_, types) => {
-  const door = graphqlDoor(modelOf(sdl));
-  if (!door) throw new Error('There is no query.');
-  const schema = buildSchema(`${types} type Query { named: Named }`);
-  expect(() => new Documents({ ...door, schema }, true, limits, 1000)).toThrow(
-    '"Named" is an interface or a union',
-  );
-});
+])(
+  'a schema with abstract types (%s) is refused: their fields could not be merged by their names',
+  (_, types) => {
+    const door = graphqlDoor(modelOf(sdl));
+    if (!door) throw new Error('There is no query.');
+    const schema = buildSchema(`${types} type Query { named: Named }`);
+    expect(() => new Documents({ ...door, schema }, true, limits, 1000)).toThrow(
+      '"Named" is an interface or a union',
+    );
+  },
+);
 
 test('names of operations that a document does not have are not kept', async () => {
   const app = await openApp('sqlite', { sdl });
