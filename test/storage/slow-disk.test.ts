@@ -102,6 +102,66 @@ test('a disk that fails is told as such, and later writes are durable again', as
   await app.close();
 });
 
+test('nothing is written after a disk has failed before the log was begun anew', async () => {
+  using folder = new Folder();
+  const disk = new Disk();
+  const path = folder.file('x.db');
+  const words = Array.from({ length: 3_000 }, (_, index) => ({ word: `w${index}` }));
+  const app = await openApp('sqlite', {
+    sdl,
+    data: { ...data, words },
+    url: `sqlite:${path}`,
+    sync: disk.sync,
+  });
+  disk.isSlow = true;
+  const first = app.rest('POST', '/marks', { name: 'first' });
+  await disk.awaited();
+  const failing = app.rest('POST', '/marks', { name: 'in doubt' });
+  // In the same batch, but too long for it: it is carried out by a process.
+  const long = app.graphql(
+    'mutation { deleteWords(where: { text: { isNull: true } }, atMost: 5000) { word } }',
+  );
+  await Bun.sleep(500);
+  disk.done();
+  expect((await first).status).toBe(201);
+  await disk.awaited();
+  using other = new Database(path, { readonly: true });
+  other.run('BEGIN');
+  other.query('SELECT 1 FROM "Mark"').get();
+  disk.isSlow = false;
+  disk.fail();
+  const statuses = [failing, long.then(({ errors }) => ({ status: errors?.[0].extensions.code }))];
+  expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([503, 'UNAVAILABLE']);
+  // Who reads keeps the log from being begun anew.
+  const refused = await app.rest('POST', '/marks', { name: 'refused' });
+  expect([refused.status, refused.body.code]).toEqual([503, 'UNAVAILABLE']);
+  other.run('COMMIT');
+  expect((await app.rest('POST', '/marks', { name: 'after' })).status).toBe(201);
+  expect((await app.rest('GET', '/words?aggregate=count')).body).toEqual([{ count: 3_000 }]);
+  await app.close();
+});
+
+test('a checkpoint that does not end keeps nobody beyond the deadline', async () => {
+  using folder = new Folder();
+  const env = { LIMIT_DEADLINE: '700' };
+  const app = await openApp('sqlite', {
+    sdl,
+    data: {},
+    env,
+    url: `sqlite:${folder.file('x.db')}`,
+    apart: ['sh', '-c', 'exec sleep 60'],
+    slowMs: 0,
+  });
+  const text = 'x'.repeat(90_000);
+  const create = (word: string) => app.rest('POST', '/words', { word, text });
+  const statuses: number[] = [];
+  for (let round = 0; round < 60; round++) statuses.push((await create(`${round}`)).status);
+  // The log is long enough to be carried over once, which `sleep` never does: who waits for it is told in time.
+  expect(statuses.filter((status) => status !== 201 && status !== 503)).toEqual([]);
+  expect(statuses.filter((status) => status === 503).length).toBeLessThan(2);
+  await app.close();
+});
+
 test('the log does not grow for ever', async () => {
   using folder = new Folder();
   const path = folder.file('x.db');

@@ -3,7 +3,9 @@
 import type { Database } from 'bun:sqlite';
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { DuetError } from '../../base/errors.ts';
+import type { Deadline } from '../storage.ts';
 import { explaining } from './errors.ts';
+import { BUSY_TIMEOUT_MS } from './local-writer.ts';
 import type { Moment } from './shared-snapshot.ts';
 
 /** As many pages as SQLite itself lets gather before it carries them over into the file. */
@@ -47,15 +49,20 @@ export class Log {
   }
 
   /** Between two commits all of the log can be carried over, so that it begins from its start again. */
-  async prepared(): Promise<void> {
-    if (this.#isInDoubt) this.#resolveDoubt();
+  async prepared(until: Deadline): Promise<void> {
     const frames = this.#options.moment.logFrames;
     if (frames < this.#carriedOver) this.#carriedOver = 0;
     // Somebody who has been reading for long may have kept it from beginning again.
     if (frames - this.#carriedOver < CHECKPOINT_FRAMES) return;
     this.#carriedOver = frames;
     // A disk that keeps this from working keeps the next write from it, too, and that is told.
-    await this.#options.checkpoint().catch(() => {});
+    const checkpoint = this.#options.checkpoint().catch(() => {});
+    let timer: Timer | undefined;
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, Math.max(0, until - performance.now()));
+    });
+    await Promise.race([checkpoint, late]);
+    clearTimeout(timer);
   }
 
   /** When the disk has all that was committed; before that nobody is told. */
@@ -76,13 +83,22 @@ export class Log {
   }
 
   /**
-   * A system that could not write something may count it as written from then on, so that to sync once more tells nothing.
-   * What is in the log is written anew, into the file, and the log begins from its start.
+   * Before anything else is written. A system that could not write something may count it as written from then on, so that
+   * to sync once more tells nothing. What is in the log is written anew, into the file, and the log begins from its start.
    */
-  #resolveDoubt(): void {
+  resolveDoubt(): void {
+    if (!this.#isInDoubt) return;
     const { database, moment } = this.#options;
     moment.end();
-    const [row] = explaining(() => database.query('PRAGMA wal_checkpoint(TRUNCATE)').values());
+    // To wait for whoever reads would stop the whole process.
+    database.run('PRAGMA busy_timeout = 0');
+    const [row] = explaining(() => {
+      try {
+        return database.query('PRAGMA wal_checkpoint(TRUNCATE)').values();
+      } finally {
+        database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      }
+    });
     const isBlocked = row?.[0] !== 0;
     if (isBlocked)
       throw new DuetError('UNAVAILABLE', 'The disk of the database reports errors; retry later.', {

@@ -250,6 +250,7 @@ export class SqliteStorage implements Storage, Evolvable {
 
   /** In another process where the write may take long; where the disk is slow, it is waited for in the background. */
   readonly #commit: Commit = (batch, isAlone, isWanted) => {
+    this.#log?.resolveDoubt();
     const [first] = batch;
     if (isAlone && first && this.#writer) return this.#writer.commit(first, isWanted);
     const log = this.#pace.isSlow ? this.#logOfSlowDisk() : undefined;
@@ -269,13 +270,18 @@ export class SqliteStorage implements Storage, Evolvable {
 
   /** Reads go on while the disk is waited for. What they show may be some milliseconds ahead of it; who writes is told after. */
   async #commitInBackground(log: Log, batch: readonly Waiting[]): Promise<readonly Outcome[] | undefined> {
-    await log.prepared();
+    await log.prepared(Math.min(...batch.map(({ deadline }) => deadline)));
     this.#moment?.end();
     log.syncs('in background');
     const outcomes = this.#local.commit(batch, () => {});
     if (!outcomes?.some(isResult)) return outcomes;
     const begun = performance.now();
-    await log.synced();
+    try {
+      await log.synced();
+    } catch (error) {
+      // What has not happened is not in doubt either.
+      return outcomes.map((outcome) => (isResult(outcome) ? { error } : outcome));
+    }
     this.#pace.committed(performance.now() - begun);
     return outcomes;
   }
