@@ -3,14 +3,14 @@
 import type { Fault } from '../base/errors.ts';
 import { Claim } from '../query/claim.ts';
 import {
-  all,
-  any,
   type Comparison,
+  type Condition,
+  conditionsIn,
   everything,
   type Filter,
   isNothing,
-  not,
   nothing,
+  replaced,
 } from '../query/filter.ts';
 import type { Column } from '../schema/model.ts';
 import { fromText } from '../schema/spelling.ts';
@@ -34,51 +34,38 @@ export function claimFor(column: Column, name: string, claims: Claims): unknown 
  * for whatever lets the rule match less, which inside of a `not` is that it holds.
  */
 export function filled(filter: Filter, claims: Claims, positive = true): Filter {
-  switch (filter.is) {
-    case 'all':
-      return all(filter.of.map((each) => filled(each, claims, positive)));
-    case 'any':
-      return any(filter.of.map((each) => filled(each, claims, positive)));
-    case 'not':
-      return not(filled(filter.of, claims, !positive));
+  return replaced(filter, (each, isPositive) => filledCondition(each, claims, isPositive), positive);
+}
+
+function filledCondition(condition: Condition, claims: Claims, positive: boolean): Filter {
+  switch (condition.is) {
     case 'related':
     case 'some': {
-      const where = filled(filter.where, claims, positive);
-      return isNothing(where) ? where : { ...filter, where };
+      const where = filled(condition.where, claims, positive);
+      return isNothing(where) ? where : { ...condition, where };
     }
     case 'null':
-      return filter;
+      return condition;
     case 'in': {
-      const values = filter.values.flatMap((value) => operands(filter.column, value, claims));
-      return values.includes(undefined) ? unmet(positive) : { ...filter, values };
+      const values = condition.values.flatMap((value) => operands(condition.column, value, claims));
+      return values.includes(undefined) ? unmet(positive) : { ...condition, values };
     }
     default: {
-      const [value, ...more] = operands(filter.column, filter.value, claims);
+      const [value, ...more] = operands(condition.column, condition.value, claims);
       // Every text begins with an empty one: a claim that says nothing is not to match everything.
-      const isEmpty = value === '' && filter.value instanceof Claim && isPart(filter.is);
-      return value === undefined || isEmpty || more.length > 0 ? unmet(positive) : { ...filter, value };
+      const isEmpty = value === '' && condition.value instanceof Claim && isPart(condition.is);
+      return value === undefined || isEmpty || more.length > 0 ? unmet(positive) : { ...condition, value };
     }
   }
 }
 
 /** The names of the claims that a filter asks for. */
 export function claimsIn(filter: Filter): string[] {
-  switch (filter.is) {
-    case 'all':
-    case 'any':
-      return filter.of.flatMap(claimsIn);
-    case 'not':
-      return claimsIn(filter.of);
-    case 'related':
-    case 'some':
-      return claimsIn(filter.where);
-    case 'null':
-      return [];
-    default: {
-      const values = filter.is === 'in' ? filter.values : [filter.value];
-      return values.flatMap((value) => (value instanceof Claim ? [value.claim] : []));
-    }
-  }
+  return conditionsIn(filter)
+    .flatMap((each): readonly unknown[] =>
+      'values' in each ? each.values : 'value' in each ? [each.value] : [],
+    )
+    .flatMap((value) => (value instanceof Claim ? [value.claim] : []));
 }
 
 /** What these claims say, as a text that is equal for equal ones; the order of a list does not matter. */

@@ -1,6 +1,6 @@
 /** What a file's rules of access must meet: they fit the types, and what they can hide can be null. */
 
-import { canonical, type Filter, isEverything, isNothing } from '../query/filter.ts';
+import { canonical, conditionsOn, type Filter, isEverything, isNothing } from '../query/filter.ts';
 import type { Model, Place, Reference, Resource } from '../schema/model.ts';
 import type { Rule } from '../schema/rules/rule.ts';
 import { filled } from './claims.ts';
@@ -54,26 +54,12 @@ function createsAreKnown(model: Model, rules: Rules, report: Report): void {
 }
 
 /** What a filter asks of the record itself that only a stored one has. */
-function unknownYet(filter: Filter, resource: Resource): string | undefined {
-  switch (filter.is) {
-    case 'all':
-    case 'any':
-      for (const each of filter.of) {
-        const name = unknownYet(each, resource);
-        if (name !== undefined) return name;
-      }
-      return undefined;
-    case 'not':
-      return unknownYet(filter.of, resource);
-    case 'some':
-      return filter.field.name;
-    case 'related':
-      return undefined;
-    default:
-      return filter.column === resource.key && filter.column.origin.by === 'serial'
-        ? filter.column.name
-        : undefined;
+function unknownYet(filter: Filter, { key }: Resource): string | undefined {
+  for (const each of conditionsOn(filter)) {
+    if (each.is === 'some') return each.field.name;
+    if (each.is !== 'related' && each.column === key && key.origin.by === 'serial') return key.name;
   }
+  return undefined;
 }
 
 /** A record that one may not see is not there, and so the reference to it must be able not to be there. */

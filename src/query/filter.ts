@@ -15,6 +15,9 @@ export type Filter =
   /** Some record of the list matches. */
   | { readonly is: 'some'; readonly field: Inverse; readonly where: Filter };
 
+/** A filter that combines no others: a comparison, or what is asked of related records. */
+export type Condition = Exclude<Filter, { readonly of: unknown }>;
+
 export function equal(column: Column, value: unknown): Filter {
   return { is: 'eq', column, value };
 }
@@ -55,39 +58,56 @@ export function not(filter: Filter): Filter {
   return isEverything(filter) ? nothing : { is: 'not', of: filter };
 }
 
-/** The columns of a record itself that say whether it matches, those that lead to its relations included. */
-export function ownColumns(filter: Filter, resource: Resource, found = new Set<Column>()): Set<Column> {
+/** What is asked of the record itself. */
+export function conditionsOn(filter: Filter): readonly Condition[] {
   switch (filter.is) {
     case 'all':
     case 'any':
-      for (const each of filter.of) ownColumns(each, resource, found);
-      return found;
+      return filter.of.flatMap(conditionsOn);
     case 'not':
-      return ownColumns(filter.of, resource, found);
-    case 'related':
-      return found.add(filter.field.column);
-    case 'some':
-      return found.add(resource.key);
+      return conditionsOn(filter.of);
     default:
-      return found.add(filter.column);
+      return [filter];
   }
 }
 
-/** The resources that a filter looks at beyond the record itself. */
-export function reached(filter: Filter, found = new Set<Resource>()): Set<Resource> {
+/** The same, and what is asked of related records. */
+export function conditionsIn(filter: Filter): readonly Condition[] {
+  return conditionsOn(filter).flatMap((each) =>
+    'where' in each ? [each, ...conditionsIn(each.where)] : each,
+  );
+}
+
+/** The filter with others for its conditions. `positive`: an even number of `not` stands around it. */
+export function replaced(
+  filter: Filter,
+  replace: (condition: Condition, positive: boolean) => Filter,
+  positive = true,
+): Filter {
   switch (filter.is) {
     case 'all':
+      return all(filter.of.map((each) => replaced(each, replace, positive)));
     case 'any':
-      for (const each of filter.of) reached(each, found);
-      return found;
+      return any(filter.of.map((each) => replaced(each, replace, positive)));
     case 'not':
-      return reached(filter.of, found);
-    case 'related':
-    case 'some':
-      return reached(filter.where, found.add(filter.field.target));
+      return not(replaced(filter.of, replace, !positive));
     default:
-      return found;
+      return replace(filter, positive);
   }
+}
+
+/** The columns of a record itself that say whether it matches, those that lead to its relations included. */
+export function ownColumns(filter: Filter, { key }: Resource): Set<Column> {
+  return new Set(
+    conditionsOn(filter).map((each) =>
+      each.is === 'related' ? each.field.column : each.is === 'some' ? key : each.column,
+    ),
+  );
+}
+
+/** The resources that a filter looks at beyond the record itself. */
+export function reached(filter: Filter): Set<Resource> {
+  return new Set(conditionsIn(filter).flatMap((each) => ('where' in each ? each.field.target : [])));
 }
 
 /** A text that is equal for equal filters, in whichever order and through whichever door they were written. */

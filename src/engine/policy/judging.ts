@@ -5,6 +5,7 @@ import {
   all,
   among,
   any,
+  conditionsOn,
   everything,
   type Filter,
   isEverything,
@@ -12,6 +13,7 @@ import {
   not,
   nothing,
   ownColumns,
+  replaced,
 } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { type Row, type Statement, select } from '../../storage/statements.ts';
@@ -160,15 +162,7 @@ function isSettled(where: Filter, resource: Resource, action: 'CREATE' | 'UPDATE
 }
 
 function hasRelations(filter: Filter): boolean {
-  switch (filter.is) {
-    case 'all':
-    case 'any':
-      return filter.of.some(hasRelations);
-    case 'not':
-      return hasRelations(filter.of);
-    default:
-      return filter.is === 'related' || filter.is === 'some';
-  }
+  return conditionsOn(filter).some((each) => 'where' in each);
 }
 
 /** Whether a record that is stored can be what keeps itself from being seen: no look at its values alone can tell. */
@@ -198,16 +192,9 @@ function canHideItself(
 /** The filter where these references lead nowhere: what one may not see is not there, and must not decide anything. */
 function unlinked(filter: Filter, references: readonly Reference[]): Filter {
   if (references.length === 0) return filter;
-  switch (filter.is) {
-    case 'all':
-      return all(filter.of.map((each) => unlinked(each, references)));
-    case 'any':
-      return any(filter.of.map((each) => unlinked(each, references)));
-    case 'not':
-      return not(unlinked(filter.of, references));
-    default:
-      return filter.is === 'related' && references.includes(filter.field) ? nothing : filter;
-  }
+  return replaced(filter, (each) =>
+    each.is === 'related' && references.includes(each.field) ? nothing : each,
+  );
 }
 
 /** The filter for a new record whose lists hold what is nested in it, as far as that is sure to be written. */

@@ -2,7 +2,7 @@
 
 import type { Database } from 'bun:sqlite';
 import { Lru } from '../../base/lru.ts';
-import type { Filter } from '../../query/filter.ts';
+import { conditionsIn, type Filter, reached } from '../../query/filter.ts';
 import { keptAs } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Aggregate, Match, Row, Select, Statement, Table } from '../statements.ts';
@@ -207,7 +207,7 @@ export class Bounds implements Allowance {
     plan.finalize();
     const loops = this.#loopsWithin(0, lines, statement);
     const { resource, where } = statement;
-    const tables = new Set([resource.table, ...(where ? targets(where) : [])]);
+    const tables = new Set([resource, ...(where ? reached(where) : [])]);
     const per = statement.do === 'select' ? statement.per?.column : undefined;
     const column = per && `${quote(resource.table)}.${quote(per.stored)}`;
     const isByValue = per && lines.some(({ detail }) => detail.includes(`(${per.stored}=?`));
@@ -217,8 +217,8 @@ export class Bounds implements Allowance {
       loops,
       looksUp: open.every(({ detail }) => /^SEARCH _\d+ .*INDEX \S+ \((\w+=\?( AND )?)+\)$/.test(detail)),
       longUntil: 0,
-      tables: [...tables],
-      conditions: where ? conditionsOf(where) : 0,
+      tables: Array.from(tables, ({ table }) => table),
+      conditions: where ? conditionsIn(where).filter((each) => 'column' in each).length : 0,
       count:
         loops === 1 && isByValue
           ? counting(
@@ -278,18 +278,7 @@ function bytesIn(set: Row): number {
 
 /** How many values the lists of a filter have. */
 function valuesIn(filter: Filter): number {
-  switch (filter.is) {
-    case 'all':
-    case 'any':
-      return filter.of.reduce((sum, each) => sum + valuesIn(each), 0);
-    case 'not':
-      return valuesIn(filter.of);
-    case 'related':
-    case 'some':
-      return valuesIn(filter.where);
-    default:
-      return filter.is === 'in' ? filter.values.length : 0;
-  }
+  return conditionsIn(filter).reduce((sum, each) => sum + (each.is === 'in' ? each.values.length : 0), 0);
 }
 
 /** How many records a change is about: those are always found before, and named by their keys. */
@@ -337,48 +326,6 @@ function terms(filter: Filter): number {
   }
 }
 
-function conditionsOf(filter: Filter): number {
-  switch (filter.is) {
-    case 'all':
-    case 'any':
-      return filter.of.reduce((sum, each) => sum + conditionsOf(each), 0);
-    case 'not':
-      return conditionsOf(filter.of);
-    case 'related':
-    case 'some':
-      return conditionsOf(filter.where);
-    default:
-      return 1;
-  }
-}
-
 function testsNull(filter: Filter): boolean {
-  switch (filter.is) {
-    case 'all':
-    case 'any':
-      return filter.of.some(testsNull);
-    case 'not':
-      return testsNull(filter.of);
-    case 'related':
-    case 'some':
-      return testsNull(filter.where);
-    default:
-      return filter.is === 'null';
-  }
-}
-
-/** The tables of the records that a filter looks at besides. */
-function targets(filter: Filter): string[] {
-  switch (filter.is) {
-    case 'all':
-    case 'any':
-      return filter.of.flatMap(targets);
-    case 'not':
-      return targets(filter.of);
-    case 'related':
-    case 'some':
-      return [filter.field.target.table, ...targets(filter.where)];
-    default:
-      return [];
-  }
+  return conditionsIn(filter).some((each) => each.is === 'null');
 }
