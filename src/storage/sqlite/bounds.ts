@@ -2,10 +2,11 @@
 
 import type { Database } from 'bun:sqlite';
 import { Lru } from '../../base/lru.ts';
-import { conditionsIn, type Filter, reached } from '../../query/filter.ts';
+import { conditionsIn, type Filter } from '../../query/filter.ts';
 import { keptAs } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
-import type { Aggregate, Match, Row, Select, Statement, Table } from '../statements.ts';
+import type { Row, Statement, Table } from '../statements.ts';
+import { type Plan, planOf, type Reading } from './plan.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
@@ -30,27 +31,10 @@ const RECOUNT_MS = 5_000;
 const LONG_MS = 5_000;
 const KEPT = 1_000;
 
-type Reading = Select | Aggregate | Match;
-
-interface Line {
-  readonly id: number;
-  readonly parent: number;
-  readonly detail: string;
-}
-
-/** What the plan of a statement says of it, whatever its parameters are. */
-interface Shape {
-  /** How many loops that nothing bounds stand inside of each other. */
-  readonly loops: number;
-  readonly tables: readonly string[];
-  /** How many conditions are tested in the innermost of them. */
-  readonly conditions: number;
-  /** Whether all of these look records up by an index, inside of what bounds them: mostly that finds few. */
-  readonly looksUp: boolean;
-  /** Until when that is not relied on, after one has taken long. */
-  readonly longUntil: number;
-  /** Counts the rows that belong to the values of the first parameter, where these are all that is visited. */
-  readonly count: string | undefined;
+interface Kept {
+  readonly plan: Plan;
+  /** Until when it is not relied on that it looks few up, after it has taken long. */
+  longUntil: number;
 }
 
 /** Watched: it is most likely short, but only the records can tell. */
@@ -65,7 +49,7 @@ export interface Allowance {
 
 export class Bounds implements Allowance {
   readonly #database: Database;
-  readonly #shapes = new Lru<string, Shape>(KEPT);
+  readonly #plans = new Lru<string, Kept>(KEPT);
   readonly #rows = new Map<string, number>();
   readonly #weights = new Map<string, number>();
   #most = MOST_ROWS;
@@ -96,8 +80,8 @@ export class Bounds implements Allowance {
   }
 
   readonly wasLong = (sql: string) => {
-    const shape = this.#shapes.get(sql);
-    if (shape) this.#keep(sql, { ...shape, longUntil: performance.now() + LONG_MS });
+    const kept = this.#plans.get(sql);
+    if (kept) kept.longUntil = performance.now() + LONG_MS;
   };
 
   #cost(statement: Statement, sql: string, parameters: readonly unknown[]): number | 'watched' {
@@ -129,22 +113,23 @@ export class Bounds implements Allowance {
     if (where?.is === 'eq' && where.column === resource.key) return 0;
     // Lists are laid out before anything is looked for.
     const listed = where ? valuesIn(where) : 0;
-    const shape = this.#shapes.get(sql) ?? this.#keep(sql, this.#shapeOf(statement, sql));
-    const { loops, conditions } = shape;
+    const kept = this.#plans.get(sql) ?? this.#keep(sql, planOf(this.#database, statement, sql));
+    const { loops, conditions } = kept.plan;
     if (loops === 0) return listed;
     this.#recountNowAndThen();
-    const visits = this.#visits(shape, parameters);
+    const visits = this.#visits(kept.plan, parameters);
     const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
     if (isWhole && conditions === 0 && visits <= MOST_ROWS) return listed;
     const cost = listed + visits * (VISIT + conditions) * this.#weightOf(resource);
-    return cost > MOST_TESTS && shape.looksUp && performance.now() > shape.longUntil ? 'watched' : cost;
+    return cost > MOST_TESTS && kept.plan.looksUp && performance.now() > kept.longUntil ? 'watched' : cost;
   }
 
-  #visits({ loops, tables, count }: Shape, parameters: readonly unknown[]): number {
+  #visits({ loops, tables, rows: ofValues }: Plan, parameters: readonly unknown[]): number {
     const rows = Math.max(...tables.map((table) => this.#rowsOf(table)));
     if (rows <= this.#most) return loops === 1 ? rows : rows ** loops / SELDOM;
-    const counted = count === undefined ? Number.POSITIVE_INFINITY : this.#count(count, [parameters[0]]);
+    const counted =
+      ofValues === undefined ? Number.POSITIVE_INFINITY : this.#count(counting(ofValues), [parameters[0]]);
     return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
   }
 
@@ -170,9 +155,10 @@ export class Bounds implements Allowance {
     return weight;
   }
 
-  #keep(sql: string, shape: Shape): Shape {
-    this.#shapes.set(sql, shape);
-    return shape;
+  #keep(sql: string, plan: Plan): Kept {
+    const kept = { plan, longUntil: 0 };
+    this.#plans.set(sql, kept);
+    return kept;
   }
 
   #recountNowAndThen(): void {
@@ -200,70 +186,6 @@ export class Bounds implements Allowance {
     const row = this.#database.query(sql).get(...(parameters as string[])) as { rows: number };
     return row.rows;
   }
-
-  #shapeOf(statement: Reading, sql: string): Shape {
-    const plan = this.#database.prepare(`EXPLAIN QUERY PLAN ${sql}`);
-    const lines = plan.all() as Line[];
-    plan.finalize();
-    const loops = this.#loopsWithin(0, lines, statement);
-    const { resource, where } = statement;
-    const tables = new Set([resource, ...(where ? reached(where) : [])]);
-    const per = statement.do === 'select' ? statement.per?.column : undefined;
-    const column = per && `${quote(resource.table)}.${quote(per.stored)}`;
-    const isByValue = per && lines.some(({ detail }) => detail.includes(`(${per.stored}=?`));
-    const asksForNull = where !== undefined && testsNull(where);
-    const open = lines.filter(({ detail }) => isLoop(detail) && !this.#isBounded(detail, asksForNull));
-    return {
-      loops,
-      looksUp: open.every(({ detail }) => /^SEARCH _\d+ .*INDEX \S+ \((\w+=\?( AND )?)+\)$/.test(detail)),
-      longUntil: 0,
-      tables: Array.from(tables, ({ table }) => table),
-      conditions: where ? conditionsIn(where).filter((each) => 'column' in each).length : 0,
-      count:
-        loops === 1 && isByValue
-          ? counting(
-              `SELECT 1 FROM ${quote(resource.table)} WHERE ${column} IN (SELECT value FROM json_each(?1))`,
-            )
-          : undefined,
-    };
-  }
-
-  /** Lines under one parent are loops inside of each other, or whole queries that are asked in the innermost. */
-  #loopsWithin(parent: number, lines: readonly Line[], statement: Reading): number {
-    const here = lines.filter((line) => line.parent === parent);
-    const asksForNull = statement.where !== undefined && testsNull(statement.where);
-    const open = here.filter(({ detail }) => isLoop(detail) && !this.#isBounded(detail, asksForNull));
-    const inner = here
-      .filter(({ detail }) => !isLoop(detail))
-      .map(({ id }) => this.#loopsWithin(id, lines, statement));
-    const within = Math.max(0, ...inner);
-    const [only] = open;
-    const isSorted = here.some(({ detail }) => detail.startsWith('USE TEMP B-TREE'));
-    // It stops at its limit, having thrown away nothing that it visited.
-    if (open.length === 1 && only && within === 0 && !isSorted && keepsAll(statement, only.detail)) return 0;
-    return open.length + within;
-  }
-
-  /**
-   * Whether a loop finds one row at the most, or runs over a list that the statement was given. A unique index may hold
-   * any number of nulls, and a plan words a search for them as one for a value.
-   */
-  #isBounded(detail: string, asksForNull: boolean): boolean {
-    if (detail.startsWith('SCAN json_each ')) return true;
-    const [, by = '', terms = ''] = / USING (.*) \((.*)\)$/.exec(detail) ?? [];
-    const columns = terms.split(' AND ');
-    if (!columns.every((term) => term.endsWith('=?'))) return false;
-    if (by === 'INTEGER PRIMARY KEY' || by === 'PRIMARY KEY') return true;
-    if (asksForNull) return false;
-    const unique = this.#database
-      .query(
-        `SELECT (SELECT COUNT(*) FROM pragma_index_info("l"."name")) AS "columns"
-         FROM "sqlite_schema" AS "s", pragma_index_list("s"."name") AS "l"
-         WHERE "s"."type" = 'table' AND "l"."unique" = 1 AND "l"."name" = ?1`,
-      )
-      .get(by.replace(/^(COVERING )?INDEX /, '')) as { columns: number } | null;
-    return unique?.columns === columns.length;
-  }
 }
 
 function bytesIn(set: Row): number {
@@ -287,45 +209,6 @@ function keysOf(where: Filter): number {
   return where.is === 'eq' ? 1 : Number.POSITIVE_INFINITY;
 }
 
-function isLoop(detail: string): boolean {
-  return /^(SCAN|SEARCH) /.test(detail);
-}
-
 function counting(sql: string): string {
   return `SELECT COUNT(*) AS "rows" FROM (${sql} LIMIT ${MOST_ROWS + 1})`;
-}
-
-/** Whether the statement has a limit, and no condition but those that the index itself answers. */
-function keepsAll(statement: Reading, detail: string): boolean {
-  if (statement.do !== 'select' || (statement.limit ?? statement.most) === undefined) return false;
-  const { where, per, order, after, before } = statement;
-  // Of a place in an order by several columns the index finds only the first.
-  if ((after || before) && order && order.length > 1) return false;
-  const answered = / \((.*)\)$/.exec(detail)?.[1]?.split(' AND ').length ?? 0;
-  const asked = (where ? terms(where) : 0) + (per ? 1 : 0) + (after ? 1 : 0) + (before ? 1 : 0);
-  return asked === answered;
-}
-
-/** How many conditions an index could answer; no number where there are others. */
-function terms(filter: Filter): number {
-  switch (filter.is) {
-    case 'all':
-      return filter.of.reduce((sum, each) => sum + terms(each), 0);
-    case 'eq':
-    case 'gt':
-    case 'gte':
-    case 'lt':
-    case 'lte':
-    case 'in':
-    case 'null':
-      return 1;
-    case 'startsWith':
-      return 2;
-    default:
-      return Number.NaN;
-  }
-}
-
-function testsNull(filter: Filter): boolean {
-  return conditionsIn(filter).some((each) => each.is === 'null');
 }
