@@ -82,12 +82,23 @@ interface StoredColumn {
   readonly primary: boolean;
 }
 
-/** A shape while the rows that tell of it are read. */
-export interface DraftShape extends Shape {
-  readonly columns: Map<string, StoredColumn>;
-  readonly indexes: Map<string, Index>;
-}
-
-export function draftShape(): DraftShape {
-  return { columns: new Map(), indexes: new Map() };
+/**
+ * Rows of columns (`table`, `column`, `type`, `required`, `filled`, `primary`) and of indexes (`table`, `index`, `parts` as
+ * JSON, `unique`, `kind`) → the shapes of their tables.
+ */
+export function shapesOf(columns: readonly Row[], indexes: readonly Row[]): Shapes {
+  const shapes = new Map<string, { columns: Map<string, StoredColumn>; indexes: Map<string, Index> }>();
+  // SQLite has no booleans.
+  const is = (value: unknown) => value === true || value === 1;
+  for (const { table, column, type, required, filled, primary } of columns) {
+    const shape = shapes.get(String(table)) ?? { columns: new Map(), indexes: new Map() };
+    shapes.set(String(table), shape);
+    const stored = { type: String(type), required: is(required), filled: is(filled), primary: is(primary) };
+    shape.columns.set(String(column), stored);
+  }
+  for (const { table, index, parts, unique, kind } of indexes) {
+    const found = { parts: JSON.parse(String(parts)), unique: is(unique), kind: String(kind) };
+    shapes.get(String(table))?.indexes.set(String(index), found);
+  }
+  return shapes;
 }

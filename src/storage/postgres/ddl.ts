@@ -2,7 +2,7 @@
 
 import type { Resource } from '../../schema/model.ts';
 import { MAX_KEY } from '../../schema/scalars.ts';
-import { type Ddl, type DraftShape, draftShape } from '../evolve/database.ts';
+import { type Ddl, shapesOf } from '../evolve/database.ts';
 import { references } from '../evolve/tables.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
@@ -81,25 +81,6 @@ export const postgresDdl: Ddl = {
       FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
         JOIN pg_am m ON m.oid = i.relam
       WHERE t.relnamespace = ${currentSchema} AND NOT x.indisprimary`);
-    const shapes = new Map<string, DraftShape>();
-    for (const row of columns) {
-      const table = String(row['table']);
-      const shape = shapes.get(table) ?? draftShape();
-      shapes.set(table, shape);
-      const { type, required, filled, primary } = row;
-      shape.columns.set(String(row['column']), {
-        type: String(type),
-        required: required === true,
-        filled: filled === true,
-        primary: primary === true,
-      });
-    }
-    for (const { table, index, parts, unique, kind } of indexes)
-      shapes.get(String(table))?.indexes.set(String(index), {
-        parts: JSON.parse(String(parts)),
-        unique: unique === true,
-        kind: String(kind),
-      });
-    return shapes;
+    return shapesOf(columns, indexes);
   },
 };

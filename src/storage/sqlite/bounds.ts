@@ -113,7 +113,11 @@ export class Bounds implements Allowance {
     if (where?.is === 'eq' && where.column === resource.key) return 0;
     // Lists are laid out before anything is looked for.
     const listed = where ? valuesIn(where) : 0;
-    const kept = this.#plans.get(sql) ?? this.#keep(sql, planOf(this.#database, statement, sql));
+    let kept = this.#plans.get(sql);
+    if (!kept) {
+      kept = { plan: planOf(this.#database, statement, sql), longUntil: 0 };
+      this.#plans.set(sql, kept);
+    }
     const { loops, conditions } = kept.plan;
     if (loops === 0) return listed;
     this.#recountNowAndThen();
@@ -153,12 +157,6 @@ export class Bounds implements Allowance {
       this.#weights.set(table, weight);
     }
     return weight;
-  }
-
-  #keep(sql: string, plan: Plan): Kept {
-    const kept = { plan, longUntil: 0 };
-    this.#plans.set(sql, kept);
-    return kept;
   }
 
   #recountNowAndThen(): void {

@@ -1,7 +1,7 @@
 /** How SQLite writes its tables down, and how it tells what it has. */
 
 import { MAX_KEY } from '../../schema/scalars.ts';
-import { type Ddl, type DraftShape, draftShape } from '../evolve/database.ts';
+import { type Ddl, shapesOf } from '../evolve/database.ts';
 import { references } from '../evolve/tables.ts';
 import { quote } from '../sql/dialect.ts';
 import { codecs } from './codecs.ts';
@@ -40,36 +40,17 @@ export const sqliteDdl: Ddl = {
 
   async shapes(session) {
     const tables = `(SELECT "name" AS "table" FROM "sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "name" NOT LIKE '\\_duet\\_%' ESCAPE '\\')`;
-    const columns = await session.query(
-      `SELECT * FROM ${tables}, pragma_table_info("table") ORDER BY "table", "cid"`,
-    );
-    const indexes = await session.query(
-      `SELECT "table", i."name", "unique", "partial",
-        (SELECT json_group_array("name" ORDER BY "seqno") FROM pragma_index_xinfo(i."name") WHERE "key" = 1) AS "columns"
-      FROM ${tables}, pragma_index_list("table") i WHERE "origin" = 'c'`,
-    );
-    const shapes = new Map<string, DraftShape>();
-    for (const row of columns) {
-      const table = String(row['table']);
-      const shape = shapes.get(table) ?? draftShape();
-      shapes.set(table, shape);
-      shape.columns.set(String(row['name']), {
-        type: String(row['type']),
-        // A primary key is never null, whether or not it says so.
-        required: row['notnull'] === 1 || row['pk'] !== 0,
-        filled: row['dflt_value'] !== null,
-        primary: row['pk'] !== 0,
-      });
-    }
-    for (const row of indexes) {
-      const columns: (string | null)[] = JSON.parse(String(row['columns']));
-      shapes.get(String(row['table']))?.indexes.set(String(row['name']), {
-        // SQLite names no column where it has an expression.
-        parts: columns.map((name) => (name === null ? 'expression' : quote(name))),
-        unique: row['unique'] === 1,
-        kind: row['partial'] === 1 ? 'partial' : 'btree',
-      });
-    }
-    return shapes;
+    // A primary key is never null, whether or not it says so.
+    const columns = await session.query(`
+      SELECT "table", "name" AS "column", "type", "notnull" = 1 OR "pk" <> 0 AS "required",
+        "dflt_value" IS NOT NULL AS "filled", "pk" <> 0 AS "primary"
+      FROM ${tables}, pragma_table_info("table") ORDER BY "table", "cid"`);
+    // It names no column where there is an expression.
+    const indexes = await session.query(`
+      SELECT "table", i."name" AS "index", "unique", iif("partial", 'partial', 'btree') AS "kind",
+        (SELECT json_group_array(COALESCE('"' || replace("name", '"', '""') || '"', 'expression') ORDER BY "seqno")
+          FROM pragma_index_xinfo(i."name") WHERE "key" = 1) AS "parts"
+      FROM ${tables}, pragma_index_list("table") i WHERE "origin" = 'c'`);
+    return shapesOf(columns, indexes);
   },
 };
