@@ -57,13 +57,17 @@ export class ApiKeys {
   }
 
   async list(): Promise<KeyEntry[]> {
-    const rows = await this.#storage.ask(select(apiKeys, apiKeys.columns), patience());
+    const rows = await this.#read();
     return rows.map((row) => ({
       name: String(row['name']),
       roles: rolesOf(row),
       at: String(row['at']),
       revoked: row['revoked'] === null ? undefined : String(row['revoked']),
     }));
+  }
+
+  async #read(where?: Filter): Promise<Row[]> {
+    return this.#storage.read(() => run(select(apiKeys, apiKeys.columns, where)), 'one', patience());
   }
 
   /** Whether there was such a key. */
@@ -82,7 +86,7 @@ export class ApiKeys {
   /** Who holds this key; undefined when nobody does, or not any more. */
   async holder(key: string): Promise<Caller | undefined> {
     const where = all([equal(apiKeys.column.hash, hashOf(key)), inUse]);
-    const [row] = await this.#storage.ask(select(apiKeys, apiKeys.columns, where), patience());
+    const [row] = await this.#read(where);
     if (!row) return undefined;
     const subject = `${KEY_SUBJECT}${row['name']}`;
     const roles = rolesOf(row);

@@ -7,7 +7,7 @@ import { all, among } from '../query/filter.ts';
 import type { Action, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { select } from '../storage/statements.ts';
-import { type Deadline, type Program, run, type Storage } from '../storage/storage.ts';
+import { type Deadline, type Prepared, type Program, run, type Storage } from '../storage/storage.ts';
 import { type AnswerLimits, Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
 import type {
@@ -58,6 +58,8 @@ export class Engine {
   readonly #storage: Storage;
   readonly #writer: Writer;
   readonly #policy: Policy;
+  /** By statement; or by what is wanted of a record that everybody finds alike. */
+  readonly #reads = new WeakMap<object, Prepared>();
 
   constructor(storage: Storage, policy: Policy, limits: EngineLimits) {
     this.#storage = storage;
@@ -121,8 +123,20 @@ export class Engine {
     // What names no record needs no look.
     if (operation.do === 'get' && operation.key === undefined) return null;
     const budget = new Budget(limits);
-    const rows = this.#storage.ask(statementOf(operation, budget), deadline);
+    const key = operation.do === 'get' ? operation.key : undefined;
+    const rows = this.#prepared(operation, budget)(key, deadline);
     return then(rows, (found) => answerOf(operation, found, budget));
+  }
+
+  #prepared(operation: Permitted<Read>, budget: Budget): Prepared {
+    const isAlike = operation.do === 'get' && !operation.seen;
+    const whom = isAlike ? operation.selection : statementOf(operation, budget);
+    let prepared = this.#reads.get(whom);
+    if (!prepared) {
+      prepared = this.#storage.prepare(statementOf(operation, budget));
+      this.#reads.set(whom, prepared);
+    }
+    return prepared;
   }
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */

@@ -16,10 +16,13 @@ export class StatementCount {
 
   constructor(storage: Storage) {
     this.storage = {
-      ask: (statement, deadline) => {
-        const count = this.#count();
-        if (count) count.statements++;
-        return storage.ask(statement, deadline);
+      prepare: (statement) => {
+        const ask = storage.prepare(statement);
+        return (value, deadline) => {
+          const count = this.#count();
+          if (count) count.statements++;
+          return ask(value, deadline);
+        };
       },
       read: (program, steps, deadline) => storage.read(this.#counted(program), steps, deadline),
       write: (program, steps, deadline) => storage.write(this.#counted(program), steps, deadline),

@@ -1,13 +1,22 @@
 /** What a database can refuse, as programs and requests are told of it. */
 
-import { DuetError, pointer } from '../base/errors.ts';
+import { type Code, DuetError, pointer } from '../base/errors.ts';
 import type { Column, Reference, Resource } from '../schema/model.ts';
 
+/** What may go well when it is tried again; the cause is for the log. */
+export function passing(code: Code, detail: string, cause?: unknown): DuetError {
+  const error = new DuetError(code, detail, { headers: { 'Retry-After': '1' } });
+  return cause === undefined ? error : Object.assign(error, { cause });
+}
+
+export function unavailable(why: string, cause?: unknown): DuetError {
+  return passing('UNAVAILABLE', why, cause);
+}
+
 export function deadlineExceeded(): DuetError {
-  return new DuetError(
+  return passing(
     'DEADLINE_EXCEEDED',
     'The request took longer than it may, and was ended. Ask for less, or by an indexed field.',
-    { headers: { 'Retry-After': '1' } },
   );
 }
 
@@ -23,20 +32,15 @@ export function requiredByNewer(resource: Resource | undefined, stored: string):
 
 /** A constraint or trigger that somebody else made; what it says may be meant for nobody but the operator. */
 export function refusedByDatabase(cause: unknown): DuetError {
-  const error = new DuetError(
-    'CONFLICT',
-    'The database has a rule of its own that does not admit this write.',
-  );
-  error.cause = cause;
-  return error;
+  const detail = 'The database has a rule of its own that does not admit this write.';
+  return Object.assign(new DuetError('CONFLICT', detail), { cause });
 }
 
 /** A newer file has dropped what this node asks for. */
 export function schemaOutdated(): DuetError {
-  return new DuetError(
+  return passing(
     'SCHEMA_OUTDATED',
     'The schema of this node names a table or column that the database no longer has. Start it with the newer schema.',
-    { headers: { 'Retry-After': '1' } },
   );
 }
 

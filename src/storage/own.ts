@@ -4,14 +4,23 @@ import type { Column } from '../schema/model.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import type { Table } from './statements.ts';
 
-/** Text that is listed by code point: these tables were made with the collation of their database. */
-export const ByCodePoint = { ...(scalars.get('String') as Scalar) };
+interface Kind {
+  readonly type: Scalar;
+  /** On every database. */
+  readonly sql: string;
+}
 
-interface OwnTable<Name extends string> extends Table {
+const integer: Kind = { type: scalars.get('Int') as Scalar, sql: 'INTEGER NOT NULL' };
+const text: Kind = { type: scalars.get('String') as Scalar, sql: 'TEXT NOT NULL' };
+const nullable: Kind = { ...text, sql: 'TEXT' };
+
+/** Text that is listed by code point: these tables were made with the collation of their database. */
+export const ByCodePoint = { ...text.type };
+
+export interface OwnTable<Name extends string = string> extends Table {
   readonly primary: readonly Column[];
   readonly column: Readonly<Record<Name, Column>>;
-  /** What SQL says of its columns, on every database. */
-  readonly definitions: Readonly<Record<Name, string>>;
+  readonly kinds: Readonly<Record<Name, Kind>>;
 }
 
 const plain = {
@@ -28,52 +37,34 @@ const plain = {
 
 function table<Name extends string>(
   name: string,
-  definitions: Readonly<Record<Name, string>>,
-  keys: readonly NoInfer<Name>[],
-  types: { readonly [name in NoInfer<Name>]?: Scalar } = {},
+  kinds: Readonly<Record<Name, Kind>>,
+  ...keys: readonly NoInfer<Name>[]
 ): OwnTable<Name> {
   const column = {} as Record<Name, Column>;
-  for (const each in definitions) {
-    const definition = definitions[each];
-    const type = types[each] ?? (scalars.get(definition.startsWith('INTEGER') ? 'Int' : 'String') as Scalar);
-    column[each] = { ...plain, name: each, stored: each, type, required: definition.includes('NOT NULL') };
+  for (const each in kinds) {
+    const { type, sql } = kinds[each];
+    column[each] = { ...plain, name: each, stored: each, type, required: sql !== nullable.sql };
   }
   const primary = keys.map((each) => column[each]);
   const [key] = primary as [Column];
   const columns = Object.values<Column>(column);
-  return { name, table: name, key, primary, columns, version: undefined, column, definitions };
+  return { name, table: name, key, primary, columns, version: undefined, column, kinds };
 }
 
 /** Natural keys that were ever used, with the last version of the record that was deleted, or 0. */
-export const graves = table(
-  '_duet_buried',
-  { table: 'TEXT NOT NULL', key: 'TEXT NOT NULL', version: 'INTEGER NOT NULL' },
-  ['table', 'key'],
-  { key: ByCodePoint },
-);
+const grave = { table: text, key: { ...text, type: ByCodePoint }, version: integer };
+export const graves = table('_duet_buried', grave, 'table', 'key');
 
 /** The answers to requests that carry a key, so that they can be given again; null while a request is under way. */
-export const answers = table(
-  '_duet_answers',
-  {
-    caller: 'TEXT NOT NULL',
-    key: 'TEXT NOT NULL',
-    request: 'TEXT NOT NULL',
-    answer: 'TEXT',
-    at: 'TEXT NOT NULL',
-  },
-  ['caller', 'key'],
-);
+const answer = { caller: text, key: text, request: text, answer: nullable, at: text };
+export const answers = table('_duet_answers', answer, 'caller', 'key');
 
 /** API keys, as hashes; the roles are a JSON array. */
-export const apiKeys = table(
-  '_duet_keys',
-  {
-    name: 'TEXT NOT NULL',
-    hash: 'TEXT NOT NULL UNIQUE',
-    roles: 'TEXT NOT NULL',
-    at: 'TEXT NOT NULL',
-    revoked: 'TEXT',
-  },
-  ['name'],
-);
+const apiKey = {
+  name: text,
+  hash: { ...text, sql: 'TEXT NOT NULL UNIQUE' },
+  roles: text,
+  at: text,
+  revoked: nullable,
+};
+export const apiKeys = table('_duet_keys', apiKey, 'name');

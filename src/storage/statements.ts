@@ -75,6 +75,14 @@ export interface Filled {
   readonly value: unknown;
 }
 
+/** What reads records, or what they come to. */
+export type Query = Select | Aggregate;
+
+/** A query with what it left open, as a statement of a program. */
+export function filled(query: Query, value: unknown): Filled | Aggregate {
+  return query.do === 'select' ? { do: 'filled', select: query, value } : query;
+}
+
 /** One row for each combination of values in `by`, in their order; without any, one row for all. */
 export interface Aggregate {
   readonly do: 'aggregate';

@@ -1,7 +1,7 @@
 /** The narrow interface to a database: programs of statements in, rows out. */
 
 import type { Soon } from '../base/soon.ts';
-import type { Row, Select, Statement } from './statements.ts';
+import type { Query, Row, Select, Statement } from './statements.ts';
 
 /**
  * A unit of work that yields statements and is handed their rows, one list for each.
@@ -33,9 +33,12 @@ export interface Snapshot {
  */
 export type Deadline = number;
 
+/** Runs a statement with the value that it left open, if any. */
+export type Prepared = (value: unknown, deadline: Deadline) => Soon<Row[]>;
+
 export interface Storage {
-  /** Runs one statement that reads: it needs no program around it. A Select that is filled in is prepared once. */
-  ask(statement: Statement, deadline: Deadline): Soon<Row[]>;
+  /** A read that is one statement, and needs no program around it. What can be known before it runs is found out once. */
+  prepare(statement: Query): Prepared;
   /** Runs all statements of the program on one snapshot. */
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Soon<T>;
   /** Runs the program in one transaction; when the promise fulfils, its effects are durable. */

@@ -1,7 +1,7 @@
 /** A real storage that fails, or whose rows are not what the file promises, as a case says. */
 
 import { DuetError } from '../../src/base/errors.ts';
-import type { Row } from '../../src/storage/statements.ts';
+import { filled, type Row } from '../../src/storage/statements.ts';
 import { type Program, run, type Storage } from '../../src/storage/storage.ts';
 import { Dice } from './generated.ts';
 
@@ -59,7 +59,8 @@ export class FaultyStorage implements Storage {
     return answer;
   };
   write: Storage['write'] = (...of) => this.#storage.write(...of);
-  ask: Storage['ask'] = (statement, deadline) => this.read(() => run(statement), 'one', deadline);
+  prepare: Storage['prepare'] = (statement) => (value, deadline) =>
+    this.read(() => run(filled(statement, value)), 'one', deadline);
   delays: Storage['delays'] = (looking) => this.#storage.delays(looking);
   snapshot: Storage['snapshot'] = () => this.#storage.snapshot();
   ping: Storage['ping'] = (deadline) => this.#storage.ping(deadline);

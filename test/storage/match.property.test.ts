@@ -132,7 +132,7 @@ describe.each([...databases])('on %s', (database) => {
           try {
             await evolve(storage, model, load.program);
             const late = performance.now() + 60_000;
-            const stored = await storage.ask(select(thing, storedColumns(thing)), late);
+            const stored = await storage.prepare(select(thing, storedColumns(thing)))(undefined, late);
             for (const where of asked) {
               const told: string[] = [];
               const filter = new WhereReader(
@@ -141,7 +141,7 @@ describe.each([...databases])('on %s', (database) => {
                 () => true,
               ).read(thing, where);
               expect(told).toEqual([]);
-              const found = await storage.ask(select(thing, [thing.key], filter), late);
+              const found = await storage.prepare(select(thing, [thing.key], filter))(undefined, late);
               const matched = await storage.read(
                 () => run({ do: 'match', resource: thing, rows: stored, where: filter }),
                 'one',

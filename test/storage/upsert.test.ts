@@ -39,7 +39,7 @@ describe.each([...databases])('on %s', (kind) => {
     return carryOut(where ? { ...statement, where } : statement);
   };
   const stored = async () =>
-    (await storage.ask(select(thing, [...thing.columns, thing.version]), late())).map(
+    (await storage.prepare(select(thing, [...thing.columns, thing.version]))(undefined, late())).map(
       ({ id, ...rest }) => rest,
     );
 
@@ -126,7 +126,7 @@ describe.each([...databases])('on %s', (kind) => {
       expect(await carryOut(row(caller, key, at))).toMatchObject([{ caller, key, at }]);
     const order = [{ column: answers.column.at, descending: false }];
     await carryOut({ do: 'delete', resource: answers, where: everything, first: { order, limit: 1 } });
-    const left = await storage.ask(select(answers, answers.columns), late());
+    const left = await storage.prepare(select(answers, answers.columns))(undefined, late());
     expect(left.map(({ caller, key, at }) => [caller, key, at].join()).sort()).toEqual(['a,y,2', 'b,x,4']);
   });
 });

@@ -1,7 +1,7 @@
 /** Reads records and what is related to them: each relation of each level is asked for once, however many rows. */
 
 import { type Measure, sumTooLarge } from '../../query/aggregates.ts';
-import type { Row, Statement } from '../../storage/statements.ts';
+import { filled, type Query, type Row, type Statement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from '../operation.ts';
@@ -39,14 +39,14 @@ function isGuarded({ guards, relations }: Selection): boolean {
 }
 
 /** What a read that is a single statement asks for; the answer is made of its rows by `answerOf`. */
-export function statementOf(operation: Permitted<Read>, budget: Budget): Statement {
+export function statementOf(operation: Permitted<Read>, budget: Budget): Query {
   switch (operation.do) {
     case 'get':
-      return { do: 'filled', select: selectByKey(operation, budget.limits), value: operation.key };
+      return selectByKey(operation, budget.limits);
     case 'list': {
       const { limit } = operation.list;
       const most = limit === undefined ? budget.most : Math.min(limit + 1, budget.most);
-      return { do: 'filled', select: selectList(operation, most, budget.limits), value: undefined };
+      return selectList(operation, most, budget.limits);
     }
     case 'aggregate': {
       const { resource, where, by, measures } = operation;
@@ -54,6 +54,10 @@ export function statementOf(operation: Permitted<Read>, budget: Budget): Stateme
       return { do: 'aggregate', resource, where, by, measures, limit: budget.most, bytes };
     }
   }
+}
+
+function asked(operation: Permitted<Read>, budget: Budget): Statement {
+  return filled(statementOf(operation, budget), operation.do === 'get' ? operation.key : undefined);
 }
 
 export function answerOf(
@@ -93,7 +97,7 @@ function listingOf(
 export function* list(operation: Permitted<List>, budget: Budget): Program<Listing> {
   const { resource, selection, count } = operation;
   const { where } = operation.list;
-  const statement = statementOf(operation, budget);
+  const statement = asked(operation, budget);
   const counting: Statement = {
     do: 'aggregate',
     resource,
@@ -119,7 +123,7 @@ const ROWS: Measure = { as: 'count', of: 'count', column: undefined };
 export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | null> {
   const { key, selection } = operation;
   if (key === undefined) return null;
-  const [nodes = []] = yield [statementOf(operation, budget)];
+  const [nodes = []] = yield [asked(operation, budget)];
   if (selection.guards) yield* hideOf(selection.guards, nodes, budget);
   const node = answerOf(operation, nodes, budget) as Node | null;
   if (selection.relations.length > 0) yield* follow(selection, nodes, budget);
@@ -127,7 +131,7 @@ export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | 
 }
 
 export function* aggregate(operation: Permitted<Aggregate>, budget: Budget): Program<Node[]> {
-  return answerOf(operation, yield* run(statementOf(operation, budget)), budget) as Node[];
+  return answerOf(operation, yield* run(asked(operation, budget)), budget) as Node[];
 }
 
 /** Hides of nodes that were read already what is to be hidden, and adds what is related to the rest. */

@@ -44,16 +44,15 @@ export function selectList(operation: List, most: number, limits: AnswerLimits):
 const madeSeen = new WeakMap<Filter, WeakMap<Selection, Select>>();
 
 export function selectByKey({ resource, selection, seen }: Permitted<Get>, limits: AnswerLimits): Select {
-  const make = () =>
-    select(resource, needed(resource, selection), all([equal(resource.key, LATER), seen]), {
-      below: below(selection, limits),
-    });
-  if (!seen) return madeFor(selection, undefined, make);
-  const ofCaller = madeSeen.get(seen) ?? new WeakMap<Selection, Select>();
-  madeSeen.set(seen, ofCaller);
-  const found = ofCaller.get(selection) ?? make();
-  ofCaller.set(selection, found);
-  return found;
+  const known = seen ? madeSeen.get(seen) : made;
+  const found = known?.get(selection);
+  if (found) return found;
+  const byKey = select(resource, needed(resource, selection), all([equal(resource.key, LATER), seen]), {
+    below: below(selection, limits),
+  });
+  if (known) known.set(selection, byKey);
+  else if (seen) madeSeen.set(seen, new WeakMap([[selection, byKey]]));
+  return byKey;
 }
 
 /**

@@ -48,6 +48,7 @@ function* deadAfter(resource: Resource, after: unknown): Program<{ dead: Row[]; 
   };
 }
 
+const unchanged = [graves.column.table];
 const upsert = { do: 'upsert', resource: graves, conflict: graves.primary } as const;
 
 /** Makes the key of a new record this transaction's own; the last version that it ever had, or 0. */
@@ -55,9 +56,8 @@ export function* lastVersion({ table, key }: Resource, values: Row): Program<num
   // Every key but a natural one is new.
   if (key.origin.by !== 'client') return 0;
   // A row that is there is written as it is: only what is written is locked, and answered.
-  const set = [graves.column.table];
   const grave = { table, key: values[key.name], version: 0 };
-  const [claimed] = yield* run({ ...upsert, values: grave, set });
+  const [claimed] = yield* run({ ...upsert, values: grave, set: unchanged });
   return Number(claimed?.['version']);
 }
 

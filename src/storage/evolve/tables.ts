@@ -2,7 +2,7 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { defaultOf, keptAs, storedColumns } from '../../schema/values.ts';
-import { answers, apiKeys, graves } from '../own.ts';
+import { answers, apiKeys, graves, type OwnTable } from '../own.ts';
 import { encoded } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
@@ -28,8 +28,8 @@ export function ownTables(): string[] {
     `INSERT INTO ${quote(LOCK)} ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`,
     `CREATE TABLE IF NOT EXISTS ${quote(HISTORY)} ("id" INTEGER NOT NULL PRIMARY KEY, "at" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "schema" TEXT NOT NULL, "steps" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
-    ...[graves, answers, apiKeys].map(({ table, definitions, primary }) => {
-      const columns = Object.entries(definitions).map(([name, definition]) => `${quote(name)} ${definition}`);
+    ...[graves, answers, apiKeys].map(({ table, kinds, primary }: OwnTable) => {
+      const columns = Object.entries(kinds).map(([name, { sql }]) => `${quote(name)} ${sql}`);
       const key = primary.map(({ stored }) => quote(stored)).join(', ');
       return `CREATE TABLE IF NOT EXISTS ${quote(table)} (${columns.join(', ')}, PRIMARY KEY (${key}))`;
     }),

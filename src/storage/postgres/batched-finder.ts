@@ -2,11 +2,8 @@
 
 import { afterStretch } from '../../base/batch.ts';
 import { among, type Filter } from '../../query/filter.ts';
-import { LATER, type Row, type Select, type Statement } from '../statements.ts';
-import type { Deadline } from '../storage.ts';
-
-export type Ask = (statement: Statement, deadline: Deadline) => Promise<Row[]>;
-export type Finder = (key: unknown, deadline: Deadline) => Promise<Row[]>;
+import { LATER, type Row, type Select } from '../statements.ts';
+import type { Deadline, Prepared } from '../storage.ts';
 
 interface Waiting {
   readonly key: unknown;
@@ -16,8 +13,8 @@ interface Waiting {
 }
 
 /** `select` is by a key that is left open; every request sees what was committed when it came, or later. */
-export function batchedFinder(select: Select, ask: Ask): Finder {
-  const many = ofMany(select);
+export function batchedFinder(select: Select, prepare: (select: Select) => Prepared): Prepared {
+  const [findOne, findMany] = [prepare(select), prepare(ofMany(select))];
   const { name } = select.resource.key;
   let batch: Waiting[] = [];
 
@@ -26,11 +23,11 @@ export function batchedFinder(select: Select, ask: Ask): Finder {
     const deadline = Math.min(...waiting.map((each) => each.deadline));
     const found = new Map<unknown, Row>();
     if (keys.size > 1) {
-      const rows = await ask({ do: 'filled', select: many, value: [...keys] }, deadline);
+      const rows = await findMany([...keys], deadline);
       for (const row of rows) found.set(row[name], row);
     } else
       for (const key of keys) {
-        const [row] = await ask({ do: 'filled', select, value: key }, deadline);
+        const [row] = await findOne(key, deadline);
         if (row) found.set(key, row);
       }
     for (const { key, resolve } of waiting) {

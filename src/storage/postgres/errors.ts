@@ -10,13 +10,15 @@ import {
   deadlineExceeded,
   LockTimeout,
   NotUnique,
+  passing,
   refusedByDatabase,
   requiredByNewer,
   schemaOutdated,
+  unavailable,
 } from '../faults.ts';
 import { indexName } from '../sql/index-names.ts';
 import type { Deadline } from '../storage.ts';
-import { ConnectionLost, HURRY_MS, unavailable } from './pool.ts';
+import { ConnectionLost, HURRY_MS } from './pool.ts';
 
 /** A serializable transaction met a record that its snapshot does not show. */
 export class Surprise extends Error {}
@@ -53,13 +55,8 @@ export function isAbsent(error: unknown): boolean {
 }
 
 export function unknownOutcome(cause: unknown): DuetError {
-  const error = new DuetError(
-    'OUTCOME_UNKNOWN',
-    'The connection to the database was lost during the commit. Read before writing again.',
-    { headers: { 'Retry-After': '1' } },
-  );
-  error.cause = cause;
-  return error;
+  const detail = 'The connection to the database was lost during the commit. Read before writing again.';
+  return passing('OUTCOME_UNKNOWN', detail, cause);
 }
 
 /** What the client cannot mend, the operator must hear of: the cause is kept, for the log. */
@@ -74,9 +71,7 @@ export function late(error: unknown, deadline: Deadline): unknown {
   const told = explained(error);
   const isLate = performance.now() > deadline - 2 * HURRY_MS;
   if (!isLate || !(told instanceof DuetError) || told.code !== 'UNAVAILABLE') return told;
-  const exceeded = deadlineExceeded();
-  exceeded.cause = error;
-  return exceeded;
+  return Object.assign(deadlineExceeded(), { cause: error });
 }
 
 function translated(error: unknown): unknown {

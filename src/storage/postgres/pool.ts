@@ -1,8 +1,7 @@
 /** Connections to PostgreSQL, each of which is one session for as long as it lives. */
 
 import type { SQL } from 'bun';
-import { DuetError } from '../../base/errors.ts';
-import { deadlineExceeded } from '../faults.ts';
+import { deadlineExceeded, unavailable } from '../faults.ts';
 import { withValues } from './literals.ts';
 
 export interface PoolOptions {
@@ -201,10 +200,6 @@ function templateOf(text: string): TemplateStringsArray {
 }
 
 export class ConnectionLost extends Error {}
-
-export function unavailable(why: string): DuetError {
-  return new DuetError('UNAVAILABLE', why, { headers: { 'Retry-After': '1' } });
-}
 
 /** At most so many connections at a time; whoever finds none free waits, but not for long. */
 export class Pool {

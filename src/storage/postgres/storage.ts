@@ -4,13 +4,14 @@ import { all, among, equal } from '../../query/filter.ts';
 import type { Model } from '../../schema/model.ts';
 import { type Evolvable, ReadOnly, type Session } from '../evolve/database.ts';
 import { LOCK } from '../evolve/tables.ts';
-import { Dangling, LockTimeout, type NotUnique } from '../faults.ts';
+import { Dangling, LockTimeout, type NotUnique, unavailable } from '../faults.ts';
 import { decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import { quote } from '../sql/dialect.ts';
-import { LATER, type Row, type Select, type Statement, select } from '../statements.ts';
+import { filled, LATER, type Query, type Row, type Select, type Statement, select } from '../statements.ts';
 import {
   type Deadline,
+  type Prepared,
   type Program,
   run,
   type Snapshot,
@@ -18,7 +19,7 @@ import {
   type Storage,
   type WriteSteps,
 } from '../storage.ts';
-import { type Ask, batchedFinder, type Finder } from './batched-finder.ts';
+import { batchedFinder } from './batched-finder.ts';
 import { postgresDdl } from './ddl.ts';
 import { dialect } from './dialect.ts';
 import {
@@ -33,7 +34,7 @@ import {
   unknownOutcome,
 } from './errors.ts';
 import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './evolution.ts';
-import { type Connection, ConnectionLost, Pool, unavailable } from './pool.ts';
+import { type Connection, ConnectionLost, Pool } from './pool.ts';
 import { pause, SERIAL_TRIES, SERIALIZABLE, surprised } from './serial.ts';
 import { Server, type ServerOptions } from './server.ts';
 import { Ahead, type Tree, Trees, Unforeseen } from './tree.ts';
@@ -59,7 +60,6 @@ export class PostgresStorage implements Storage, Evolvable {
   readonly #compiler = new Compiler(dialect);
   readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
   readonly #trees = new Trees(this.#compiler);
-  readonly #finders = new WeakMap<Select, Finder>();
   #snapshots = 0;
   /** Whether nothing could be written when it was opened: then nothing else is expected of it. */
   #readOnly = false;
@@ -73,16 +73,12 @@ export class PostgresStorage implements Storage, Evolvable {
     this.#constraints = constraintsOf(options.model);
   }
 
-  ask(statement: Statement, deadline: Deadline): Promise<Row[]> {
-    if (statement.do !== 'filled' || !this.#compiler.template(statement.select).findsOne)
-      return this.#ask(statement, deadline);
-    const { select, value } = statement;
-    const find = this.#finders.get(select) ?? batchedFinder(select, this.#ask);
-    this.#finders.set(select, find);
-    return find(value, deadline);
+  prepare(statement: Query): Prepared {
+    const ask = (read: Query) => (value: unknown, deadline: Deadline) =>
+      this.read(() => run(filled(read, value)), 'one', deadline);
+    if (statement.do === 'aggregate' || !this.#compiler.template(statement).findsOne) return ask(statement);
+    return batchedFinder(statement, ask);
   }
-
-  readonly #ask: Ask = (statement, deadline) => this.read(() => run(statement), 'one', deadline);
 
   async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
     const isAlone = steps !== 'many';

@@ -9,6 +9,7 @@ import {
   type Aggregate,
   type Filled,
   LATER,
+  type Query,
   type Row,
   type Select,
   type Statement,
@@ -25,7 +26,7 @@ export interface Template {
   readonly sql: string;
   readonly decoders: Decoders;
   readonly open: Conditions;
-  /** As in Compiled. */
+  /** Whether it answers with one record at the most, whose key is filled in. */
   readonly findsOne: boolean;
 }
 
@@ -38,7 +39,7 @@ export function parametersOf({ open }: Template, value: unknown): readonly unkno
 
 export class Compiler {
   readonly #dialect: Dialect;
-  readonly #templates = new WeakMap<Select, Template>();
+  readonly #templates = new WeakMap<Query, Template>();
   readonly #insertions: Insertions;
   readonly #known = new WeakMap<readonly Column[], { list: string; decoders: Decoders }>();
 
@@ -50,8 +51,8 @@ export class Compiler {
   compile(statement: Statement): Compiled {
     if (statement.do === 'filled') {
       const template = this.template(statement.select);
-      const { sql, decoders, findsOne } = template;
-      return { sql, parameters: parametersOf(template, statement.value), decoders, findsOne };
+      const { sql, decoders } = template;
+      return { sql, parameters: parametersOf(template, statement.value), decoders };
     }
     if (statement.do === 'insert') {
       const { sql, parameters } = this.#insertions.compile(statement);
@@ -61,11 +62,11 @@ export class Compiler {
     return { sql, decoders, parameters: open.parameters };
   }
 
-  template(select: Select): Template {
-    let template = this.#templates.get(select);
+  template(read: Query): Template {
+    let template = this.#templates.get(read);
     if (!template) {
-      template = this.#compile(select);
-      this.#templates.set(select, template);
+      template = this.#compile(read);
+      this.#templates.set(read, template);
     }
     return template;
   }
@@ -120,7 +121,7 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
   return ['insert', 'upsert', 'update'].includes(statement.do) ? storedColumns(resource) : [];
 }
 
-function namesOf(statement: Select | Aggregate): string[] {
+function namesOf(statement: Query): string[] {
   if (statement.do === 'select') return statement.columns.map(({ name }) => name);
   return [...statement.by.map(({ name }) => name), ...statement.measures.map(({ as }) => as)];
 }
@@ -158,7 +159,11 @@ export class Writer {
       case 'upsert': {
         const { values, version, conflict, set, where } = statement;
         const row = this.#values(resource, values, version);
-        const changes = set.map(({ stored }) => `${quote(stored)} = excluded.${quote(stored)}`);
+        // What collides is the same in both rows; a sharded server lets the column that it shards by be set to itself alone.
+        const changes = set.map((column) => {
+          const name = quote(column.stored);
+          return `${name} = ${conflict.includes(column) ? table : 'excluded'}.${name}`;
+        });
         if (resource.version && set.length > 0) changes.push(this.#raised(resource.version, table));
         const guard = where ? ` WHERE ${this.conditions.condition(where, table)}` : '';
         const change = set.length > 0 ? `UPDATE SET ${changes.join(', ')}${guard}` : 'NOTHING';
@@ -201,7 +206,7 @@ export class Writer {
     }
   }
 
-  #within(statement: Select | Aggregate, sql: string): string {
+  #within(statement: Query, sql: string): string {
     const heavy = this.#dialect.within && heavyOf(statement);
     return heavy ? (this.#dialect.within?.(sql, heavy, namesOf(statement)) ?? sql) : sql;
   }
@@ -244,7 +249,7 @@ export class Writer {
     // One parent after the other, as the index has them: their order among each other is nobody's concern.
     const parents =
       per && per.column !== resource.key
-        ? `${this.#ordered(`${table}.${quote(per.column.stored)}`, per.column, false)}, `
+        ? `${this.#dialect.order(`${table}.${quote(per.column.stored)}`, per.column, false)}, `
         : '';
     const inOrder = single ? '' : ` ORDER BY ${parents}${ordered(table)}`;
     return `SELECT ${this.#list(columns)} FROM ${table}${condition}${inOrder}${most}${lock ? this.#dialect.lock : ''}`;
@@ -254,13 +259,9 @@ export class Writer {
   #order(order: Order, table: string): string {
     return order
       .map(({ column, descending }) =>
-        this.#ordered(this.conditions.inOrder(column, table), column, descending),
+        this.#dialect.order(this.conditions.inOrder(column, table), column, descending),
       )
       .join(', ');
-  }
-
-  #ordered(quoted: string, column: Column, descending: boolean): string {
-    return this.#dialect.order(quoted, column, descending);
   }
 
   #aggregate({ resource, where, by, measures, limit }: Aggregate, table: string): string {
@@ -275,7 +276,7 @@ export class Writer {
       }),
     ];
     const condition = where ? ` WHERE ${this.conditions.condition(where, table)}` : '';
-    const order = by.map((column, index) => this.#ordered(groups[index] ?? '', column, false));
+    const order = by.map((column, index) => this.#dialect.order(groups[index] ?? '', column, false));
     const grouped = by.length > 0 ? ` GROUP BY ${groups.join(', ')} ORDER BY ${order.join(', ')}` : '';
     const most = limit === undefined ? '' : ` LIMIT ${limit}`;
     return `SELECT ${selected.join(', ')} FROM ${quote(resource.table)}${condition}${grouped}${most}`;

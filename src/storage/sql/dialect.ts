@@ -6,7 +6,7 @@ import type { Codecs, Decoders } from './codec.ts';
 import type { Heavy } from './heavy.ts';
 
 export function quote(identifier: string): string {
-  return `"${identifier.replaceAll('"', '""')}"`;
+  return `"${identifier.includes('"') ? identifier.replaceAll('"', '""') : identifier}"`;
 }
 
 /** A text as a literal. */
@@ -19,8 +19,6 @@ export interface Compiled {
   readonly sql: string;
   readonly parameters: readonly unknown[];
   readonly decoders: Decoders;
-  /** Whether it answers with one record at the most, whose key was filled in. */
-  readonly findsOne?: boolean;
 }
 
 /** The few things that databases disagree on. */

@@ -2,7 +2,7 @@
 
 import type { Column } from '../../schema/model.ts';
 import { isScalar, keptAs } from '../../schema/values.ts';
-import type { Aggregate, Select, Statement } from '../statements.ts';
+import type { Query, Statement } from '../statements.ts';
 
 /** So many rows are too few to matter, as each was the body of a request once. */
 const FEW_ROWS = 101;
@@ -16,7 +16,7 @@ export interface Heavy {
   readonly names: readonly string[];
 }
 
-const known = new WeakMap<Select | Aggregate, Heavy | null>();
+const known = new WeakMap<Query, Heavy | null>();
 
 /** Undefined where nothing needs to be counted. */
 export function heavyOf(asked: Statement): Heavy | undefined {
@@ -31,7 +31,7 @@ export function heavyOf(asked: Statement): Heavy | undefined {
   return heavy ?? undefined;
 }
 
-function found(statement: Select | Aggregate, bytes: number): Heavy | null {
+function found(statement: Query, bytes: number): Heavy | null {
   const rows = rowsOf(statement);
   const columns = answered(statement).filter((column) => ['text', 'json'].includes(keptAs(column)));
   const widest = columns.reduce((sum, column) => sum + widthOf(column), 0);
@@ -39,7 +39,7 @@ function found(statement: Select | Aggregate, bytes: number): Heavy | null {
   return { bytes, columns, names: columns.map(({ name }) => name) };
 }
 
-function rowsOf(statement: Select | Aggregate): number {
+function rowsOf(statement: Query): number {
   const { limit = Number.POSITIVE_INFINITY } = statement;
   if (statement.do === 'aggregate') return statement.by.length === 0 ? 1 : limit;
   const { most = Number.POSITIVE_INFINITY, per } = statement;
@@ -47,7 +47,7 @@ function rowsOf(statement: Select | Aggregate): number {
 }
 
 /** What counts of an answer. */
-function answered(statement: Select | Aggregate): readonly Column[] {
+function answered(statement: Query): readonly Column[] {
   if (statement.do === 'select')
     return statement.columns.filter((column) => !statement.uncounted.includes(column));
   const extremes = statement.measures.flatMap(({ as, of, column }) =>

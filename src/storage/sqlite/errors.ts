@@ -7,9 +7,11 @@ import {
   answerTooLarge,
   Dangling,
   NotUnique,
+  passing,
   refusedByDatabase,
   requiredByNewer,
   schemaOutdated,
+  unavailable,
 } from '../faults.ts';
 import type { ProcessFault } from './process.ts';
 import { TOO_LARGE } from './statement-process.ts';
@@ -29,14 +31,7 @@ export function explained(error: SQLiteError | ProcessFault): Error {
   return told;
 }
 
-export function busy(): DuetError {
-  return new DuetError('UNAVAILABLE', 'The database is busy; retry in 1 s.', {
-    headers: { 'Retry-After': '1' },
-  });
-}
-
 function translated(error: SQLiteError | ProcessFault): Error {
-  const later = { headers: { 'Retry-After': '1' } };
   const { code = '' } = error;
   if (MISSING.test(error.message)) return schemaOutdated();
   // The only CHECK that Duet declares is on serial keys.
@@ -44,22 +39,14 @@ function translated(error: SQLiteError | ProcessFault): Error {
     return new DuetError('KEYS_EXHAUSTED', 'This collection has assigned its last id.');
   // Of another process.
   if (code === TOO_LARGE) return answerTooLarge();
-  if (code === 'SQLITE_BUSY') return busy();
+  if (code === 'SQLITE_BUSY') return unavailable('The database is busy; retry in 1 s.');
   if (code === 'SQLITE_FULL')
-    return new DuetError(
-      'UNAVAILABLE',
-      'The disk of the database is full; writes wait for the operator to make room.',
-      later,
-    );
+    return unavailable('The disk of the database is full; writes wait for the operator to make room.');
   // Whether what a failed fsync was to make durable will be there after a crash, nobody can tell.
   if (code === 'SQLITE_IOERR_FSYNC' || code === 'SQLITE_IOERR_DIR_FSYNC')
-    return new DuetError(
-      'OUTCOME_UNKNOWN',
-      'The disk failed during the commit. Read before writing again.',
-      later,
-    );
+    return passing('OUTCOME_UNKNOWN', 'The disk failed during the commit. Read before writing again.');
   if (code.startsWith('SQLITE_IOERR'))
-    return new DuetError('UNAVAILABLE', 'The disk of the database reports errors; retry later.', later);
+    return unavailable('The disk of the database reports errors; retry later.');
   return error;
 }
 

@@ -2,7 +2,7 @@
 
 import type { Database } from 'bun:sqlite';
 import { closeSync, fdatasync, openSync } from 'node:fs';
-import { DuetError } from '../../base/errors.ts';
+import { passing, unavailable } from '../faults.ts';
 import type { Deadline } from '../storage.ts';
 import { explaining } from './errors.ts';
 import { BUSY_TIMEOUT_MS } from './local-writer.ts';
@@ -72,9 +72,11 @@ export class Log {
       await this.#sync(this.#file);
     } catch (cause) {
       this.#isInDoubt = true;
-      const detail = 'The disk failed during the commit. Read before writing again.';
-      const headers = { 'Retry-After': '1' };
-      throw Object.assign(new DuetError('OUTCOME_UNKNOWN', detail, { headers }), { cause });
+      throw passing(
+        'OUTCOME_UNKNOWN',
+        'The disk failed during the commit. Read before writing again.',
+        cause,
+      );
     }
   }
 
@@ -100,10 +102,7 @@ export class Log {
       }
     });
     const isBlocked = row?.[0] !== 0;
-    if (isBlocked)
-      throw new DuetError('UNAVAILABLE', 'The disk of the database reports errors; retry later.', {
-        headers: { 'Retry-After': '1' },
-      });
+    if (isBlocked) throw unavailable('The disk of the database reports errors; retry later.');
     this.#isInDoubt = false;
   }
 }

@@ -2,11 +2,11 @@
 
 import { DuetError } from '../../base/errors.ts';
 import type { Model } from '../../schema/model.ts';
-import { deadlineExceeded } from '../faults.ts';
+import { deadlineExceeded, passing, unavailable } from '../faults.ts';
 import type { Row, Statement } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import { explained, toldToPrograms } from './errors.ts';
-import { type Launch, ProcessFault, StatementProcess, unavailable } from './process.ts';
+import { type Launch, ProcessFault, StatementProcess } from './process.ts';
 import { asking } from './runner.ts';
 import type { Asked } from './statement-process.ts';
 import { isResult, type Outcome, type Waiting } from './write-queue.ts';
@@ -205,9 +205,8 @@ function taking(
 }
 
 function heldTooLong(holdMs: number): DuetError {
-  return new DuetError(
+  return passing(
     'WRITE_HOLD_EXCEEDED',
     `The write kept all others waiting for ${holdMs} ms, and was ended. Write less at once, or by an indexed field.`,
-    { headers: { 'Retry-After': '1' } },
   );
 }

@@ -1,7 +1,7 @@
 /** A process that carries out statements on a SQLite file for this one, and is ended when they take too long. */
 
 import type { Subprocess } from 'bun';
-import { DuetError } from '../../base/errors.ts';
+import { unavailable } from '../faults.ts';
 import type { Row } from '../statements.ts';
 import type { Answered, Asked, Fault, Right, Told } from './statement-process.ts';
 
@@ -86,10 +86,4 @@ export class StatementProcess {
   #tell(told: Told): void {
     this.#process.send(told);
   }
-}
-
-/** The cause is for the log. */
-export function unavailable(why: string, cause?: unknown): DuetError {
-  const error = new DuetError('UNAVAILABLE', why, { headers: { 'Retry-After': '1' } });
-  return cause === undefined ? error : Object.assign(error, { cause });
 }

@@ -1,8 +1,8 @@
 /** Processes that read for this one, a few at a time: started when they are needed, ended at a deadline. */
 
-import { deadlineExceeded } from '../faults.ts';
+import { deadlineExceeded, unavailable } from '../faults.ts';
 import type { Deadline } from '../storage.ts';
-import { type Launch, StatementProcess, unavailable } from './process.ts';
+import { type Launch, StatementProcess } from './process.ts';
 
 /** More would only take turns on the same disk and the same processors. */
 const MOST_READERS = 2;

@@ -5,10 +5,9 @@ import { Lru } from '../../base/lru.ts';
 import type { Model } from '../../schema/model.ts';
 import { answerTooLarge } from '../faults.ts';
 import { decoded } from '../sql/codec.ts';
-import { Compiler } from '../sql/compile.ts';
-import type { Compiled } from '../sql/dialect.ts';
-import { heavyOf } from '../sql/heavy.ts';
-import type { Insert, Row, Statement } from '../statements.ts';
+import { Compiler, parametersOf } from '../sql/compile.ts';
+import { type Heavy, heavyOf } from '../sql/heavy.ts';
+import type { Insert, Query, Row, Statement } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import type { Allowance } from './bounds.ts';
 import { dialect, VISIT } from './dialect.ts';
@@ -86,31 +85,44 @@ export class Runner {
     return step.value;
   }
 
-  execute(
-    statement: Statement,
-    allowance: Allowance | undefined,
-    { sql, parameters, decoders, findsOne }: Compiled = compiler.compile(statement),
-  ): Row[] {
-    const admission = allowance?.admits(statement, sql, parameters) ?? true;
-    if (!admission) throw UNBOUNDED;
-    if (statement.do === 'insert') {
-      this.#trace?.(sql);
-      const { lastInsertRowid } = this.prepare(sql).run(...(parameters as SQLQueryBindings[]));
-      return [stored(statement, lastInsertRowid)];
-    }
-    this.#trace?.(sql);
-    const prepared = admission === 'watched' ? this.#watched(sql, allowance) : this.prepare(sql);
+  execute(statement: Statement, allowance: Allowance | undefined): Row[] {
+    const { sql, parameters, decoders } = compiler.compile(statement);
+    const prepared = this.#admitted(statement, sql, parameters, allowance);
     const bindings = parameters as SQLQueryBindings[];
-    if (findsOne) {
+    if (statement.do === 'insert') return [stored(statement, prepared.run(...bindings).lastInsertRowid)];
+    return decoded(this.#all(prepared, bindings, heavyOf(statement)), decoders);
+  }
+
+  /** The same for a read that is left open for a value: all else is found out once. */
+  reader(read: Query, allowance: Allowance | undefined): (value: unknown) => Row[] {
+    const template = compiler.template(read);
+    const { sql, decoders, findsOne } = template;
+    const heavy = heavyOf(read);
+    return (value) => {
+      const bindings = parametersOf(template, value) as SQLQueryBindings[];
+      const prepared = this.#admitted(read, sql, bindings, allowance);
+      if (!findsOne) return decoded(this.#all(prepared, bindings, heavy), decoders);
       const row = prepared.get(...bindings) as Row | null;
       return row ? decoded([row], decoders) : [];
-    }
-    const heavy = heavyOf(statement);
-    const rows =
-      heavy && this.#holdsMoreThan(heavy.bytes)
-        ? within(heavy, prepared.iterate(...bindings) as Iterable<Row>)
-        : (prepared.all(...bindings) as Row[]);
-    return decoded(rows, decoders);
+    };
+  }
+
+  #admitted(
+    statement: Statement,
+    sql: string,
+    parameters: readonly unknown[],
+    allowance: Allowance | undefined,
+  ): Prepared {
+    const admission = allowance?.admits(statement, sql, parameters) ?? true;
+    if (!admission) throw UNBOUNDED;
+    this.#trace?.(sql);
+    return admission === 'watched' ? this.#watched(sql, allowance) : this.prepare(sql);
+  }
+
+  #all(prepared: Prepared, bindings: SQLQueryBindings[], heavy: Heavy | undefined): Row[] {
+    return heavy && this.#holdsMoreThan(heavy.bytes)
+      ? within(heavy, prepared.iterate(...bindings) as Iterable<Row>)
+      : (prepared.all(...bindings) as Row[]);
   }
 
   /** No statement answers with more text than there is, and most databases are small; it is looked at now and then. */

@@ -4,14 +4,13 @@ import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { soonInTurn } from '../../base/batch.ts';
-import type { Soon } from '../../base/soon.ts';
 import type { Model } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
-import type { Compiled } from '../sql/dialect.ts';
-import type { Row, Select, Statement } from '../statements.ts';
+import { filled, type Query, type Row, type Select } from '../statements.ts';
 import {
   type Deadline,
+  type Prepared,
   type Program,
   run,
   type Snapshot,
@@ -103,23 +102,21 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#local = new LocalWriter(this.#database, this.#runner, this.#writer && this.#bounds);
   }
 
-  ask(statement: Statement, deadline: Deadline): Soon<Row[]> {
-    const compiled = compiler.compile(statement);
-    return compiled.findsOne
-      ? soonInTurn(() => this.#look(statement, compiled, deadline))
-      : this.#look(statement, compiled, deadline);
-  }
-
-  #look(statement: Statement, compiled: Compiled, deadline: Deadline): Soon<Row[]> {
-    try {
-      (this.#moment ?? this.#firstMoment())?.begin();
-      return this.#runner.execute(statement, this.#elsewhere && this.#bounds, compiled);
-    } catch (error) {
-      // What is not bounded is read where nobody waits for it.
-      if (error === UNBOUNDED && this.#elsewhere)
-        return this.#elsewhere.read(() => run(statement), 'one', deadline);
-      throw error instanceof SQLiteError ? explained(error) : error;
-    }
+  prepare(statement: Query): Prepared {
+    const read = this.#runner.reader(statement, this.#elsewhere && this.#bounds);
+    const look: Prepared = (value, deadline) => {
+      try {
+        (this.#moment ?? this.#firstMoment())?.begin();
+        return read(value);
+      } catch (error) {
+        // What is not bounded is read where nobody waits for it.
+        if (error === UNBOUNDED && this.#elsewhere)
+          return this.#elsewhere.read(() => run(filled(statement, value)), 'one', deadline);
+        throw error instanceof SQLiteError ? explained(error) : error;
+      }
+    };
+    if (!compiler.template(statement).findsOne) return look;
+    return (value, deadline) => soonInTurn(() => look(value, deadline));
   }
 
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {

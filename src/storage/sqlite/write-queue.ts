@@ -1,11 +1,10 @@
 /** Writes that arrive together, waiting to be committed together. */
 
 import { afterStretch } from '../../base/batch.ts';
-import { DuetError } from '../../base/errors.ts';
+import type { DuetError } from '../../base/errors.ts';
 import type { Soon } from '../../base/soon.ts';
-import { deadlineExceeded } from '../faults.ts';
+import { deadlineExceeded, unavailable } from '../faults.ts';
 import type { Deadline, Program, WriteSteps } from '../storage.ts';
-import { busy } from './errors.ts';
 
 /** More than can be served within any patience; whoever comes then is told at once. */
 const MOST_WAITING = 10_000;
@@ -68,7 +67,8 @@ export class WriteQueue {
 
   add<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#entries.length + this.#long.length >= MOST_WAITING) return reject(tooManyWaiting());
+      if (this.#entries.length + this.#long.length >= MOST_WAITING)
+        return reject(unavailable('Too many writes are queued; retry in 1 s.'));
       this.#entries.push({ program, steps, deadline, resolve: resolve as Entry['resolve'], reject });
       // After all requests that have arrived by now: those are the ones that go together.
       if (this.#entries.length === 1 && !this.#isUnderWay) afterStretch(() => this.#flush());
@@ -172,15 +172,8 @@ function expired({ deadline, reject }: Entry, now: number): boolean {
   return true;
 }
 
-function tooManyWaiting(): DuetError {
-  return new DuetError('UNAVAILABLE', 'Too many writes are queued; retry in 1 s.', {
-    headers: { 'Retry-After': '1' },
-  });
-}
-
 /** The cause is for the operator, whose other process it may be. */
 function tooLongBusy(patienceMs: number): DuetError {
-  return Object.assign(busy(), {
-    cause: new Error(`another process has been writing for ${patienceMs} ms`),
-  });
+  const cause = new Error(`another process has been writing for ${patienceMs} ms`);
+  return unavailable('The database is busy; retry in 1 s.', cause);
 }
