@@ -11,6 +11,7 @@ import { endAll, Postgres, SHARED_PORT } from './postgres.ts';
 const alone = [
   'test/graphql/worst.test.ts',
   'test/http/system-calls.test.ts',
+  'test/storage/batched-finder.test.ts',
   'test/storage/scans-rules.test.ts',
 ];
 
