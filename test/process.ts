@@ -1,9 +1,9 @@
 /** Runs the real command in a folder of its own, for tests of what only a process can show. */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { JSON_HEADERS, shipped } from './app.ts';
 
 /** The command as `npm start` runs it. */
@@ -14,7 +14,10 @@ export class Folder implements Disposable {
 
   constructor(files: Record<string, string> = {}) {
     const all = { 'schema.graphql': shipped.sdl, 'data.json': JSON.stringify(shipped.data), ...files };
-    for (const [name, text] of Object.entries(all)) writeFileSync(join(this.path, name), text);
+    for (const [name, text] of Object.entries(all)) {
+      mkdirSync(dirname(join(this.path, name)), { recursive: true });
+      writeFileSync(join(this.path, name), text);
+    }
   }
 
   static empty(): Folder {

@@ -34,6 +34,8 @@ export interface App {
   readonly fetch: (request: Request, connections?: Connections) => Soon<Response>;
   /** From now on `/readyz` says no and connections are not kept. */
   readonly drain: () => void;
+  /** Lets go of what it asks others for. */
+  readonly close: () => void;
 }
 
 export function createApp(given: AppOptions): App {
@@ -59,8 +61,9 @@ export function createApp(given: AppOptions): App {
   const state = { draining: false };
   const find = router(options, engine, metrics, load, state);
   const share = config.corsOrigins && cors(config.corsOrigins);
-  const authenticate = authentication(options);
-  const limits = rateLimits(options);
+  const closing = new AbortController();
+  const authenticate = authentication(options, closing.signal);
+  const limits = rateLimits(options, closing.signal);
   const addressOf = addressReader(config.trustedProxies ?? []);
 
   const failing = (error: unknown, exchange: Arriving): Response => {
@@ -172,6 +175,7 @@ export function createApp(given: AppOptions): App {
     drain: () => {
       state.draining = true;
     },
+    close: () => closing.abort(),
   };
 }
 
@@ -190,11 +194,11 @@ type Arriving = Exchange & {
 };
 
 /** Undefined when nothing is limited. */
-function rateLimits({ config, observe }: AppOptions): RateLimits | undefined {
+function rateLimits({ config, observe }: AppOptions, closed: AbortSignal): RateLimits | undefined {
   const { rateLimitAddress: address, rateLimitCaller: caller, redisUrl, workers: processes } = config;
   if (!address && !caller) return undefined;
   const tell = (message: string) => observe({ event: 'notice', message });
-  const shared = redisUrl === null ? undefined : new SharedLimits(redisUrl, tell);
+  const shared = redisUrl === null ? undefined : new SharedLimits(redisUrl, tell, closed);
   return new RateLimits({ address, caller, processes, shared });
 }
 
@@ -205,11 +209,14 @@ function costOf({ method }: Request, found: Found | undefined): number {
 }
 
 /** Undefined when there is none: then everybody is anonymous. */
-function authentication({ config, storage }: AppOptions): Authenticate | undefined {
+function authentication({ config, storage }: AppOptions, closed: AbortSignal): Authenticate | undefined {
   const { authJwksUrl: jwksUrl, authSecret: secret, authIssuer: issuer, authAudience: audience } = config;
   if (!hasAuthentication(config)) return undefined;
   const trust = jwksUrl !== null ? { jwksUrl } : secret !== null && { secret };
-  return authenticator(new ApiKeys(storage), trust ? tokenProver({ trust, issuer, audience }) : undefined);
+  return authenticator(
+    new ApiKeys(storage),
+    trust ? tokenProver({ trust, issuer, audience, closed }) : undefined,
+  );
 }
 
 /** Tells what the answer took: for whoever is learning the API, and asks. */

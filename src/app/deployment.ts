@@ -22,8 +22,17 @@ export class StartFault extends Error {}
 interface Opening {
   /** Leaves everything as it is, not only the tables. */
   readonly asItIs?: boolean;
-  /** Duet is a part of another program. */
-  readonly isEmbedded?: boolean;
+  /** Duet is a part of another program, which gives this. */
+  readonly given?: Given | undefined;
+}
+
+/** Records by the plurals of their types. */
+export type Records = Readonly<Record<string, readonly object[]>>;
+
+/** What a program can give instead of files. */
+export interface Given {
+  readonly sdl: string | undefined;
+  readonly records: Records | undefined;
 }
 
 /** Reads the schema file and opens the database, but leaves its tables as they are. */
@@ -32,11 +41,16 @@ export async function openDeployment(
   observe: Observe,
   opening: Opening = {},
 ): Promise<{ model: Model; database: Database }> {
-  const model = readModel(config.schema);
+  const model =
+    opening.given?.sdl === undefined ? readModel(config.schema) : modelOf(opening.given.sdl, 'schema');
   const trace =
     config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
   const database = open(config, model, trace, opening);
   const tell = (message: string) => observe({ event: 'notice', message });
+  if (opening.given && config.database.kind === 'sqlite' && !statementProcess(true))
+    tell(
+      'duet-server was built into another file: long reads and writes on SQLite make others wait. Leave it external',
+    );
   await faulting(async () => database.reach?.(config.databaseWait, tell));
   return { model, database };
 }
@@ -45,10 +59,10 @@ function open(
   config: Config,
   model: Model,
   trace: ((sql: string) => void) | undefined,
-  { asItIs = false, isEmbedded = false }: Opening,
+  { asItIs = false, given }: Opening,
 ): Database {
   try {
-    return openDatabase(config, model, trace, { asItIs, apart: statementProcess(isEmbedded) });
+    return openDatabase(config, model, trace, { asItIs, apart: statementProcess(given !== undefined) });
   } catch (error) {
     const folder = config.database.kind === 'sqlite' ? dirname(config.database.path) : '.';
     if (existsSync(folder))
@@ -79,9 +93,9 @@ export async function evolveDeployment(
   config: Config,
   model: Model,
   database: Database,
-  insists = false,
+  { insists = false, given }: { readonly insists?: boolean; readonly given?: Given | undefined } = {},
 ): Promise<Evolution> {
-  return faulting(() => evolve(database, model, () => readData(config, model), insists));
+  return faulting(() => evolve(database, model, () => firstRecords(config, model, given), insists));
 }
 
 /** Whatever goes wrong before the work begins is the operator's to mend, and is told without a stack. */
@@ -99,7 +113,11 @@ function why(error: unknown): string {
 
 /** The schema file, whose every rule holds. */
 export function readModel(file: string): Model {
-  const { model, faults } = readSchema(readText(file, 'DUET_SCHEMA'), accessRules);
+  return modelOf(readText(file, 'DUET_SCHEMA'), file);
+}
+
+function modelOf(text: string, file: string): Model {
+  const { model, faults } = readSchema(text, accessRules);
   if (model) return model;
   throw new StartFault(
     faults.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`).join('\n'),
@@ -107,19 +125,27 @@ export function readModel(file: string): Model {
 }
 
 /** Read only when it is needed: the file of a database that exists may be long out of date. */
-function* readData(config: Config, model: Model): Program<void> {
-  const file = config.data;
-  if (!config.given.has('data') && !existsSync(file)) return;
+function* firstRecords(config: Config, model: Model, given: Given | undefined): Program<void> {
+  const isGiven = config.given.has('data');
+  if (given?.records) yield* load(model, given.records, 'data');
+  // A program names its file, and may be started in any folder.
+  else if (isGiven || (!given && existsSync(config.data)))
+    yield* load(model, readData(config.data), config.data);
+}
+
+function readData(file: string): unknown {
   const text = readText(file, 'DUET_DATA');
-  let data: unknown;
   try {
-    data = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     throw new StartFault(`${file} is not valid JSON: ${why(error)}`);
   }
+}
+
+function load(model: Model, data: unknown, file: string): Program<void> {
   const { program, faults } = loading(model, data);
   if (!program) throw new StartFault(faults.map((fault) => `${file}: ${fault}`).join('\n'));
-  yield* program();
+  return program();
 }
 
 function readText(file: string, setting: string): string {

@@ -11,6 +11,7 @@ import { graphqlRoute } from '../graphql/handler.ts';
 import { acceptsGzip } from '../http/accept.ts';
 import { accessOf } from '../http/access.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
+import { BodyWaits } from '../http/body.ts';
 import type { Found, Handler, Route } from '../http/exchange.ts';
 import type { Load } from '../http/guard/load.ts';
 import { problem } from '../http/problem.ts';
@@ -30,7 +31,7 @@ export function router(
   state: { readonly draining: boolean },
 ): (path: string) => Found | undefined {
   const { limitBody: body, limitBodyTime: bodyTime, limitJsonDepth: jsonDepth } = config;
-  const limits = { body, bodyTime, jsonDepth, load };
+  const limits = { body, bodyTime, jsonDepth, load, waits: new BodyWaits() };
   const introspection = config.introspection === 'on';
   const fixed = new Map<string, Route>();
   const add = (template: string, handler: Handler, more?: Pick<Route, 'open' | 'spared'>) =>

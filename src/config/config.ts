@@ -2,6 +2,7 @@
 
 import type { AnswerLimits } from '../engine/budget.ts';
 import type { DocumentLimits } from '../graphql/limits.ts';
+import { didYouMean } from '../schema/suggest.ts';
 import type { Setting } from './setting.ts';
 import { settings } from './settings.ts';
 
@@ -30,18 +31,51 @@ export function readConfig(
 ): ConfigReading {
   const flags = readFlags(args);
   if (typeof flags === 'string') return { fault: flags };
+  return configOf((name) => {
+    const { [name]: row } = settings;
+    const flag = flags.get(name);
+    return flag === undefined ? { text: env[row.env], called: row.env } : { text: flag, called: flagOf(row) };
+  });
+}
+
+/** What the command decides for itself: another program listens where it likes. */
+const OF_COMMAND = ['port', 'host', 'workers'] as const satisfies readonly Name[];
+
+/** A value as a program gives it: as it is where JavaScript has it, else as in the environment; null is `none`. */
+type Option<T> = T extends string | number | null ? T : string;
+
+export type Options = {
+  readonly [K in Exclude<Name, (typeof OF_COMMAND)[number]>]?: Option<Values[K]> | undefined;
+};
+
+/** The same from the options of a program that Duet is a part of. */
+export function readOptions(options: Options): ConfigReading {
+  const given: Readonly<Record<string, string | number | null | undefined>> = options;
+  const known = Object.keys(settings).filter((name) => !OF_COMMAND.some((own) => own === name));
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    return {
+      fault: `unknown option "${unknown}".${didYouMean(unknown, known) || ` The options are: ${known.join(', ')}.`}`,
+    };
+  return configOf((name) => {
+    const value = given[name];
+    return { text: value === null ? 'none' : value?.toString(), called: name };
+  });
+}
+
+/** `textOf`: what was given for a setting, and by which name. */
+function configOf(textOf: (name: Name) => { text: string | undefined; called: string }): ConfigReading {
   const values: Partial<Record<Name, unknown>> = {};
   const given = new Set<Name>();
   for (const name of Object.keys(settings) as Name[]) {
     const row: Setting<unknown> = settings[name];
-    const flag = flags.get(name);
-    const text = flag ?? env[row.env];
+    const { text, called } = textOf(name);
     if (text !== undefined) given.add(name);
     const value = row.parse(text ?? row.default);
     if (value === undefined) {
       // The value of an environment-only setting may be a secret, so it is not repeated.
       const shown = row.flag ? `, not "${text}"` : '';
-      return { fault: `${flag === undefined ? row.env : flagOf(row)} must be ${row.allowed}${shown}` };
+      return { fault: `${called} must be ${row.allowed}${shown}` };
     }
     values[name] = value;
   }

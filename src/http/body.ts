@@ -12,6 +12,7 @@ export interface BodyLimits {
   readonly bodyTime: number;
   readonly jsonDepth: number;
   readonly load: Load;
+  readonly waits: BodyWaits;
 }
 
 /** What is still arriving past the limit is read and thrown away up to here, so that the client can read the answer. */
@@ -37,7 +38,7 @@ function waitedFor<T>(
   use: (bytes: Uint8Array) => Soon<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const { load } = limits;
+    const { load, waits } = limits;
     const wait: Wait = { until: performance.now() + limits.bodyTime, end: () => ended(tooSlow(limits)) };
     const ended = (error: unknown) => {
       if (!waits.delete(wait)) return;
@@ -49,7 +50,7 @@ function waitedFor<T>(
       );
     };
     load.inFlight--;
-    waitFor(wait);
+    waits.add(wait);
     reading.then((bytes) => {
       if (!waits.delete(wait)) return;
       load.inFlight++;
@@ -70,22 +71,30 @@ interface Wait {
   readonly end: () => void;
 }
 
-/** In the order of their ends, as all wait equally long; one clock for all of them costs less than one for each. */
-const waits = new Set<Wait>();
 const TICK_MS = 100;
-let clock: Timer | undefined;
 
-function waitFor(wait: Wait): void {
-  waits.add(wait);
-  clock ??= setInterval(() => {
-    const now = performance.now();
-    for (const each of waits) {
-      if (each.until > now) return;
-      each.end();
-    }
-    clearInterval(clock);
-    clock = undefined;
-  }, TICK_MS);
+/** Those of one application, in the order of their ends, as all wait equally long; one clock costs less than one for each. */
+export class BodyWaits {
+  readonly #waits = new Set<Wait>();
+  #clock: Timer | undefined;
+
+  add(wait: Wait): void {
+    this.#waits.add(wait);
+    this.#clock ??= setInterval(() => {
+      const now = performance.now();
+      for (const each of this.#waits) {
+        if (each.until > now) return;
+        each.end();
+      }
+      clearInterval(this.#clock);
+      this.#clock = undefined;
+    }, TICK_MS);
+  }
+
+  /** Whether it was still waited for. */
+  delete(wait: Wait): boolean {
+    return this.#waits.delete(wait);
+  }
 }
 
 function tooSlow({ bodyTime }: BodyLimits): DuetError {

@@ -24,7 +24,7 @@ export const phrases: Readonly<Record<number, string>> = {
   507: 'Insufficient Storage',
 };
 
-export function problem(error: DuetError, { requestId }: Exchange): Response {
+export function problem(error: DuetError, { requestId }: Pick<Exchange, 'requestId'>): Response {
   return answer(error.status, JSON.stringify(problemBody(error, requestId)), error.headers);
 }
 

@@ -136,6 +136,52 @@ test(
   MAKING_MS,
 );
 
+/** A program of a user, of which the last line must not compile. */
+const program = `
+import { createDuet, type Duet } from 'duet-server';
+
+const sdl = 'type Note @resource { id: ID!  title: String! }';
+const open = (file: string): Promise<Duet> => createDuet({ schema: sdl, database: 'sqlite:' + file, limitBody: 100 });
+const [one, other] = await Promise.all([open('one.db'), open('other.db')]);
+const post = (body: string) =>
+  one.fetch(new Request('http://x/notes', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }));
+const statuses = [await post('{"title":"short"}'), await post(JSON.stringify({ title: 'x'.repeat(200) }))];
+const get = async (duet: Duet, path: string) => (await duet.fetch(new Request('http://x' + path))).text();
+console.log(JSON.stringify([
+  statuses.map(({ status }) => status),
+  JSON.parse(await get(one, '/notes')),
+  JSON.parse(await get(other, '/notes')),
+  (await get(one, '/')).slice(0, 2),
+]));
+await Promise.all([one.close(), other.close()]);
+// @ts-expect-error
+const wrong: Parameters<typeof createDuet>[0] = { schema: sdl, limitBody: 'many' };
+`;
+
+test(
+  'a Bun program imports it, with its types; one in Node is told why it cannot',
+  async () => {
+    using folder = Folder.empty();
+    await run(['npm', 'install', tarball], folder.path, env);
+    await Bun.write(folder.file('program.ts'), program);
+    await Bun.write(folder.file('program.mjs'), "import { createDuet } from 'duet-server'; createDuet({});");
+    const node = { PATH: withNode };
+    const [said, told] = [
+      await run([folder.file('node_modules/.bin/bun'), 'program.ts'], folder.path, node),
+      Bun.spawnSync([join(withNode, 'node'), 'program.mjs'], {
+        cwd: folder.path,
+        env: node,
+      }).stderr.toString(),
+    ];
+    expect(JSON.parse(said)).toEqual([[201, 413], [{ id: 1, title: 'short' }], [], '<!']);
+    expect(told).toContain('start this program with `bun`');
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'esnext', '--module', 'preserve'];
+    const tsc = join(project, 'node_modules/.bin/tsc');
+    await run([tsc, ...options, '--types', '', 'program.ts'], folder.path, { PATH: withNode });
+  },
+  MAKING_MS,
+);
+
 test(
   'a global install serves with Node alone in the PATH, even if install scripts are not run',
   async () => {

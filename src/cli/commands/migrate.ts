@@ -14,7 +14,7 @@ export interface Terminal {
 export async function migrate(config: Config, observe: Observe, terminal: Terminal): Promise<void> {
   const { model, database } = await openDeployment(config, observe);
   try {
-    const { applied, surplus } = await evolveDeployment(config, model, database, true);
+    const { applied, surplus } = await evolveDeployment(config, model, database, { insists: true });
     for (const step of applied) terminal.print(step);
     if (applied.length === 0) terminal.print('nothing to do: the database is what the schema asks for');
     for (const name of surplus) terminal.print(`kept, though the schema does not name it: ${name}`);

@@ -9,12 +9,16 @@ import { type Program, run } from '../../storage/storage.ts';
 
 /** How long an answer is kept. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
-/** One in so many requests with a new key throws away what has expired; the first of a process does, however soon it ends. */
+/** One in so many requests with a new key throws away what has expired; the first of all does, however soon it was the last. */
 const SWEEP_EVERY = 256;
 /** More than have come since the last time, and few enough that nobody notices who does it. */
 const SWEPT = 4 * SWEEP_EVERY;
 const OLDEST = [{ column: answers.column.at, descending: false }];
-let claims = 0;
+
+/** How many keys were new so far, of one application: each sweeps its own database. */
+export interface Claims {
+  count: number;
+}
 
 /** A request with a key. */
 export interface Keyed {
@@ -36,6 +40,7 @@ export interface Idempotency extends Keyed {
  */
 export function* once<T>(
   { caller, key, request, refusal }: Idempotency,
+  claims: Claims,
   work: () => Program<T>,
   before: () => Program<unknown> = nothing,
 ): Program<T> {
@@ -61,7 +66,7 @@ export function* once<T>(
     return JSON.parse(String(kept['answer']));
   }
   // Now and then somebody must sweep.
-  if (claims++ % SWEEP_EVERY === 0)
+  if (claims.count++ % SWEEP_EVERY === 0)
     yield* run({ do: 'delete', resource: answers, where: isOld, first: { order: OLDEST, limit: SWEPT } });
   const answer = yield* work();
   yield* run({

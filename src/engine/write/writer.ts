@@ -9,7 +9,7 @@ import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
 import { Collision, collided } from './collision.ts';
-import { type Idempotency, once } from './idempotency.ts';
+import { type Claims, type Idempotency, once } from './idempotency.ts';
 import { perform, type Written } from './perform.ts';
 import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
 import { addressed, stepsOf } from './write.ts';
@@ -19,6 +19,7 @@ export class Writer {
   readonly #policy: Policy;
   /** Of one answer. */
   readonly #most: AnswerLimits;
+  readonly #claims: Claims = { count: 0 };
 
   constructor(storage: Storage, policy: Policy, most: AnswerLimits) {
     this.#storage = storage;
@@ -38,7 +39,7 @@ export class Writer {
     const program = () => perform(access, permitted, new Budget(this.#most));
     const done = idempotency
       ? this.#storage.write(
-          () => once(idempotency, program, () => told(access, permitted)),
+          () => once(idempotency, this.#claims, program, () => told(access, permitted)),
           this.#many([operation]),
           deadline,
         )
@@ -63,7 +64,7 @@ export class Writer {
     const access = this.#policy.access(caller);
     const program = () => transact(access, permitted, new Budget(this.#most));
     const done = this.#storage.write(
-      idempotency ? () => once(idempotency, program) : program,
+      idempotency ? () => once(idempotency, this.#claims, program) : program,
       this.#many(writes.map(({ operation }) => operation)),
       deadline,
     );

@@ -20,8 +20,12 @@ export class KeySet {
   #failure: unknown;
   #next: Timer | undefined;
 
-  constructor(url: string) {
+  /** Whether nobody will ask any more: then there is nothing to renew. */
+  readonly #closed: AbortSignal;
+
+  constructor(url: string, closed: AbortSignal) {
     this.#url = url;
+    this.#closed = closed;
   }
 
   /** The key that a token names. Whoever names a known one never waits for the issuer. */
@@ -81,7 +85,7 @@ export class KeySet {
     // By the clock and not by the next token: after a quiet hour, that one would be judged by keys an hour old.
     clearTimeout(this.#next);
     const soon = this.#failure === undefined ? FRESH_MS : RETRY_MS;
-    this.#next = setTimeout(() => this.#renew().catch(() => {}), soon).unref();
+    this.#next = setTimeout(() => this.#closed.aborted || this.#renew().catch(() => {}), soon).unref();
   }
 }
 

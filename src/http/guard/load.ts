@@ -39,6 +39,8 @@ export class Load {
   #shed = 0;
   #unsent: Unsent[] = [];
   #unsentBytes = 0;
+  /** Whether there was more to do than could be done in time, two turns in a row. */
+  #isOver = false;
   /** Requests that are being worked on. */
   inFlight = 0;
 
@@ -88,10 +90,10 @@ export class Load {
     if (loop.turn === 0) return false;
     const waited = performance.now() - loop.turn;
     // A turn can last for as long as requests keep coming: then there is none before it to compare it with.
-    if (waited > 2 * this.#mostLag) loop.isOver = true;
-    else if (loop.before <= this.#mostLag * (loop.isOver ? SHARE : 1)) loop.isOver = false;
-    else if (waited > this.#mostLag) loop.isOver = true;
-    return loop.isOver && waited > this.#mostLag * SHARE;
+    if (waited > 2 * this.#mostLag) this.#isOver = true;
+    else if (loop.before <= this.#mostLag * (this.#isOver ? SHARE : 1)) this.#isOver = false;
+    else if (waited > this.#mostLag) this.#isOver = true;
+    return this.#isOver && waited > this.#mostLag * SHARE;
   }
 
   tell(metrics: Metrics): void {
@@ -112,7 +114,7 @@ export class Load {
 
 /** One for the process, as there is one event loop; milliseconds. */
 const loop = {
-  isWatched: false,
+  watchers: 0,
   /** How late it was last. */
   lag: 0,
   /** When the turn began in which requests are being worked on; 0 when there is none. */
@@ -120,12 +122,10 @@ const loop = {
   /** How long the turn before took: one long step is no overload, and is over when it is noticed. */
   before: 0,
   ended: 0,
-  /** Whether there was more to do than could be done in time, two turns in a row. */
-  isOver: false,
 };
 
 function beginTurn(now: number): void {
-  if (!loop.isWatched) return;
+  if (loop.watchers === 0) return;
   // Whoever comes after a pause finds nobody waiting.
   if (now - loop.ended > TICK_MS) loop.before = 0;
   loop.turn = now;
@@ -136,11 +136,19 @@ function beginTurn(now: number): void {
   });
 }
 
-/** From now on the lag of this process is known. Only a server's is worth knowing: it turns between requests. */
-export function watchLag(): void {
-  loop.isWatched = true;
+let clock: Timer | undefined;
+
+/** From now on the lag of this process is known, until the last who wants to know it calls what this returns. */
+export function watchLag(): () => void {
+  if (loop.watchers++ === 0) clock = startClock();
+  return () => {
+    if (--loop.watchers === 0) clearInterval(clock);
+  };
+}
+
+function startClock(): Timer {
   let due = performance.now() + TICK_MS;
-  setInterval(() => {
+  return setInterval(() => {
     const now = performance.now();
     loop.lag = Math.max(0, now - due);
     due = now + TICK_MS;

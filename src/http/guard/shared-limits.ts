@@ -40,17 +40,20 @@ return debts`;
 export class SharedLimits {
   readonly #client: RedisClient;
   readonly #tell: (message: string) => void;
+  readonly #closed: AbortSignal;
   /** Undefined while Redis cannot be relied on: then nobody even asks. */
   #script: string | undefined;
 
-  constructor(url: string, tell: (message: string) => void) {
+  constructor(url: string, tell: (message: string) => void, closed: AbortSignal) {
     this.#tell = tell;
+    this.#closed = closed;
     this.#client = new Bun.RedisClient(url, {
       connectionTimeout: RETRY_MS,
       autoReconnect: false,
       enableOfflineQueue: false,
     });
     this.#connect();
+    closed.addEventListener('abort', () => this.#client.close());
   }
 
   /** The debts with what is asked for, or undefined when they cannot be had in time. */
@@ -85,6 +88,7 @@ export class SharedLimits {
 
   /** Until Redis answers again, off the way of any request. */
   async #connect(): Promise<void> {
+    if (this.#closed.aborted) return;
     const connected = async () => {
       if (!this.#client.connected) await this.#client.connect();
       return String(await this.#client.send('SCRIPT', ['LOAD', SCRIPT]));

@@ -31,6 +31,7 @@ export interface TokenOptions {
   readonly trust: { readonly jwksUrl: string } | { readonly secret: string };
   readonly issuer: string | null;
   readonly audience: string | null;
+  readonly closed: AbortSignal;
 }
 
 export interface Proven {
@@ -42,7 +43,8 @@ export interface Proven {
 /** Fails with UNAUTHENTICATED, or with UNAVAILABLE while nobody can tell. */
 export type ProveToken = (token: string) => Promise<Proven>;
 
-export function tokenProver({ trust, issuer, audience }: TokenOptions): ProveToken {
+export function tokenProver(given: TokenOptions): ProveToken {
+  const { trust, issuer, audience } = given;
   const options: JWTVerifyOptions = {
     algorithms: 'secret' in trust ? SHARED : PUBLISHED,
     clockTolerance: CLOCK_TOLERANCE,
@@ -50,7 +52,7 @@ export function tokenProver({ trust, issuer, audience }: TokenOptions): ProveTok
     ...(issuer !== null && { issuer }),
     ...(audience !== null && { audience }),
   };
-  const verify = verifier(trust, options);
+  const verify = verifier(given, options);
   return async (token) => {
     if (!token.split('.').every(isCanonical)) throw unauthenticated(UNSOUND);
     try {
@@ -62,12 +64,12 @@ export function tokenProver({ trust, issuer, audience }: TokenOptions): ProveTok
   };
 }
 
-function verifier(trust: TokenOptions['trust'], options: JWTVerifyOptions) {
+function verifier({ trust, closed }: TokenOptions, options: JWTVerifyOptions) {
   if ('secret' in trust) {
     const secret = new TextEncoder().encode(trust.secret);
     return (token: string) => jwtVerify(token, secret, options);
   }
-  const { keyOf } = new KeySet(trust.jwksUrl);
+  const { keyOf } = new KeySet(trust.jwksUrl, closed);
   return (token: string) => jwtVerify(token, keyOf, options);
 }
 
