@@ -48,7 +48,10 @@ if (!bun)
 // In the repository the sources count; a package has built files only.
 const sources = join(__dirname, '../src/cli/start.ts');
 const command = existsSync(sources) ? sources : join(__dirname, '../dist/server/cli.js');
-const child = spawn(bun, ['--no-env-file', command, ...process.argv.slice(2)], { stdio: 'inherit' });
+// The channel tells a server when this process is killed: nobody could stop it then.
+const child = spawn(bun, ['--no-env-file', command, ...process.argv.slice(2)], {
+  stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+});
 
 // Who stops this process means the other, which may still have requests to answer.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

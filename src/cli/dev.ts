@@ -27,9 +27,9 @@ export async function dev(files: readonly string[], args: readonly string[]): Pr
         if (name === basename(file)) changed();
       });
   if (!isExecutable()) watch(dirname(dirname(Bun.main)), { recursive: true }, changed);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.once(signal, async () => {
-      child.kill('SIGTERM');
-      process.exit((await child.exited) ?? 0);
-    });
+  const stop = async () => {
+    child.kill('SIGTERM');
+    process.exit((await child.exited) ?? 0);
+  };
+  for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(event, stop);
 }

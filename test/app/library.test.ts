@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { createDuet, type Duet, type DuetOptions } from '../../src/app/library.ts';
 import { databases, JSON_HEADERS, sharedPostgres, shipped, within } from '../app.ts';
 import { childrenOf, Folder } from '../process.ts';
+import { hasRedis, Redis } from '../redis.ts';
 
 const SDL = 'type Note @resource { id: ID!  title: String! @constraint(maxLength: 20) }';
 const MEMORY = 'sqlite::memory:';
@@ -188,6 +189,25 @@ test('beside a router of its own, with the addresses of clients', async () => {
   const request = new Request('http://host.test/notes');
   for (const beside of [{}, null, 'env']) expect((await duet.fetch(request, beside)).status).not.toBe(500);
   await duet.close();
+});
+
+test.skipIf(!hasRedis)('closing lets go of Redis', async () => {
+  await using redis = await Redis.start();
+  const rates = { redisUrl: redis.url, rateLimitAddress: '100/60' };
+  const duet = await createDuet({ ...quiet, schema: SDL, database: MEMORY, ...rates });
+  const clients = async () => {
+    const admin = new Bun.RedisClient(redis.url);
+    const list = String(await admin.send('CLIENT', ['LIST']));
+    admin.close();
+    return list.trim().split('\n').length - 1;
+  };
+  const until = async (count: number) => {
+    for (let tries = 0; tries < 200 && (await clients()) !== count; tries++) await Bun.sleep(20);
+    return clients();
+  };
+  expect(await until(1)).toBe(1);
+  await duet.close();
+  expect(await until(0)).toBe(0);
 });
 
 describe('on a file', () => {

@@ -192,8 +192,16 @@ test(
       folder.path,
       env,
     );
-    await using server = await Server.start(folder, { PATH: withNode }, [join(prefix, 'bin/duet')]);
+    const duet = [join(prefix, 'bin/duet')];
+    await using server = await Server.start(folder, { PATH: withNode }, duet);
     await expectService(server);
+    await using several = await Server.start(folder, { PATH: withNode, WORKERS: '2' }, duet);
+    expect(await throughBothDoors(several)).toEqual(written);
+    // Nobody could stop a server whose starter was killed.
+    several.signal('SIGKILL');
+    const isServed = () => fetch(`${several.url}/healthz`).then(Boolean, () => false);
+    for (let tries = 0; tries < 1000 && (await isServed()); tries++) await Bun.sleep(10);
+    expect(await isServed()).toBe(false);
   },
   MAKING_MS,
 );
@@ -221,4 +229,9 @@ test('the executable serves with nothing beside it', async () => {
   using folder = new Folder();
   await using server = await Server.start(folder, { PATH: '' }, [join(release, file)]);
   await expectService(server);
+  using empty = Folder.empty();
+  const init = Bun.spawnSync([join(release, file), 'init', '--example', 'shop'], { cwd: empty.path });
+  expect(init.stdout.toString()).toContain('\n  duet dev\n');
+  await using shop = await Server.start(empty, { PATH: '' }, [join(release, file)]);
+  expect((await fetch(`${shop.url}/orders?include=lines.product`)).status).toBe(200);
 });
