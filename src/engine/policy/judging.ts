@@ -123,9 +123,9 @@ export function* mayUpdate(
     columns.some(({ name }) => Object.hasOwn(set, name)),
   );
   if (isFinal || !isUnique) return false;
-  return (
-    canHideItself(seen, resource, 'UPDATE') || !(yield* valuesMeet(resource, rows, everywhere(seen, rows)))
-  );
+  if (canHideItself(seen, resource, 'UPDATE')) return true;
+  const keys = rows.map((row) => row[resource.key.name]);
+  return !(yield* valuesMeet(resource, rows, everywhere(withoutOld(seen, resource, keys), rows)));
 }
 
 /** Refuses what was written when the caller does not see it now that all is done. */
@@ -187,6 +187,16 @@ function canHideItself(
     default:
       return false;
   }
+}
+
+/** The filter as if these records were gone: as they were, they are not what makes anything seen any more. */
+function withoutOld(filter: Filter, resource: Resource, keys: readonly unknown[]): Filter {
+  return replaced(filter, (each) => {
+    if (each.is !== 'some' && each.is !== 'related') return each;
+    const where = withoutOld(each.where, resource, keys);
+    if (each.field.target !== resource) return { ...each, where };
+    return { ...each, where: all([where, not(among(resource.key, keys))]) };
+  });
 }
 
 /** The filter where these references lead nowhere: what one may not see is not there, and must not decide anything. */
