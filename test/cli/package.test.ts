@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageFile from '../../package.json' with { type: 'json' };
 import { JSON_HEADERS } from '../app.ts';
-import { childrenOf, Folder, Server, throughBothDoors, written } from '../process.ts';
+import { alive, childrenOf, Folder, Server, throughBothDoors, written } from '../process.ts';
 import { Registry } from '../registry.ts';
 
 const project = join(import.meta.dir, '../..');
@@ -198,10 +198,11 @@ test(
     await using several = await Server.start(folder, { PATH: withNode, WORKERS: '2' }, duet);
     expect(await throughBothDoors(several)).toEqual(written);
     // Nobody could stop a server whose starter was killed.
+    await several.logged('supervising');
+    const workers: number[] = several.log.flatMap(({ event, pid }) => (event === 'started' ? [pid] : []));
     several.signal('SIGKILL');
-    const isServed = () => fetch(`${several.url}/healthz`).then(Boolean, () => false);
-    for (let tries = 0; tries < 1000 && (await isServed()); tries++) await Bun.sleep(10);
-    expect(await isServed()).toBe(false);
+    for (let tries = 0; tries < 1000 && workers.some(alive); tries++) await Bun.sleep(10);
+    expect([workers.length, workers.filter(alive)]).toEqual([2, []]);
   },
   MAKING_MS,
 );
