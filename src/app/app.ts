@@ -1,6 +1,6 @@
 /** The composition root: everything that happens to a request, in order, and everything a server is made of. */
 
-import { soonInTurn } from '../base/batch.ts';
+import { inBatch } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { Observation } from '../base/observe.ts';
@@ -165,7 +165,7 @@ export function createApp(given: AppOptions): App {
       load.arrive(started);
       return begin(request, connections, parts, found, started);
     }
-    const response = soonInTurn(() => begin(request, connections, parts, found, started));
+    const response = inBatch(() => begin(request, connections, parts, found, started));
     load.arrive(started);
     return response;
   };

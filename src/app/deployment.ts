@@ -21,7 +21,7 @@ export class StartFault extends Error {}
 
 interface Opening {
   /** Leaves everything as it is, not only the tables. */
-  readonly asItIs?: boolean;
+  readonly readOnly?: boolean;
   /** Duet is a part of another program, which gives this. */
   readonly given?: Given | undefined;
 }
@@ -59,10 +59,10 @@ function open(
   config: Config,
   model: Model,
   trace: ((sql: string) => void) | undefined,
-  { asItIs = false, given }: Opening,
+  { readOnly = false, given }: Opening,
 ): Database {
   try {
-    return openDatabase(config, model, trace, { asItIs, apart: statementProcess(given !== undefined) });
+    return openDatabase(config, model, trace, { readOnly, apart: statementProcess(given !== undefined) });
   } catch (error) {
     const folder = config.database.kind === 'sqlite' ? dirname(config.database.path) : '.';
     if (existsSync(folder))

@@ -7,14 +7,14 @@ import type { Soon } from './soon.ts';
  * that costs more than the work. It is not for what has a long answer: outside of the turn that received the request, Bun
  * sends what is longer than its buffer of 16 KB with a system call for each header. Nobody waits longer than this for it:
  */
-const STRETCH_MS = 5;
+const BATCH_MS = 5;
 
 let waiting: (() => void)[] = [];
 let ends: (() => void)[] = [];
 let isWorking = false;
 
 /** Behind what came before it in this turn; at once when that is just being done. */
-export function soonInTurn<T>(work: () => Soon<T>): Soon<T> {
+export function inBatch<T>(work: () => Soon<T>): Soon<T> {
   if (isWorking) return work();
   return new Promise((resolve, reject) => {
     const settle = () => {
@@ -29,12 +29,12 @@ export function soonInTurn<T>(work: () => Soon<T>): Soon<T> {
 }
 
 /** When everything has been read that arrived in this turn; at once where that is so already. */
-export function turnRead(): Soon<void> {
-  return soonInTurn(() => {});
+export function afterArrivals(): Soon<void> {
+  return inBatch(() => {});
 }
 
 /** When all of that is done, with everything that it did not have to wait for. */
-export function afterStretch(work: () => void): void {
+export function afterBatch(work: () => void): void {
   if (isWorking) ends.push(work);
   else setImmediate(work);
 }
@@ -47,7 +47,7 @@ function begin(): void {
 
 function work(): void {
   isWorking = true;
-  const until = performance.now() + STRETCH_MS;
+  const until = performance.now() + BATCH_MS;
   let done = 0;
   do waiting[done++]?.();
   while (done < waiting.length && performance.now() < until);

@@ -1,6 +1,6 @@
 /** The corridor: every operation of every door comes through here, and nothing else talks to the storage. */
 
-import { turnRead } from '../base/batch.ts';
+import { afterArrivals } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import { type Soon, then } from '../base/soon.ts';
 import { all, among } from '../query/filter.ts';
@@ -238,7 +238,7 @@ function begun<T>(gone: Gone | undefined, write: () => Promise<T>): Promise<T> {
     if (gone()) throw new DuetError('MALFORMED_BODY', 'The client went away; nothing was written.');
     return write();
   };
-  return then(turnRead(), begin);
+  return then(afterArrivals(), begin);
 }
 
 function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {

@@ -1,7 +1,7 @@
 /** Counts the statements that a request takes, for those requests that ask for it. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { CameAlong, type Program, type Storage } from './storage.ts';
+import { Prefetched, type Program, type Storage } from './storage.ts';
 
 interface Count {
   statements: number;
@@ -64,7 +64,7 @@ function* counting<T>(running: Program<T>, count: Count): Program<T> {
     count.statements += step.value.length;
     try {
       const rows = yield step.value;
-      if (rows instanceof CameAlong) count.statements -= step.value.length;
+      if (rows instanceof Prefetched) count.statements -= step.value.length;
       step = running.next(rows);
     } catch (error) {
       step = running.throw(error);

@@ -20,9 +20,9 @@ export interface DatabaseOptions {
   readonly limitWriteHold: number;
 }
 
-/** `asItIs`: only to look; a database that does not exist stays so. The others are SqliteOptions. */
+/** `readOnly`: only to look; a database that does not exist stays so. The others are SqliteOptions. */
 interface Opening {
-  readonly asItIs?: boolean;
+  readonly readOnly?: boolean;
   readonly apart?: readonly string[] | undefined;
   readonly slowMs?: number | undefined;
   readonly sync?: ((file: number) => Promise<void>) | undefined;
@@ -32,11 +32,11 @@ export function openDatabase(
   options: DatabaseOptions,
   model: Model,
   trace?: (sql: string) => void,
-  { asItIs = false, apart, slowMs, sync }: Opening = {},
+  { readOnly = false, apart, slowMs, sync }: Opening = {},
 ): Database {
   const { database, limitWriteHold: holdMs } = options;
   if (database.kind === 'sqlite')
-    return new SqliteStorage({ path: database.path, model, trace, asItIs, apart, holdMs, slowMs, sync });
+    return new SqliteStorage({ path: database.path, model, trace, readOnly, apart, holdMs, slowMs, sync });
   return new PostgresStorage({
     url: database.url,
     pooler: options.databasePooler,

@@ -55,18 +55,18 @@ export interface Select {
   /** Keeps the rows from being changed by others until the transaction ends. */
   readonly lock: boolean;
   /** What the program will ask for next, unless it fails: a database that is far away can answer it along with this. */
-  readonly below: readonly Below[];
+  readonly prefetch: readonly Prefetch[];
 }
 
 /** A Select that is open for the values of a column of the rows above it, or of the first so many of them. */
-export interface Below {
+export interface Prefetch {
   readonly near: Column;
   readonly first: number | undefined;
   readonly select: Select;
 }
 
 /** Stands in a Select for a value, or for a list of them, that is known only when it runs. */
-export const LATER: readonly unknown[] = Object.freeze([]);
+export const PLACEHOLDER: readonly unknown[] = Object.freeze([]);
 
 /** A Select with what was left open, if anything; it is compiled once, however often it runs. */
 export interface Filled {
@@ -191,7 +191,7 @@ export function select(
     bytes: undefined,
     uncounted: [],
     lock: false,
-    below: [],
+    prefetch: [],
   };
   return { do: 'select', resource, columns, where, ...rest, ...more };
 }

@@ -11,7 +11,7 @@ import type { Query, Row, Select, Statement } from './statements.ts';
 export type Program<T> = Generator<readonly Statement[], T, readonly Row[][]>;
 
 /** Answers that came along with earlier ones: they took no statement of their own. */
-export class CameAlong extends Array<Row[]> {}
+export class Prefetched extends Array<Row[]> {}
 
 /**
  * How many steps a program takes at the most: one that takes a single statement needs no transaction around it; nor does

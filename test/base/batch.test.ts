@@ -1,7 +1,7 @@
 /** Small work of one turn of the event loop, done in a row at its end. */
 
 import { expect, test } from 'bun:test';
-import { afterStretch, soonInTurn } from '../../src/base/batch.ts';
+import { afterBatch, inBatch } from '../../src/base/batch.ts';
 
 const turned = () => new Promise(setImmediate);
 
@@ -13,25 +13,25 @@ function dawdle(): void {
 
 test('in the order in which it came, behind everything else of the turn', async () => {
   const done: string[] = [];
-  const first = soonInTurn(() => done.push('first'));
-  const second = soonInTurn(() => done.push('second'));
+  const first = inBatch(() => done.push('first'));
+  const second = inBatch(() => done.push('second'));
   done.push('the turn');
   await Promise.all([first, second]);
   expect(done).toEqual(['the turn', 'first', 'second']);
 });
 
 test('what it asks for itself is done at once', async () => {
-  const inner = await soonInTurn(() => [soonInTurn(() => 'now')]);
+  const inner = await inBatch(() => [inBatch(() => 'now')]);
   expect(inner).toEqual(['now']);
 });
 
 test('one that fails does so alone', async () => {
   const answers = await Promise.allSettled([
-    soonInTurn(() => 1),
-    soonInTurn(() => {
+    inBatch(() => 1),
+    inBatch(() => {
       throw new Error('no');
     }),
-    soonInTurn(async () => 3),
+    inBatch(async () => 3),
   ]);
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
@@ -40,8 +40,8 @@ test('the end of a stretch comes after all promises that it settles', async () =
   const done: string[] = [];
   await Promise.all(
     ['a', 'b'].map(async (name) => {
-      await soonInTurn(() => {
-        if (name === 'a') afterStretch(() => done.push('end'));
+      await inBatch(() => {
+        if (name === 'a') afterBatch(() => done.push('end'));
       });
       for (let hop = 0; hop < 10; hop++) await null;
       done.push(name);
@@ -54,7 +54,7 @@ test('the end of a stretch comes after all promises that it settles', async () =
 test('nobody waits for more than a stretch of it', async () => {
   const done: string[] = [];
   const all = ['a', 'b', 'c'].map((name) =>
-    soonInTurn(() => {
+    inBatch(() => {
       dawdle();
       done.push(name);
     }),

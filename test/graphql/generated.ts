@@ -41,7 +41,7 @@ export class Dice {
     this.#choices = choices;
   }
 
-  /** Below `sides`. */
+  /** Prefetch `sides`. */
   roll(sides: number): number {
     return (this.#choices[this.#at++] ?? 0) % sides;
   }

@@ -29,7 +29,7 @@ export interface Report {
 }
 
 export async function diff(config: Config, observe: Observe, print: (line: string) => void): Promise<void> {
-  const { model, database } = await openDeployment(config, observe, { asItIs: true });
+  const { model, database } = await openDeployment(config, observe, { readOnly: true });
   try {
     const { before, ...comparison } = await faulting(() => preview(database, model));
     const report = reportOf(before, model, comparison);

@@ -5,7 +5,7 @@ import { all, equal, type Filter } from '../../query/filter.ts';
 import type { ListQuery } from '../../query/list.ts';
 import { type Order, type Place, reversed } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
-import { type Below, LATER, type Select, select } from '../../storage/statements.ts';
+import { PLACEHOLDER, type Prefetch, type Select, select } from '../../storage/statements.ts';
 import type { AnswerLimits } from '../budget.ts';
 import type { Get, List, Relation, Selection } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
@@ -35,7 +35,7 @@ export function selectList(operation: List, most: number, limits: AnswerLimits):
       before: backwards ? after : before,
       most,
       bytes: mostBytes(limits),
-      below: below(selection, limits, limit),
+      prefetch: prefetched(selection, limits, limit),
     });
   });
 }
@@ -47,8 +47,8 @@ export function selectByKey({ resource, selection, seen }: Permitted<Get>, limit
   const known = seen ? madeSeen.get(seen) : made;
   const found = known?.get(selection);
   if (found) return found;
-  const byKey = select(resource, needed(resource, selection), all([equal(resource.key, LATER), seen]), {
-    below: below(selection, limits),
+  const byKey = select(resource, needed(resource, selection), all([equal(resource.key, PLACEHOLDER), seen]), {
+    prefetch: prefetched(selection, limits),
   });
   if (known) known.set(selection, byKey);
   else if (seen) madeSeen.set(seen, new WeakMap([[selection, byKey]]));
@@ -81,7 +81,12 @@ export function selectRelated(relation: Relation, limits: AnswerLimits): Select 
     const column = far(relation);
     const columns = needed(field.target, selection, column);
     const bytes = mostBytes(limits);
-    const rest = { per: { column, values: LATER }, most, bytes, below: below(selection, limits) };
+    const rest = {
+      per: { column, values: PLACEHOLDER },
+      most,
+      bytes,
+      prefetch: prefetched(selection, limits),
+    };
     if (!query) return select(field.target, columns, seen, rest);
     const { order, limit } = query;
     const [after, before] = [found(query.after), found(query.before)];
@@ -99,7 +104,11 @@ function found(place: Place | Abridged | undefined): Place | undefined {
 }
 
 /** What lies below guarded records is not known before their guards are settled: what they hide is not followed. */
-function below({ relations, guards }: Selection, limits: AnswerLimits, first?: number): readonly Below[] {
+function prefetched(
+  { relations, guards }: Selection,
+  limits: AnswerLimits,
+  first?: number,
+): readonly Prefetch[] {
   if (guards) return [];
   return relations.map((relation) => ({
     near: near(relation),

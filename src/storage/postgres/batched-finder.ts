@@ -1,8 +1,8 @@
 /** Records that are looked for by their keys in the same turn of the event loop are found by one statement. */
 
-import { afterStretch } from '../../base/batch.ts';
+import { afterBatch } from '../../base/batch.ts';
 import { among, type Filter } from '../../query/filter.ts';
-import { LATER, type Row, type Select } from '../statements.ts';
+import { PLACEHOLDER, type Row, type Select } from '../statements.ts';
 import type { Deadline, Prepared } from '../storage.ts';
 
 interface Waiting {
@@ -40,7 +40,7 @@ export function batchedFinder(select: Select, prepare: (select: Select) => Prepa
   return (key, deadline) =>
     new Promise((resolve, reject) => {
       if (batch.push({ key, deadline, resolve, reject }) > 1) return;
-      afterStretch(() => {
+      afterBatch(() => {
         const waiting = batch;
         batch = [];
         look(waiting).catch((error) => {
@@ -54,7 +54,7 @@ export function batchedFinder(select: Select, prepare: (select: Select) => Prepa
 function ofMany(select: Select): Select {
   const { resource, columns, where } = select;
   const open = (filter: Filter): Filter =>
-    filter.is === 'eq' && filter.value === LATER ? among(filter.column, LATER) : filter;
+    filter.is === 'eq' && filter.value === PLACEHOLDER ? among(filter.column, PLACEHOLDER) : filter;
   return {
     ...select,
     columns: columns.includes(resource.key) ? columns : [...columns, resource.key],

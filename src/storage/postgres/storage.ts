@@ -8,7 +8,15 @@ import { Dangling, LockTimeout, type NotUnique, unavailable } from '../faults.ts
 import { decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import { quote } from '../sql/dialect.ts';
-import { filled, LATER, type Query, type Row, type Select, type Statement, select } from '../statements.ts';
+import {
+  filled,
+  PLACEHOLDER,
+  type Query,
+  type Row,
+  type Select,
+  type Statement,
+  select,
+} from '../statements.ts';
 import {
   type Deadline,
   type Prepared,
@@ -289,7 +297,7 @@ export class PostgresStorage implements Storage, Evolvable {
   /** Whether one statement answers all that follows from it. */
   #isOne([statement, ...others]: readonly Statement[]): boolean {
     if (!statement || others.length > 0) return false;
-    if (statement.do !== 'filled' || statement.select.below.length === 0) return true;
+    if (statement.do !== 'filled' || statement.select.prefetch.length === 0) return true;
     return this.#trees.of(statement.select) !== undefined;
   }
 
@@ -343,7 +351,7 @@ export class PostgresStorage implements Storage, Evolvable {
     const { key } = resource;
     const found = await this.#send(connection, { ...statement, columns: [key], lock: false });
     const keys = found.map((row) => row[key.name]);
-    const one = select(resource, [key], equal(key, LATER), { lock: true });
+    const one = select(resource, [key], equal(key, PLACEHOLDER), { lock: true });
     await Promise.all(keys.map((value) => this.#send(connection, { do: 'filled', select: one, value })));
     const still = all([among(key, keys), ...(where ? [where] : [])]);
     return this.#send(connection, { ...statement, where: still, lock: false });

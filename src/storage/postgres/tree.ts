@@ -6,7 +6,7 @@ import type { Compiler, Template, Writer } from '../sql/compile.ts';
 import { quote } from '../sql/dialect.ts';
 import { heavyOf } from '../sql/heavy.ts';
 import type { Row, Select, Statement } from '../statements.ts';
-import { CameAlong } from '../storage.ts';
+import { Prefetched } from '../storage.ts';
 import { codecs } from './codecs.ts';
 import { bytesOf, failsBeyond } from './dialect.ts';
 
@@ -35,7 +35,7 @@ export class Trees {
 
   /** Undefined where there is nothing below, or too much. */
   of(select: Select): Tree | undefined {
-    if (select.below.length === 0) return undefined;
+    if (select.prefetch.length === 0) return undefined;
     let tree = this.#known.get(select);
     if (tree === undefined) {
       tree = treeOf(select, this.#compiler.writer());
@@ -68,7 +68,7 @@ function treeOf(root: Select, writer: Writer): Tree | null {
     const name = nameOf(parts.length);
     const fewer = { ...select, most: select.most && Math.min(select.most, most + 1) };
     parts.push(`${name} AS (${writer.select(fewer, listed)})`);
-    for (const { near, first, select: next } of select.below) {
+    for (const { near, first, select: next } of select.prefetch) {
       const limit = first === undefined ? '' : ` LIMIT ${first}`;
       add(next, `ARRAY(SELECT ${quote(near.name)} FROM ${name}${limit})`);
     }
@@ -102,7 +102,7 @@ function notTooMuch(selects: readonly Select[]): string {
 /** The Select and all below, each before those below it. */
 function* within(select: Select): Generator<Select> {
   yield select;
-  for (const { select: next } of select.below) yield* within(next);
+  for (const { select: next } of select.prefetch) yield* within(next);
 }
 
 /** No stored name begins with `_`. */
@@ -126,8 +126,8 @@ export class Ahead {
   }
 
   /** Undefined unless all of them were answered before. */
-  take(statements: readonly Statement[]): CameAlong | undefined {
-    const found = new CameAlong();
+  take(statements: readonly Statement[]): Prefetched | undefined {
+    const found = new Prefetched();
     for (const statement of statements) {
       const rows = statement.do === 'filled' ? this.#rows.get(statement.select) : undefined;
       if (!rows) return undefined;

@@ -8,7 +8,7 @@ import { graves } from '../own.ts';
 import {
   type Aggregate,
   type Filled,
-  LATER,
+  PLACEHOLDER,
   type Query,
   type Row,
   type Select,
@@ -99,11 +99,11 @@ export class Compiler {
   }
 }
 
-function isByOpenKey({ where, resource: { key }, below }: Select): boolean {
+function isByOpenKey({ where, resource: { key }, prefetch }: Select): boolean {
   const parts = where?.is === 'all' ? where.of : [where];
   return (
-    below.length === 0 &&
-    parts.some((part) => part?.is === 'eq' && part.column === key && part.value === LATER)
+    prefetch.length === 0 &&
+    parts.some((part) => part?.is === 'eq' && part.column === key && part.value === PLACEHOLDER)
   );
 }
 

@@ -4,7 +4,7 @@ import type { Filter } from '../../query/filter.ts';
 import type { Order, Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { ByCodePoint } from '../own.ts';
-import { LATER, type Row } from '../statements.ts';
+import { PLACEHOLDER, type Row } from '../statements.ts';
 import { encoded } from './codec.ts';
 import { type Dialect, quote } from './dialect.ts';
 import { balanced, successor } from './text.ts';
@@ -130,7 +130,7 @@ export class Conditions {
   }
 
   listed(values: readonly unknown[], of: Column): string {
-    if (values === LATER) this.#later((given) => this.#dialect.list(given as readonly unknown[], of));
+    if (values === PLACEHOLDER) this.#later((given) => this.#dialect.list(given as readonly unknown[], of));
     else this.parameters.push(this.#dialect.list(values, of));
     return this.#dialect.listed(this.parameters.length, of);
   }
@@ -141,7 +141,7 @@ export class Conditions {
 
   parameter(column: Column, value: unknown): string {
     const encode = (each: unknown) => encoded(this.#dialect.codecs, column, each);
-    if (value === LATER) this.#later(encode);
+    if (value === PLACEHOLDER) this.#later(encode);
     else this.parameters.push(encode(value));
     return this.#dialect.parameter(this.parameters.length, column);
   }

@@ -6,14 +6,14 @@ import { passing, unavailable } from '../faults.ts';
 import type { Deadline } from '../storage.ts';
 import { explaining } from './errors.ts';
 import { BUSY_TIMEOUT_MS } from './local-writer.ts';
-import type { Moment } from './shared-snapshot.ts';
+import type { SharedSnapshot } from './shared-snapshot.ts';
 
 /** As many pages as SQLite itself lets gather before it carries them over into the file. */
 const CHECKPOINT_FRAMES = 1000;
 
 export interface LogOptions {
   readonly database: Database;
-  readonly moment: Moment;
+  readonly snapshot: SharedSnapshot;
   /** Carries the log over into the file, in another process. */
   readonly checkpoint: () => Promise<void>;
   /** Waits until the disk has what was written to a file. */
@@ -50,7 +50,7 @@ export class Log {
 
   /** Between two commits all of the log can be carried over, so that it begins from its start again. */
   async prepared(until: Deadline): Promise<void> {
-    const frames = this.#options.moment.logFrames;
+    const frames = this.#options.snapshot.logFrames;
     if (frames < this.#carriedOver) this.#carriedOver = 0;
     // Somebody who has been reading for long may have kept it from beginning again.
     if (frames - this.#carriedOver < CHECKPOINT_FRAMES) return;
@@ -90,8 +90,8 @@ export class Log {
    */
   resolveDoubt(): void {
     if (!this.#isInDoubt) return;
-    const { database, moment } = this.#options;
-    moment.end();
+    const { database, snapshot } = this.#options;
+    snapshot.end();
     // To wait for whoever reads would stop the whole process.
     database.run('PRAGMA busy_timeout = 0');
     const [row] = explaining(() => {

@@ -1,14 +1,14 @@
 /** Reads of one turn of the event loop share a read transaction of SQLite for as long as nobody commits. */
 
 import type { Database } from 'bun:sqlite';
-import { afterStretch } from '../../base/batch.ts';
+import { afterBatch } from '../../base/batch.ts';
 import type { WalIndex } from './wal-index.ts';
 
 /**
  * To begin a transaction SQLite locks, looks at the log and unlocks, with three system calls; that is most of what it
  * takes to read a record by its key. Whoever reads sees what was committed before: the index tells.
  */
-export class Moment {
+export class SharedSnapshot {
   readonly #database: Database;
   readonly #index: WalIndex;
   readonly #begin: () => void;
@@ -28,7 +28,7 @@ export class Moment {
     return this.#index.frames;
   }
 
-  /** From now on, and until the loop turns, reads show the present moment. */
+  /** From now on, and until the loop turns, reads show one snapshot of the present. */
   begin(): void {
     if (this.#isOpen) {
       if (this.#index.isSame) return;
@@ -40,13 +40,13 @@ export class Moment {
     this.#isOpen = true;
     if (this.#isEnding) return;
     this.#isEnding = true;
-    afterStretch(() => {
+    afterBatch(() => {
       this.#isEnding = false;
       this.end();
     });
   }
 
-  /** An old moment would keep the log from being emptied, and others from writing. */
+  /** An old snapshot would keep the log from being emptied, and others from writing. */
   end(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;

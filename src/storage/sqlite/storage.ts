@@ -3,7 +3,7 @@
 import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { soonInTurn } from '../../base/batch.ts';
+import { inBatch } from '../../base/batch.ts';
 import type { Model } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
@@ -20,14 +20,14 @@ import {
 } from '../storage.ts';
 import { Bounds } from './bounds.ts';
 import { sqliteDdl } from './ddl.ts';
-import { Elsewhere } from './elsewhere.ts';
 import { explained, explaining } from './errors.ts';
 import { BUSY_TIMEOUT_MS, isBusy, LocalWriter } from './local-writer.ts';
 import { Log } from './log.ts';
 import { Pace } from './pace.ts';
+import { ProcessReader } from './process-reader.ts';
 import { ProcessWriter } from './process-writer.ts';
 import { compiler, Runner, UNBOUNDED } from './runner.ts';
-import { Moment } from './shared-snapshot.ts';
+import { SharedSnapshot } from './shared-snapshot.ts';
 import { WalIndex } from './wal-index.ts';
 import { type Commit, isResult, type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
 
@@ -43,7 +43,7 @@ export interface SqliteOptions {
   /** Told the text of every statement that a program runs. */
   readonly trace?: ((sql: string) => void) | undefined;
   /** Nothing is to be written, not even the file when it is missing. */
-  readonly asItIs?: boolean;
+  readonly readOnly?: boolean;
   /**
    * Runs a process that is the `reader` or the `writer` of a file, which are named behind it, for what takes long;
    * without one, everything runs in this process.
@@ -65,27 +65,27 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #runner: Runner;
   readonly #local: LocalWriter;
   readonly #bounds: Bounds;
-  readonly #elsewhere: Elsewhere | undefined;
+  readonly #processReader: ProcessReader | undefined;
   readonly #writer: ProcessWriter | undefined;
   readonly #pace: Pace;
   readonly #sync: SqliteOptions['sync'];
   /** Made when the disk is first found to be slow. */
   #log: Log | undefined;
   /** Looked for at the first read; undefined where there can be none. */
-  #moment: Moment | undefined;
+  #snapshot: SharedSnapshot | undefined;
   #hasLooked: boolean;
   readonly #queue: WriteQueue;
 
-  constructor({ path, model, trace, asItIs = false, apart, holdMs, slowMs, sync }: SqliteOptions) {
+  constructor({ path, model, trace, readOnly = false, apart, holdMs, slowMs, sync }: SqliteOptions) {
     this.#model = model;
     this.#trace = trace;
-    this.#hasLooked = path === ':memory:' || asItIs;
+    this.#hasLooked = path === ':memory:' || readOnly;
     // Not opened as readonly, which would leave the files of the WAL behind that the last to close takes away.
-    this.#database = asItIs
+    this.#database = readOnly
       ? new Database(existsSync(path) ? path : ':memory:', { readwrite: true, create: false, strict: true })
       : new Database(path, { create: true, strict: true });
     this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    if (!asItIs) useWal(this.#database);
+    if (!readOnly) useWal(this.#database);
     this.#database.run('PRAGMA synchronous = FULL');
     this.#database.run('PRAGMA foreign_keys = ON');
     this.#runner = new Runner(this.#database, model, trace);
@@ -96,55 +96,55 @@ export class SqliteStorage implements Storage, Evolvable {
     // What is in memory no other process can see.
     if (apart && path !== ':memory:') {
       const launch = { command: apart, path: resolve(path) };
-      this.#elsewhere = new Elsewhere(launch, trace);
+      this.#processReader = new ProcessReader(launch, trace);
       this.#writer = new ProcessWriter({ launch, model, holdMs, trace });
     }
     this.#local = new LocalWriter(this.#database, this.#runner, this.#writer && this.#bounds);
   }
 
   prepare(statement: Query): Prepared {
-    const read = this.#runner.reader(statement, this.#elsewhere && this.#bounds);
+    const read = this.#runner.reader(statement, this.#processReader && this.#bounds);
     const look: Prepared = (value, deadline) => {
       try {
-        (this.#moment ?? this.#firstMoment())?.begin();
+        (this.#snapshot ?? this.#firstSnapshot())?.begin();
         return read(value);
       } catch (error) {
         // What is not bounded is read where nobody waits for it.
-        if (error === UNBOUNDED && this.#elsewhere)
-          return this.#elsewhere.read(() => run(filled(statement, value)), 'one', deadline);
+        if (error === UNBOUNDED && this.#processReader)
+          return this.#processReader.read(() => run(filled(statement, value)), 'one', deadline);
         throw error instanceof SQLiteError ? explained(error) : error;
       }
     };
     if (!compiler.template(statement).findsOne) return look;
-    return (value, deadline) => soonInTurn(() => look(value, deadline));
+    return (value, deadline) => inBatch(() => look(value, deadline));
   }
 
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {
-    const allowance = this.#elsewhere && this.#bounds.allowance();
+    const allowance = this.#processReader && this.#bounds.allowance();
     try {
-      const moment = this.#moment ?? this.#firstMoment();
+      const snapshot = this.#snapshot ?? this.#firstSnapshot();
       const drive = () => this.#runner.drive(program(), allowance);
       return explaining(() => {
-        if (moment || steps === 'one') {
-          moment?.begin();
+        if (snapshot || steps === 'one') {
+          snapshot?.begin();
           return drive();
         }
         this.#runner.prepare('BEGIN').run();
         return this.#local.transaction(drive);
       });
     } catch (error) {
-      if (error !== UNBOUNDED || !this.#elsewhere) throw error;
-      // Begun anew, so that all of it shows one moment.
-      return this.#elsewhere.read(program, steps, deadline);
+      if (error !== UNBOUNDED || !this.#processReader) throw error;
+      // Begun anew, so that all of it shows one snapshot.
+      return this.#processReader.read(program, steps, deadline);
     }
   }
 
-  #firstMoment(): Moment | undefined {
+  #firstSnapshot(): SharedSnapshot | undefined {
     if (this.#hasLooked) return undefined;
     this.#hasLooked = true;
     const index = WalIndex.of(this.#database.filename);
-    this.#moment = index && new Moment(this.#database, index);
-    return this.#moment;
+    this.#snapshot = index && new SharedSnapshot(this.#database, index);
+    return this.#snapshot;
   }
 
   write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
@@ -153,7 +153,7 @@ export class SqliteStorage implements Storage, Evolvable {
 
   delays(looking: Select): boolean {
     const { sql, parameters } = compiler.compile(looking);
-    return this.#elsewhere !== undefined && !this.#bounds.admits(looking, sql, parameters);
+    return this.#processReader !== undefined && !this.#bounds.admits(looking, sql, parameters);
   }
 
   /** A connection of its own; of a database in memory, which no other connection can see, a copy. */
@@ -165,18 +165,18 @@ export class SqliteStorage implements Storage, Evolvable {
     copy.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     copy.run('BEGIN');
     const runner = new Runner(copy, this.#model, this.#trace);
-    let begun = !this.#elsewhere;
+    let begun = !this.#processReader;
     let apart: Snapshot | undefined;
     return {
       run: async (program) => {
         if (apart) return apart.run(program);
         try {
-          // Only what comes first can still be read at another moment.
+          // Only what comes first can still be read from another snapshot.
           const allowance = begun ? undefined : this.#bounds.allowance();
           return explaining(() => runner.drive(program(), allowance));
         } catch (error) {
-          if (error !== UNBOUNDED || !this.#elsewhere) throw error;
-          apart = await this.#elsewhere.snapshot();
+          if (error !== UNBOUNDED || !this.#processReader) throw error;
+          apart = await this.#processReader.snapshot();
           return apart.run(program);
         } finally {
           begun = true;
@@ -194,10 +194,10 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   async close(): Promise<void> {
-    this.#elsewhere?.close();
+    this.#processReader?.close();
     this.#writer?.close();
     this.#log?.close();
-    this.#moment?.close();
+    this.#snapshot?.close();
     this.#runner.close();
   }
 
@@ -215,7 +215,7 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   async looking<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    this.#moment?.end();
+    this.#snapshot?.end();
     this.#database.run('PRAGMA query_only = ON');
     this.#database.run('BEGIN');
     try {
@@ -237,7 +237,7 @@ export class SqliteStorage implements Storage, Evolvable {
   async #becomeWriter(): Promise<void> {
     const deadline = Date.now() + EVOLUTION_TIMEOUT_MS;
     for (;;) {
-      this.#moment?.end();
+      this.#snapshot?.end();
       this.#log?.syncs('in commits');
       if (this.#local.begin()) return;
       if (Date.now() > deadline) throw new Error('another process has been writing all the time');
@@ -255,7 +255,7 @@ export class SqliteStorage implements Storage, Evolvable {
   };
 
   #commitHere(batch: readonly Waiting[]): readonly Outcome[] | undefined {
-    this.#moment?.end();
+    this.#snapshot?.end();
     this.#log?.syncs('in commits');
     let left = 0;
     const outcomes = this.#local.commit(batch, () => {
@@ -268,7 +268,7 @@ export class SqliteStorage implements Storage, Evolvable {
   /** Reads go on while the disk is waited for. What they show may be some milliseconds ahead of it; who writes is told after. */
   async #commitInBackground(log: Log, batch: readonly Waiting[]): Promise<readonly Outcome[] | undefined> {
     await log.prepared(Math.min(...batch.map(({ deadline }) => deadline)));
-    this.#moment?.end();
+    this.#snapshot?.end();
     log.syncs('in background');
     const outcomes = this.#local.commit(batch, () => {});
     if (!outcomes?.some(isResult)) return outcomes;
@@ -285,12 +285,12 @@ export class SqliteStorage implements Storage, Evolvable {
 
   /** Undefined where nobody can tell how long the log is. */
   #logOfSlowDisk(): Log | undefined {
-    const moment = this.#moment ?? this.#firstMoment();
+    const snapshot = this.#snapshot ?? this.#firstSnapshot();
     const writer = this.#writer;
-    if (moment && writer)
+    if (snapshot && writer)
       this.#log ??= new Log({
         database: this.#database,
-        moment,
+        snapshot,
         checkpoint: () => writer.checkpoint(),
         sync: this.#sync,
       });

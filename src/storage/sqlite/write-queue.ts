@@ -1,6 +1,6 @@
 /** Writes that arrive together, waiting to be committed together. */
 
-import { afterStretch } from '../../base/batch.ts';
+import { afterBatch } from '../../base/batch.ts';
 import type { DuetError } from '../../base/errors.ts';
 import type { Soon } from '../../base/soon.ts';
 import { deadlineExceeded, unavailable } from '../faults.ts';
@@ -71,7 +71,7 @@ export class WriteQueue {
         return reject(unavailable('Too many writes are queued; retry in 1 s.'));
       this.#entries.push({ program, steps, deadline, resolve: resolve as Entry['resolve'], reject });
       // After all requests that have arrived by now: those are the ones that go together.
-      if (this.#entries.length === 1 && !this.#isUnderWay) afterStretch(() => this.#flush());
+      if (this.#entries.length === 1 && !this.#isUnderWay) afterBatch(() => this.#flush());
     });
   }
 

@@ -10,7 +10,7 @@ import type { Asked } from './statement-process.ts';
 const BEGIN: Asked = { sql: 'BEGIN', parameters: [] };
 const COMMIT: Asked = { sql: 'COMMIT', parameters: [] };
 
-export class Elsewhere {
+export class ProcessReader {
   readonly #readers: Readers;
   readonly #trace: ((sql: string) => void) | undefined;
 
