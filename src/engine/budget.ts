@@ -30,18 +30,17 @@ export class Budget {
   readonly limits: AnswerLimits;
   /** What has been spent so far. */
   bytes = 0;
-  #objects: number;
+  objects = 0;
   /** What was counted by its characters; undefined once those are so many that it matters how they are written. */
   #quickly: Measure[] | undefined = [];
 
   constructor(limits: AnswerLimits) {
     this.limits = limits;
-    this.#objects = limits.objects;
   }
 
   /** One more than fits, so that too many can be told from just enough. */
   get most(): number {
-    return this.#objects + 1;
+    return this.limits.objects - this.objects + 1;
   }
 
   /** Rows that the answer has once each, or as often as the selection asks for them. */
@@ -50,8 +49,8 @@ export class Budget {
   }
 
   take(objects: number, measure: Measure): void {
-    this.#objects -= objects;
-    if (this.#objects < 0)
+    this.objects += objects;
+    if (this.objects > this.limits.objects)
       throw new DuetError(
         'TOO_MANY_OBJECTS',
         `The answer would hold more than ${this.limits.objects} objects. Ask for pages of it, or for fewer relations.`,
@@ -75,4 +74,11 @@ function isMuch(limits: AnswerLimits, characters: number): boolean {
 function admitBytes(limits: AnswerLimits, bytes: number): void {
   if (bytes > limits.bytes) throw answerTooLarge();
   if (bytes > LONG_BYTES) limits.admitLong?.(bytes);
+}
+
+/** Whether it is the budget that failed. */
+export function isTooMuch(error: unknown): boolean {
+  return (
+    error instanceof DuetError && (error.code === 'TOO_MANY_OBJECTS' || error.code === 'ANSWER_TOO_LARGE')
+  );
 }

@@ -204,9 +204,10 @@ export class Engine {
 
   /** A list of any length, page by page; all of them show one moment. */
   async *pages(operation: Permitted<List>): AsyncGenerator<Node[]> {
+    const { objects, bytes } = this.limits;
     const snapshot = await this.#storage.snapshot();
     try {
-      yield* pagesOf(operation, snapshot);
+      yield* pagesOf(operation, snapshot, { objects, bytes });
     } finally {
       await snapshot.close();
     }

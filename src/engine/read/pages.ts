@@ -3,42 +3,66 @@
 import type { ListQuery } from '../../query/list.ts';
 import { placeIn } from '../../query/order.ts';
 import type { Snapshot } from '../../storage/storage.ts';
-import { Budget, UNLIMITED } from '../budget.ts';
+import { type AnswerLimits, Budget, isTooMuch, UNLIMITED } from '../budget.ts';
 import type { List } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { hasAbridged, placed } from './places.ts';
-import { list, type Node } from './read.ts';
+import { type Listing, list, type Node } from './read.ts';
 
 /** Many enough to make statements rare, and few enough to hold in memory, should each be as large as a body may be; */
 const PAGE = 250;
 /** of large ones fewer: how large they are, the first few tell. */
 const FIRST_PAGE = 32;
 const PAGE_BYTES = 4 * 1024 * 1024;
+/** How many times fewer are tried of those that were too much. */
+const FEWER = 4;
 
-export async function* pagesOf(asked: Permitted<List>, snapshot: Snapshot): AsyncGenerator<Node[]> {
+/**
+ * `limits` are those of each record with all that it includes: there are any number of them, but one alone is in memory as a
+ * whole, and is written out as often as others refer to it.
+ */
+export async function* pagesOf(
+  asked: Permitted<List>,
+  snapshot: Snapshot,
+  limits: AnswerLimits,
+): AsyncGenerator<Node[]> {
   const operation = hasAbridged(asked) ? await snapshot.run(() => placed(asked)) : asked;
   const { order, limit, backwards } = operation.list;
   // What lies before a cursor is found from its end: where it begins must be known before it can be read forwards.
   let { after } = backwards ? await beginning(operation, snapshot) : operation.list;
   let left = limit ?? Number.POSITIVE_INFINITY;
-  let size = FIRST_PAGE;
+  let size = Math.min(FIRST_PAGE, limits.objects);
   while (left > 0) {
     const page = { ...operation.list, after, limit: Math.min(size, left), backwards: false };
+    const budget = new Budget(limits);
+    const read = await snapshot
+      .run(() => list({ ...operation, list: page, places: true }, budget))
+      .catch((error: unknown) => {
+        // A page is no more than how records are read: only one that is too much by itself is refused.
+        if (page.limit === 1 || !isTooMuch(error)) throw error;
+        return undefined;
+      });
     // The reader takes one page at a time, so an answer of any length is never in memory at once.
-    const budget = new Budget(UNLIMITED);
-    const { nodes, more } = await snapshot.run(() =>
-      list({ ...operation, list: page, places: true }, budget),
-    );
-    if (nodes.length > 0) yield nodes;
-    const last = nodes.at(-1);
-    if (!more || !last) return;
-    after = placeIn(order, last);
-    left -= nodes.length;
-    const fitting = Math.floor((PAGE_BYTES * nodes.length) / budget.bytes);
-    size = Math.max(1, Math.min(PAGE, fitting));
+    if (read && read.nodes.length > 0) yield read.nodes;
+    const last = read?.nodes.at(-1);
+    if (read && (!read.more || !last)) return;
+    if (read && last) {
+      after = placeIn(order, last);
+      left -= read.nodes.length;
+    }
+    size = read ? fitting(read, budget) : Math.max(1, Math.floor(page.limit / FEWER));
     // A reader that is quick would have this process to itself.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
+}
+
+/** How many records like these make a page: half of what would be refused, as the next may be larger. */
+function fitting({ nodes: { length } }: Listing, { limits, bytes, objects }: Budget): number {
+  const most = Math.min(
+    (Math.min(PAGE_BYTES, limits.bytes / 2) * length) / bytes,
+    (limits.objects / 2 / objects) * length,
+  );
+  return Math.max(1, Math.min(PAGE, Math.floor(most)));
 }
 
 /** The last rows before a cursor, as a list that begins after the row in front of them. */

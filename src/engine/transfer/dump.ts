@@ -5,6 +5,7 @@ import type { Model, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Snapshot } from '../../storage/storage.ts';
+import { UNLIMITED } from '../budget.ts';
 import { anonymous } from '../caller.ts';
 import { Policy } from '../policy/policy.ts';
 import { pagesOf } from '../read/pages.ts';
@@ -25,7 +26,8 @@ export async function dump(model: Model, snapshot: Snapshot, give: Takers): Prom
     const list = wholeList(resource);
     const operation = { do: 'list', resource, selection, list, places: true, count: false } as const;
     const permitted = policy.permit(anonymous, operation);
-    for await (const rows of pagesOf(permitted, snapshot)) for (const row of rows) give.record(resource, row);
+    for await (const rows of pagesOf(permitted, snapshot, UNLIMITED))
+      for (const row of rows) give.record(resource, row);
     for await (const remains of remainsOf(resource, snapshot)) give.remains(resource, remains);
   }
 }

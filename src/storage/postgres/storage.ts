@@ -147,10 +147,21 @@ export class PostgresStorage implements Storage, Evolvable {
       throw explained(error);
     }
     return {
-      run: (program) =>
-        this.#drive(connection, program()).catch((error) => {
+      run: async (program) => {
+        // A statement that fails ends the transaction, and with it the moment; what was too much is asked for in parts.
+        const begun = connection.send('SAVEPOINT "_page"');
+        begun.catch(() => {});
+        try {
+          const result = await this.#drive(connection, program());
+          connection.send('RELEASE "_page"').catch(() => connection.close());
+          return result;
+        } catch (error) {
+          if (!connection.lost)
+            for (const back of ['ROLLBACK TO "_page"', 'RELEASE "_page"'])
+              connection.send(back).catch(() => connection.close());
           throw explained(error);
-        }),
+        }
+      },
       close: async () => end(connection),
     };
   }

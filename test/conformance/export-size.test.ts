@@ -1,0 +1,77 @@
+/** An export has any number of records, and each of them what one answer may have: one that includes too much is refused. */
+
+import { describe, expect, test } from 'bun:test';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
+
+const sdl = `
+  type User @resource { id: ID!  name: String  posts: [Post!]! }
+  type Post @resource { id: ID!  text: String  author: User! }`;
+
+const users = (count: number) => Array.from({ length: count }, () => ({ name: 'a' }));
+const posts = (count: number, of: number, text = 'b') =>
+  Array.from({ length: count }, () => ({ text, authorId: of }));
+
+const lines = (app: AppUnderTest, path: string) =>
+  app.fetch(path, { headers: { Accept: 'application/x-ndjson' } });
+
+describe.each([...databases])('on %s', (database) => {
+  const refusals: [what: string, env: Record<string, string>, include: string, code: string][] = [
+    ['objects', { LIMIT_OBJECTS: '100' }, 'posts.author.posts', 'TOO_MANY_OBJECTS'],
+    ['bytes', { LIMIT_BYTES: '3000' }, 'posts.author.posts', 'ANSWER_TOO_LARGE'],
+    ['what is written out for each path', {}, 'posts.author.posts.author.posts', 'TOO_MANY_OBJECTS'],
+  ];
+  test.each(refusals)('one record with too much below it: %s', async (_, env, include, code) => {
+    const data = { users: users(3), posts: posts('LIMIT_BYTES' in env ? 10 : 40, 2) };
+    const app = await openApp(database, { sdl, data, env });
+    const path = `/users?where={"id":{"eq":2}}&include=${include}`;
+    const response = await lines(app, path);
+    expect([response.status, (await response.json()).code]).toEqual([400, code]);
+    expect((await app.rest('GET', path)).status).toBe(400);
+    expect((await lines(app, path.replace('2', '1'))).status).toBe(200);
+    await app.close();
+  });
+
+  test.each([[{ LIMIT_OBJECTS: '30' }], [{ LIMIT_BYTES: '2000' }]])(
+    'any number of records with as much as fits: %j',
+    async (env: Record<string, string>) => {
+      const data = { users: users(90), posts: [7, 8, 9, 50, 80].flatMap((id) => posts(20, id)) };
+      const app = await openApp(database, { sdl, data, env });
+      expect((await app.rest('GET', '/users?include=posts')).status).toBe(400);
+      const response = await lines(app, '/users?include=posts');
+      expect(response.status).toBe(200);
+      const read = (await response.text())
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(read.map(({ id }) => id)).toEqual(Array.from({ length: 90 }, (_, index) => index + 1));
+      expect(read.flatMap((user) => (user.posts.length > 0 ? [user.id] : []))).toEqual([7, 8, 9, 50, 80]);
+      expect(read.flatMap((user) => user.posts).length).toBe(100);
+      await app.close();
+    },
+  );
+
+  test('where the database ends a statement that reads too much, fewer are read of the same moment', async () => {
+    const env = { LIMIT_BYTES: '100000' };
+    const data = {
+      users: users(40),
+      posts: users(40).flatMap((_, at) => posts(8, at + 1, 'x'.repeat(10_000))),
+    };
+    const app = await openApp(database, { sdl, data, env });
+    const response = await lines(app, '/users?include=posts');
+    expect(response.status).toBe(200);
+    expect((await response.text()).split('\n').length).toBe(41);
+    await app.close();
+  });
+
+  test('one that comes later breaks the file off, and the log says why', async () => {
+    const env = { LIMIT_OBJECTS: '50' };
+    const data = { users: users(100), posts: posts(50, 70) };
+    const app = await openApp(database, { sdl, data, env });
+    const response = await lines(app, '/users?include=posts');
+    expect(response.status).toBe(200);
+    expect(await response.text().catch(() => 'broken off')).toBe('broken off');
+    const causes = app.observations.flatMap((each) => (each.event === 'failure' ? [each.cause] : []));
+    expect(causes).toEqual([expect.objectContaining({ code: 'TOO_MANY_OBJECTS' })]);
+    await app.close();
+  });
+});
