@@ -56,17 +56,16 @@ export class Budget {
         `The answer would hold more than ${this.limits.objects} objects. Ask for pages of it, or for fewer relations.`,
       );
     this.bytes += measure(this.#quickly === undefined);
-    admitBytes(this.limits, this.bytes);
-    if (!this.#quickly) return;
-    this.#quickly.push(measure);
-    if (!isMuch(this.limits, this.bytes)) return;
-    this.bytes = this.#quickly.reduce((sum, each) => sum + each(true), 0);
-    this.#quickly = undefined;
+    this.#quickly?.push(measure);
+    if (this.#quickly && isMuch(this.limits, this.bytes)) {
+      this.bytes = this.#quickly.reduce((sum, each) => sum + each(true), 0);
+      this.#quickly = undefined;
+    }
     admitBytes(this.limits, this.bytes);
   }
 }
 
-/** Whether so many characters could take more bytes than the answer may have. */
+/** Whether so many characters, or short values at four bytes each, could take more bytes than the answer may have. */
 function isMuch(limits: AnswerLimits, characters: number): boolean {
   return characters * MOST_BYTES_OF_CHARACTER > limits.bytes;
 }

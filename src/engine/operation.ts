@@ -13,14 +13,16 @@ export interface Selection {
   readonly relations: readonly Relation[];
   /** What only some of the records may show; the policy's to say. */
   readonly guards?: readonly Guard[];
-  /** Where the answer has something of a record more than once, under several names. */
-  readonly repeated?: Repeated;
+  /** Where that is not each record once, with its fields under their own names. */
+  readonly rendered?: Rendered;
 }
 
-/** How often each record stands in the answer, and its columns, where that is not once. */
-export interface Repeated {
+/** How often each record stands in the answer, and its columns; and the bytes of the names under which they stand there. */
+export interface Rendered {
   readonly records: number;
   readonly columns: readonly (readonly [Column, number])[];
+  /** Of one record, however often it stands there. */
+  readonly names: number;
 }
 
 export interface Relation {
@@ -72,8 +74,8 @@ export type Aggregate = {
   readonly where: Filter;
   readonly by: readonly Column[];
   readonly measures: readonly Measure[];
-  /** How often the answer has a value of a row, by its name in the row, where that is not once. */
-  readonly repeated?: Readonly<Record<string, number>>;
+  /** How often the answer has each value of a row, by its name in the row, and the bytes of all names that it has of a row. */
+  readonly rendered?: { readonly times: Readonly<Record<string, number>>; readonly names: number };
 };
 export type Get = OnOne & { readonly do: 'get' };
 /** The door that a request came through: what is closed there cannot be reached through what is open. */

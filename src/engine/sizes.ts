@@ -5,11 +5,11 @@ import { keptAs } from '../schema/values.ts';
 import type { Row } from '../storage/statements.ts';
 import type { Selection } from './operation.ts';
 
-/** `"":,` around a name; a short value; braces and a comma around an object. */
+/** `"":,` around a name; `null`, or any short value; braces and a comma around an object; quotation marks, or brackets. */
 const AROUND_NAME = 4;
-const VALUE = 4;
-const AROUND_OBJECT = 3;
-const QUOTES = 2;
+export const VALUE = 4;
+export const AROUND_OBJECT = 3;
+export const PAIR = 2;
 
 /** `\u0001`. Beyond ASCII, a UTF-16 unit takes three at the most. */
 export const MOST_BYTES_OF_CHARACTER = 6;
@@ -17,20 +17,40 @@ export const MOST_BYTES_OF_CHARACTER = 6;
 interface Measure {
   /** What does not hang on the values. */
   readonly fixed: number;
-  /** The properties that can be long, and how often the answer has each. */
-  readonly texts: readonly Text[];
+  /** The values that are short. */
+  readonly shorts: readonly Value[];
+  /** How many those are in the answer. */
+  readonly short: number;
+  /** The values that can be long. */
+  readonly texts: readonly Value[];
 }
 
-interface Text {
+interface Value {
   readonly name: string;
+  /** How often the answer has it. */
   readonly times: number;
+  /** A number in a row, and a text in GraphQL; it counts alike everywhere. */
+  readonly isKey: boolean;
 }
 
 const measures = new WeakMap<Selection, Measure>();
 
 /** How often the answer has each record of a selection. */
-export function timesOf({ repeated }: Selection): number {
-  return repeated?.records ?? 1;
+export function timesOf({ rendered }: Selection): number {
+  return rendered?.records ?? 1;
+}
+
+/** With what stands around it. */
+export function bytesOfName(name: string): number {
+  return name.length + AROUND_NAME;
+}
+
+/** Of the names alone, in an answer that has its own for them. */
+function namesOf({ columns, relations }: Selection): number {
+  let bytes = 0;
+  for (const { name } of columns) bytes += bytesOfName(name);
+  for (const { as, list } of relations) bytes += bytesOfName(as) + (list ? PAIR : 0);
+  return bytes;
 }
 
 /** Of the rows' own columns, as often as the answer has them. */
@@ -40,32 +60,44 @@ export function bytesOf(selection: Selection, rows: readonly Row[], isExact = fa
     measure = measureOf(selection);
     measures.set(selection, measure);
   }
-  const { fixed, texts } = measure;
-  let bytes = fixed * rows.length;
+  return isExact ? exactly(measure, rows) : quickly(measure, rows);
+}
+
+function quickly({ fixed, short, texts }: Measure, rows: readonly Row[]): number {
+  let bytes = (fixed + short * VALUE) * rows.length;
   for (let index = 0; index < texts.length; index++) {
-    const { name, times } = texts[index] as Text;
+    const { name, times } = texts[index] as Value;
     let length = 0;
-    if (isExact) for (const row of rows) length += bytesOfWritten(row[name]);
-    else
-      for (let at = 0; at < rows.length; at++) {
-        const value = (rows[at] as Row)[name];
-        length += typeof value === 'string' ? value.length : bytesOfJson(value);
-      }
+    for (let at = 0; at < rows.length; at++) {
+      const value = (rows[at] as Row)[name];
+      length += typeof value === 'string' ? value.length : bytesOfJson(value);
+    }
     bytes += times * length;
   }
   return bytes;
 }
 
+function exactly({ fixed, shorts, texts }: Measure, rows: readonly Row[]): number {
+  let bytes = fixed * rows.length;
+  for (const { name, times, isKey } of shorts)
+    for (const row of rows) bytes += times * (bytesOfShort(row[name]) + (isKey ? PAIR : 0));
+  for (const { name, times } of texts) for (const row of rows) bytes += times * bytesOfWritten(row[name]);
+  return bytes;
+}
+
 function measureOf(selection: Selection): Measure {
-  const times = new Map<Column, number>(selection.repeated?.columns);
-  let fixed = timesOf(selection) * AROUND_OBJECT;
-  const texts: Text[] = [];
+  const times = new Map<Column, number>(selection.rendered?.columns);
+  const fixed = timesOf(selection) * AROUND_OBJECT + (selection.rendered?.names ?? namesOf(selection));
+  const shorts: Value[] = [];
+  const texts: Value[] = [];
   for (const column of selection.columns) {
-    const often = times.get(column) ?? 1;
-    fixed += often * (column.name.length + AROUND_NAME + VALUE);
-    if (['text', 'json'].includes(keptAs(column))) texts.push({ name: column.name, times: often });
+    const stored = keptAs(column);
+    const value = { name: column.name, times: times.get(column) ?? 1, isKey: stored === 'serial' };
+    if (stored === 'text' || stored === 'json') texts.push(value);
+    else shorts.push(value);
   }
-  return { fixed, texts };
+  const short = shorts.reduce((sum, value) => sum + value.times, 0);
+  return { fixed, short, shorts, texts };
 }
 
 /** Of a value that was read as JSON, or of a group. */
@@ -74,12 +106,17 @@ export function bytesOfJson(value: unknown): number {
   if (typeof value !== 'object' || value === null) return VALUE;
   let bytes = AROUND_OBJECT;
   if (Array.isArray(value)) for (const each of value) bytes += 1 + bytesOfJson(each);
-  else for (const name in value) bytes += name.length + AROUND_NAME + bytesOfJson((value as Row)[name]);
+  else for (const name in value) bytes += bytesOfName(name) + bytesOfJson((value as Row)[name]);
   return bytes;
 }
 
-/** The same, as it is sent; the quotation marks of a text are counted elsewhere. */
+/** The same, as it is sent. */
 export function bytesOfWritten(value: unknown): number {
-  if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return VALUE;
-  return Buffer.byteLength(JSON.stringify(value)) - (typeof value === 'string' ? QUOTES : 0);
+  if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return bytesOfShort(value);
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** Of a number, a Boolean, or a text that needs no escapes, such as a date; what is hidden is null, or nothing. */
+function bytesOfShort(value: unknown): number {
+  return typeof value === 'string' ? value.length + PAIR : `${value ?? null}`.length;
 }

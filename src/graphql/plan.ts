@@ -4,8 +4,9 @@ import type { FieldNode, GraphQLObjectType } from 'graphql';
 import { type Fault, pointer, validationFailed } from '../base/errors.ts';
 import type { Aggregate, Operation, Read, Relation, Selection } from '../engine/operation.ts';
 import type { Listing, Node } from '../engine/read/read.ts';
+import { AROUND_OBJECT, bytesOfName, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
-import { cursorTo, queryName } from '../query/cursors.ts';
+import { cursorTo, longestCursor, queryName } from '../query/cursors.ts';
 import { everything } from '../query/filter.ts';
 import { type ListQuery, readAtMost, readList } from '../query/list.ts';
 import { type OrderBy, placeIn } from '../query/order.ts';
@@ -183,12 +184,20 @@ function whereOf(resource: Resource, args: Arguments, { at, faults }: Planning) 
 
 function connectionPlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
   const parts = objectsOf([fields], given);
-  const nodes = objectsOf(parts.get('edges') ?? [], given).get('node') ?? [];
-  const selection = selectionOf(resource, nodes, given);
+  const edges = parts.get('edges') ?? [];
+  const inEdges = objectsOf(edges, given);
+  const cursors = inEdges.get('cursor')?.length ?? 0;
+  const around = edges.length * AROUND_OBJECT + bytesOfNames(inEdges, `${resource.name}Edge`);
+  const ofNodes = selectionOf(resource, inEdges.get('node') ?? [], given);
+  const widened = new Map<number, Selection>();
   const count = parts.has('totalCount');
   return (args, within) => {
     const list = listOf(resource, args, within);
     const query = queryName(resource, list.where, list.order);
+    const longest = cursors > 0 ? longestCursor(list.order) : 0;
+    // One for all pages: what is made of a selection is kept with it.
+    const selection = widened.get(longest) ?? withNames(ofNodes, around + cursors * longest);
+    widened.set(longest, selection);
     return {
       operation: { do: 'list', resource, selection, list, places: true, count },
       complete: (answer) => connectionOf(answer as Listing, list, query),
@@ -217,24 +226,38 @@ function connectionOf({ nodes, more, total }: Listing, list: ListQuery, query: s
 function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
   const find = (name: string) => resource.columns.find((column) => column.name === name);
   const wanted: Wanted[] = [];
-  const repeated: Record<string, number> = {};
-  for (const [name, objects] of objectsOf([fields], given)) {
-    if (name === 'count') wanted.push({ of: 'count', column: undefined });
-    else if (name !== '__typename')
-      for (const [inner, { length: times }] of objectsOf(objects, given)) {
+  const times: Record<string, number> = Object.create(null);
+  const asked = objectsOf([fields], given);
+  let names = AROUND_OBJECT + bytesOfNames(asked, `${resource.name}Aggregate`);
+  for (const [name, objects] of asked) {
+    if (name === 'count') {
+      wanted.push({ of: 'count', column: undefined });
+      times[measuresOf(wanted.slice(-1))[0]?.as ?? ''] = objects.length;
+    } else if (name !== '__typename') {
+      const inside = objectsOf(objects, given);
+      names += objects.length * AROUND_OBJECT + bytesOfNames(inside, `${resource.name}Aggregate`);
+      for (const [inner, { length }] of inside) {
         const column = find(inner);
         if (!column) continue;
         const value = { of: name as AggregateFunction, column };
         if (name !== 'by') wanted.push(value);
-        repeated[name === 'by' ? inner : (measuresOf([value])[0]?.as ?? '')] = times;
+        times[name === 'by' ? inner : (measuresOf([value])[0]?.as ?? '')] = length;
       }
+    }
   }
   const measures = measuresOf(wanted);
   const empty = { by: nothing(), sum: {}, avg: {}, min: {}, max: {} };
   return (args, within) => {
     const where = whereOf(resource, args, within);
     const by = [...new Set(((args['groupBy'] ?? []) as string[]).flatMap((name) => find(name) ?? []))];
-    const operation: Aggregate = { do: 'aggregate', resource, where, by, measures, repeated };
+    const operation: Aggregate = {
+      do: 'aggregate',
+      resource,
+      where,
+      by,
+      measures,
+      rendered: { times, names },
+    };
     return {
       operation,
       complete: (answer) => (answer as Node[]).map((row) => ({ ...empty, ...answerOf(row, by, wanted) })),
@@ -250,19 +273,21 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
     string,
     { field: Reference | Inverse; args: Arguments; objects: ObjectNodes[] }
   >();
-  for (const [name, asked] of objectsOf(objects, given)) {
+  const fields = objectsOf(objects, given);
+  let names = bytesOfNames(fields, resource.name);
+  for (const [name, asked] of fields) {
     const field = name === resource.version.name ? resource.version : resource.fieldByName.get(name);
     if (field?.kind === 'column') columns.push([field, asked.length]);
     else if (field)
       for (const nodes of asked) {
         const args = nodes[0] ? argumentsOf(type, nodes[0], given) : {};
         const as = relationName(name, args);
+        if (field.kind === 'inverse') names += PAIR;
         const before = relations.get(as);
         if (before) before.objects.push(nodes);
         else relations.set(as, { field, args, objects: [nodes] });
       }
   }
-  const isRepeated = objects.length > 1 || columns.some(([, times]) => times > 1);
   return {
     columns: columns.map(([column]) => column),
     relations: [...relations].map(([as, { field, args, objects: below }]): Relation => {
@@ -274,6 +299,23 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
         list: field.kind === 'inverse' ? listOf(field.target, args, within) : undefined,
       };
     }),
-    ...(isRepeated && { repeated: { records: objects.length, columns } }),
+    rendered: { records: Math.max(1, objects.length), columns, names },
   };
+}
+
+/** The same, with so many bytes more around each record. */
+function withNames(selection: Selection, more: number): Selection {
+  const { rendered } = selection;
+  return rendered ? { ...selection, rendered: { ...rendered, names: rendered.names + more } } : selection;
+}
+
+/** Of the names under which the answer has these fields; an alias is as long as its client likes. */
+function bytesOfNames(fields: ReadonlyMap<string, readonly ObjectNodes[]>, type: string): number {
+  let bytes = 0;
+  for (const [name, asked] of fields)
+    for (const [node] of asked) {
+      bytes += bytesOfName(node?.alias?.value ?? name);
+      if (name === '__typename') bytes += type.length + PAIR;
+    }
+  return bytes;
 }

@@ -1,7 +1,7 @@
 /** The text of a place in an order: opaque to clients, bound to its query, and short whatever the place is made of. */
 
 import type { Column, Resource } from '../schema/model.ts';
-import { isScalar } from '../schema/values.ts';
+import { isScalar, longestOf } from '../schema/values.ts';
 import { all, any, canonical, equal, everything, type Filter } from './filter.ts';
 import type { Order, Place } from './order.ts';
 
@@ -10,6 +10,8 @@ export const LONGEST_CURSOR = 420;
 /** Bytes of JSON: with the names of the members, less than three quarters of that. */
 const KEY_ROOM = 60;
 const LEAD_ROOM = 140;
+/** 64 bits to the base of 36. */
+const LONGEST_NAME = 13;
 
 /**
  * A place whose values do not fit into a cursor: as much of it as does, and how to recognise the record that it was made
@@ -34,6 +36,14 @@ export function isAbridged(place: Place | Abridged | undefined): place is Abridg
 export function cursorTo(query: string, order: Order, place: Place): string {
   const whole = encoded([query, ...place]);
   return whole.length <= LONGEST_CURSOR ? whole : encoded([query, abridged(order, place)]);
+}
+
+/** How long the cursors of an order can get. */
+export function longestCursor(order: Order): number {
+  // `["` and `"]` around the name of the query, and a comma before each value.
+  let bytes = LONGEST_NAME + 4;
+  for (const { column } of order) bytes += 1 + longestOf(column);
+  return Math.min(LONGEST_CURSOR, Math.ceil((bytes * 4) / 3));
 }
 
 function encoded(content: unknown): string {

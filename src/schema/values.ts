@@ -51,6 +51,22 @@ export function keptAs({ list, type }: Column): Scalar['stored'] {
   return isScalar(type) ? type.stored : 'text';
 }
 
+/** Bytes of JSON, where a value has a form; text and JSON are of any length. */
+const longest: Readonly<Partial<Record<Scalar['stored'], number>>> = {
+  boolean: 'false'.length,
+  integer: '-2147483648'.length,
+  serial: '"9007199254740991"'.length,
+  float: '-1.2345678901234567e-300'.length,
+  date: '"2024-01-01"'.length,
+  time: '"2024-01-01T00:00:00.000Z"'.length,
+  uuid: '"00000000-0000-0000-0000-000000000000"'.length,
+};
+
+/** How many bytes of JSON a value of a column can take. */
+export function longestOf(column: Column): number {
+  return longest[keptAs(column)] ?? Number.POSITIVE_INFINITY;
+}
+
 /** What a column has when a create leaves it out. */
 export function defaultOf({ origin }: Column): unknown {
   return 'default' in origin ? origin.default : undefined;

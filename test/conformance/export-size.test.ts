@@ -25,7 +25,7 @@ describe.each([...databases])('on %s', (database) => {
     const app = await openApp(database, { sdl, data, env });
     const path = `/users?where={"id":{"eq":2}}&include=${include}`;
     const response = await lines(app, path);
-    expect([response.status, (await response.json()).code]).toEqual([400, code]);
+    expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([400, code]);
     expect((await app.rest('GET', path)).status).toBe(400);
     expect((await lines(app, path.replace('2', '1'))).status).toBe(200);
     await app.close();

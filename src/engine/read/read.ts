@@ -7,7 +7,15 @@ import type { Budget } from '../budget.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from '../operation.ts';
 import { type Guard, type Guarded, hide } from '../policy/guards.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import { bytesOf, bytesOfJson, bytesOfWritten, timesOf } from '../sizes.ts';
+import {
+  AROUND_OBJECT,
+  bytesOf,
+  bytesOfJson,
+  bytesOfName,
+  bytesOfWritten,
+  timesOf,
+  VALUE,
+} from '../sizes.ts';
 import { hasAbridged, hasAbridgedBelow, placedBelow } from './places.ts';
 import { far, mostBytes, near, selectByKey, selectList, selectRelated } from './selects.ts';
 
@@ -276,16 +284,21 @@ function spend({ relation, parents, times, found }: Branch, budget: Budget): voi
     }
     return all;
   };
+  const none = field.kind === 'reference' ? timesOf(selection) * VALUE : 0;
   budget.take(sum(({ length }) => length) * timesOf(selection), (isExact) =>
-    sum((nodes) => bytesOf(selection, nodes, isExact)),
+    sum((nodes) => (nodes.length === 0 ? none : bytesOf(selection, nodes, isExact))),
   );
 }
 
-function bytesOfGroups({ repeated }: Permitted<Aggregate>, rows: readonly Row[], isExact: boolean): number {
+function bytesOfGroups({ rendered }: Permitted<Aggregate>, rows: readonly Row[], isExact: boolean): number {
   const bytesOfValue = isExact ? bytesOfWritten : bytesOfJson;
-  let bytes = 0;
+  // REST has the names of a row, each in an object of its function.
+  const names =
+    rendered?.names ??
+    Object.keys(rows[0] ?? {}).reduce((sum, name) => sum + bytesOfName(name) + 2 * AROUND_OBJECT, 0);
+  let bytes = rows.length * names;
   for (const row of rows)
-    for (const name in row) bytes += name.length + (repeated?.[name] ?? 1) * bytesOfValue(row[name]);
+    for (const name in row) bytes += (rendered?.times[name] ?? 1) * bytesOfValue(row[name]);
   return bytes;
 }
 
