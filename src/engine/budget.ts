@@ -38,6 +38,19 @@ export class Budget {
     this.limits = limits;
   }
 
+  /** One that has spent as much: what a write spends counts once it has happened, and it may be tried more than once. */
+  copy(): Budget {
+    const copy = new Budget(this.limits);
+    copy.become(this);
+    return copy;
+  }
+
+  become(other: Budget): void {
+    this.bytes = other.bytes;
+    this.objects = other.objects;
+    this.#quickly = other.#quickly && [...other.#quickly];
+  }
+
   /** One more than fits, so that too many can be told from just enough. */
   get most(): number {
     return this.limits.objects - this.objects + 1;

@@ -153,6 +153,18 @@ export class Engine {
     return isOnMany(operation) ? this.#located(caller, operation, deadline).then(write) : write(operation);
   }
 
+  /** One of several writes whose answers are one: what is too much of it together has not happened. */
+  async writeAmong(
+    caller: Caller,
+    operation: Write,
+    deadline: Deadline,
+    gone: Gone,
+    shared: Budget,
+  ): Promise<Written> {
+    const located = await this.#located(caller, operation, deadline);
+    return begun(gone, () => this.#writer.writeAmong(caller, located, deadline, shared));
+  }
+
   /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
   async transact(
     caller: Caller,

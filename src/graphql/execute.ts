@@ -6,12 +6,15 @@ import {
   GraphQLError,
   type GraphQLFieldResolver,
   type GraphQLResolveInfo,
+  Kind,
   type ValidatedExecutionArgs,
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
-import type { Operation, Read } from '../engine/operation.ts';
+import { Budget } from '../engine/budget.ts';
+import type { Operation, Read, Write } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read/read.ts';
+import type { Written } from '../engine/write/perform.ts';
 import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
 import { asWritten } from './fields.ts';
@@ -36,13 +39,21 @@ export async function execute(
 ): Promise<ExecutionResult> {
   const performed = isAtomic(args, context) ? await performTogether(args, context) : before;
   if (performed instanceof GraphQLError) return { data: null, errors: [performed] };
-  const running: Running = { ...context, reads: new Snapshot(context), performed };
+  const budget = isLone(args) ? undefined : new Budget(context.engine.limits);
+  const running: Running = { ...context, reads: new Snapshot(context), performed, budget };
   return executeRootSelectionSet({ ...args, contextValue: running, fieldResolver });
 }
 
 interface Running extends Context {
   readonly reads: Snapshot;
   readonly performed: Performed | undefined;
+  /** All fields of a mutation share it; undefined where there is only one. */
+  readonly budget: Budget | undefined;
+}
+
+function isLone({ operation }: ValidatedExecutionArgs): boolean {
+  const [first, ...others] = operation.selectionSet.selections;
+  return first?.kind === Kind.FIELD && others.length === 0;
 }
 
 const fieldResolver: GraphQLFieldResolver<Node | undefined, Running> = (node, args, context, info) => {
@@ -63,11 +74,7 @@ async function resolveRoot(
     const [node] = info.fieldNodes;
     const written = node ? asWritten(args, node) : args;
     const { operation, complete } = planner(binding, info.fieldNodes, { ...info, most })(written);
-    return complete(
-      isRead(operation)
-        ? await running.reads.add(operation)
-        : await running.engine.write(running.caller, operation, undefined, running.deadline, running.gone),
-    );
+    return complete(isRead(operation) ? await running.reads.add(operation) : await write(running, operation));
   } catch (error) {
     // About the values of variables: the client's to know, as it is.
     if (error instanceof GraphQLError) throw error;
@@ -75,6 +82,12 @@ async function resolveRoot(
     if (error instanceof DuetError) throw error;
     throw new DuetError('INTERNAL', 'Internal server error');
   }
+}
+
+function write({ engine, caller, deadline, gone, budget }: Running, operation: Write): Promise<Written> {
+  return budget
+    ? engine.writeAmong(caller, operation, deadline, gone, budget)
+    : engine.write(caller, operation, undefined, deadline, gone);
 }
 
 function known(performed: Performed, name: string): unknown {

@@ -2,7 +2,7 @@
 
 import { DuetError, type Fault, pointer, validationFailed } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Input, Write } from '../engine/operation.ts';
+import type { Input, Selection, Write } from '../engine/operation.ts';
 import type { Written } from '../engine/write/perform.ts';
 import { failedAt, type NamedWrite, ResultOf, WriteFailed } from '../engine/write/transaction.ts';
 import { answer } from '../http/answer.ts';
@@ -80,6 +80,9 @@ export function transactionRoute(
     ]),
   };
 }
+
+/** What is deleted alone is not answered with. */
+const NOTHING: Selection = { columns: [], relations: [], rendered: { records: 0, columns: [], names: 0 } };
 
 interface Step extends NamedWrite {
   readonly from: Collection;
@@ -191,7 +194,7 @@ class StepReader {
     if (kind === 'CREATE') return { do: 'create', resource, selection, input, through: 'rest' };
     const ifVersion = versionsOf(ifMatch ?? null, fingerprint);
     const on = { resource, selection, key: readKey(resource.key, text), ifVersion, refusal: undefined };
-    return kind === 'DELETE' ? { do: 'delete', ...on } : { do: 'update', ...on, input };
+    return kind === 'DELETE' ? { do: 'delete', ...on, selection: NOTHING } : { do: 'update', ...on, input };
   }
 
   /** A list of new records, or a filter with the most that it may match. */

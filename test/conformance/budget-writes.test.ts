@@ -1,4 +1,4 @@
-/** The budget of objects holds for the whole answer of a transaction: what is too much of it writes nothing. */
+/** The budget holds for the whole answer of a request that writes: what is too much of it writes nothing. */
 
 import { describe, expect, test } from 'bun:test';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
@@ -38,9 +38,13 @@ const writes: Record<string, { rest?: (shelf: number) => object; graphql: (shelf
   },
 };
 
+const LONG = 'a'.repeat(490);
+const CHANGED = 'b'.repeat(490);
+
 describe.each([...databases])('on %s', (database) => {
   const state = async (app: AppUnderTest) =>
-    Promise.all(['/books', '/shelves'].map(async (path) => (await app.rest('GET', `${path}?limit=8`)).body));
+    Promise.all(['/books', '/shelves'].map(async (path) => (await app.rest('GET', `${path}?limit=8&sort=-id`)).body));
+  const onSecond = async (app: AppUnderTest) => (await app.rest('GET', '/books?shelfId=2&limit=8')).body;
 
   test.each(Object.entries(writes))('%s', async (_, { rest, graphql }) => {
     const app = await openApp(database, { sdl, data, env: { LIMIT_OBJECTS: '10' } });
@@ -58,6 +62,52 @@ describe.each([...databases])('on %s', (database) => {
       const { status } = await app.rest('POST', '/transaction', { operations: [rest(2)] });
       expect(status).toBe(200);
     }
+    await app.close();
+  });
+
+  test.each(Object.entries(writes))('one after the other: %s', async (_, { graphql }) => {
+    const app = await openApp(database, { sdl, data, env: { LIMIT_OBJECTS: '10' } });
+    const [whole, before] = [await state(app), await onSecond(app)];
+    const two = `a: ${graphql(1)} b: ${graphql(2)}`;
+    const small = 'c: updateShelf(id: 2, name: "small") { id }';
+    // A field that fails spends nothing: what follows may have what is left.
+    const { data: made, errors } = await app.graphql(`mutation { ${two} ${small} }`);
+    expect([errors?.length, errors?.[0].path, errors?.[0].extensions.code]).toEqual([
+      1,
+      ['b'],
+      'TOO_MANY_OBJECTS',
+    ]);
+    // Of fields that cannot be null, one that fails leaves nothing to answer with; what came before it stands all the same.
+    if (made) expect([made.a === null, made.b, made.c]).toEqual([false, null, { id: '2' }]);
+    expect(await state(app)).not.toEqual(whole);
+    expect(await onSecond(app)).toEqual(before);
+    await app.close();
+  });
+
+  test.each<[string, (index: number) => string]>([
+    ['created', (index) => `createShelf(name: "${LONG}${index}")`],
+    ['updated', (index) => `updateShelf(id: ${index}, name: "${CHANGED}")`],
+    ['deleted', (index) => `deleteShelf(id: ${index})`],
+  ])('records that are %s one by one count together', async (done, field) => {
+    const shelves = Array.from({ length: 6 }, () => ({ name: LONG }));
+    const app = await openApp(database, { sdl, data: { shelves }, env: { LIMIT_BYTES: '3500' } });
+    const before = (await app.rest('GET', '/shelves?fields=id,name')).body;
+    const fields = (marked: string) =>
+      `mutation ${marked} { ${[3, 4, 5].map((index) => `m${index}: ${field(index)} { name x: name y: name }`).join(' ')} }`;
+    const together = await app.graphql(fields('@atomic'));
+    expect([together.data, together.errors?.[0].extensions.code]).toEqual([null, 'ANSWER_TOO_LARGE']);
+    expect((await app.rest('GET', '/shelves?fields=id,name')).body).toEqual(before);
+    const { data: made, errors } = await app.graphql(fields(''));
+    expect([errors?.length, errors?.[0].path, errors?.[0].extensions.code]).toEqual([
+      1,
+      ['m5'],
+      'ANSWER_TOO_LARGE',
+    ]);
+    if (made) expect([made.m3 === null, made.m4 === null, made.m5]).toEqual([false, false, null]);
+    const { body: left } = await app.rest('GET', '/shelves?fields=id,name&id[gte]=5&limit=6');
+    expect(left.map(({ name }: { name: string }) => name)).toEqual(
+      done === 'created' ? [LONG, LONG, `${LONG}3`, `${LONG}4`] : [LONG, LONG],
+    );
     await app.close();
   });
 });

@@ -12,6 +12,16 @@ import { write } from './write.ts';
 /** One node, or those of a write on many. */
 export type Written = Node | Node[];
 
+/**
+ * The same where its answer is one of several. One record alone is no longer than what was sent once; a thousand of them, or
+ * one under many names, are.
+ */
+export function* performAmong(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
+  const written = yield* perform(access, operation, budget);
+  if (!Array.isArray(written)) budget.spend([written], operation.selection);
+  return written;
+}
+
 export function perform(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
   switch (operation.do) {
     case 'create many':

@@ -8,7 +8,7 @@ import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Node } from '../read/read.ts';
 import { Collision } from './collision.ts';
-import { perform, type Written } from './perform.ts';
+import { performAmong, type Written } from './perform.ts';
 
 /** Stands in an input for a value of an earlier result. */
 export class ResultOf {
@@ -49,10 +49,8 @@ export function* transact(
   const nodes: Written[] = [];
   for (const [index, { operation, as }] of writes.entries()) {
     try {
-      const node = yield* perform(access, withResults(access, operation, results), budget);
+      const node = yield* performAmong(access, withResults(access, operation, results), budget);
       nodes.push(node);
-      // One alone is no longer than what was sent once; a thousand of them are. REST answers to a delete with nothing.
-      if (!Array.isArray(node) && operation.do !== 'delete') budget.spend([node], operation.selection);
       if (as !== undefined && !Array.isArray(node)) results.set(as, node);
     } catch (error) {
       // Anything else is the storage's to judge: it may run the whole transaction again.

@@ -10,7 +10,7 @@ import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
 import { Collision, collided } from './collision.ts';
 import { type Claims, type Idempotency, once } from './idempotency.ts';
-import { perform, type Written } from './perform.ts';
+import { perform, performAmong, type Written } from './perform.ts';
 import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
 import { addressed, stepsOf } from './write.ts';
 
@@ -45,6 +45,22 @@ export class Writer {
         )
       : this.#storage.write(program, this.#steps(access, permitted), deadline);
     return done.catch((error) => this.#explain(error, deadline));
+  }
+
+  /** The same for one of several whose answers are one, and are to share its budget. */
+  async writeAmong(caller: Caller, operation: Write, deadline: Deadline, shared: Budget): Promise<Written> {
+    const access = this.#policy.access(caller);
+    const permitted = this.#policy.permit(caller, operation);
+    let budget = shared;
+    const program = () => {
+      budget = shared.copy();
+      return performAmong(access, permitted, budget);
+    };
+    // What is too much is known after the statement: it must be in a transaction that can be undone.
+    const done = this.#storage.write(program, this.#many([operation]), deadline);
+    const written = await done.catch((error) => this.#explain(error, deadline));
+    shared.become(budget);
+    return written;
   }
 
   /** All of them, or none: then it throws WriteFailed, with the first that failed. */
