@@ -191,6 +191,8 @@ function connectionPlanner(resource: Resource, fields: readonly FieldNode[], giv
   const ofNodes = selectionOf(resource, inEdges.get('node') ?? [], given);
   const widened = new Map<number, Selection>();
   const count = parts.has('totalCount');
+  const info = objectsOf(parts.get('pageInfo') ?? [], given);
+  const atEnds = info.has('startCursor') || info.has('endCursor');
   return (args, within) => {
     const list = listOf(resource, args, within);
     const query = queryName(resource, list.where, list.order);
@@ -199,17 +201,23 @@ function connectionPlanner(resource: Resource, fields: readonly FieldNode[], giv
     const selection = widened.get(longest) ?? withNames(ofNodes, around + cursors * longest);
     widened.set(longest, selection);
     return {
-      operation: { do: 'list', resource, selection, list, places: true, count },
-      complete: (answer) => connectionOf(answer as Listing, list, query),
+      operation: { do: 'list', resource, selection, list, places: cursors > 0 || atEnds, count },
+      complete: (answer) => connectionOf(answer as Listing, list, query, cursors > 0, atEnds),
     };
   };
 }
 
-function connectionOf({ nodes, more, total }: Listing, list: ListQuery, query: string) {
-  const edges = nodes.map((node) => ({
-    cursor: cursorTo(query, list.order, placeIn(list.order, node)),
-    node,
-  }));
+/** Cursors cost more than the rest of a short record: they are made where they are asked for. */
+function connectionOf(
+  { nodes, more, total }: Listing,
+  list: ListQuery,
+  query: string,
+  everywhere: boolean,
+  atEnds: boolean,
+) {
+  const cursorOf = (node: Node | undefined) =>
+    node ? cursorTo(query, list.order, placeIn(list.order, node)) : null;
+  const edges = nodes.map((node) => ({ cursor: everywhere ? cursorOf(node) : null, node }));
   return {
     edges,
     totalCount: total,
@@ -217,8 +225,8 @@ function connectionOf({ nodes, more, total }: Listing, list: ListQuery, query: s
       // In the direction that was not read, the cursor itself stands for what lies beyond it.
       hasNextPage: list.backwards ? list.before !== undefined : more,
       hasPreviousPage: list.backwards ? more : list.after !== undefined,
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
+      startCursor: atEnds ? cursorOf(nodes[0]) : null,
+      endCursor: atEnds ? cursorOf(nodes.at(-1)) : null,
     },
   };
 }

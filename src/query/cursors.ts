@@ -34,8 +34,11 @@ export function isAbridged(place: Place | Abridged | undefined): place is Abridg
 }
 
 export function cursorTo(query: string, order: Order, place: Place): string {
-  const whole = encoded([query, ...place]);
-  return whole.length <= LONGEST_CURSOR ? whole : encoded([query, abridged(order, place)]);
+  if (!place.some((value) => typeof value === 'string' && value.length > LONGEST_CURSOR)) {
+    const whole = encoded([query, ...place]);
+    if (whole.length <= LONGEST_CURSOR) return whole;
+  }
+  return encoded([query, abridged(order, place)]);
 }
 
 /** How long the cursors of an order can get. */
@@ -78,7 +81,7 @@ export function queryName(resource: Resource, where: Filter, order: Order): stri
 function abridged(order: Order, place: Place): Abridged {
   // The key is the last of every order.
   const key = place.at(-1);
-  const begins = bytesOf(key) > KEY_ROOM;
+  const begins = bytesOf(key, KEY_ROOM) > KEY_ROOM;
   return {
     digest: digestOf(place),
     key: begins ? beginningOf(String(key), KEY_ROOM) : key,
@@ -91,38 +94,50 @@ function leadOf(order: Order, place: Place): Pick<Abridged, 'lead' | 'cut'> {
   const lead: unknown[] = [];
   let room = LEAD_ROOM;
   for (const [index, value] of place.entries()) {
-    room -= bytesOf(value);
-    if (room < 0) {
+    const bytes = bytesOf(value, room);
+    if (bytes > room) {
       const column = order[index]?.column;
-      const text = typeof value === 'string' ? beginningOf(value, room + bytesOf(value)) : '';
+      const text = typeof value === 'string' ? beginningOf(value, room) : '';
       // Of a text that has a form, such as a date, a part is nothing to compare with.
       const cut = text !== '' && column !== undefined && admits(column, text);
       return { lead: cut ? [...lead, text] : lead, cut };
     }
+    room -= bytes;
     lead.push(value);
   }
   return { lead, cut: false };
 }
 
-/** As it stands in a list, with the comma. */
-function bytesOf(value: unknown): number {
+/** As it stands in a list, with the comma; of a text that is too long in any case, no more than that. */
+function bytesOf(value: unknown, room: number): number {
+  if (typeof value === 'string' && value.length > room) return value.length;
   return Buffer.byteLength(JSON.stringify(value)) + 1;
 }
 
+/** `"",` */
+const AROUND_TEXT = 3;
+
 /** Whole characters only: half of a surrogate pair would be compared as something else. */
 function beginningOf(text: string, room: number): string {
-  let [end, left] = [0, room - bytesOf('')];
+  let [end, left] = [0, room - AROUND_TEXT];
   for (const character of text) {
-    left -= bytesOf(character) - bytesOf('');
+    left -= bytesOfCharacter(character.codePointAt(0) ?? 0);
     if (left < 0) break;
     end += character.length;
   }
   return text.slice(0, end);
 }
 
+/** In JSON. */
+function bytesOfCharacter(code: number): number {
+  if (code < 0x20) return '\b\t\n\f\r'.includes(String.fromCodePoint(code)) ? 2 : 6;
+  if (code < 0x80) return code === 0x22 || code === 0x5c ? 2 : 1;
+  if (code < 0x800) return 2;
+  return code < 0x10000 ? 3 : 4;
+}
+
 export function digestOf(place: Place): string {
-  const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify(place));
-  return hash.digest().subarray(0, 16).toString('base64url');
+  return Bun.CryptoHasher.hash('sha256', JSON.stringify(place)).subarray(0, 16).toString('base64url');
 }
 
 /** Clients can write cursors too: each value must be one that the column could have. */
