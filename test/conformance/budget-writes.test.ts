@@ -43,7 +43,9 @@ const CHANGED = 'b'.repeat(490);
 
 describe.each([...databases])('on %s', (database) => {
   const state = async (app: AppUnderTest) =>
-    Promise.all(['/books', '/shelves'].map(async (path) => (await app.rest('GET', `${path}?limit=8&sort=-id`)).body));
+    Promise.all(
+      ['/books', '/shelves'].map(async (path) => (await app.rest('GET', `${path}?limit=8&sort=-id`)).body),
+    );
   const onSecond = async (app: AppUnderTest) => (await app.rest('GET', '/books?shelfId=2&limit=8')).body;
 
   test.each(Object.entries(writes))('%s', async (_, { rest, graphql }) => {
