@@ -1,7 +1,7 @@
 /** One field of a resource's type → a column, a reference with its column, or a list that waits for its reference. */
 
 import { type FieldDefinitionNode, Kind, type TypeNode } from 'graphql';
-import type { Fault } from '../base/errors.ts';
+import { cited, type Fault } from '../base/errors.ts';
 import { type Applied, type AppliedDirectives, readDirectives } from './directives.ts';
 import type { Draft, Faults } from './draft.ts';
 import { whyRefused } from './formats.ts';
@@ -281,12 +281,15 @@ function readPattern(text: string, applied: Applied, faults: Faults): RegExp | u
   try {
     pattern = new RegExp(text, 'u');
   } catch {
-    faults.at(applied.node, `"${text}" is not a regular expression (with the u flag). Mend the pattern.`);
+    faults.at(
+      applied.node,
+      `"${cited(text)}" is not a regular expression (with the u flag). Mend the pattern.`,
+    );
     return undefined;
   }
   const why = whyRefused(text, applied.arguments['maxLength'] as number | undefined);
   if (why === undefined) return pattern;
-  faults.at(applied.node, `The pattern "${text}" ${why}`);
+  faults.at(applied.node, `The pattern "${cited(text)}" ${why}`);
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 /** The formats that `@constraint(format:)` knows, and the patterns that it takes. */
 
 import { isIP } from 'node:net';
-import { degreeOf } from './patterns.ts';
+import { stepsOf } from './patterns.ts';
 import { canonicalDate, canonicalDateTime, canonicalUuid } from './scalars.ts';
 
 // The address form of HTML's <input type=email>, which is what people mean by an e-mail address.
@@ -29,7 +29,7 @@ export const formats: ReadonlyMap<
   ['ipv6', { what: 'an IPv6 address', test: (text: string) => isIP(text) === 6 && !text.includes('%') }],
 ]);
 
-/** More ways than this to match the same text, and trying them all takes noticeable time. */
+/** In more ways than this no text is matched. */
 const MOST_WAYS = 100_000;
 
 interface Group {
@@ -95,28 +95,39 @@ export function whyDangerous(pattern: string): string | undefined {
   return undefined;
 }
 
+/** A step takes some two nanoseconds: a whole body of texts that are hard to check takes less than a fifth of a second. */
+const MOST_STEPS = 100;
+/** However short a text is, checking it takes as long as so many characters: quotes, a comma, and all else that is checked. */
+const AROUND_TEXT = 8;
+/** The time that it takes to judge a pattern grows faster than its length. */
+const LONGEST_PATTERN = 500;
+
 /** Why no field may have a pattern, or none without a smaller `maxLength`; undefined if it may. */
 export function whyRefused(pattern: string, maxLength = Number.POSITIVE_INFINITY): string | undefined {
+  if (pattern.length > LONGEST_PATTERN)
+    return `has ${pattern.length} characters, and may have ${LONGEST_PATTERN}. Shorten it; a list of words can be an enum.`;
   const danger = whyDangerous(pattern);
   if (danger !== undefined)
     return `has ${danger}, with which hostile text takes for ever to check. Write it without.`;
   const longest = longestFor(pattern);
   if (longest === undefined || maxLength <= longest) return undefined;
-  return `tries the same text again and again, which takes long where it is long. Add "maxLength: ${longest}" or less, or begin it with ^ and let what repeats end where the next part begins.`;
+  const long = 'tries the same text again and again, which takes long';
+  if (longest === 0)
+    return `${long} even where it is short. Write it with fewer quantifiers or alternatives.`;
+  return `${long} where it is long. Add "maxLength: ${longest}" or less, or begin it with ^ and let what repeats end where the next part begins.`;
 }
 
-/** The longest text that a pattern can be tried on without noticeable time, where it takes more than a step for each character. */
+/** The longest text that a pattern can be tried on without noticeable time, where that does not hold for any. */
 export function longestFor(pattern: string): number | undefined {
-  const degree = degreeOf(pattern);
-  if (degree < 2) return undefined;
-  // To choose where `degree` quantifiers end there are length ** degree / degree! ways.
-  let orders = 1;
-  for (let each = 2; each <= degree; each++) orders *= each;
-  return Math.floor((MOST_WAYS * orders) ** (1 / degree));
+  const tooLong = stepsOf(pattern).findIndex((steps, length) => steps > MOST_STEPS * (length + AROUND_TEXT));
+  return tooLong === -1 ? undefined : Math.max(0, tooLong - 1);
 }
+
+const BRACES = /\{(\d+)(,?)(\d*)\}/y;
 
 function readQuantifier(pattern: string, at: number): [least: number, most: number, length: number] {
-  const [text, least, comma, most] = /^\{(\d+)(,?)(\d*)\}/.exec(pattern.slice(at)) ?? [];
+  BRACES.lastIndex = at;
+  const [text, least, comma, most] = BRACES.exec(pattern) ?? [];
   if (text === undefined) return [0, Number.POSITIVE_INFINITY, 1];
   if (!comma) return [Number(least), Number(least), text.length];
   return [Number(least), most ? Number(most) : Number.POSITIVE_INFINITY, text.length];

@@ -978,16 +978,27 @@ const rows: readonly Row[] = [
       type Book @resource {
         id: ID!
         twice: String @constraint(pattern: "^a*b*a*$")
-        anywhere: String @constraint(pattern: "a+b", maxLength: 448)
-        short: String @constraint(pattern: "a+b", maxLength: 447)
-        many: [String!] @constraint(pattern: ".*x.*y", maxLength: 447)
+        anywhere: String @constraint(pattern: "a+b", maxLength: 104)
+        short: String @constraint(pattern: "a+b", maxLength: 103)
+        many: [String!] @constraint(pattern: ".*x.*y", maxLength: 18)
+        never: String @constraint(pattern: "^${'a?'.repeat(20)}b", maxLength: 1)
         plain: String @constraint(pattern: "^[a-z]+-[a-z]+$")
       }
     `,
     faults: [
-      '3:17 The pattern "^a*b*a*$" tries the same text again and again, which takes long where it is long. Add "maxLength: 447" or less, or begin it with ^ and let what repeats end where the next part begins.',
-      '4:20 The pattern "a+b" tries the same text again and again, which takes long where it is long. Add "maxLength: 447" or less, or begin it with ^ and let what repeats end where the next part begins.',
-      '6:19 The pattern ".*x.*y" tries the same text again and again, which takes long where it is long. Add "maxLength: 84" or less, or begin it with ^ and let what repeats end where the next part begins.',
+      '3:17 The pattern "^a*b*a*$" tries the same text again and again, which takes long where it is long. Add "maxLength: 98" or less, or begin it with ^ and let what repeats end where the next part begins.',
+      '4:20 The pattern "a+b" tries the same text again and again, which takes long where it is long. Add "maxLength: 103" or less, or begin it with ^ and let what repeats end where the next part begins.',
+      '6:19 The pattern ".*x.*y" tries the same text again and again, which takes long where it is long. Add "maxLength: 17" or less, or begin it with ^ and let what repeats end where the next part begins.',
+      `7:17 The pattern "^${'a?'.repeat(20)}b" tries the same text again and again, which takes long even where it is short. Write it with fewer quantifiers or alternatives.`,
+    ],
+  },
+  {
+    name: 'Constraints: patterns that are too long to be judged',
+    sdl: `
+      type Book @resource { id: ID! word: String @constraint(pattern: "^${'(?:a*|b*|)'.repeat(200)}x", maxLength: 1) }
+    `,
+    faults: [
+      `1:44 The pattern "^${'(?:a*|b*|)'.repeat(10).slice(0, 99)}…" has 2002 characters, and may have 500. Shorten it; a list of words can be an enum.`,
     ],
   },
   {
