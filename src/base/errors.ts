@@ -233,7 +233,7 @@ export class DuetError extends Error {
   constructor(code: Code, detail: string, extras: Extras = {}) {
     super(detail);
     this.code = code;
-    this.errors = extras.errors;
+    this.errors = extras.errors?.slice(0, MOST_FAULTS);
     this.operation = extras.operation;
     this.headers = extras.headers;
   }
@@ -244,7 +244,13 @@ export class DuetError extends Error {
 }
 
 /** A body of a megabyte can hold a hundred thousand faults; nobody reads more than this many. */
-export const MOST_FAULTS = 100;
+const MOST_FAULTS = 100;
+
+/** Whether there are more than anybody is told of: to go on looking for others would be work for nobody. */
+export function isFull(faults: readonly unknown[]): boolean {
+  return faults.length > MOST_FAULTS;
+}
+
 const LONGEST_CITATION = 100;
 
 /** A client's own text inside of a message: a megabyte of it helps nobody. */
@@ -257,11 +263,11 @@ export function nested(fault: Fault, ...path: readonly (string | number)[]): Fau
   return { ...fault, pointer: `${pointer(...path)}${(fault.pointer ?? '#').slice(1)}` };
 }
 
-export function validationFailed(all: readonly Fault[]): DuetError {
-  const faults = all.slice(0, MOST_FAULTS);
+export function validationFailed(faults: readonly Fault[]): DuetError {
   const [first] = faults;
   const alone = first && (/[.?]$/.test(first.detail) ? first.detail : `${first.detail}.`);
-  const detail = faults.length === 1 && alone ? alone : `${faults.length} fields are invalid.`;
+  const count = isFull(faults) ? `More than ${MOST_FAULTS}` : faults.length;
+  const detail = faults.length === 1 && alone ? alone : `${count} fields are invalid.`;
   return new DuetError('VALIDATION_FAILED', detail, { errors: faults });
 }
 

@@ -1,6 +1,6 @@
 /** `where` as clients write it → Filter, typed against the Model, with every fault reported. */
 
-import { cited, type FaultCode } from '../base/errors.ts';
+import { cited, type FaultCode, isFull } from '../base/errors.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
@@ -26,6 +26,8 @@ export const DEEPEST = 20;
 export class WhereReader {
   readonly #spelling: Spelling;
   readonly #report: WhereReport;
+  /** Where something was found to be wrong. */
+  readonly #told: Path[] = [];
   /** A door that is closed to a resource does not lead there through filters either. */
   readonly #sees: (resource: Resource) => boolean;
   #conditions = 0;
@@ -33,12 +35,16 @@ export class WhereReader {
 
   constructor(spelling: Spelling, report: WhereReport, sees: (resource: Resource) => boolean) {
     this.#spelling = spelling;
-    this.#report = report;
+    this.#report = (path, code, detail) => {
+      this.#told.push(path);
+      report(path, code, detail);
+    };
     this.#sees = sees;
   }
 
   /** What is empty is everything: only a whole filter, and what `some` and `none` ask of a record, may be. */
   read(resource: Resource, where: unknown, path: Path = []): Filter {
+    if (isFull(this.#told)) return all([]);
     if (!isObject(where)) {
       this.#report(path, 'TYPE', 'where must be an object of fields, and, or, not');
       return all([]);
@@ -94,11 +100,13 @@ export class WhereReader {
 
   /** A filter inside of another. */
   #part(resource: Resource, where: unknown, path: Path, name: string, cure: string): Filter {
+    if (isFull(this.#told)) return all([]);
     if (isEmpty(where)) this.#sayingNothing(path, name, cure);
     return this.read(resource, where, path);
   }
 
   #entry(resource: Resource, name: string, value: unknown, path: Path): Filter | undefined {
+    if (isFull(this.#told)) return undefined;
     if (value === undefined) return this.#notSent(path, name);
     if (name === 'and' || name === 'or') {
       if (!Array.isArray(value)) {
@@ -137,6 +145,7 @@ export class WhereReader {
       );
     return all(
       entries.map(([quantifier, inner]): Filter | undefined => {
+        if (isFull(this.#told)) return undefined;
         const inside = [...path, quantifier];
         if (inner === undefined) return this.#notSent(inside, `${name} ${quantifier}`);
         const some = (): Filter => ({ is: 'some', field, where: this.read(field.target, inner, inside) });
@@ -196,7 +205,7 @@ export class WhereReader {
   }
 
   #value(column: Column, operator: string, given: unknown, path: Path): unknown {
-    if (given instanceof Claim) return given;
+    if (given instanceof Claim || isFull(this.#told)) return given;
     const value = this.#spelling(column, given);
     const report = (code: FaultCode, detail: string) =>
       this.#report(path, code, `${column.name} ${operator} ${detail}`);

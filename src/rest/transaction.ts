@@ -1,6 +1,6 @@
 /** `POST /transaction`: several writes, as REST would send them one by one, all of them or none. */
 
-import { DuetError, type Fault, pointer, validationFailed } from '../base/errors.ts';
+import { cited, DuetError, type Fault, isFull, pointer, validationFailed } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Input, Selection, Write } from '../engine/operation.ts';
 import type { Written } from '../engine/write/perform.ts';
@@ -111,12 +111,10 @@ async function resultOf(step: Step | undefined, written: Written) {
 
 function readSteps({ operations, ...others }: Input, collections: ReadonlyMap<string, Collection>): Step[] {
   const faults: Fault[] = [];
-  for (const name of Object.keys(others).slice(0, 100))
-    faults.push({
-      pointer: pointer(name.slice(0, 100)),
-      code: 'UNKNOWN',
-      detail: 'the body holds only operations',
-    });
+  for (const name of Object.keys(others)) {
+    if (isFull(faults)) break;
+    faults.push({ pointer: pointer(cited(name)), code: 'UNKNOWN', detail: 'the body holds only operations' });
+  }
   if (!Array.isArray(operations) || operations.length === 0)
     faults.push({
       pointer: '#/operations',
@@ -125,6 +123,7 @@ function readSteps({ operations, ...others }: Input, collections: ReadonlyMap<st
     });
   const names = new Map<string, Collection>();
   const steps = (Array.isArray(operations) ? operations : []).flatMap((each, index) => {
+    if (isFull(faults)) return [];
     const reader = new StepReader(index, names, collections, faults);
     return reader.read(each) ?? [];
   });
@@ -151,6 +150,7 @@ class StepReader {
   }
 
   #report(at: Path, code: Fault['code'], detail: string): undefined {
+    if (isFull(this.#faults)) return undefined;
     this.#faults.push({ pointer: pointer('operations', this.#index, ...at), code, detail });
     return undefined;
   }
@@ -171,10 +171,9 @@ class StepReader {
       return this.#report(['as'], 'FORMAT', 'as must be a name of its own, of letters, digits and _');
     const isMany = kind === 'CREATE' ? Array.isArray(step['body']) : found.key === undefined;
     const allowed = ['method', 'path', ...(members[`${kind} ${isMany ? 'many' : 'one'}`] ?? [])];
-    for (const name of Object.keys(step)
-      .filter((each) => !allowed.includes(each))
-      .slice(0, 100))
-      this.#report([name.slice(0, 100)], 'UNKNOWN', `this operation has ${allowed.join(', ')}`);
+    for (const name of Object.keys(step))
+      if (!allowed.includes(name))
+        this.#report([cited(name)], 'UNKNOWN', `this operation has ${allowed.join(', ')}`);
     if (isMany) {
       const operation = this.#many(from, kind, step);
       return operation && { operation, as: undefined, from };
@@ -227,6 +226,7 @@ class StepReader {
 
   /** `{"$ref": "u.id"}` is a value of an earlier result, except where any JSON may stand. */
   #input(resource: Resource, body: unknown, at: Path): Input | undefined {
+    if (isFull(this.#faults)) return undefined;
     if (!isObject(body)) return this.#report(at, 'REQUIRED', 'body must be an object');
     const before = this.#faults.length;
     const entries = Object.entries(body).map(([name, value]) => [
@@ -252,7 +252,8 @@ class StepReader {
     const [, write = '', of = ''] = /^(\w+)\.(\w+)$/.exec(String(value['$ref'])) ?? [];
     const known = this.#names.get(write)?.resource.columns.some((each) => each.name === of);
     if (known && Object.keys(value).length === 1) return new ResultOf(write, of);
-    const names = [...this.#names.keys()].join(', ') || 'none';
+    if (isFull(this.#faults)) return undefined;
+    const names = cited([...this.#names.keys()].join(', ')) || 'none';
     return this.#report(
       at,
       'UNKNOWN',

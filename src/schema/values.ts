@@ -1,6 +1,6 @@
 /** What a column admits and who writes it: the questions that the file's rules and the engine both ask. */
 
-import { type Fault, pointer } from '../base/errors.ts';
+import { type Fault, isFull, pointer } from '../base/errors.ts';
 import { formats } from './formats.ts';
 import type { Column, Enum, Resource } from './model.ts';
 import type { Report, Scalar } from './scalars.ts';
@@ -99,7 +99,7 @@ export function checkValue(column: Column, value: unknown, faults: Fault[]): unk
     faults.push({ pointer: pointer(column.name), code: 'TYPE', detail: `${column.name} must be a list` });
     return value;
   }
-  return value.map((item, index) => checkItem(column, item, index, faults));
+  return value.map((item, index) => (isFull(faults) ? item : checkItem(column, item, index, faults)));
 }
 
 function checkItem(
@@ -110,6 +110,8 @@ function checkItem(
   faults: Fault[],
 ): unknown {
   const report: Report = (code, detail) => {
+    // One value of JSON can have as many as a list.
+    if (isFull(faults)) return;
     const path = index === undefined ? [column.name] : [column.name, index];
     faults.push({ pointer: pointer(...path), code, detail: `${path.join('/')} ${detail}` });
   };

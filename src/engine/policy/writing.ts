@@ -1,6 +1,6 @@
 /** What a caller may give of a record, and what it sees of the record that it writes. */
 
-import { type Fault, pointer } from '../../base/errors.ts';
+import { type Fault, isFull, pointer } from '../../base/errors.ts';
 import { type Filter, isEverything, isNothing } from '../../query/filter.ts';
 import type { Action, Column, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
@@ -15,27 +15,38 @@ type Path = readonly (string | number)[];
 
 /** Refuses a new record with fields, or with nested records, that the caller may never give. */
 export function mayGive(access: Access, resource: Resource, input: Input, path: Path = []): void {
-  const faults = forbidden(access, resource, input, path);
+  const faults: Fault[] = [];
+  collectForbidden(access, resource, input, path, faults);
   if (faults[0]) throw access.denied(`${faults[0].detail}.`, faults);
 }
 
-function forbidden(access: Access, resource: Resource, input: Input, path: Path): Fault[] {
-  return Object.entries(input).flatMap(([name, value]): Fault[] => {
+function collectForbidden(
+  access: Access,
+  resource: Resource,
+  input: Input,
+  path: Path,
+  faults: Fault[],
+): void {
+  for (const [name, value] of Object.entries(input)) {
+    if (isFull(faults)) return;
     const field = resource.fieldByName.get(name);
-    if (!field) return [];
-    if (isNothing(access.field(field, 'CREATE'))) return [notYours(resource, name, path)];
-    if (field.kind !== 'inverse' || !Array.isArray(value)) return [];
+    if (!field) continue;
+    if (isNothing(access.field(field, 'CREATE'))) {
+      faults.push(notYours(resource, name, path));
+      continue;
+    }
+    if (field.kind !== 'inverse' || !Array.isArray(value)) continue;
     access.admit(field.target, 'CREATE');
     // To be nested here is to be given the reference.
     const { reference, target } = field;
-    if (isNothing(access.field(reference, 'CREATE')))
-      return [{ ...notYours(target, reference.column.name, path), pointer: pointer(...path, name) }];
-    return value.flatMap((each, index) =>
-      typeof each === 'object' && each !== null
-        ? forbidden(access, field.target, each, [...path, name, index])
-        : [],
-    );
-  });
+    if (isNothing(access.field(reference, 'CREATE'))) {
+      faults.push({ ...notYours(target, reference.column.name, path), pointer: pointer(...path, name) });
+      continue;
+    }
+    for (const [index, each] of value.entries())
+      if (typeof each === 'object' && each !== null)
+        collectForbidden(access, target, each, [...path, name, index], faults);
+  }
 }
 
 function notYours({ singular }: Resource, name: string, path: Path): Fault {

@@ -1,6 +1,6 @@
 /** Holds what a client wants to write against the schema and reports every fault at once. */
 
-import { cited, type Fault, MOST_FAULTS, nested, pointer, validationFailed } from '../../base/errors.ts';
+import { cited, type Fault, isFull, nested, pointer, validationFailed } from '../../base/errors.ts';
 import type { Column, Inverse, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../../schema/values.ts';
@@ -32,12 +32,13 @@ export function validCreate(resource: Resource, input: Input, through?: Door): N
 /** The same of many, with every fault of all of them. */
 export function validCreates(resource: Resource, inputs: readonly Input[], through: Door): NewRecord[] {
   const faults: Fault[] = [];
-  const records = inputs.map((input, index) => {
+  const records: NewRecord[] = [];
+  for (const [index, input] of inputs.entries()) {
     const found: Fault[] = [];
-    const record = newRecord(resource, input, through, undefined, found);
+    records.push(newRecord(resource, input, through, undefined, found));
     faults.push(...found.map((fault) => nested(fault, index)));
-    return record;
-  });
+    if (isFull(faults)) break;
+  }
   refuse(faults);
   return records;
 }
@@ -53,7 +54,10 @@ function newRecord(
   const columns = known ? creatable(resource).filter((column) => column !== known) : creatable(resource);
   const lists = nestable(resource, through);
   const writable = lists.length > 0 ? [...columns, ...lists] : columns;
-  for (const name of strangers(input, writable)) faults.push(notWritable(resource, name, writable));
+  for (const name of strangers(input, writable)) {
+    if (isFull(faults)) break;
+    faults.push(notWritable(resource, name, writable));
+  }
   const values = emptyRow();
   for (const column of columns) {
     const given = Object.hasOwn(input, column.name) ? input[column.name] : defaultOf(column);
@@ -83,8 +87,7 @@ function newRecords(
     return [];
   }
   return given.flatMap((each, index) => {
-    // Nobody is told of more.
-    if (faults.length > MOST_FAULTS) return [];
+    if (isFull(faults)) return [];
     if (typeof each !== 'object' || each === null || Array.isArray(each)) {
       faults.push({
         pointer: pointer(name, index),
@@ -105,6 +108,7 @@ export function validUpdate(resource: Resource, input: Input, stored: Row): Row 
   const faults: Fault[] = [];
   const columns = updatable(resource);
   for (const name of strangers(input, columns)) {
+    if (isFull(faults)) break;
     const column = resource.columns.find((each) => each.name === name);
     if (!column || !Bun.deepEquals(stored[name], input[name]))
       faults.push(notWritable(resource, name, columns));
@@ -142,8 +146,7 @@ function strangers(input: Input, columns: readonly { readonly name: string }[]):
   for (const { name } of columns) if (Object.hasOwn(input, name)) own++;
   if (own === names.length) return nobody;
   const known = new Set(columns.map(({ name }) => name));
-  // Nobody is told of more.
-  return names.filter((name) => !known.has(name)).slice(0, MOST_FAULTS + 1);
+  return names.filter((name) => !known.has(name));
 }
 
 const nobody: readonly string[] = [];

@@ -158,7 +158,9 @@ export class CompiledQuery {
   /** As graphql-js reads them; throws NotPlain when something is wrong with them. */
   variables(given: Arguments): Variables {
     const { variableDefinitions = [] } = this.operation;
-    const { variableValues } = getVariableValues(this.#door.schema, variableDefinitions, bare(given));
+    const { variableValues } = getVariableValues(this.#door.schema, variableDefinitions, bare(given), {
+      maxErrors: 0,
+    });
     if (!variableValues) throw new NotPlain();
     return variableValues;
   }
