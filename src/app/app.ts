@@ -50,7 +50,7 @@ export function createApp(given: AppOptions): App {
   const policy = new Policy(model, hasAuthentication(config));
   const introspection = config.introspection === 'on';
   const count = new StatementCount(storage);
-  const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes);
+  const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes, config.limitBody);
   load.tell(metrics);
   const engine = new Engine(introspection ? count.storage : storage, policy, {
     ...answerLimits(config),

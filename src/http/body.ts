@@ -39,21 +39,23 @@ function waitedFor<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const { load, waits } = limits;
-    const wait: Wait = { until: performance.now() + limits.bodyTime, end: () => ended(tooSlow(limits)) };
-    const ended = (error: unknown) => {
+    const end = (error: unknown) => {
       if (!waits.delete(wait)) return;
-      load.inFlight++;
       reject(
         request.signal.aborted
           ? new DuetError('MALFORMED_BODY', 'The body ended early; send it again.')
           : error,
       );
     };
-    load.inFlight--;
+    const wait: Wait = {
+      limits,
+      bytes: Math.min(announced(request), limits.body),
+      until: performance.now() + limits.bodyTime,
+      end,
+    };
     waits.add(wait);
     reading.then((bytes) => {
       if (!waits.delete(wait)) return;
-      load.inFlight++;
       load.arrive(performance.now());
       try {
         // Who has waited is admitted anew.
@@ -62,13 +64,16 @@ function waitedFor<T>(
       } catch (error) {
         reject(error);
       }
-    }, ended);
+    }, end);
   });
 }
 
 interface Wait {
+  readonly limits: BodyLimits;
+  /** What is kept of the body at most while it arrives: the runtime does not tell how much has come. */
+  readonly bytes: number;
   readonly until: number;
-  readonly end: () => void;
+  readonly end: (error: DuetError) => void;
 }
 
 const TICK_MS = 100;
@@ -79,12 +84,20 @@ export class BodyWaits {
   #clock: Timer | undefined;
 
   add(wait: Wait): void {
+    const { load } = wait.limits;
     this.#waits.add(wait);
+    load.inFlight--;
+    load.arriving += wait.bytes;
+    // Whoever has waited longest goes: bodies that are sent at once get through, however many are held back.
+    for (const each of this.#waits) {
+      if (!load.isCrowded) break;
+      each.end(load.crowdOut());
+    }
     this.#clock ??= setInterval(() => {
       const now = performance.now();
       for (const each of this.#waits) {
         if (each.until > now) return;
-        each.end();
+        each.end(tooSlow(each.limits));
       }
       clearInterval(this.#clock);
       this.#clock = undefined;
@@ -93,7 +106,11 @@ export class BodyWaits {
 
   /** Whether it was still waited for. */
   delete(wait: Wait): boolean {
-    return this.#waits.delete(wait);
+    if (!this.#waits.delete(wait)) return false;
+    const { load } = wait.limits;
+    load.inFlight++;
+    load.arriving -= wait.bytes;
+    return true;
   }
 }
 
@@ -105,8 +122,12 @@ function tooSlow({ bodyTime }: BodyLimits): DuetError {
 }
 
 function readWithin(request: Request, limit: number): Promise<Uint8Array> {
-  const announced = Number(request.headers.get('Content-Length') ?? Number.NaN);
-  return announced <= limit ? request.bytes() : readChunks(request, limit);
+  return announced(request) <= limit ? request.bytes() : readChunks(request, limit);
+}
+
+/** Bytes; a chunked body can have any number. */
+function announced(request: Request): number {
+  return Number(request.headers.get('Content-Length') ?? Number.POSITIVE_INFINITY);
 }
 
 async function readChunks(request: Request, limit: number): Promise<Uint8Array> {

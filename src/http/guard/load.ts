@@ -25,6 +25,16 @@ const unread = new DuetError(
   { headers: { 'Retry-After': '1' } },
 );
 
+/** So many bodies of the greatest length may be on their way at once. */
+const ARRIVING_BODIES = 256;
+
+const crowdedOut = new DuetError(
+  'UNAVAILABLE',
+  'Too many bodies are on their way, and this one for the longest; retry in 1 s, and send all of it at once.',
+  // What is still to come of the body must not be taken for the next request.
+  { headers: { 'Retry-After': '1', Connection: 'close' } },
+);
+
 /** A long answer that was handed to the runtime, which keeps it until the client has taken it. */
 interface Unsent {
   readonly request: Request;
@@ -36,6 +46,7 @@ export class Load {
   readonly #most: number;
   readonly #mostLag: number;
   readonly #mostUnsent: number;
+  readonly #mostArriving: number;
   #shed = 0;
   #unsent: Unsent[] = [];
   #unsentBytes = 0;
@@ -43,12 +54,15 @@ export class Load {
   #isOver = false;
   /** Requests that are being worked on. */
   inFlight = 0;
+  /** Bytes of bodies that are being waited for. */
+  arriving = 0;
 
-  /** The lag is in milliseconds, the length of an answer in bytes. */
-  constructor(most: number, mostLag: number, longest: number) {
+  /** The lag is in milliseconds, the lengths of an answer and of a body in bytes. */
+  constructor(most: number, mostLag: number, longest: number, longestBody: number) {
     this.#most = most;
     this.#mostLag = mostLag;
     this.#mostUnsent = UNSENT_ANSWERS * longest;
+    this.#mostArriving = ARRIVING_BODIES * longestBody;
   }
 
   /** Told of every request, and when it came; it may be a moment before it is worked on. */
@@ -61,6 +75,16 @@ export class Load {
     if (this.inFlight <= this.#most && !this.#isLate()) return;
     this.#shed++;
     throw turnedAway;
+  }
+
+  get isCrowded(): boolean {
+    return this.arriving > this.#mostArriving;
+  }
+
+  /** What somebody is told who has to make room. */
+  crowdOut(): DuetError {
+    this.#shed++;
+    return crowdedOut;
   }
 
   /** Fails while an answer is made that is too long for the room that others, who do not read theirs, have left. */
@@ -102,6 +126,12 @@ export class Load {
       this.#settle();
       return this.#unsentBytes;
     });
+    metrics.add(
+      'gauge',
+      'duet_arriving_bytes',
+      'Bytes of bodies that clients have yet to send in full.',
+      () => this.arriving,
+    );
     metrics.add('counter', 'duet_requests_shed_total', 'Requests turned away for load.', () => this.#shed);
     metrics.add(
       'gauge',
