@@ -9,6 +9,7 @@ const COUNT = 2000;
 const sdl = `
   enum Colour { RED  GREEN }
   type Shelf @resource(plural: "shelves") { id: ID!  books: [Book!]! @inverse(of: "shelf") }
+  type Stamp @resource { id: UUID!  note: String  made: DateTime! @createdAt }
   type Book @resource {
     id: ID!
     title: String!
@@ -42,6 +43,8 @@ const data = {
   shelves: Array.from({ length: COUNT }, () => ({})),
   books: Array.from({ length: COUNT }, (_, index) => book(index)),
 };
+
+const aliases = (field: string) => Array.from({ length: 14 }, (_, at) => `${field}${at}: ${field}`).join(' ');
 
 /** Longer than anything else of a record. */
 const long = 'a'.repeat(500);
@@ -93,6 +96,11 @@ const asked: [what: string, query: (first: number) => string, atLeast?: number][
     'numbers of groups',
     (n) =>
       `{ booksAggregate(groupBy: [i], where: { id: { lte: "${n}" } }) { ${long}: count max { ${long}: f x: f } } }`,
+  ],
+  [
+    'what is created',
+    (n) =>
+      `mutation { createStamps(records: [${'{}'.repeat(Math.min(n, 250))}]) { id made ${aliases('id')} ${aliases('made')} } }`,
   ],
   [
     'what is changed',

@@ -26,12 +26,12 @@ export function* createMany(
 ): Program<Node[]> {
   const { resource, inputs, selection, through } = operation;
   const records = validCreates(resource, inputs, through);
-  // Before the work: what is created is what was given, but for a few short values.
+  for (const record of records) assigned(access, resource, record);
+  // Before the work: of what will be created, only the ids that the database gives are missing, and those are short.
   budget.spend(
     records.map(({ values }) => values),
     selection,
   );
-  for (const record of records) assigned(access, resource, record);
   const nodes = yield* createAll(access, resource, records, (index) => [index]);
   yield* attach(selection, nodes, budget);
   return nodes;
