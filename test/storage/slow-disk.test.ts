@@ -117,7 +117,8 @@ test('nothing is written after a disk has failed before the log was begun anew',
   const first = app.rest('POST', '/marks', { name: 'first' });
   await disk.awaited();
   const failing = app.rest('POST', '/marks', { name: 'in doubt' });
-  // In the same batch, but too long for it: it is carried out by a process.
+  await Bun.sleep(100);
+  // Behind it in the same batch, but too long for it: it is carried out by a process.
   const long = app.graphql(
     'mutation { deleteWords(where: { text: { isNull: true } }, atMost: 5000) { word } }',
   );
