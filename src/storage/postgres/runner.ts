@@ -1,0 +1,141 @@
+/** Runs programs on one connection to PostgreSQL: a step of statements at a time, or a whole tree at once. */
+
+import { all, among, equal } from '../../query/filter.ts';
+import type { Model } from '../../schema/model.ts';
+import { Dangling, LockTimeout, type NotUnique } from '../faults.ts';
+import { decoded } from '../sql/codec.ts';
+import { Compiler, parametersOf } from '../sql/compile.ts';
+import { PLACEHOLDER, type Query, type Row, type Select, type Statement, select } from '../statements.ts';
+import type { Program } from '../storage.ts';
+import { dialect } from './dialect.ts';
+import { constraintsOf, notUnique, refused, stateOf } from './errors.ts';
+import type { Connection } from './pool.ts';
+import { type Ahead, type Tree, Trees, Unforeseen } from './tree.ts';
+
+export class Runner {
+  readonly #model: Model;
+  readonly #trace: ((sql: string) => void) | undefined;
+  readonly #compiler = new Compiler(dialect);
+  readonly #trees = new Trees(this.#compiler);
+  readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
+  /** Whether the server locks rows only by their key: see #lockByKey. */
+  #locksByKey = false;
+
+  constructor(model: Model, trace: ((sql: string) => void) | undefined) {
+    this.#model = model;
+    this.#trace = trace;
+    this.#constraints = constraintsOf(model);
+  }
+
+  /** Whether a read finds one record at the most, by the value that is left open. */
+  findsOne(statement: Query): boolean {
+    return this.#compiler.template(statement).findsOne;
+  }
+
+  /** With `ahead`, trees are read at once; `isAlone` where no transaction would hold several statements together. */
+  async drive<T>(connection: Connection, running: Program<T>, ahead?: Ahead, isAlone = false): Promise<T> {
+    let step = running.next();
+    let isFirst = true;
+    while (!step.done) {
+      let rows: Row[][] | undefined = ahead?.take(step.value);
+      try {
+        if (!rows) {
+          if (isAlone && !(isFirst && this.#isOne(step.value))) throw new Unforeseen();
+          isFirst = false;
+          connection.hurry();
+          rows = await this.#answers(connection, step.value, ahead);
+        }
+      } catch (error) {
+        if (error instanceof Unforeseen) throw error;
+        step = running.throw(this.#toldToPrograms(error));
+        continue;
+      }
+      step = running.next(rows);
+    }
+    return step.value;
+  }
+
+  /** Whether one statement answers all that follows from it. */
+  #isOne([statement, ...others]: readonly Statement[]): boolean {
+    if (!statement || others.length > 0) return false;
+    if (statement.do !== 'filled' || statement.select.prefetch.length === 0) return true;
+    return this.#trees.of(statement.select) !== undefined;
+  }
+
+  async #answers(connection: Connection, statements: readonly Statement[], ahead?: Ahead): Promise<Row[][]> {
+    const sent = statements.map((statement) => this.#send(connection, statement, ahead));
+    const [only] = sent;
+    if (only && sent.length === 1) return [await connection.patiently(only)];
+    // All are settled before one is judged: an answer that nobody waits for would be an unhandled rejection.
+    const settled = await connection.patiently(Promise.allSettled(sent));
+    return settled.map((each) => {
+      if (each.status === 'rejected') throw each.reason;
+      return each.value;
+    });
+  }
+
+  #toldToPrograms(error: unknown): unknown {
+    if (stateOf(error) === '55P03') return new LockTimeout('a lock was waited for in vain', { cause: error });
+    const known = this.#constraints.get(String((error as { constraint?: string }).constraint));
+    if (known) return known;
+    // A constraint that this file does not name: of what was left out, or of a newer file that is being rolled out.
+    if (stateOf(error) === '23503') return new Dangling(undefined);
+    const taken = stateOf(error) === '23505' ? notUnique(this.#model, error) : undefined;
+    return taken ?? refused(this.#model, error) ?? error;
+  }
+
+  async #send(connection: Connection, statement: Statement, ahead?: Ahead): Promise<Row[]> {
+    const tree = ahead && statement.do === 'filled' && this.#trees.of(statement.select);
+    if (tree) {
+      const rows = ahead.keep(tree, await this.#sendTree(connection, tree, statement.value));
+      if (!rows) throw this.#trees.giveUp(tree);
+      return rows;
+    }
+    const locks = statement.do === 'select' && statement.lock;
+    if (locks && this.#locksByKey && !isByKey(statement)) return this.#lockByKey(connection, statement);
+    const { sql, parameters, decoders } = this.#compiler.compile(statement);
+    this.#trace?.(sql);
+    const rows = await connection.send(sql, parameters).catch((error) => {
+      if (!locks || this.#locksByKey || !refusesToLock(error)) throw error;
+      this.#locksByKey = true;
+      throw new LocksByKey();
+    });
+    return decoded(rows, decoders);
+  }
+
+  /**
+   * Servers that spread a table over machines (Citus) lock the rows of one key, but none that they have to look for. So they
+   * are looked for, locked one by one, and read again: what others have changed meanwhile may no longer be meant.
+   */
+  async #lockByKey(connection: Connection, statement: Select): Promise<Row[]> {
+    const { resource, where } = statement;
+    const { key } = resource;
+    const found = await this.#send(connection, { ...statement, columns: [key], lock: false });
+    const keys = found.map((row) => row[key.name]);
+    const one = select(resource, [key], equal(key, PLACEHOLDER), { lock: true });
+    await Promise.all(keys.map((value) => this.#send(connection, { do: 'filled', select: one, value })));
+    const still = all([among(key, keys), ...(where ? [where] : [])]);
+    return this.#send(connection, { ...statement, where: still, lock: false });
+  }
+
+  async #sendTree(connection: Connection, tree: Tree, value: unknown): Promise<Row[]> {
+    this.#trace?.(tree.sql);
+    try {
+      return await connection.send(tree.sql, parametersOf(tree, value));
+    } catch (error) {
+      // Class 54 are limits of the server, such as that of a single value, which a list of values is.
+      throw stateOf(error).startsWith('54') ? this.#trees.giveUp(tree) : error;
+    }
+  }
+}
+
+/** The server locks rows by their key alone; the transaction that found this out is run again. */
+export class LocksByKey extends Error {}
+
+function isByKey({ where, resource }: Select): boolean {
+  return where?.is === 'eq' && where.column === resource.key;
+}
+
+function refusesToLock(error: unknown): boolean {
+  return stateOf(error) === '0A000' && (error as Error).message.includes('FOR UPDATE');
+}
