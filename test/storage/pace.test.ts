@@ -1,4 +1,4 @@
-/** Where writes happen: here while commits are quick, elsewhere while they are slow, and here again afterwards. */
+/** How the disk is waited for: in each commit while those are quick, in the background while they are slow. */
 
 import { expect, test } from 'bun:test';
 import { Pace } from '../../src/storage/sqlite/pace.ts';

@@ -1,4 +1,4 @@
-/** Whether the disk is so slow that commits should be waited for in another process. */
+/** Whether the disk is so slow that commits should be waited for in the background. */
 
 /** A commit that takes longer is a slow one: meanwhile nothing is read here. */
 const SLOW_MS = 2;
