@@ -60,6 +60,38 @@ const graphql = {
 };
 const onPostgres = { 'pg-keyed': restOfBooks.keyed, 'pg-book': graphql.book, 'pg-nested': graphql.nested };
 
+interface Deployments {
+  readonly folder: string;
+  readonly file: string;
+  readonly databases: Databases;
+  /** What starts Duet, if not this code. */
+  readonly program?: string;
+}
+
+/** Duet on both databases. */
+export async function deployments({
+  folder,
+  file,
+  databases,
+  program,
+}: Deployments): Promise<Record<'SQLite' | 'PostgreSQL', Contender>> {
+  const of = (url?: string) => duet({ folder, data: file, url, ...(program !== undefined && { program }) });
+  return {
+    SQLite: {
+      column: 'duet',
+      database: 'SQLite',
+      command: of(),
+      asks: { ...restOfBooks, ...graphql, ...createByRest },
+    },
+    PostgreSQL: {
+      column: 'duet',
+      database: 'PostgreSQL',
+      command: of(await databases.make()),
+      asks: onPostgres,
+    },
+  };
+}
+
 /** Makes the databases of all. */
 export async function contenders(folder: string, databases: Databases): Promise<Contender[]> {
   const file = join(folder, 'data.json');
@@ -136,18 +168,7 @@ export async function contenders(folder: string, databases: Databases): Promise<
       command: byBun('postgres', { DATABASE_URL: plain }),
       asks: onPostgres,
     },
-    {
-      column: 'duet',
-      database: 'SQLite',
-      command: duet({ folder, data: file }),
-      asks: { ...restOfBooks, ...graphql, ...createByRest },
-    },
-    {
-      column: 'duet',
-      database: 'PostgreSQL',
-      command: duet({ folder, data: file, url: await databases.make() }),
-      asks: onPostgres,
-    },
+    ...Object.values(await deployments({ folder, file, databases })),
   ];
 }
 

@@ -1,12 +1,17 @@
 /** Duet as it ships: the real command, its defaults, its log on. */
 
-import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Ask, get } from './load.ts';
 import type { Command } from './process.ts';
 
-/** What `npm start` runs. */
-const start = join(import.meta.dir, '../src/cli/start.ts');
+/** What `npm start` runs in a checkout. */
+export function startOf(project: string): string {
+  const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+  return join(project, /\S+\.ts/.exec(scripts.start)?.[0] ?? '');
+}
+
+const start = startOf(join(import.meta.dir, '..'));
 
 interface Deployment {
   /** The folder in which every deployment gets one of its own. */
@@ -15,6 +20,8 @@ interface Deployment {
   readonly data?: string;
   /** A PostgreSQL; without one it is SQLite. */
   readonly url?: string | undefined;
+  /** What starts it, if not this code. */
+  readonly program?: string;
   /** Processes behind its port. */
   readonly workers?: number;
   /** Settings besides these. */
@@ -23,13 +30,14 @@ interface Deployment {
 }
 
 export function duet(deployment: Deployment): Command {
-  const { folder, schema, data, url, workers = 1, env, ready = get('/books?limit=1') } = deployment;
+  const { folder, schema, data, url, program = start, workers = 1, env } = deployment;
+  const { ready = get('/books?limit=1') } = deployment;
   const cwd = mkdtempSync(join(folder, 'duet-'));
   if (schema === undefined) cpSync(join(import.meta.dir, 'schema.graphql'), join(cwd, 'schema.graphql'));
   else writeFileSync(join(cwd, 'schema.graphql'), schema);
   if (data !== undefined) cpSync(data, join(cwd, 'data.json'));
   return {
-    run: [process.execPath, '--no-env-file', start, 'serve'],
+    run: [process.execPath, '--no-env-file', program, 'serve'],
     env: { WORKERS: String(workers), ...(url !== undefined && { DATABASE_URL: url }), ...env },
     cwd,
     ready,

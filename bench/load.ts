@@ -69,17 +69,20 @@ export interface Pressure {
   readonly connections?: number;
   /** The highest number that `{id}` stands for. */
   readonly most?: number;
+  /** The core that makes the load, if not any. */
+  readonly core?: string | undefined;
 }
 
 /** Presses a server with one kind of request; only a server that answers all of them is measured. */
 export async function press(url: string, ask: Ask, pressure: Pressure): Promise<Outcome> {
   await requireAnswer(url, ask);
-  const { seconds, connections = CONNECTIONS, most = MOST } = pressure;
+  const { seconds, connections = CONNECTIONS, most = MOST, core } = pressure;
   const script = join(import.meta.dir, 'load.lua');
   const body = ask.body === undefined ? '' : JSON.stringify(ask.body);
   const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url, '--'];
   const by = ask.token === undefined ? [] : [ask.token];
-  const child = Bun.spawn(['wrk', ...options, ask.method, ask.path, body, String(most), ...by], {
+  const wrk = core === undefined ? ['wrk'] : ['taskset', '-c', core, 'wrk'];
+  const child = Bun.spawn([...wrk, ...options, ask.method, ask.path, body, String(most), ...by], {
     stdout: 'pipe',
     stderr: 'pipe',
   });

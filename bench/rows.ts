@@ -3,14 +3,14 @@
 import { BOOKS, records } from './data.ts';
 
 export const rows = {
-  keyed: { title: '`GET /books/{id}`', compare: 'book' },
-  list: { title: 'list of 100 books', compare: 'books' },
-  book: { title: 'GraphQL `book(id)`', compare: 'book' },
-  nested: { title: 'GraphQL 20 users → posts → comments', compare: 'users' },
-  create: { title: 'create, durable', compare: 'note' },
-  'pg-keyed': { title: 'PostgreSQL: `GET /books/{id}`', compare: 'book' },
-  'pg-book': { title: 'PostgreSQL: GraphQL `book(id)`', compare: 'book' },
-  'pg-nested': { title: 'PostgreSQL: 20 users → posts → comments', compare: 'users' },
+  keyed: { title: '`GET /books/{id}`', database: 'SQLite', compare: 'book' },
+  list: { title: 'list of 100 books', database: 'SQLite', compare: 'books' },
+  book: { title: 'GraphQL `book(id)`', database: 'SQLite', compare: 'book' },
+  nested: { title: 'GraphQL 20 users → posts → comments', database: 'SQLite', compare: 'users' },
+  create: { title: 'create, durable', database: 'SQLite', compare: 'note' },
+  'pg-keyed': { title: 'PostgreSQL: `GET /books/{id}`', database: 'PostgreSQL', compare: 'book' },
+  'pg-book': { title: 'PostgreSQL: GraphQL `book(id)`', database: 'PostgreSQL', compare: 'book' },
+  'pg-nested': { title: 'PostgreSQL: 20 users → posts → comments', database: 'PostgreSQL', compare: 'users' },
 } as const;
 
 export type Row = keyof typeof rows;

@@ -11,9 +11,10 @@ import { requireWrk } from './load.ts';
 import { overload } from './overload.ts';
 import { plot } from './plot.ts';
 import { Databases } from './postgres.ts';
-import { report } from './report.ts';
+import { markdown, report } from './report.ts';
 import { rowNames } from './rows.ts';
 import type { Results } from './targets.ts';
+import { versus } from './versus.ts';
 
 const parts = [...rowNames, 'growth', 'guard', 'overload'];
 const flags = ['--quick', '--alone'];
@@ -31,6 +32,9 @@ function whole(name: string, otherwise: number): number {
 }
 
 const args = process.argv.slice(2);
+if (args[0] === 'versus' && args.length === 1)
+  refuse('name the commit: npm run bench -- versus main~3 keyed create');
+const against = args[0] === 'versus' ? args.splice(0, 2)[1] : undefined;
 const [quick, alone] = flags.map((flag) => args.includes(flag)) as [boolean, boolean];
 const named = args.filter((word) => !flags.includes(word));
 const unknown = named.find((word) => !parts.includes(word));
@@ -47,13 +51,17 @@ const effort: Effort = {
 const wanted = (part: string) => named.length === 0 || named.includes(part);
 
 requireWrk();
-if (!alone) await installPeers();
+if (!alone && against === undefined) await installPeers();
 const databases = await Databases.start();
 const folder = mkdtempSync(join(tmpdir(), 'duet-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 try {
   const asked = rowNames.filter(wanted);
+  if (against !== undefined) {
+    console.log(markdown(await versus(against, asked, effort, folder, databases)));
+    process.exit();
+  }
   const results: Results = {
     ...(asked.length > 0 && { comparison: await compare(asked, effort, folder, databases) }),
     ...(wanted('growth') && { growth: await growth({ effort, folder, databases }) }),
