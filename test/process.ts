@@ -122,10 +122,10 @@ export class Server implements AsyncDisposable {
     return code;
   }
 
-  /** Waits for a log entry, at most ten seconds. */
-  async logged(event: string): Promise<any> {
+  /** Waits for a log entry, or for the last of so many, at most ten seconds. */
+  async logged(event: string, times = 1): Promise<any> {
     for (let tries = 0; tries < 1000; tries++) {
-      const entry = this.log.find((each) => each.event === event);
+      const entry = this.log.filter((each) => each.event === event)[times - 1];
       if (entry) return entry;
       await Bun.sleep(10);
     }

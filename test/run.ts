@@ -42,7 +42,8 @@ const counts = new Map([
   ['fail', 0],
 ]);
 let tests = 0;
-const failed: string[] = [];
+/** Files that failed, and what they told besides what passed. */
+const failed = new Map<string, string>();
 
 function count(what: string, more: number): void {
   counts.set(what, (counts.get(what) ?? 0) + more);
@@ -77,7 +78,7 @@ async function runFile(file: string, env: Record<string, string | undefined>, fo
   for (const [, number, what = ''] of lines?.matchAll(/(\d+) (.+)/g) ?? []) count(what, Number(number));
   tests += Number(ran ?? 0);
   if (exit === 0 && summary !== undefined) return;
-  failed.push(file);
+  failed.set(file, told.replace(/^\(pass\) .*\n/gm, ''));
   if (/^ *[1-9]\d* fail$/m.test(lines ?? '')) return;
   // What is cut short has counted no failure.
   count('fail', 1);
@@ -107,9 +108,10 @@ async function runAll(): Promise<boolean> {
 
   const lines = [...counts].map(([what, number]) => ` ${number} ${what}\n`).join('');
   const took = Math.round((performance.now() - begun) / 1000);
-  if (failed.length > 0) process.stderr.write(`\nFailed:\n${failed.map((file) => `  ${file}\n`).join('')}`);
+  // Told once more where nobody has to look for it among thousands.
+  for (const [file, told] of failed) process.stderr.write(`\nFailed: ${file}\n${told}`);
   process.stderr.write(`\n${lines}Ran ${tests} tests across ${files.length} files. [${took}s]\n`);
-  return failed.length === 0;
+  return failed.size === 0;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -323,10 +323,8 @@ describe.each([...databases])('on %s', (kind) => {
     const notes = (await (await fetch(`${server.url}/notes`)).json()) as any[];
     expect(notes.length).toBe(shipped.data.notes.length + 20);
 
-    const started = () => server.log.filter(({ event }) => event === 'started');
-    process.kill(started()[0].pid, 'SIGKILL');
-    for (let tries = 0; tries < 300 && started().length < 4; tries++) await Bun.sleep(10);
-    expect(started().length).toBe(4);
+    process.kill((await server.logged('started', 3)).pid, 'SIGKILL');
+    await server.logged('started', 4);
     expect((await fetch(`${server.url}/notes/1`, { headers: { Connection: 'close' } })).status).toBe(200);
     server.signal('SIGTERM');
     expect(await server.exited()).toBe(0);
@@ -337,9 +335,8 @@ describe.each([...databases])('on %s', (kind) => {
 test('workers end with a parent that was killed', async () => {
   using folder = new Folder();
   await using server = await Server.start(folder, { WORKERS: '2' });
-  const started = () => server.log.filter(({ event }) => event === 'started');
-  for (let tries = 0; tries < 1000 && started().length < 2; tries++) await Bun.sleep(10);
-  const pids = started().map(({ pid }) => pid);
+  await server.logged('started', 2);
+  const pids = server.log.flatMap(({ event, pid }) => (event === 'started' ? [pid] : []));
   server.signal('SIGKILL');
   for (let tries = 0; tries < 1000 && pids.some(alive); tries++) await Bun.sleep(10);
   expect([pids.length, pids.filter(alive)]).toEqual([2, []]);

@@ -198,7 +198,7 @@ test(
     await using several = await Server.start(folder, { PATH: withNode, WORKERS: '2' }, duet);
     expect(await throughBothDoors(several)).toEqual(written);
     // Nobody could stop a server whose starter was killed.
-    await several.logged('supervising');
+    await several.logged('started', 2);
     const workers: number[] = several.log.flatMap(({ event, pid }) => (event === 'started' ? [pid] : []));
     several.signal('SIGKILL');
     for (let tries = 0; tries < 1000 && workers.some(alive); tries++) await Bun.sleep(10);

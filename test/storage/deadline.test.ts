@@ -15,6 +15,14 @@ function expectExceeded({ status, headers, body }: Answer): void {
   });
 }
 
+/** Asks again when the machine is so busy that even this is late, at most ten times. */
+async function inTime(ask: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await ask();
+    if (answer.status !== 503 || tries === 10) return answer;
+  }
+}
+
 describe('PostgreSQL', () => {
   let postgres: Postgres;
   beforeAll(async () => {
@@ -56,7 +64,7 @@ describe('PostgreSQL', () => {
   }
 
   test('a statement is cancelled, and none goes on after the answer', async () => {
-    await using on = await scene({ LIMIT_DEADLINE: '500' });
+    await using on = await scene({ LIMIT_DEADLINE: '1500' });
     await slow(on.other, 'Item', 30);
     for (const path of ['/items', '/items/1']) expectExceeded(await within(5_000, on.app.rest('GET', path)));
     expect(await on.running()).toBe(0);
@@ -96,7 +104,7 @@ describe('PostgreSQL', () => {
 
   test('the wait for a connection counts', async () => {
     await using on = await scene({
-      LIMIT_DEADLINE: '600',
+      LIMIT_DEADLINE: '1500',
       DATABASE_CONNECTIONS: '1',
       DATABASE_CONNECT_TIMEOUT: '5000',
     });
@@ -138,10 +146,13 @@ test('SQLite: a write that has waited for too long is not begun', async () => {
   const writes = Array.from({ length: 450 }, () => app.rest('POST', '/notes', { title: 'late' }));
   const answers = await within(20_000, Promise.all(writes));
   other.run('ROLLBACK');
-  for (const answer of answers) expectExceeded(answer);
+  // On a machine that is busy besides, some are turned away before they wait at all.
+  const waited = answers.filter(({ body }) => body.code !== 'UNAVAILABLE');
+  expect(waited.length).toBeGreaterThan(0);
+  for (const answer of waited) expectExceeded(answer);
   // Counted only after those who came later were served: whatever had been left waiting would have gone before them.
   for (let later = 0; later < 3; later++)
-    expect((await app.rest('POST', '/notes', { title: 'in time' })).status).toBe(201);
+    expect((await inTime(() => app.rest('POST', '/notes', { title: 'in time' }))).status).toBe(201);
   expect(other.query(`SELECT COUNT(*) AS n FROM "Note" WHERE title = 'late'`).get()).toEqual({ n: 0 });
   other.close();
   await app.close();
