@@ -7,12 +7,13 @@ import type { Observation } from '../base/observe.ts';
 import { caught, type Soon, then } from '../base/soon.ts';
 import { answerLimits, hasAuthentication } from '../config/config.ts';
 import { ApiKeys } from '../engine/api-keys.ts';
+import { LONG_BYTES } from '../engine/budget.ts';
 import { anonymous, type Caller } from '../engine/caller.ts';
 import { Engine } from '../engine/engine.ts';
 import { Policy } from '../engine/policy/policy.ts';
 import { takeLong } from '../http/answer.ts';
 import { discardBody } from '../http/body.ts';
-import { type Exchange, type Found, handlerOf, withoutBody } from '../http/exchange.ts';
+import { type Exchange, type Found, handlerOf, type Route, withoutBody } from '../http/exchange.ts';
 import { addressReader, type Connections } from '../http/guard/address.ts';
 import { type Authenticate, authenticator } from '../http/guard/authenticate.ts';
 import { challenge } from '../http/guard/challenge.ts';
@@ -21,7 +22,7 @@ import { Load } from '../http/guard/load.ts';
 import { type Bill, RateLimits, WRITE_COST } from '../http/guard/rate-limits.ts';
 import { SharedLimits } from '../http/guard/shared-limits.ts';
 import { tokenProver } from '../http/guard/tokens.ts';
-import { closes, hasTrailers, refuseUnsound } from '../http/message.ts';
+import { announcesTrailers, closes, refuseUnsound } from '../http/message.ts';
 import { problem } from '../http/problem.ts';
 import { requestIdOf, split } from '../http/request.ts';
 import { withoutCursors } from '../rest/links.ts';
@@ -66,6 +67,13 @@ export function createApp(given: AppOptions): App {
   const limits = rateLimits(options, closing.signal);
   const addressOf = addressReader(config.trustedProxies ?? []);
 
+  /** The routes whose last answer was long: what is asked of them next most likely is too, and is not for a batch. */
+  const isLong = new Set<Route>();
+  const noteLength = (route: Route, bytes: number | undefined) => {
+    if (bytes !== undefined) isLong.add(route);
+    else if (isLong.size > 0) isLong.delete(route);
+  };
+
   const failing = (error: unknown, exchange: Arriving): Response => {
     exchange.bill?.settle();
     const failed = exchange.found?.route.failed ?? problem;
@@ -87,12 +95,12 @@ export function createApp(given: AppOptions): App {
 
   const handled = (exchange: Arriving): Soon<Response> => {
     const { request, connections, found } = exchange;
-    if (!found?.route.spared) load.admit();
+    if (!found?.route.spared) load.admit(exchange.started);
     if (limits && !found?.route.open) {
       exchange.bill = limits.bill(costOf(request, found));
       limits.arrive(exchange.bill, addressOf(request, connections));
     }
-    refuseUnsound(request, exchange.closing);
+    refuseUnsound(request, exchange);
     if (request.url.length > config.limitUrl && withoutCursors(request.url).length > config.limitUrl)
       throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
     if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
@@ -110,6 +118,7 @@ export function createApp(given: AppOptions): App {
   const finished = (response: Response, exchange: Arriving): Soon<Response> => {
     load.inFlight--;
     const bytes = takeLong(response);
+    if (exchange.found) noteLength(exchange.found.route, bytes);
     const { request, connections, bill, requestId, method, path, found, started, closing } = exchange;
     const { headers, status } = response;
     headers.set('X-Request-Id', requestId);
@@ -120,7 +129,8 @@ export function createApp(given: AppOptions): App {
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
     const route = found?.route.template ?? 'none';
     observe({ event: 'request', requestId, method, path, route, status, ms });
-    if (bytes !== undefined && connections && method !== 'HEAD') load.hand({ request, connections, bytes });
+    if (bytes !== undefined && bytes > LONG_BYTES && connections && method !== 'HEAD')
+      load.hand({ request, connections, bytes });
     const whole = method === 'HEAD' ? withoutBody(response) : response;
     return closing && request.body ? discardBody(request, config.limitBodyTime).then(() => whole) : whole;
   };
@@ -131,13 +141,15 @@ export function createApp(given: AppOptions): App {
     { path, query }: ReturnType<typeof split>,
     found: Found | undefined,
     started: number,
+    hasTrailers: boolean,
   ): Soon<Response> => {
     load.inFlight++;
+    const { method } = request;
     const requestId = requestIdOf(request);
     const exchange: Arriving = {
       request,
       connections,
-      method: request.method,
+      method,
       requestId,
       query,
       path,
@@ -145,11 +157,11 @@ export function createApp(given: AppOptions): App {
       found,
       caller: anonymous,
       failed: (cause) => observe({ event: 'failure', requestId, cause }),
-      gone: () => request.signal.aborted,
       key: found?.key ?? '',
       spend: undefined,
       bill: undefined,
       closing: closes(request),
+      hasTrailers,
     };
     const isTraced = introspection && request.headers.get('Duet-Trace') === '1';
     const response = isTraced ? traced(count, async () => answered(exchange)) : answered(exchange);
@@ -160,12 +172,13 @@ export function createApp(given: AppOptions): App {
     const started = performance.now();
     const parts = split(request.url);
     const found = find(parts.path);
-    const isBrief = found?.route.brief?.has(request.method) && parts.query === '';
-    if (!isBrief || hasTrailers(request.headers)) {
+    const hasTrailers = announcesTrailers(request);
+    // By the time a batch begins, the runtime may have answered by itself who sends trailers.
+    if (!found || found.route.spared || hasTrailers || isLong.has(found.route)) {
       load.arrive(started);
-      return begin(request, connections, parts, found, started);
+      return begin(request, connections, parts, found, started, hasTrailers);
     }
-    const response = inBatch(() => begin(request, connections, parts, found, started));
+    const response = inBatch(() => begin(request, connections, parts, found, started, false));
     load.arrive(started);
     return response;
   };
@@ -191,6 +204,7 @@ type Arriving = Exchange & {
   readonly started: number;
   /** Whether the connection ends with it. */
   readonly closing: boolean;
+  readonly hasTrailers: boolean;
 };
 
 /** Undefined when nothing is limited. */

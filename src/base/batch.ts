@@ -1,4 +1,4 @@
-/** Small work that arrives in one turn of the event loop is done at its end, one after the other. */
+/** Work that arrives in one turn of the event loop is done at its end, one after the other. */
 
 import type { Soon } from './soon.ts';
 

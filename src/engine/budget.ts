@@ -31,8 +31,12 @@ export class Budget {
   /** What has been spent so far. */
   bytes = 0;
   objects = 0;
-  /** What was counted by its characters; undefined once those are so many that it matters how they are written. */
-  #quickly: Measure[] | undefined = [];
+  /** Whether bytes are counted as they are written: once there are so many characters that it matters. */
+  #isExact = false;
+  /** What was counted by its characters so far: rows by their selections, and what measures itself. */
+  readonly #rows: (readonly Row[])[] = [];
+  readonly #selections: Selection[] = [];
+  readonly #measures: Measure[] = [];
 
   constructor(limits: AnswerLimits) {
     this.limits = limits;
@@ -48,7 +52,10 @@ export class Budget {
   become(other: Budget): void {
     this.bytes = other.bytes;
     this.objects = other.objects;
-    this.#quickly = other.#quickly && [...other.#quickly];
+    this.#isExact = other.#isExact;
+    this.#rows.splice(0, this.#rows.length, ...other.#rows);
+    this.#selections.splice(0, this.#selections.length, ...other.#selections);
+    this.#measures.splice(0, this.#measures.length, ...other.#measures);
   }
 
   /** One more than fits, so that too many can be told from just enough. */
@@ -58,23 +65,46 @@ export class Budget {
 
   /** Rows that the answer has once each, or as often as the selection asks for them. */
   spend(rows: readonly Row[], selection: Selection): void {
-    this.take(rows.length * timesOf(selection), (isExact) => bytesOf(selection, rows, isExact));
+    this.#count(rows.length * timesOf(selection));
+    this.bytes += bytesOf(selection, rows, this.#isExact);
+    // Two lists instead of a list of closures: every read comes by here.
+    if (!this.#isExact) {
+      this.#rows.push(rows);
+      this.#selections.push(selection);
+    }
+    this.#admit();
   }
 
   take(objects: number, measure: Measure): void {
+    this.#count(objects);
+    this.bytes += measure(this.#isExact);
+    if (!this.#isExact) this.#measures.push(measure);
+    this.#admit();
+  }
+
+  #count(objects: number): void {
     this.objects += objects;
     if (this.objects > this.limits.objects)
       throw new DuetError(
         'TOO_MANY_OBJECTS',
         `The answer would hold more than ${this.limits.objects} objects. Ask for pages of it, or for fewer relations.`,
       );
-    this.bytes += measure(this.#quickly === undefined);
-    this.#quickly?.push(measure);
-    if (this.#quickly && isMuch(this.limits, this.bytes)) {
-      this.bytes = this.#quickly.reduce((sum, each) => sum + each(true), 0);
-      this.#quickly = undefined;
+  }
+
+  #admit(): void {
+    const { limits } = this;
+    if (!this.#isExact && isMuch(limits, this.bytes)) {
+      this.#isExact = true;
+      this.bytes = 0;
+      this.#rows.forEach((rows, index) => {
+        this.bytes += bytesOf(this.#selections[index] as Selection, rows, true);
+      });
+      for (const measure of this.#measures) this.bytes += measure(true);
+      this.#rows.length = 0;
+      this.#selections.length = 0;
+      this.#measures.length = 0;
     }
-    admitBytes(this.limits, this.bytes);
+    admitBytes(limits, this.bytes);
   }
 }
 

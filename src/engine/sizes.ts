@@ -23,6 +23,8 @@ interface Measure {
   readonly short: number;
   /** The values that can be long. */
   readonly texts: readonly Value[];
+  /** Of how many rows it has told so far. */
+  seen: number;
 }
 
 interface Value {
@@ -63,18 +65,50 @@ export function bytesOf(selection: Selection, rows: readonly Row[], isExact = fa
   return isExact ? exactly(measure, rows) : quickly(measure, rows);
 }
 
-function quickly({ fixed, short, texts }: Measure, rows: readonly Row[]): number {
+/** From so many rows on, code of its own, which takes a while to compile, pays. */
+const MANY = 1000;
+
+function quickly(measure: Measure, rows: readonly Row[]): number {
+  const { fixed, short, texts } = measure;
+  const isOften = measure.seen > MANY;
+  if (!isOften) measure.seen += rows.length;
   let bytes = (fixed + short * VALUE) * rows.length;
   for (let index = 0; index < texts.length; index++) {
     const { name, times } = texts[index] as Value;
-    let length = 0;
-    for (let at = 0; at < rows.length; at++) {
-      const value = (rows[at] as Row)[name];
-      length += typeof value === 'string' ? value.length : bytesOfJson(value);
-    }
-    bytes += times * length;
+    bytes += times * (isOften ? lengthsFor(name) : lengthsOf(name))(rows);
   }
   return bytes;
+}
+
+type Lengths = (rows: readonly Row[]) => number;
+
+const lengthsOf =
+  (name: string): Lengths =>
+  (rows) => {
+    let length = 0;
+    for (let at = 0; at < rows.length; at++) length += lengthOf((rows[at] as Row)[name]);
+    return length;
+  };
+
+const compiled = new Map<string, Lengths>();
+
+/** The same with its name written into it: a thousand rows take half as long as with one that is told which to read. */
+function lengthsFor(name: string): Lengths {
+  let lengths = compiled.get(name);
+  if (!lengths) {
+    const code = `return (rows) => {
+      let length = 0;
+      for (let at = 0; at < rows.length; at++) length += lengthOf(rows[at][${JSON.stringify(name)}]);
+      return length;
+    };`;
+    lengths = new Function('lengthOf', code)(lengthOf) as Lengths;
+    compiled.set(name, lengths);
+  }
+  return lengths;
+}
+
+function lengthOf(value: unknown): number {
+  return typeof value === 'string' ? value.length : bytesOfJson(value);
 }
 
 function exactly({ fixed, shorts, texts }: Measure, rows: readonly Row[]): number {
@@ -97,7 +131,7 @@ function measureOf(selection: Selection): Measure {
     else shorts.push(value);
   }
   const short = shorts.reduce((sum, value) => sum + value.times, 0);
-  return { fixed, short, shorts, texts };
+  return { fixed, short, shorts, texts, seen: 0 };
 }
 
 /** Of a value that was read as JSON, or of a group. */

@@ -14,7 +14,7 @@ import type { Engine } from '../engine/engine.ts';
 import { preferredType } from '../http/accept.ts';
 import { answer, common, JSON_TYPE } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
-import type { Exchange, Route } from '../http/exchange.ts';
+import { type Exchange, goneOf, type Route } from '../http/exchange.ts';
 import { costOfAnswer, WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import type { CompiledQuery, Outcome } from './compiled/compiled.ts';
@@ -195,7 +195,8 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   const idempotency =
     valid.operation.operation === 'mutation' ? idempotencyOf(exchange, 'graphql', bytes) : undefined;
   if (idempotency?.refusal) throw idempotency.refusal;
-  const { caller, failed, gone, requestId } = exchange;
+  const { caller, failed, requestId } = exchange;
+  const gone = goneOf(exchange);
   const deadline = engine.deadline(started);
   const context = { engine, caller, deadline, bindings: door.bindings, failed, gone, idempotency };
   const result = await execute(valid, context, performed);

@@ -56,10 +56,11 @@ function waitedFor<T>(
     waits.add(wait);
     reading.then((bytes) => {
       if (!waits.delete(wait)) return;
-      load.arrive(performance.now());
+      const now = performance.now();
+      load.arrive(now);
       try {
         // Who has waited is admitted anew.
-        load.admit();
+        load.admit(now);
         resolve(use(bytes));
       } catch (error) {
         reject(error);

@@ -14,12 +14,15 @@ export interface Exchange {
   readonly key: string;
   /** Told what was really wrong where an answer cannot or must not say it. */
   readonly failed: (cause: unknown) => void;
-  /** Whether the client has hung up, or was hung up on. */
-  readonly gone: Gone;
   /** Everything after the `?`, or an empty string. */
   readonly query: string;
   /** Told what the request costs beyond its first unit, where somebody counts. */
   readonly spend?: ((units: number) => void) | undefined;
+}
+
+/** Whether the client has hung up, or was hung up on. */
+export function goneOf({ request }: Exchange): Gone {
+  return () => request.signal.aborted;
 }
 
 export type Handler = (exchange: Exchange) => Soon<Response>;
@@ -30,8 +33,6 @@ export interface Route {
   readonly methods: ReadonlyMap<string, Handler>;
   /** What a refused method is told of others, where one of them answers only part of what can be asked here. */
   readonly allow?: string;
-  /** The methods whose answers are short when nothing is asked for beside. */
-  readonly brief?: ReadonlySet<string>;
   /** How errors look here. */
   readonly failed: (error: DuetError, exchange: Exchange) => Response;
   /** Nobody's credentials are looked at, good or bad: those who watch over a service have none. */

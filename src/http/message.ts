@@ -15,7 +15,13 @@ export function closes({ headers, url }: Request): boolean {
   return url.startsWith('/') && !headers.has('Host');
 }
 
-export function refuseUnsound({ method, headers }: Request, closing: boolean): void {
+/** What was found out about the message before it was handled. */
+interface Found {
+  readonly closing: boolean;
+  readonly hasTrailers: boolean;
+}
+
+export function refuseUnsound({ method, headers }: Request, { closing, hasTrailers }: Found): void {
   const host = headers.get('Host') ?? '';
   if (host !== sound) {
     // Two of them arrive as one with a comma and a space. Who looks at the first and who looks at the last would take
@@ -23,7 +29,7 @@ export function refuseUnsound({ method, headers }: Request, closing: boolean): v
     if (!HOST.test(host)) throw refused(HOSTS);
     sound = host;
   }
-  if (hasTrailers(headers)) throw refused(TRAILERS);
+  if (hasTrailers) throw refused(TRAILERS);
   // The runtime hides such a body from us, and closes without having read it: the system then throws away what is still
   // on its way to the client, so that a long answer would break off.
   if (closing && method === 'GET' && announcesBody(headers)) throw refused(UNREADABLE);
@@ -33,9 +39,12 @@ function announcesBody(headers: Headers): boolean {
   return headers.has('Transfer-Encoding') || Number(headers.get('Content-Length') ?? 0) > 0;
 }
 
-/** The runtime answers 400 by itself when trailers arrive, and by then the body has been read and acted upon. */
-export function hasTrailers(headers: Headers): boolean {
-  return headers.has('Trailer');
+/**
+ * The runtime answers 400 by itself when trailers arrive, and by then the body has been read and acted upon. They come after
+ * a body, of which a GET has none that is read.
+ */
+export function announcesTrailers({ method, headers }: Request): boolean {
+  return method !== 'GET' && headers.has('Trailer');
 }
 
 const HOSTS: Fault = {

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Node } from '../engine/read/read.ts';
 import { answerWithoutBody } from '../http/answer.ts';
 import { type BodyLimits, readBody } from '../http/body.ts';
-import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
+import { type Exchange, type Found, goneOf, type Handler, type Route } from '../http/exchange.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { problem } from '../http/problem.ts';
 import type { Action, Model, OperationKind } from '../schema/model.ts';
@@ -69,11 +69,7 @@ function answering({ list, one }: Routes): Partial<Routes> {
 
 function routesOf(from: Collection, engine: Engine): Routes {
   const { operations, path, key } = from.resource;
-  const route = (
-    template: string,
-    table: Record<string, [OperationKind, Handler]>,
-    brief: readonly string[],
-  ): Route => {
+  const route = (template: string, table: Record<string, [OperationKind, Handler]>): Route => {
     const offered = Object.entries(table).filter(([, [kind]]) => operations.has(kind));
     const methods = offered.map(([method, [kind, handler]]): [string, Handler] => [
       method,
@@ -83,7 +79,7 @@ function routesOf(from: Collection, engine: Engine): Routes {
         return handler(exchange);
       },
     ]);
-    return { template, failed: problem, methods: new Map(methods), brief: new Set(brief) };
+    return { template, failed: problem, methods: new Map(methods) };
   };
   const writing =
     (parse: typeof parseCreate, respond: (from: Collection, node: Node) => Response): Handler =>
@@ -91,53 +87,43 @@ function routesOf(from: Collection, engine: Engine): Routes {
       readBody(exchange.request, from.limits, (bytes) => {
         const { operation, idempotency } = parse(from, exchange, bytes);
         return engine
-          .write(exchange.caller, operation, idempotency, undefined, exchange.gone)
+          .write(exchange.caller, operation, idempotency, undefined, goneOf(exchange))
           .then((node) => respond(from, node));
       });
   return {
-    list: route(
-      `/${path}`,
-      {
-        GET: [
-          'LIST',
-          (exchange) => {
-            const type = exportType(exchange.request.headers.get('Accept'));
-            if (type) return exportList(from, engine, type, exchange);
-            const operation = parseList(from, exchange);
-            if (operation.do === 'aggregate')
-              return then(engine.read(exchange.caller, operation), (rows) =>
-                aggregated(from, operation, rows),
-              );
-            return then(engine.read(exchange.caller, operation), (listing) => {
-              exchange.spend?.(costOfAnswer(listing.nodes));
-              return listed(from, operation, listing, exchange.query);
-            });
-          },
-        ],
-        POST: ['CREATE', writing(parseCreate, created)],
-      },
-      ['POST'],
-    ),
-    one: route(
-      `/${path}/{${key.name}}`,
-      {
-        GET: [
-          'GET',
-          (exchange) => {
-            const operation = parseGet(from, exchange);
-            return then(engine.read(exchange.caller, operation), (node) => {
-              if (!operation.shaped)
-                return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
-              exchange.spend?.(costOfAnswer(node));
-              return found(from, operation.selection, node);
-            });
-          },
-        ],
-        PUT: ['UPDATE', writing(parseUpdate, updated)],
-        DELETE: ['DELETE', writing(parseDelete, deleted)],
-      },
-      ['GET', 'PUT', 'DELETE'],
-    ),
+    list: route(`/${path}`, {
+      GET: [
+        'LIST',
+        (exchange) => {
+          const type = exportType(exchange.request.headers.get('Accept'));
+          if (type) return exportList(from, engine, type, exchange);
+          const operation = parseList(from, exchange);
+          if (operation.do === 'aggregate')
+            return then(engine.read(exchange.caller, operation), (rows) => aggregated(from, operation, rows));
+          return then(engine.read(exchange.caller, operation), (listing) => {
+            exchange.spend?.(costOfAnswer(listing.nodes));
+            return listed(from, operation, listing, exchange.query);
+          });
+        },
+      ],
+      POST: ['CREATE', writing(parseCreate, created)],
+    }),
+    one: route(`/${path}/{${key.name}}`, {
+      GET: [
+        'GET',
+        (exchange) => {
+          const operation = parseGet(from, exchange);
+          return then(engine.read(exchange.caller, operation), (node) => {
+            if (!operation.shaped)
+              return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
+            exchange.spend?.(costOfAnswer(node));
+            return found(from, operation.selection, node);
+          });
+        },
+      ],
+      PUT: ['UPDATE', writing(parseUpdate, updated)],
+      DELETE: ['DELETE', writing(parseDelete, deleted)],
+    }),
   };
 }
 

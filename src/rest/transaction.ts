@@ -7,7 +7,7 @@ import type { Written } from '../engine/write/perform.ts';
 import { failedAt, type NamedWrite, ResultOf, WriteFailed } from '../engine/write/transaction.ts';
 import { answer } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
-import type { Exchange, Route } from '../http/exchange.ts';
+import { type Exchange, goneOf, type Route } from '../http/exchange.ts';
 import { WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
@@ -59,7 +59,7 @@ export function transactionRoute(
     const steps = readSteps(body, collections);
     exchange.spend?.((steps.length - 1) * WRITE_COST);
     const nodes = await engine
-      .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes), undefined, exchange.gone)
+      .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes), undefined, goneOf(exchange))
       .catch((error) => {
         if (error instanceof WriteFailed && error.reason instanceof DuetError)
           throw failedAt(error.index, error.reason);

@@ -70,9 +70,9 @@ export class Load {
     if (loop.turn === 0) beginTurn(now);
   }
 
-  /** Fails before anything is done for a request that would only make the others wait. */
-  admit(): void {
-    if (this.inFlight <= this.#most && !this.#isLate()) return;
+  /** Fails before anything is done for a request, there since then, that would only make the others wait. */
+  admit(since: number): void {
+    if (this.inFlight <= this.#most && !this.#isLate(since)) return;
     this.#shed++;
     throw turnedAway;
   }
@@ -109,10 +109,10 @@ export class Load {
     this.#unsentBytes = this.#unsent.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** What is read in one turn of the event loop was there when the turn began, and has waited since. */
-  #isLate(): boolean {
-    if (loop.turn === 0) return false;
-    const waited = performance.now() - loop.turn;
+  /** What is read in one turn of the event loop was there when the turn began, and has waited since; or for its batch. */
+  #isLate(since: number): boolean {
+    if (loop.watchers === 0) return false;
+    const waited = performance.now() - (loop.turn === 0 ? since : Math.min(loop.turn, since));
     // A turn can last for as long as requests keep coming: then there is none before it to compare it with.
     if (waited > 2 * this.#mostLag) this.#isOver = true;
     else if (loop.before <= this.#mostLag * (this.#isOver ? SHARE : 1)) this.#isOver = false;

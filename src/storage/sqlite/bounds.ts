@@ -2,7 +2,7 @@
 
 import type { Database } from 'bun:sqlite';
 import { Lru } from '../../base/lru.ts';
-import { conditionsIn, type Filter } from '../../query/filter.ts';
+import type { Filter } from '../../query/filter.ts';
 import { keptAs } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Row, Statement, Table } from '../statements.ts';
@@ -196,9 +196,22 @@ function bytesIn(set: Row): number {
   return bytes;
 }
 
-/** How many values the lists of a filter have. */
+/** How many values the lists of a filter have. Nothing is made on the way: every read comes by here. */
 function valuesIn(filter: Filter): number {
-  return conditionsIn(filter).reduce((sum, each) => sum + (each.is === 'in' ? each.values.length : 0), 0);
+  switch (filter.is) {
+    case 'all':
+    case 'any': {
+      let values = 0;
+      for (const each of filter.of) values += valuesIn(each);
+      return values;
+    }
+    case 'not':
+      return valuesIn(filter.of);
+    case 'in':
+      return filter.values.length;
+    default:
+      return 'where' in filter ? valuesIn(filter.where) : 0;
+  }
 }
 
 /** How many records a change is about: those are always found before, and named by their keys. */

@@ -98,9 +98,11 @@ export class Runner {
     const template = compiler.template(read);
     const { sql, decoders, findsOne } = template;
     const heavy = heavyOf(read);
+    // What is found by its key alone is always within bounds.
+    const bounds = findsOne && read.where?.is === 'eq' ? undefined : allowance;
     return (value) => {
       const bindings = parametersOf(template, value) as SQLQueryBindings[];
-      const prepared = this.#admitted(read, sql, bindings, allowance);
+      const prepared = this.#admitted(read, sql, bindings, bounds);
       if (!findsOne) return decoded(this.#all(prepared, bindings, heavy), decoders);
       const row = prepared.get(...bindings) as Row | null;
       return row ? decoded([row], decoders) : [];
