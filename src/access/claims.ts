@@ -109,7 +109,9 @@ function fitting(column: Column, claim: unknown): unknown {
 function spelt(column: Column, claim: unknown): unknown {
   // Past 2^53 several numbers of a token are one here: it would be taken for somebody else's.
   const isExact = typeof claim === 'number' && (!Number.isInteger(claim) || Number.isSafeInteger(claim));
-  if (keptAs({ ...column, list: false }) === 'text' && isExact) return String(claim);
+  const { type } = column;
+  const isText = keptAs({ ...column, list: false }) === 'text' || (isScalar(type) && type.is === 'exact');
+  if (isText && isExact) return String(claim);
   return typeof claim === 'string' ? fromText(column, claim) : claim;
 }
 

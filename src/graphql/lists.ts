@@ -11,10 +11,10 @@ import {
   type GraphQLOutputType,
   GraphQLString,
 } from 'graphql';
-import { isNumber } from '../query/aggregates.ts';
+import { isExact, isNumber } from '../query/aggregates.ts';
 import { isSortable } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
-import { creatable } from '../schema/values.ts';
+import { creatable, keptAs } from '../schema/values.ts';
 import type { TypesOf } from './types.ts';
 
 type Field = GraphQLFieldConfig<unknown, unknown>;
@@ -68,17 +68,23 @@ export function aggregate(types: TypesOf, resource: Resource): Field {
     name: `${resource.name}Values`,
     fields: () => fieldsOf(sortable, (column) => types.column(column)),
   });
-  const numbers =
-    numeric.length > 0 &&
-    new GraphQLObjectType({ name: `${resource.name}Numbers`, fields: fieldsOf(numeric, () => GraphQLFloat) });
+  // Sums and averages are of one type but where they are exact: the average of whole numbers is none.
+  const numbers = (name: string, exact: (column: Column) => GraphQLOutputType) =>
+    new GraphQLObjectType({
+      name: `${resource.name}${name}`,
+      fields: fieldsOf(numeric, (column) => (isExact(column) ? exact(column) : GraphQLFloat)),
+    });
+  const hasWhole = numeric.some((column) => keptAs(column) === 'bigint');
+  const sums = numbers('Numbers', (column) => types.column(column));
+  const averages = hasWhole ? numbers('Averages', () => types.decimal) : sums;
   const type = new GraphQLObjectType({
     name: `${resource.name}Aggregate`,
     fields: {
       by: { type: new GraphQLNonNull(values), description: 'What the records of this group have in common.' },
       count: { type: new GraphQLNonNull(GraphQLInt) },
-      ...(numbers && {
-        sum: { type: new GraphQLNonNull(numbers) },
-        avg: { type: new GraphQLNonNull(numbers) },
+      ...(numeric.length > 0 && {
+        sum: { type: new GraphQLNonNull(sums) },
+        avg: { type: new GraphQLNonNull(averages) },
       }),
       min: { type: new GraphQLNonNull(values) },
       max: { type: new GraphQLNonNull(values) },

@@ -75,6 +75,11 @@ export class TypesOf {
     return leaf;
   }
 
+  /** Of an average of exact numbers. */
+  get decimal(): GraphQLScalarType | GraphQLEnumType {
+    return this.#leaves.get('Decimal') as GraphQLScalarType;
+  }
+
   #fields(resource: Resource): Fields {
     const fields: Fields = {};
     for (const field of resource.fields)

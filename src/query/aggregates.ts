@@ -1,8 +1,9 @@
 /** What can be computed of many records, and how the numbers of a statement become an answer. */
 
 import { type DuetError, validationFailed } from '../base/errors.ts';
+import { dividedEvenly, SCALE_OF_AVERAGES, textOfUnits, unitsIn } from '../schema/exact.ts';
 import type { Column } from '../schema/model.ts';
-import { isScalar, keptAs } from '../schema/values.ts';
+import { isScalar, keptAs, scaleOf } from '../schema/values.ts';
 import { isSortable } from './operators.ts';
 
 /** What a database computes of the rows of a group. */
@@ -12,6 +13,8 @@ export interface Measure {
   readonly of: 'count' | 'sum' | 'min' | 'max';
   /** `count` without one counts rows. */
   readonly column: Column | undefined;
+  /** Whether a sum is itself asked for, and not only an average that is made of it. */
+  readonly isTotal?: true;
 }
 
 export type AggregateFunction = 'count' | 'sum' | 'avg' | 'min' | 'max';
@@ -24,7 +27,17 @@ export function aggregateFits(of: AggregateFunction, column: Column): boolean {
 }
 
 export function isNumber({ type, list }: Column): boolean {
-  return !list && isScalar(type) && type.is === 'number';
+  return !list && isScalar(type) && (type.is === 'number' || type.is === 'exact');
+}
+
+/** Whether sums and averages of a column are exact, and so texts. */
+export function isExact({ type }: Column): boolean {
+  return isScalar(type) && type.is === 'exact';
+}
+
+/** How many digits an average has behind the point. */
+export function scaleOfAverage(column: Column): number {
+  return keptAs(column) === 'bigint' ? SCALE_OF_AVERAGES : scaleOf(column);
 }
 
 /** A number that is wanted: `count` has no column. */
@@ -36,13 +49,14 @@ export interface Wanted {
 /** What the database is asked for; an average is a sum and a count, so that every database divides alike. */
 export function measuresOf(wanted: readonly Wanted[]): Measure[] {
   const measures = new Map<string, Measure>();
-  const add = (of: Measure['of'], column: Column | undefined) => {
+  const add = (of: Measure['of'], column: Column | undefined, isPart = false) => {
     const as = nameOf(of, column);
-    measures.set(as, { as, of, column });
+    const isTotal = of === 'sum' && (!isPart || measures.get(as)?.isTotal === true);
+    measures.set(as, { as, of, column, ...(isTotal && { isTotal }) });
   };
   for (const { of, column } of wanted) {
     if (of === 'avg') {
-      add('sum', column);
+      add('sum', column, true);
       add('count', column);
     } else add(of, column);
   }
@@ -78,10 +92,22 @@ export function nothing(): Record<string, unknown> {
 }
 
 /** Finite numbers can have a sum that is not, and no database or door has a word for it. */
-export function sumTooLarge(): DuetError {
+export function sumTooLarge(most = 'what a Float can hold'): DuetError {
   return validationFailed([
-    { code: 'OUT_OF_RANGE', detail: 'A sum is beyond what a Float can hold; ask for fewer records' },
+    { code: 'OUT_OF_RANGE', detail: `A sum is beyond ${most}; ask for fewer records` },
   ]);
+}
+
+/** Fails where a sum cannot be answered. */
+export function checkSum({ column, isTotal }: Measure, sum: unknown): void {
+  if (!column || sum === null) return;
+  const { type } = column;
+  if (!isScalar(type) || type.is !== 'exact') {
+    if (!Number.isFinite(sum)) throw sumTooLarge();
+  } else if (isTotal)
+    type.check(sum, () => {
+      throw sumTooLarge('64 bits');
+    });
 }
 
 function computed(row: Readonly<Record<string, unknown>>, of: AggregateFunction, column: Column): unknown {
@@ -89,7 +115,10 @@ function computed(row: Readonly<Record<string, unknown>>, of: AggregateFunction,
   const sum = row[nameOf('sum', column)];
   if (of !== 'avg') return rounded(column, sum);
   const count = Number(row[nameOf('count', column)]);
-  return count === 0 ? null : rounded(column, Number(sum) / count);
+  if (count === 0) return null;
+  if (!isExact(column)) return rounded(column, Number(sum) / count);
+  const scale = scaleOfAverage(column);
+  return textOfUnits(dividedEvenly(unitsIn(String(sum)), BigInt(count), scale - scaleOf(column)), scale);
 }
 
 /** Databases add fractions in their own ways, which show in the last digits: those are not given. */

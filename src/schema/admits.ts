@@ -1,7 +1,7 @@
 /** Compares what two versions of a column admit. */
 
-import type { Column } from './model.ts';
-import { isScalar } from './values.ts';
+import type { Bound, Column } from './model.ts';
+import { isBelow, isScalar } from './values.ts';
 
 /** Whether they admit the same, as far as constraints and enums go. */
 export function admitSame(a: Column, b: Column): boolean {
@@ -20,10 +20,10 @@ export function admitsAll(old: Column, now: Column): boolean {
   }
   const [a, b] = [old.constraint, now.constraint];
   if (!b) return true;
-  const least = (x: number | undefined, y: number | undefined) =>
-    y === undefined || (x !== undefined && x >= y);
-  const most = (x: number | undefined, y: number | undefined) =>
-    y === undefined || (x !== undefined && x <= y);
+  const least = (x: Bound | undefined, y: Bound | undefined) =>
+    y === undefined || (x !== undefined && !isBelow(x, y));
+  const most = (x: Bound | undefined, y: Bound | undefined) =>
+    y === undefined || (x !== undefined && !isBelow(y, x));
   const same = (x: unknown, y: unknown) => y === undefined || x === y;
   return (
     least(a?.minLength, b.minLength) &&

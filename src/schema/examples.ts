@@ -66,7 +66,14 @@ function guesses(column: Column): unknown[] {
   const given = 'default' in origin && origin.default != null ? [origin.default].flat() : [];
   if (!isScalar(type)) return [...given, ...type.values.map((each) => each.name)];
   const { min = 1, max = 1, minLength = 0, maxLength, format } = constraint ?? {};
-  if (type.is === 'number') return [...given, min, Math.ceil(min), max, Math.floor(max), 0];
+  if (type.is === 'exact')
+    return [...given, ...(type.scale === 2 ? ['12.50'] : []), String(min), String(max), '0'];
+  if (type.is === 'number')
+    return [
+      ...given,
+      ...[min, max].flatMap((bound) => [bound, Math.ceil(Number(bound)), Math.floor(Number(bound))]),
+      0,
+    ];
   if (type.is !== 'text') return [...given, byStorage[type.stored]];
   const texts = [...(name === 'lang' ? ['en'] : []), ...(format ? [byFormat[format] ?? ''] : []), ...words];
   const sized = (text: string) => text.padEnd(minLength, text).slice(0, maxLength);

@@ -4,8 +4,10 @@ import { type FieldDefinitionNode, Kind, type TypeNode } from 'graphql';
 import { cited, type Fault } from '../base/errors.ts';
 import { type Applied, type AppliedDirectives, readDirectives } from './directives.ts';
 import type { Draft, Faults } from './draft.ts';
+import { MOST_SCALE } from './exact.ts';
 import { whyRefused } from './formats.ts';
 import type {
+  Bound,
   Column,
   Constraint,
   DeleteAction,
@@ -16,9 +18,9 @@ import type {
   Resource,
 } from './model.ts';
 import { keyFieldOf } from './names.ts';
-import { type Scalar, Serial, scalars, UUID } from './scalars.ts';
+import { decimals, type Scalar, Serial, scalars, UUID } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
-import { checkValue } from './values.ts';
+import { checkValue, isScalar } from './values.ts';
 
 export interface FieldReader {
   readonly faults: Faults;
@@ -53,6 +55,7 @@ const fits: Readonly<Record<string, readonly ('column' | 'reference' | 'inverse'
   unique: ['column', 'reference'],
   index: ['column', 'reference'],
   constraint: ['column'],
+  decimal: ['column'],
   inverse: ['inverse'],
   onDelete: ['reference'],
   column: ['column', 'reference'],
@@ -163,7 +166,7 @@ function readColumn(
   for (const setter of assigned ? setters : [])
     for (const { node: at } of directives.get(setter) ?? [])
       faults.at(at, `"@${setter}" does not fit "${where}", which the server assigns. Remove it.`);
-  const type = assigned && named !== UUID ? Serial : named;
+  const type = assigned && named !== UUID ? Serial : withScale(named, node, directives, where, faults);
   const origin: Origin = assigned
     ? { by: named === UUID ? 'uuid' : 'serial' }
     : readOrigin(directives, where, shape, faults);
@@ -175,7 +178,7 @@ function readColumn(
     list: shape.list,
     required: shape.required,
     origin,
-    constraint: readConstraint(directives, faults),
+    constraint: readConstraint(directives, type, where, faults),
     allow: faults.allowRules(directives),
     reference: undefined,
   };
@@ -186,6 +189,35 @@ function readColumn(
     unique: directives.has('unique'),
     index: directives.has('index'),
   };
+}
+
+/** A Decimal is one of a scale; where that is missing or wrong, any will do to go on with. */
+function withScale(
+  type: Scalar | Enum,
+  node: FieldDefinitionNode,
+  directives: AppliedDirectives,
+  where: string,
+  faults: Faults,
+): Scalar | Enum {
+  const applied = directives.get('decimal')?.[0];
+  if (type !== decimals[0]) {
+    if (applied) faults.at(applied.node, `"@decimal" on "${where}" needs a Decimal field. Remove it.`);
+    return type;
+  }
+  const scale = applied?.arguments['scale'];
+  // An argument that does not fit its type was reported already.
+  if (scale === undefined && !node.directives?.some((each) => each.name.value === 'decimal'))
+    faults.at(
+      node.type,
+      `"${where}" is a Decimal, and nothing says how many digits it has behind the point. Add, for two: @decimal(scale: 2)`,
+    );
+  const found = scale === undefined ? type : decimals[Number(scale)];
+  if (applied && !found)
+    faults.at(
+      applied.node,
+      `The scale of "${where}" must be 0 to ${MOST_SCALE}, not ${scale}. Give the digits behind the point, such as 2 for cents.`,
+    );
+  return found ?? type;
 }
 
 /** What the server fills in looks like what it makes of the same value from a client. */
@@ -258,7 +290,12 @@ function readOrigin(directives: AppliedDirectives, where: string, shape: Shape, 
   return { by: directives.has('readonly') ? 'nobody' : 'client', default: at?.arguments['value'] };
 }
 
-function readConstraint(directives: AppliedDirectives, faults: Faults): Constraint | undefined {
+function readConstraint(
+  directives: AppliedDirectives,
+  type: Scalar | Enum,
+  where: string,
+  faults: Faults,
+): Constraint | undefined {
   const applied = directives.get('constraint')?.[0];
   if (!applied) return undefined;
   const given = applied.arguments as { [K in keyof Omit<Constraint, 'pattern'>]?: Constraint[K] } & {
@@ -270,9 +307,28 @@ function readConstraint(directives: AppliedDirectives, faults: Faults): Constrai
     maxLength: given.maxLength,
     pattern,
     format: given.format,
-    min: given.min,
-    max: given.max,
+    min: readBound('min', given.min, applied, type, where, faults),
+    max: readBound('max', given.max, applied, type, where, faults),
   };
+}
+
+/** The bound of an exact number is read from its digits, because a float has lost some of them. */
+function readBound(
+  name: 'min' | 'max',
+  given: Bound | undefined,
+  { node }: Applied,
+  type: Scalar | Enum,
+  where: string,
+  faults: Faults,
+): Bound | undefined {
+  if (given === undefined || !isScalar(type) || type.is !== 'exact') return given;
+  const written = node.arguments?.find((argument) => argument.name.value === name)?.value;
+  const digits = written && 'value' in written ? String(written.value) : '';
+  const misfits: string[] = [];
+  const bound = type.check(digits, (_, detail) => misfits.push(detail));
+  for (const detail of misfits)
+    faults.at(node, `"${name}" on "${where}" ${detail}. Write out its digits, without an exponent.`);
+  return misfits.length === 0 ? String(bound) : undefined;
 }
 
 /** A dangerous pattern is not even kept: the field's own default would be matched against it. */

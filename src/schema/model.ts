@@ -97,13 +97,16 @@ export type Origin =
   | { readonly by: 'serial' | 'uuid' | 'createdAt' | 'updatedAt' | 'version' }
   | { readonly by: 'claim'; readonly claim: string };
 
+export type Bound = number | string;
+
 export interface Constraint {
   readonly minLength: number | undefined;
   readonly maxLength: number | undefined;
   readonly pattern: RegExp | undefined;
   readonly format: string | undefined;
-  readonly min: number | undefined;
-  readonly max: number | undefined;
+  /** Of an exact number as its values are: a text in canonical form. */
+  readonly min: Bound | undefined;
+  readonly max: Bound | undefined;
 }
 
 export interface Reference extends Described {

@@ -86,6 +86,7 @@ export function reservedTypes(resource: Named): string[] {
     'Aggregate',
     'Values',
     'Numbers',
+    'Averages',
     'Input',
     'Changes',
   ];
@@ -108,7 +109,7 @@ export const ownTypes: readonly string[] = [
   'SortOrder',
   'PresenceFilter',
   'IDTextFilter',
-  ...['ID', 'String', 'Int', 'Float', 'Boolean', 'DateTime', 'Date', 'UUID'].map(
+  ...['ID', 'String', 'Int', 'BigInt', 'Decimal', 'Float', 'Boolean', 'DateTime', 'Date', 'UUID'].map(
     (scalar) => `${scalar}Filter`,
   ),
 ];

@@ -1,6 +1,7 @@
 /** One row per scalar: what it admits, how it is stored, and how GraphQL and JSON call it. */
 
 import type { FaultCode } from '../base/errors.ts';
+import { LEAST_BIGINT, MOST_SCALE, MOST_UNITS, textOfUnits, unitsOf } from './exact.ts';
 
 /** Tells what is wrong with a value; `detail` continues a sentence that begins with the field's name. */
 export type Report = (code: FaultCode, detail: string) => void;
@@ -15,8 +16,22 @@ export interface Scalar {
   readonly description: string | undefined;
   readonly specifiedBy: string | undefined;
   /** How a database keeps it; each dialect has one column type and one codec per entry. */
-  readonly stored: 'serial' | 'integer' | 'float' | 'boolean' | 'text' | 'time' | 'date' | 'uuid' | 'json';
-  readonly is: 'number' | 'text' | 'other';
+  readonly stored:
+    | 'serial'
+    | 'integer'
+    | 'bigint'
+    | 'decimal'
+    | 'float'
+    | 'boolean'
+    | 'text'
+    | 'time'
+    | 'date'
+    | 'uuid'
+    | 'json';
+  /** `exact`: a number whose values are texts. */
+  readonly is: 'number' | 'exact' | 'text' | 'other';
+  /** How many digits an exact number has behind the point. */
+  readonly scale: number;
   /** What JSON Schema can say of its values, null aside. */
   readonly jsonSchema: JsonSchema;
   /** Reports every fault and returns the value in its one canonical form. */
@@ -30,9 +45,16 @@ const MIN_INT = -(2 ** 31);
 const MAX_JSON_DEPTH = 24;
 
 function scalar(
-  row: Omit<Scalar, 'kind' | 'graphql' | 'description' | 'specifiedBy'> & Partial<Scalar>,
+  row: Omit<Scalar, 'kind' | 'graphql' | 'description' | 'specifiedBy' | 'scale'> & Partial<Scalar>,
 ): Scalar {
-  return { graphql: row.name, description: undefined, specifiedBy: undefined, ...row, kind: 'scalar' };
+  return {
+    graphql: row.name,
+    description: undefined,
+    specifiedBy: undefined,
+    scale: 0,
+    ...row,
+    kind: 'scalar',
+  };
 }
 
 /** Text that every database can keep and give back: no NUL (PostgreSQL), no half surrogate (UTF-8). */
@@ -138,6 +160,45 @@ export const UUID = scalar({
   check: checkFormatted('a UUID', canonicalUuid),
 });
 
+/** A regular expression for exact numbers of at most so many digits behind the point. */
+export function patternOf(scale: number): string {
+  const whole = '-?(?:0|[1-9][0-9]*)';
+  return scale === 0 ? `^${whole}$` : `^${whole}(?:\\.[0-9]{1,${scale}})?$`;
+}
+
+function checkExact(example: string, scale: number, least: bigint) {
+  const digits = scale === 1 ? '1 digit' : `${scale} digits`;
+  const what = scale === 0 ? 'a whole number' : `a number with at most ${digits} behind the point`;
+  const range = `must be ${textOfUnits(least, scale)} to ${textOfUnits(MOST_UNITS, scale)}`;
+  return (value: unknown, report: Report): unknown => {
+    if (typeof value !== 'string') {
+      report('TYPE', `must be a string with ${what}, such as "${example}"`);
+      return value;
+    }
+    const units = unitsOf(value, scale);
+    if (units === undefined) {
+      report('FORMAT', `must be ${what}, such as "${example}"`);
+      return value;
+    }
+    if (units < least || units > MOST_UNITS) report('OUT_OF_RANGE', range);
+    return textOfUnits(units, scale);
+  };
+}
+
+/** The type of a field is that of its scale; the file names the first, and has no Decimal without one. */
+export const decimals: readonly Scalar[] = Array.from({ length: MOST_SCALE + 1 }, (_, scale) =>
+  scalar({
+    name: 'Decimal',
+    description: 'An exact decimal number as a string with all of its digits, such as `"12.50"`.',
+    stored: 'decimal',
+    is: 'exact',
+    scale,
+    // Of any scale: what a filter takes is described once.
+    jsonSchema: { type: 'string', format: 'decimal', pattern: patternOf(MOST_SCALE) },
+    check: checkExact(textOfUnits((1250n * 10n ** BigInt(scale)) / 100n, scale), scale, -MOST_UNITS),
+  }),
+);
+
 /** The scalars that a file can name. */
 export const scalars: ReadonlyMap<string, Scalar> = new Map(
   [
@@ -155,6 +216,15 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
         return value === 0 ? 0 : value;
       },
     }),
+    scalar({
+      name: 'BigInt',
+      description: 'A whole number of 64 bits as a string, such as `"9007199254740993"`.',
+      stored: 'bigint',
+      is: 'exact',
+      jsonSchema: { type: 'string', format: 'int64', pattern: patternOf(0) },
+      check: checkExact('42', 0, LEAST_BIGINT),
+    }),
+    decimals[0] as Scalar,
     scalar({
       name: 'Float',
       stored: 'float',

@@ -1,6 +1,7 @@
 /** What a column admits and who writes it: the questions that the file's rules and the engine both ask. */
 
 import { type Fault, isFull, pointer } from '../base/errors.ts';
+import { unitsIn } from './exact.ts';
 import { formats } from './formats.ts';
 import type { Column, Enum, Resource } from './model.ts';
 import type { Report, Scalar } from './scalars.ts';
@@ -51,10 +52,17 @@ export function keptAs({ list, type }: Column): Scalar['stored'] {
   return isScalar(type) ? type.stored : 'text';
 }
 
+/** How many digits the values of a column have behind the point, where they are exact numbers. */
+export function scaleOf({ type }: Column): number {
+  return isScalar(type) ? type.scale : 0;
+}
+
 /** Bytes of JSON, where a value has a form; text and JSON are of any length. */
 const longest: Readonly<Partial<Record<Scalar['stored'], number>>> = {
   boolean: 'false'.length,
   integer: '-2147483648'.length,
+  bigint: '"-9223372036854775808"'.length,
+  decimal: '"-9223372036854775.807"'.length,
   serial: '"9007199254740991"'.length,
   float: '-1.2345678901234567e-300'.length,
   date: '"2024-01-01"'.length,
@@ -139,6 +147,8 @@ function checkEnum({ values }: Enum, value: unknown, report: Report): void {
 function checkConstraint({ constraint }: Column, value: unknown, report: Report): void {
   if (!constraint) return;
   const { minLength, maxLength, pattern, format, min, max } = constraint;
+  if (min !== undefined && isBelow(value, min)) report('OUT_OF_RANGE', `must be ${min} or more`);
+  if (max !== undefined && isBelow(max, value)) report('OUT_OF_RANGE', `must be ${max} or less`);
   if (typeof value === 'string') {
     const length = minLength === undefined && maxLength === undefined ? 0 : lengthOf(value);
     if (minLength !== undefined && length < minLength)
@@ -148,10 +158,13 @@ function checkConstraint({ constraint }: Column, value: unknown, report: Report)
     else if (pattern && !pattern.test(value)) report('PATTERN', `must match ${pattern.source}`);
     const known = format === undefined ? undefined : formats.get(format);
     if (known && !known.test(value)) report('FORMAT', `must be ${known.what}`);
-  } else if (typeof value === 'number') {
-    if (min !== undefined && value < min) report('OUT_OF_RANGE', `must be ${min} or more`);
-    if (max !== undefined && value > max) report('OUT_OF_RANGE', `must be ${max} or less`);
   }
+}
+
+/** Of numbers of one type, whose exact ones are texts in canonical form. */
+export function isBelow(a: unknown, b: unknown): boolean {
+  if (typeof a === 'number' && typeof b === 'number') return a < b;
+  return typeof a === 'string' && typeof b === 'string' && unitsIn(a) < unitsIn(b);
 }
 
 /** Characters, not UTF-16 units: people count an emoji once. */

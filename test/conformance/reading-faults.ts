@@ -87,6 +87,19 @@ function wrongOperands({ type, list }: Column): [unknown, string, boolean][] {
         [1.5, 'TYPE', true],
         [2 ** 31, 'OUT_OF_RANGE', true],
       ];
+    case 'bigint':
+      return [
+        [1, 'TYPE', false],
+        ['1.0', 'FORMAT', false],
+        ['9223372036854775808', 'OUT_OF_RANGE', false],
+      ];
+    case 'decimal':
+      return [
+        [1, 'TYPE', false],
+        ['1e1', 'FORMAT', false],
+        [`0.${'1'.repeat(type.scale + 1)}`, 'FORMAT', false],
+        ['-9223372036854775808000', 'OUT_OF_RANGE', false],
+      ];
     case 'float':
       return [['1', 'TYPE', true]];
     case 'boolean':

@@ -1,7 +1,7 @@
 /** What the contract says about reading, computed on plain rows, without SQL and without the server's own code. */
 
 import type { Column, Inverse, Reference, Resource } from '../../src/schema/model.ts';
-import type { Row, World } from './reading-schemas.ts';
+import { type Row, type World, withPoint } from './reading-schemas.ts';
 
 /** `where` exactly as REST takes it. */
 export type Where = Readonly<Record<string, any>>;
@@ -91,13 +91,17 @@ function matches(world: World, resource: Resource, row: Row, where: Where): bool
       const some = (of: Where) => far.some((each) => matches(world, field.target, each, of));
       return (!inner.some || some(inner.some)) && (!inner.none || !some(inner.none));
     }
-    return Object.entries(inner).every(([operator, operand]) => holds(row[name], operator, operand));
+    if (field?.kind !== 'column') throw new Error(`what is ${name}?`);
+    return Object.entries(inner).every(([operator, operand]) =>
+      operator === 'isNull'
+        ? (row[name] === null) === operand
+        : holds(comparable(field, row[name]), operator, comparable(field, operand)),
+    );
   });
 }
 
 /** Logic has two values: a null is equal to nothing, and neither greater nor less. */
 function holds(value: any, operator: string, operand: any): boolean {
-  if (operator === 'isNull') return (value === null) === operand;
   if (operator === 'ne') return value !== operand;
   if (value === null) return false;
   switch (operator) {
@@ -124,17 +128,33 @@ function holds(value: any, operator: string, operand: any): boolean {
   }
 }
 
+/** A number that is written as text, in units of the last digit that its column has. */
+function comparable(column: Column, value: any): any {
+  if (Array.isArray(value)) return value.map((each) => comparable(column, each));
+  return typeof value === 'string' && isExact(column) ? unitsOf(column, value) : value;
+}
+
+function isExact({ type, list }: Column): boolean {
+  return !list && (type.name === 'BigInt' || type.name === 'Decimal');
+}
+
+function unitsOf({ type }: Column, text: string): bigint {
+  const [whole, fraction = ''] = text.split('.');
+  return BigInt(`${whole}${fraction.padEnd('scale' in type ? type.scale : 0, '0')}`);
+}
+
 /** Null is the lowest; text goes by code points, which is how the bytes of UTF-8 go. */
 function compare(a: any, b: any): number {
   if (a === null || b === null) return Number(a !== null) - Number(b !== null);
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  if (typeof a === 'bigint') return a < b ? -1 : Number(a > b);
   return Number(a) - Number(b);
 }
 
 /** The key decides last. */
 function inOrder({ key }: Resource, sort: readonly Sort[], a: Row, b: Row): number {
   for (const { column, descending } of [...sort, { column: key, descending: false }]) {
-    const sign = compare(a[column.name], b[column.name]);
+    const sign = compare(comparable(column, a[column.name]), comparable(column, b[column.name]));
     if (sign !== 0) return descending ? -sign : sign;
   }
   return 0;
@@ -158,6 +178,7 @@ export function aggregated(world: World, resource: Resource, { where, by, wanted
           ...answer[of],
           [column.name]: computed(
             of,
+            column,
             rows.map((row) => row[column.name]),
           ),
         };
@@ -165,11 +186,34 @@ export function aggregated(world: World, resource: Resource, { where, by, wanted
   });
 }
 
-function computed(of: string, all: readonly unknown[]): unknown {
-  const values = all.filter((value) => value !== null).toSorted(compare);
+function computed(of: string, column: Column, all: readonly unknown[]): unknown {
+  const values = all
+    .filter((value) => value !== null)
+    .toSorted((a, b) => compare(comparable(column, a), comparable(column, b)));
   if (values.length === 0) return null;
   if (of === 'min') return values[0];
   if (of === 'max') return values.at(-1);
+  if (isExact(column)) return exactly(of, column, values as string[]);
   const sum = values.reduce<number>((total, value) => total + Number(value), 0);
   return of === 'sum' ? sum : sum / values.length;
+}
+
+/** An answer that does not fit; the whole request fails with it. */
+export class TooLarge extends Error {}
+
+function exactly(of: string, column: Column, values: readonly string[]): string {
+  const { name, scale } = column.type as { name: string; scale: number };
+  const sum = values.reduce((total, value) => total + unitsOf(column, value), 0n);
+  if (of === 'sum') {
+    const least = name === 'BigInt' ? -(2n ** 63n) : 1n - 2n ** 63n;
+    if (sum < least || sum >= 2n ** 63n) throw new TooLarge();
+    return withPoint(sum, scale);
+  }
+  const more = name === 'BigInt' ? 6 : 0;
+  const [dividend, count] = [sum * 10n ** BigInt(more), BigInt(values.length)];
+  // The multiple below it, and how far it is from there, both in halves of the count.
+  const below = (dividend - (((dividend % count) + count) % count)) / count;
+  const beyond = 2n * (dividend - below * count);
+  const isUp = beyond > count || (beyond === count && below % 2n !== 0n);
+  return withPoint(isUp ? below + 1n : below, scale + more);
 }

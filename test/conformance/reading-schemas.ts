@@ -20,7 +20,7 @@ const seed = fc.nat({ max: 1_000_000 });
 const resource = fc.record({
   oddName: fc.boolean(),
   key: fc.nat({ max: 3 }),
-  columns: fc.array(fc.record({ type: fc.nat({ max: 14 }), required: fc.boolean(), oddName: fc.boolean() }), {
+  columns: fc.array(fc.record({ type: fc.nat({ max: 18 }), required: fc.boolean(), oddName: fc.boolean() }), {
     maxLength: 7,
     size: 'max',
   }),
@@ -47,7 +47,9 @@ const types = [
   ...['String', 'Int', 'Float', 'Boolean', 'DateTime', 'Date', 'UUID', 'ID', 'Color', 'JSON'],
   ...['String', 'String', 'Int'],
   ...['[String!]', '[Color!]'],
+  ...['BigInt', 'Decimal', 'Decimal', '[Decimal!]'],
 ];
+const scales = [2, 0, 18, 1, 6, 2, 9];
 /** Fields that are named like parameters, like words of SQL, or like properties of every object. */
 const oddFields = ['limit', 'value', 'sort', 'count', 'select', 'constructor', 'where'];
 
@@ -99,7 +101,8 @@ function sdlOf(choices: WorldChoices): string {
     ...columns.map(({ type, required, oddName }, position) => {
       const name = types[type] ?? '';
       const plain = `${name.replaceAll(/\W/g, '').toLowerCase()}${position}`;
-      return `${oddName ? oddFields[position] : plain}: ${name}${required ? '!' : ''}`;
+      const scale = name.includes('Decimal') ? ` @decimal(scale: ${scales[position]})` : '';
+      return `${oddName ? oddFields[position] : plain}: ${name}${required ? '!' : ''}${scale}`;
     }),
     ...references.map(({ target: choice, required, inverse }, position) => {
       const target = choice % choices.length;
@@ -198,6 +201,20 @@ const days = [
 const times = ['00:00:00.000', '23:59:59.999', '12:30:00.001', '12:30:00.100', '12:30:00.010'];
 const floats = [0, 0.5, -0.5, 1, -1, 0.1, 0.30000000000000004, 1e21, -1e-7, 5e-324, 123456789.12345679, 1e15];
 const integers = [0, 1, -1, 2, 3, 10, 100, 2 ** 31 - 1, -(2 ** 31)];
+/** Units of the last digit, of which many a float has the same, and whose sums leave 64 bits on the way, or at the end. */
+const units = [
+  ...[0n, 1n, -1n, 5n, 10n, 100n, -250n, 99n],
+  ...[
+    2n ** 53n,
+    2n ** 53n + 1n,
+    2n ** 63n - 1n,
+    1n - 2n ** 63n,
+    2n ** 62n,
+    -(2n ** 62n),
+    2n ** 32n - 1n,
+    -(2n ** 32n),
+  ],
+];
 const documents = [{}, [], 0, 'a', true, { b: 1, a: [null, '😀'] }, [[1.5]]];
 
 /** A value that a column can have; small choices are the plain ones. */
@@ -211,6 +228,10 @@ function itemOf({ type }: Column, choice: number): unknown {
   switch (type.stored) {
     case 'integer':
       return pick(integers, choice);
+    case 'bigint':
+      return String(choice % 23 === 22 ? -(2n ** 63n) : pick(units, choice));
+    case 'decimal':
+      return withPoint(pick(units, choice), type.scale);
     case 'float':
       // Beyond the list, numbers with as many digits as a float has.
       return choice % 3 === 2 ? (choice / 7919) * 10 ** ((choice % 30) - 15) : pick(floats, choice);
@@ -229,6 +250,14 @@ function itemOf({ type }: Column, choice: number): unknown {
     case 'text':
       return choice % 3 === 0 ? pick(texts, choice / 3) : pick(alike, choice);
   }
+}
+
+export function withPoint(units: bigint, scale: number): string {
+  const digits = String(units)
+    .replace('-', '')
+    .padStart(scale + 1, '0');
+  const text = scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+  return units < 0n ? `-${text}` : text;
 }
 
 export function pick<T>(from: readonly T[], choice: number): T {

@@ -5,9 +5,9 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { Resource } from '../../src/schema/model.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
-import { type Door, Graphql, type ListRequest, type Page, Rest } from './reading-doors.ts';
+import { type Door, type Failure, Graphql, type ListRequest, type Page, Rest } from './reading-doors.ts';
 import { faultOf } from './reading-faults.ts';
-import { aggregated, listed, shown } from './reading-plain.ts';
+import { type Aggregates, aggregated, listed, shown, TooLarge } from './reading-plain.ts';
 import { type CursorAt, isNumeric, type QueryChoices, queryChoices, Resolver } from './reading-queries.ts';
 import { pick, type Row, type World, worldChoices, worldOf } from './reading-schemas.ts';
 
@@ -105,13 +105,24 @@ class Examiner {
     const wanted = this.#resolver.aggregates(resource, choices);
     const inexact = new Set(resource.columns.filter((each) => isNumeric(each) && each.type.name === 'Float'));
     const names = new Set([...inexact].map(({ name }) => name));
-    const rows = aggregated(this.#world, resource, wanted);
+    const rows = this.#aggregated(resource, wanted);
     await this.#ask(
       rows,
       ({ app, door }) => door.aggregate(app, resource, wanted),
       (answer) =>
-        Array.isArray(answer) ? answer.map((row, index) => rounded(row, rows[index], names)) : answer,
+        Array.isArray(answer) && Array.isArray(rows)
+          ? answer.map((row, index) => rounded(row, rows[index], names))
+          : answer,
     );
+  }
+
+  #aggregated(resource: Resource, wanted: Aggregates): readonly Row[] | Failure {
+    try {
+      return aggregated(this.#world, resource, wanted);
+    } catch (error) {
+      if (error instanceof TooLarge) return { code: 'VALIDATION_FAILED', faults: ['OUT_OF_RANGE'] };
+      throw error;
+    }
   }
 
   async #faulty(resource: Resource, choices: QueryChoices): Promise<void> {

@@ -34,7 +34,7 @@ export class Description {
     this.#app = app;
     this.document = document;
     addFormats(this.#ajv);
-    for (const format of ['int32', 'int64', 'double']) this.#ajv.addFormat(format, true);
+    for (const format of ['int32', 'int64', 'decimal', 'double']) this.#ajv.addFormat(format, true);
     this.#ajv.addSchema({ ...document, $id: ROOT });
     this.operations = Object.entries<any>(document.paths).flatMap(([path, { parameters = [], ...methods }]) =>
       Object.entries<any>(methods).map(([method, operation]) => ({

@@ -16,6 +16,9 @@ export const rich = {
       when: String @constraint(format: "date-time")
       int: Int! @constraint(min: -5, max: 500) @default(value: 7)
       float: Float @constraint(min: 0.5)
+      price: Decimal @decimal(scale: 2)
+      big: BigInt
+      rates: [Decimal!] @decimal(scale: 6)
       bool: Boolean
       color: Color
       colors: [Color!]! @default(value: [RED])

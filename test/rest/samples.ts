@@ -8,6 +8,8 @@ const byFormat: Record<string, string> = {
   uuid: '01890f5a-7c1e-7a64-b3f5-2b1f3c0e9a11',
   'date-time': '2020-02-29T23:59:59.5+01:00',
   date: '2020-02-29',
+  decimal: '12.5',
+  int64: '42',
   ipv4: '10.0.0.1',
   ipv6: '::1',
 };

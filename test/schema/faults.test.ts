@@ -132,7 +132,7 @@ const rows: readonly Row[] = [
       type Book @resource @graph { id: ID! }
     `,
     faults: [
-      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @inverse @onDelete @column @table @operation @allow.',
+      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @inverse @onDelete @column @table @operation @allow.',
     ],
   },
   {
@@ -306,7 +306,7 @@ const rows: readonly Row[] = [
       enum Color { RED }
     `,
     faults: [
-      '1:38 Unknown type "Money" on Book.price. There are: ID, String, Int, Float, Boolean, DateTime, Date, UUID, JSON, Color, Book.',
+      '1:38 Unknown type "Money" on Book.price. There are: ID, String, Int, BigInt, Decimal, Float, Boolean, DateTime, Date, UUID, JSON, Color, Book.',
     ],
   },
   {
@@ -920,9 +920,57 @@ const rows: readonly Row[] = [
       type Book @resource { id: ID! title: String @constraint(min: 1, max: 2) at: Date @constraint(min: 1) }
     `,
     faults: [
-      '1:31 "min" on "Book.title" needs an Int or Float field. Remove it.',
-      '1:31 "max" on "Book.title" needs an Int or Float field. Remove it.',
-      '1:73 "min" on "Book.at" needs an Int or Float field. Remove it.',
+      '1:31 "min" on "Book.title" needs a field that is a number. Remove it.',
+      '1:31 "max" on "Book.title" needs a field that is a number. Remove it.',
+      '1:73 "min" on "Book.at" needs a field that is a number. Remove it.',
+    ],
+  },
+  {
+    name: 'Decimals: without a scale, with a wrong one, or no Decimal at all',
+    sdl: `
+      type Item @resource {
+        id: ID!
+        price: Decimal
+        tax: Decimal! @decimal(scale: 19)
+        rate: Decimal @decimal(scale: -1)
+        cost: Decimal @decimal(scale: "2")
+        sum: Decimal @decimal
+        name: String @decimal(scale: 2)
+        weight: Float @decimal(scale: 2)
+        shop: Item @decimal(scale: 2)
+      }
+    `,
+    faults: [
+      '3:10 "Item.price" is a Decimal, and nothing says how many digits it has behind the point. Add, for two: @decimal(scale: 2)',
+      '4:17 The scale of "Item.tax" must be 0 to 18, not 19. Give the digits behind the point, such as 2 for cents.',
+      '5:17 The scale of "Item.rate" must be 0 to 18, not -1. Give the digits behind the point, such as 2 for cents.',
+      '6:17 Argument "@decimal(scale:)" has invalid value: Int cannot represent non-integer value: "2"',
+      '7:16 Argument "@decimal(scale:)" of required type "Int!" was not provided.',
+      '8:16 "@decimal" on "Item.name" needs a Decimal field. Remove it.',
+      '9:17 "@decimal" on "Item.weight" needs a Decimal field. Remove it.',
+      '10:14 "@decimal" does not fit "Item.shop", which is a reference. Remove it.',
+    ],
+  },
+  {
+    name: 'Exact numbers: bounds and defaults that do not fit',
+    sdl: `
+      type Item @resource {
+        id: ID!
+        price: Decimal @decimal(scale: 2) @constraint(min: 0.005)
+        tax: Decimal @decimal(scale: 2) @constraint(max: 1e3)
+        units: BigInt @constraint(max: 9223372036854775808)
+        count: BigInt @constraint(min: 9007199254740993, max: 9007199254740992)
+        cost: Decimal @decimal(scale: 2) @default(value: 12.5)
+        part: BigInt @default(value: "1.5")
+      }
+    `,
+    faults: [
+      '3:37 "min" on "Item.price" must be a number with at most 2 digits behind the point, such as "12.50". Write out its digits, without an exponent.',
+      '4:35 "max" on "Item.tax" must be a number with at most 2 digits behind the point, such as "12.50". Write out its digits, without an exponent.',
+      '5:17 "max" on "Item.units" must be -9223372036854775808 to 9223372036854775807. Write out its digits, without an exponent.',
+      '6:3 Nothing can meet the constraint on "Item.count": the least is above the most. Swap them.',
+      '7:3 The default of "Item.cost" does not fit: cost must be a string with a number with at most 2 digits behind the point, such as "12.50". Mend the value.',
+      '8:3 The default of "Item.part" does not fit: part must be a whole number, such as "42". Mend the value.',
     ],
   },
   {

@@ -5,7 +5,7 @@ import type { Fault } from '../../src/base/errors.ts';
 import { formats, longestFor, whyDangerous } from '../../src/schema/formats.ts';
 import { readKey } from '../../src/schema/keys.ts';
 import { readSchema } from '../../src/schema/read.ts';
-import { type Scalar, Serial, scalars } from '../../src/schema/scalars.ts';
+import { decimals, type Scalar, Serial, scalars } from '../../src/schema/scalars.ts';
 import { checkNaturalKey, checkValue } from '../../src/schema/values.ts';
 
 interface Table {
@@ -50,6 +50,34 @@ const tables: readonly Table[] = [
       ['1', 'TYPE'],
       [true, 'TYPE'],
       [[1], 'TYPE'],
+    ],
+  },
+  {
+    scalar: 'BigInt',
+    accepted: [['0'], ['-0', '0'], ['42'], ['9223372036854775807'], ['-9223372036854775808']],
+    refused: [
+      ['9223372036854775808', 'OUT_OF_RANGE'],
+      ['-9223372036854775809', 'OUT_OF_RANGE'],
+      ['9'.repeat(100_000), 'FORMAT'],
+      ['1.0', 'FORMAT'],
+      ['1e3', 'FORMAT'],
+      ['0x1f', 'FORMAT'],
+      ['٣', 'FORMAT'],
+      ['', 'FORMAT'],
+      [1, 'TYPE'],
+      [1n, 'TYPE'],
+      [null, 'TYPE'],
+      [['1'], 'TYPE'],
+    ],
+  },
+  {
+    // Of scale 0; the others are below.
+    scalar: 'Decimal',
+    accepted: [['0'], ['-0', '0'], ['9223372036854775807'], ['-9223372036854775807']],
+    refused: [
+      ['-9223372036854775808', 'OUT_OF_RANGE'],
+      ['1.0', 'FORMAT'],
+      [1, 'TYPE'],
     ],
   },
   {
@@ -342,6 +370,36 @@ describe('formats', () => {
       test(`${JSON.stringify(text).slice(0, 60)} is not ${name}`, () =>
         expect(format?.test(text)).toBe(false));
   }
+});
+
+describe('Decimals of each scale', () => {
+  const rows: readonly (readonly [scale: number, value: unknown, kept: string | undefined, code?: string])[] =
+    [
+      [2, '12.5', '12.50'],
+      [2, '12', '12.00'],
+      [2, '-0.00', '0.00'],
+      [2, '-0.05', '-0.05'],
+      [2, '92233720368547758.07', '92233720368547758.07'],
+      [2, '-92233720368547758.07', '-92233720368547758.07'],
+      [2, '92233720368547758.08', undefined, 'OUT_OF_RANGE'],
+      [2, '-92233720368547758.08', undefined, 'OUT_OF_RANGE'],
+      [2, '12.500', undefined, 'FORMAT'],
+      [2, '12.', undefined, 'FORMAT'],
+      [2, '.5', undefined, 'FORMAT'],
+      [2, '00.5', undefined, 'FORMAT'],
+      [2, '1e1', undefined, 'FORMAT'],
+      [2, 12.5, undefined, 'TYPE'],
+      [18, '9.223372036854775807', '9.223372036854775807'],
+      [18, '-0.000000000000000001', '-0.000000000000000001'],
+      [18, '10', undefined, 'OUT_OF_RANGE'],
+    ];
+  for (const [scale, value, kept, code] of rows)
+    test(`${value} of scale ${scale} is ${kept ?? code}`, () => {
+      const codes: string[] = [];
+      const checked = decimals[scale]?.check(value, (each) => codes.push(each));
+      expect(codes).toEqual(code === undefined ? [] : [code]);
+      if (kept !== undefined) expect(checked).toBe(kept);
+    });
 });
 
 describe('patterns', () => {

@@ -1,6 +1,6 @@
 /** Reads records and what is related to them: each relation of each level is asked for once, however many rows. */
 
-import { type Measure, sumTooLarge } from '../../query/aggregates.ts';
+import { checkSum, type Measure } from '../../query/aggregates.ts';
 import { filled, type Query, type Row, type Statement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
@@ -84,9 +84,8 @@ export function answerOf(
     }
     case 'aggregate':
       budget.take(rows.length, (isExact) => bytesOfGroups(operation, rows, isExact));
-      for (const { as, of } of operation.measures)
-        if (of === 'sum' && rows.some((row) => row[as] !== null && !Number.isFinite(row[as])))
-          throw sumTooLarge();
+      for (const measure of operation.measures)
+        if (measure.of === 'sum') for (const row of rows) checkSum(measure, row[measure.as]);
       return rows;
   }
 }

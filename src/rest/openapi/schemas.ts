@@ -1,6 +1,6 @@
 /** Records, bodies, filters and aggregates as JSON Schema: the components of the API description. */
 
-import { aggregateFits, aggregateFunctions } from '../../query/aggregates.ts';
+import { aggregateFits, aggregateFunctions, isExact, scaleOfAverage } from '../../query/aggregates.ts';
 import { isSortable, LONGEST_PART, MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
 import type {
   Column,
@@ -13,13 +13,14 @@ import type {
   Resource,
 } from '../../schema/model.ts';
 import { filterTypeName, ownFilters, withArticle, withCapitalArticle } from '../../schema/names.ts';
-import type { JsonSchema } from '../../schema/scalars.ts';
+import { type JsonSchema, patternOf } from '../../schema/scalars.ts';
 import {
   creatable,
   graphqlTypeName,
   isScalar,
   LONGEST_KEY,
   neededOnCreate,
+  scaleOf,
   unaddressable,
   updatable,
 } from '../../schema/values.ts';
@@ -209,10 +210,21 @@ function filterName(column: Column): string {
 function columnSchema(column: Column): JsonSchema {
   const { type } = column;
   // What a format stands for exactly.
-  const told = isScalar(type) && type.description !== undefined ? { description: type.description } : {};
+  const text = isScalar(type) ? [type.description, ...exactBounds(column)].filter(Boolean).join(' ') : '';
+  const told = text === '' ? {} : { description: text };
   const value = { ...typeSchema(column), ...bounds(column), ...told };
   const schema = column.list ? list(value) : value;
   return column.required ? schema : orNull(schema);
+}
+
+/** JSON Schema has no bounds for numbers that are strings. */
+function exactBounds({ constraint, type }: Column): string[] {
+  if (!isScalar(type) || type.is !== 'exact') return [];
+  const { min, max } = constraint ?? {};
+  return [
+    ...(min === undefined ? [] : [`At least ${min}.`]),
+    ...(max === undefined ? [] : [`At most ${max}.`]),
+  ];
 }
 
 function orNull(schema: JsonSchema): JsonSchema {
@@ -223,7 +235,8 @@ function orNull(schema: JsonSchema): JsonSchema {
 }
 
 function bounds(column: Column): JsonSchema {
-  const { constraint } = column;
+  const { constraint, type } = column;
+  if (isScalar(type) && type.is === 'exact') return { pattern: patternOf(type.scale) };
   if (!constraint) return {};
   const { minLength, maxLength, pattern, format, min, max } = constraint;
   const { minimum, maximum } = typeSchema(column);
@@ -233,8 +246,8 @@ function bounds(column: Column): JsonSchema {
     pattern: pattern?.source,
     format,
     // The type has bounds of its own.
-    minimum: min === undefined ? undefined : Math.max(min, Number(minimum ?? min)),
-    maximum: max === undefined ? undefined : Math.min(max, Number(maximum ?? max)),
+    minimum: min === undefined ? undefined : Math.max(Number(min), Number(minimum ?? min)),
+    maximum: max === undefined ? undefined : Math.min(Number(max), Number(maximum ?? max)),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
 }
@@ -304,8 +317,14 @@ function aggregateSchema(resource: Resource): JsonSchema {
   const of = aggregateFunctions.flatMap((name): [string, JsonSchema][] => {
     if (name === 'count') return [[name, { type: 'integer', minimum: 0 }]];
     const columns = resource.columns.filter((column) => aggregateFits(name, column));
-    const value = (column: Column) =>
-      name === 'min' || name === 'max' ? typeSchema(column) : { type: 'number' };
+    const value = (column: Column) => {
+      if (name === 'min' || name === 'max') return typeSchema(column);
+      if (!isExact(column)) return { type: 'number' };
+      return {
+        type: 'string',
+        pattern: patternOf(name === 'avg' ? scaleOfAverage(column) : scaleOf(column)),
+      };
+    };
     const properties = columns.map((column): [string, JsonSchema] => [column.name, orNull(value(column))]);
     return columns.length > 0 ? [[name, object(properties)]] : [];
   });

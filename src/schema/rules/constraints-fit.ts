@@ -2,7 +2,7 @@
 
 import { formats } from '../formats.ts';
 import { didYouMean } from '../suggest.ts';
-import { isScalar } from '../values.ts';
+import { isBelow, isScalar } from '../values.ts';
 import type { Rule } from './rule.ts';
 
 export const constraintsFit: Rule = (model, report) => {
@@ -16,14 +16,11 @@ export const constraintsFit: Rule = (model, report) => {
         if (value !== undefined && is !== 'text')
           report(place, `"${argument}" on "${where}" needs a String or ID field. Remove it.`);
       for (const [argument, value] of Object.entries({ min, max }))
-        if (value !== undefined && is !== 'number')
-          report(place, `"${argument}" on "${where}" needs an Int or Float field. Remove it.`);
+        if (value !== undefined && is !== 'number' && is !== 'exact')
+          report(place, `"${argument}" on "${where}" needs a field that is a number. Remove it.`);
       if ((minLength ?? 0) < 0 || (maxLength ?? 0) < 0)
         report(place, `The lengths on "${where}" must not be negative.`);
-      if (
-        (minLength ?? 0) > (maxLength ?? Number.POSITIVE_INFINITY) ||
-        (min ?? Number.NEGATIVE_INFINITY) > (max ?? Number.POSITIVE_INFINITY)
-      )
+      if ((minLength ?? 0) > (maxLength ?? Number.POSITIVE_INFINITY) || isBelow(max, min))
         report(
           place,
           `Nothing can meet the constraint on "${where}": the least is above the most. Swap them.`,

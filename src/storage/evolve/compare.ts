@@ -4,6 +4,7 @@ import { admitsAll } from '../../schema/admits.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import { defaultOf, graphqlTypeName, keptAs, storedColumns } from '../../schema/values.ts';
+import { codecOf } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Ddl, Shape, Shapes } from './database.ts';
 import type { Past } from './history.ts';
@@ -124,7 +125,7 @@ class Comparing {
       const stored = shape.columns.get(column.stored);
       if (
         stored &&
-        (stored.type !== this.#ddl.codecs[keptAs(column)].type || !this.#isSameKind(resource, column))
+        (stored.type !== codecOf(this.#ddl.codecs, column).type || !this.#isSameKind(resource, column))
       )
         this.#refuse(resource, column, {
           what: `its type changed to ${typeName(column)}`,

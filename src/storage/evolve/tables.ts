@@ -1,9 +1,9 @@
 /** Model → the statements that make its tables, columns and indexes. */
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
-import { defaultOf, keptAs, storedColumns } from '../../schema/values.ts';
+import { defaultOf, storedColumns } from '../../schema/values.ts';
 import { answers, apiKeys, graves, type OwnTable } from '../own.ts';
-import { encoded } from '../sql/codec.ts';
+import { codecOf, encoded } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
 import type { Ddl, Index } from './database.ts';
@@ -50,7 +50,7 @@ export function createTable(resource: Resource, ddl: Ddl): string {
 
 /** What a new column says of its type. */
 export function definitionOf(column: Column, { codecs }: Ddl): string {
-  const { type, definition = type } = codecs[keptAs(column)];
+  const { type, definition = type } = codecOf(codecs, column);
   return definition;
 }
 

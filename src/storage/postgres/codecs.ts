@@ -1,25 +1,31 @@
 /** How PostgreSQL keeps each kind of value. */
 
-import type { Scalar } from '../../schema/scalars.ts';
-import type { Codec } from '../sql/codec.ts';
+import { type Codec, type Codecs, ofEachScale } from '../sql/codec.ts';
 
 export interface PostgresCodec extends Codec {
   /** Follows a parameter. What is sent as text the server reads, so that nothing on the way rounds or shifts it. */
   readonly cast: string;
   /** From what a JSON array of the server has for it. */
   readonly decodeJson?: (given: unknown) => unknown;
-  /** What its values are added as. */
-  readonly sum?: string;
   /** The least and the greatest, where there is no min and max of it, although it has an order. */
   readonly extremes?: Readonly<Record<'min' | 'max', (quoted: string) => string>>;
 }
 
+/** The digits of 2^63. */
+const PRECISION = 19;
+
 /** The types are spelt as `format_type` does. */
-export const codecs: Readonly<Record<Scalar['stored'], PostgresCodec>> = {
+export const codecs: Codecs<PostgresCodec> = {
   serial: { type: 'bigint', cast: 'int8', decode: Number },
   integer: { type: 'integer', cast: 'int4' },
+  bigint: exact('bigint', 'int8'),
+  decimal: ofEachScale((scale) => exact(`numeric(${PRECISION},${scale})`, 'numeric')),
   // Fractions are added exactly: added as they come, the sum would depend on their order.
-  float: { type: 'double precision', cast: 'float8', sum: 'numeric' },
+  float: {
+    type: 'double precision',
+    cast: 'float8',
+    sum: (quoted) => `SUM(${quoted}::numeric)::float8`,
+  },
   boolean: {
     type: 'boolean',
     cast: 'boolean',
@@ -40,6 +46,16 @@ export const codecs: Readonly<Record<Scalar['stored'], PostgresCodec>> = {
   // Not jsonb, which forgets the order of keys.
   json: { type: 'json', cast: 'text::json', encode: JSON.stringify },
 };
+
+/** Text on the way in and out: a driver would make a float of it, and JSON a number. */
+function exact(type: string, cast: string): PostgresCodec {
+  return {
+    type,
+    cast: `text::${cast}`,
+    read: (quoted) => `${quoted}::text`,
+    sum: (quoted) => `SUM(${quoted})::text`,
+  };
+}
 
 /** Of a Date, or of the text that stands for one in JSON. */
 function isoTime(given: unknown): string {

@@ -2,18 +2,18 @@
 
 import type { Column } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
-import { encoded } from '../sql/codec.ts';
+import { codecOf, encoded } from '../sql/codec.ts';
 import { type Dialect, quote } from '../sql/dialect.ts';
 import { codecs } from './codecs.ts';
 import { sequenceOf } from './ddl.ts';
 
 export const dialect: Dialect = {
-  parameter: (position, of) => `$${position}::${codecs[keptAs(of)].cast}`,
+  parameter: (position, of) => `$${position}::${codecOf(codecs, of).cast}`,
   among: (column, list) => `${column} = ANY(${list})`,
   // A list travels as the text of an array. In a SELECT of its own it is read once, and not for each row that it is held
   // against; and no plan hangs on how long it is, or on what the server knows of a table that is new.
   listed: (position, of) => {
-    const type = `${codecs[keptAs(of)].cast.replace('text::', '')}[]`;
+    const type = `${codecOf(codecs, of).cast.replace('text::', '')}[]`;
     return `(SELECT $${position}::text::${type})::${type}`;
   },
   list: (values) =>
@@ -26,8 +26,8 @@ export const dialect: Dialect = {
     return descending ? `${quoted} DESC NULLS LAST` : `${quoted} NULLS FIRST`;
   },
   count: (quoted) => `COUNT(${quoted})::float8`,
-  sum: (quoted, column) => `SUM(${quoted}::${codecs[keptAs(column)].sum ?? 'float8'})::float8`,
-  extreme: (of, quoted, column) => codecs[keptAs(column)].extremes?.[of](quoted) ?? `${of}(${quoted})`,
+  sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(${quoted}::float8)::float8`,
+  extreme: (of, quoted, column) => codecOf(codecs, column).extremes?.[of](quoted) ?? `${of}(${quoted})`,
   // A column each, so that the text is the same however many rows there are.
   values: (columns, rows, given) => {
     const lists = columns.map((column) => {

@@ -1,7 +1,7 @@
 /** A Select and all that it has below as one statement of PostgreSQL: one round trip, and one snapshot by itself. */
 
 import type { Column } from '../../schema/model.ts';
-import { keptAs } from '../../schema/values.ts';
+import { codecOf } from '../sql/codec.ts';
 import type { Compiler, Template, Writer } from '../sql/compile.ts';
 import { quote } from '../sql/dialect.ts';
 import { heavyOf } from '../sql/heavy.ts';
@@ -148,7 +148,7 @@ function rowsOf(columns: readonly Column[], lists: Lists): Row[] {
   columns.forEach((column, index) => {
     const { name } = column;
     const values = lists[index] ?? [];
-    const { decodeJson } = codecs[keptAs(column)];
+    const { decodeJson } = codecOf(codecs, column);
     for (let at = 0; at < rows.length; at++) {
       const value = values[at];
       (rows[at] as Row)[name] = decodeJson && value !== null ? decodeJson(value) : value;

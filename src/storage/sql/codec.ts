@@ -1,8 +1,9 @@
 /** How a database keeps values: a row for each kind, so that a new scalar is one more row in the table of each database. */
 
+import type { Measure } from '../../query/aggregates.ts';
 import type { Column } from '../../schema/model.ts';
-import type { Scalar } from '../../schema/scalars.ts';
-import { keptAs } from '../../schema/values.ts';
+import { decimals, type Scalar } from '../../schema/scalars.ts';
+import { keptAs, scaleOf } from '../../schema/values.ts';
 import type { Row } from '../statements.ts';
 
 /** Neither way is taken by null; what is left out needs nothing done. */
@@ -17,27 +18,53 @@ export interface Codec {
   readonly decode?: (given: unknown) => unknown;
   /** What to select instead of the column, where the driver would not give back all of its value. */
   readonly read?: (quoted: string) => string;
+  /** The sum of a column, where it is not added as floats are. */
+  readonly sum?: (quoted: string) => string;
+  /** From what the driver gives back for that to the value. */
+  readonly decodeSum?: (given: unknown) => unknown;
 }
 
-export type Codecs = Readonly<Record<Scalar['stored'], Codec>>;
+/** One row for each kind; a Decimal has one for each scale. */
+export type Codecs<Row extends Codec = Codec> = Readonly<
+  Record<Exclude<Scalar['stored'], 'decimal'>, Row>
+> & {
+  readonly decimal: readonly Row[];
+};
+
+export function codecOf<Row extends Codec>(codecs: Codecs<Row>, column: Column): Row {
+  const kind = keptAs(column);
+  return kind === 'decimal' ? (codecs.decimal[scaleOf(column)] as Row) : codecs[kind];
+}
+
+/** A row of the table for each scale. */
+export function ofEachScale<Row extends Codec>(row: (scale: number) => Row): readonly Row[] {
+  return decimals.map(({ scale }) => row(scale));
+}
 
 /** Of the columns of an answer that need one. */
 export type Decoders = readonly { readonly name: string; readonly decode: (given: unknown) => unknown }[];
 
 export function encoded(codecs: Codecs, column: Column, value: unknown): unknown {
-  const { encode } = codecs[keptAs(column)];
+  const { encode } = codecOf(codecs, column);
   return encode && value !== null ? encode(value) : value;
 }
 
 /** What to select for a value of this column. */
 export function readAs(codecs: Codecs, column: Column, quoted: string): string {
-  return codecs[keptAs(column)].read?.(quoted) ?? quoted;
+  return codecOf(codecs, column).read?.(quoted) ?? quoted;
 }
 
 export function decodersOf(codecs: Codecs, columns: readonly Column[]): Decoders {
   return columns.flatMap((column) => {
-    const { decode } = codecs[keptAs(column)];
+    const { decode } = codecOf(codecs, column);
     return decode ? [{ name: column.name, decode }] : [];
+  });
+}
+
+export function decodersOfSums(codecs: Codecs, measures: readonly Measure[]): Decoders {
+  return measures.flatMap(({ as, of, column }) => {
+    const decode = of === 'sum' && column ? codecOf(codecs, column).decodeSum : undefined;
+    return decode ? [{ name: as, decode }] : [];
   });
 }
 

@@ -15,7 +15,7 @@ import {
   type Statement,
   type Table,
 } from '../statements.ts';
-import { type Decoders, decodersOf, readAs } from './codec.ts';
+import { type Decoders, decodersOf, decodersOfSums, readAs } from './codec.ts';
 import { Conditions } from './conditions.ts';
 import { type Compiled, type Dialect, quote } from './dialect.ts';
 import { heavyOf } from './heavy.ts';
@@ -74,7 +74,9 @@ export class Compiler {
   #compile(statement: Exclude<Statement, Filled>): Template {
     const writer = this.writer();
     const sql = writer.write(statement);
-    const { decoders } = this.#answered(answers(statement));
+    const { decoders: own } = this.#answered(answers(statement));
+    const sums = statement.do === 'aggregate' ? decodersOfSums(this.#dialect.codecs, statement.measures) : [];
+    const decoders = sums.length > 0 ? [...own, ...sums] : own;
     const findsOne = statement.do === 'select' && isByOpenKey(statement);
     return { sql, decoders, open: writer.conditions, findsOne };
   }
@@ -112,9 +114,9 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
   if (statement.do === 'aggregate')
     return [
       ...statement.by,
-      // Counts and sums are numbers whatever they count; the others are values of their column.
+      // Of the measures, the least and the greatest are values of their column.
       ...statement.measures.flatMap(({ as, of, column }) =>
-        column && of !== 'count' ? [{ ...column, name: as }] : [],
+        column && (of === 'min' || of === 'max') ? [{ ...column, name: as }] : [],
       ),
     ];
   const { resource } = statement;

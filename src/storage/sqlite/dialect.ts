@@ -1,7 +1,6 @@
 /** How SQLite spells what databases disagree on. */
 
-import { keptAs } from '../../schema/values.ts';
-import { encoded } from '../sql/codec.ts';
+import { codecOf, encoded } from '../sql/codec.ts';
 import { type Dialect, literal, quote } from '../sql/dialect.ts';
 import { codecs } from './codecs.ts';
 
@@ -13,7 +12,7 @@ export const dialect: Dialect = {
   among: (column, list) => `${column} IN (SELECT value FROM json_each(${list}))`,
   listed: (position) => `?${position}`,
   list: (values, of) =>
-    JSON.stringify(codecs[keptAs(of)].encode ? values.map((value) => encoded(codecs, of, value)) : values),
+    JSON.stringify(codecOf(codecs, of).encode ? values.map((value) => encoded(codecs, of, value)) : values),
   codecs,
   // In double quotes, the name of a column that is no longer there would be taken for a text, and read as such.
   selected: ({ stored }) => `\`${stored.replaceAll('`', '``')}\``,
@@ -21,7 +20,7 @@ export const dialect: Dialect = {
   order: (quoted, _, descending) => (descending ? `${quoted} DESC` : quoted),
   count: (quoted) => `COUNT(${quoted})`,
   // As integers the sum could overflow, and then it fails.
-  sum: (quoted) => `SUM(CAST(${quoted} AS REAL))`,
+  sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(CAST(${quoted} AS REAL))`,
   extreme: (of, quoted) => `${of}(${quoted})`,
   // All of them are one parameter. A cast gives a column the affinity that a stored one has, and a whole number among
   // fractions the value that it would be kept as.
@@ -32,7 +31,7 @@ export const dialect: Dialect = {
     const list = `?${given(JSON.stringify(lists))}`;
     const cast = columns.map(
       (column, index) =>
-        `CAST(value ->> ${index} AS ${codecs[keptAs(column)].type}) AS ${quote(column.stored)}`,
+        `CAST(value ->> ${index} AS ${codecOf(codecs, column).type}) AS ${quote(column.stored)}`,
     );
     return `(SELECT ${cast.join(', ')}, key + 1 AS "_row" FROM json_each(${list}))`;
   },
