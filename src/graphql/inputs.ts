@@ -14,8 +14,8 @@ import {
 } from 'graphql';
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
-import { filterTypeName } from '../schema/names.ts';
-import { creatable, graphqlTypeName, neededOnCreate, updatable } from '../schema/values.ts';
+import { filterTypeName, INCREMENTS } from '../schema/names.ts';
+import { creatable, graphqlTypeName, incrementable, neededOnCreate, updatable } from '../schema/values.ts';
 
 export const SortOrder = new GraphQLEnumType({
   name: 'SortOrder',
@@ -79,14 +79,26 @@ export class Inputs {
   changes(resource: Resource): GraphQLInputObjectType | undefined {
     const columns = updatable(resource);
     if (columns.length === 0) return undefined;
-    return this.#input(`${resource.name}Changes`, () =>
-      Object.fromEntries(
+    return this.#input(`${resource.name}Changes`, () => ({
+      ...Object.fromEntries(
         columns.map((column) => [
           column.name,
           { type: this.#value(column), description: column.description },
         ]),
       ),
+      ...this.increments(resource),
+    }));
+  }
+
+  /** What an update can add to numbers; nothing where there are none. */
+  increments(resource: Resource): InputFields {
+    const columns = incrementable(resource);
+    if (columns.length === 0) return {};
+    const type = this.#input(`${resource.name}Increments`, () =>
+      Object.fromEntries(columns.map((column) => [column.name, { type: this.#leaf(column) }])),
     );
+    const description = 'Added to the numbers that are stored, without reading them first.';
+    return { [INCREMENTS]: { type, description } };
   }
 
   #value(column: Column) {

@@ -11,10 +11,10 @@ import {
   type GraphQLOutputType,
   GraphQLString,
 } from 'graphql';
-import { isExact, isNumber } from '../query/aggregates.ts';
+import { isExact } from '../query/aggregates.ts';
 import { isSortable } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
-import { creatable, keptAs } from '../schema/values.ts';
+import { creatable, isNumber, keptAs } from '../schema/values.ts';
 import type { TypesOf } from './types.ts';
 
 type Field = GraphQLFieldConfig<unknown, unknown>;

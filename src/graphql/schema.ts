@@ -139,7 +139,12 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
     case 'UPDATE':
       return {
         type: object,
-        args: { ...required, ...columnArguments(types, updatable(resource), () => false), ...version },
+        args: {
+          ...required,
+          ...columnArguments(types, updatable(resource), () => false),
+          ...types.inputs.increments(resource),
+          ...version,
+        },
         description: `Changes the given fields of ${withArticle(singular)}; null with NOT_FOUND when there is none.`,
       };
     case 'DELETE':

@@ -3,7 +3,7 @@
 import { type DuetError, validationFailed } from '../base/errors.ts';
 import { dividedEvenly, SCALE_OF_AVERAGES, textOfUnits, unitsIn } from '../schema/exact.ts';
 import type { Column } from '../schema/model.ts';
-import { isScalar, keptAs, scaleOf } from '../schema/values.ts';
+import { isNumber, isScalar, keptAs, scaleOf } from '../schema/values.ts';
 import { isSortable } from './operators.ts';
 
 /** What a database computes of the rows of a group. */
@@ -24,10 +24,6 @@ export const aggregateFunctions: readonly AggregateFunction[] = ['count', 'sum',
 /** Sums and averages are of numbers; least and greatest are of whatever has an order. */
 export function aggregateFits(of: AggregateFunction, column: Column): boolean {
   return of === 'sum' || of === 'avg' ? isNumber(column) : isSortable(column);
-}
-
-export function isNumber({ type, list }: Column): boolean {
-  return !list && isScalar(type) && (type.is === 'number' || type.is === 'exact');
 }
 
 /** Whether sums and averages of a column are exact, and so texts. */

@@ -16,6 +16,7 @@ import { readAtMost } from '../query/list.ts';
 import { WhereReader } from '../query/where.ts';
 import { readKey } from '../schema/keys.ts';
 import type { OperationKind, Resource } from '../schema/model.ts';
+import { INCREMENTS } from '../schema/names.ts';
 import { keptAs } from '../schema/values.ts';
 import type { Collection } from './collection.ts';
 import { versionsOf } from './etag.ts';
@@ -237,6 +238,7 @@ class StepReader {
   }
 
   #value(resource: Resource, name: string, value: unknown, at: Path): unknown {
+    if (name === INCREMENTS && isObject(value)) return this.#input(resource, value, at);
     const field = resource.fieldByName.get(name);
     if (field?.kind === 'inverse' && Array.isArray(value))
       return value.map((each, index) =>

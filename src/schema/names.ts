@@ -89,6 +89,7 @@ export function reservedTypes(resource: Named): string[] {
     'Averages',
     'Input',
     'Changes',
+    'Increments',
   ];
   return suffixes.map((suffix) => resource.name + suffix);
 }
@@ -116,6 +117,9 @@ export const ownTypes: readonly string[] = [
 
 /** The argument of updates and deletes that states the expected version. */
 export const VERSION_ARGUMENT = 'ifVersion';
+
+/** What an update has beside the fields of the resource: numbers that are added to those that are stored. */
+export const INCREMENTS = '_inc';
 
 /** Arguments of derived mutations that are not fields of the resource. */
 export const ownArguments: readonly string[] = [VERSION_ARGUMENT];

@@ -37,6 +37,15 @@ export function updatable(resource: Resource): readonly Column[] {
   return creatable(resource).filter((column) => column !== resource.key);
 }
 
+/** Columns whose numbers can be added to. */
+export function incrementable(resource: Resource): readonly Column[] {
+  return updatable(resource).filter(isNumber);
+}
+
+export function isNumber({ type, list }: Column): boolean {
+  return !list && isScalar(type) && (type.is === 'number' || type.is === 'exact');
+}
+
 /** Whether a create fails without this column. */
 export function neededOnCreate({ origin, required }: Column): boolean {
   return required && origin.by === 'client' && origin.default === undefined;

@@ -137,6 +137,8 @@ export interface Update {
   readonly do: 'update';
   readonly resource: Table;
   readonly set: Row;
+  /** What is added to numbers that each row has; none of the results may be out of range. */
+  readonly add?: Row | undefined;
   readonly where: Filter;
   readonly ifVersion?: number | undefined;
   /** Raises the version of each row; false while records are loaded and not yet seen by anybody, and where there is none. */

@@ -3,6 +3,7 @@
 import { type Fault, isFull, pointer } from '../../base/errors.ts';
 import { type Filter, isEverything, isNothing } from '../../query/filter.ts';
 import type { Action, Column, Resource } from '../../schema/model.ts';
+import { INCREMENTS } from '../../schema/names.ts';
 import { storedColumns } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
@@ -54,6 +55,11 @@ function notYours({ singular }: Resource, name: string, path: Path): Fault {
   return { pointer: pointer(...path, name), code: 'FORBIDDEN', detail };
 }
 
+function unreadable({ singular }: Resource, name: string): Fault {
+  const detail = `You may not read ${name} of this ${singular}, so you may not add to it`;
+  return { pointer: pointer(INCREMENTS, name), code: 'FORBIDDEN', detail };
+}
+
 /** The conditions under which these fields may be given; empty when there are none. */
 export function givenOn(access: Access, resource: Resource, given: readonly string[]): Filter[] {
   return given.flatMap((name) => {
@@ -67,11 +73,15 @@ export function givenOn(access: Access, resource: Resource, given: readonly stri
 export function changedOn(access: Access, resource: Resource, input: Input, seen: Row): Filter[] {
   const faults: Fault[] = [];
   const conditions: Filter[] = [];
+  const added = (input[INCREMENTS] ?? {}) as Input;
   for (const column of resource.columns) {
     const { name } = column;
-    if (!Object.hasOwn(input, name) || Bun.deepEquals(seen[name], input[name])) continue;
+    const isAdded = Object.hasOwn(added, name);
+    if (!isAdded && (!Object.hasOwn(input, name) || Bun.deepEquals(seen[name], input[name]))) continue;
     const where = access.field(column, 'UPDATE');
-    if (isNothing(where)) faults.push(notYours(resource, name, []));
+    if (isNothing(where)) faults.push(notYours(resource, name, isAdded ? [INCREMENTS] : []));
+    // Whether a result is refused would tell what was there.
+    else if (isAdded && seen[name] === undefined) faults.push(unreadable(resource, name));
     else if (!isEverything(where)) conditions.push(where);
   }
   if (faults[0]) throw access.denied(`${faults[0].detail}.`, faults);

@@ -14,6 +14,7 @@ import type { Permitted } from '../policy/permitted.ts';
 import { asSeen, changedOn, maybeHidden, withoutUnseen } from '../policy/writing.ts';
 import { attach, type Node, spent } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
+import { incremented, incrementsOf } from './increments.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { validCreates, validUpdate } from './validate.ts';
@@ -57,12 +58,13 @@ export function* updateMany(
   for (const row of seen) validUpdate(resource, input, row);
   yield* referencesExist(access, resource, set, undefined);
   const sets = rows.map((row, place) => withoutUnseen(resource, set, row, seen[place] ?? row));
-  const next = rows.map((row, place) => ({ ...row, ...sets[place] }));
-  const isHidden = yield* mayUpdate(access, resource, next, set, conditions);
+  const add = incrementsOf(resource, input, []);
+  const next = rows.map((row, place) => ({ ...row, ...sets[place], ...incremented(resource, add, row) }));
+  const isHidden = yield* mayUpdate(access, resource, next, { ...set, ...add }, conditions);
   const refusal = isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];
   for (const [same, group] of alike(sets, next))
-    changed.push(...(yield* update(resource, same, group, refusal)));
+    changed.push(...(yield* update(resource, same, add, group, refusal)));
   yield* mustBeSeen(access, resource, 'UPDATE', keys);
   // A database answers in any order; the records come in that of their keys.
   const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
@@ -87,6 +89,7 @@ function alike(sets: readonly Row[], next: readonly Row[]): Iterable<[Row, reado
 function update(
   resource: Resource,
   set: Row,
+  add: Row | undefined,
   next: readonly Row[],
   refusal: DuetError | undefined,
 ): Program<Node[]> {
@@ -94,7 +97,7 @@ function update(
     resource.key,
     next.map((row) => row[resource.key.name]),
   );
-  const statement = { do: 'update', resource, set, where, ifVersion: undefined, counts: true } as const;
+  const statement = { do: 'update', resource, set, add, where, ifVersion: undefined, counts: true } as const;
   return store(statement, next[0] ?? {}, refusal);
 }
 

@@ -2,10 +2,12 @@
 
 import { cited, type Fault, isFull, nested, pointer, validationFailed } from '../../base/errors.ts';
 import type { Column, Inverse, Resource } from '../../schema/model.ts';
+import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Door, Input } from '../operation.ts';
+import { incrementsOf } from './increments.ts';
 
 /** The values of a new record as far as the client decides them, and records that are to point to it. */
 export interface NewRecord {
@@ -109,6 +111,7 @@ export function validUpdate(resource: Resource, input: Input, stored: Row): Row 
   const columns = updatable(resource);
   for (const name of strangers(input, columns)) {
     if (isFull(faults)) break;
+    if (name === INCREMENTS) continue;
     const column = resource.columns.find((each) => each.name === name);
     if (!column || !Bun.deepEquals(stored[name], input[name]))
       faults.push(notWritable(resource, name, columns));
@@ -123,6 +126,7 @@ export function validUpdate(resource: Resource, input: Input, stored: Row): Row 
     else if (column.required) faults.push(required(column));
     else values[column.name] = null;
   }
+  incrementsOf(resource, input, faults);
   refuse(faults);
   return values;
 }

@@ -27,6 +27,7 @@ import type { Permitted } from '../policy/permitted.ts';
 import { asSeen, changedOn, givenOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
 import { attach, type Node } from '../read/read.ts';
 import { Collision, conflict } from './collision.ts';
+import { incremented, incrementsOf } from './increments.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { lastVersion } from './remains.ts';
@@ -235,17 +236,18 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
     yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
   }
   const set = withoutUnseen(resource, validUpdate(resource, input, seen), stored, seen);
-  const next = { ...stored, ...set };
+  const add = incrementsOf(resource, input, []);
+  const next = add ? { ...stored, ...set, ...incremented(resource, add, stored) } : { ...stored, ...set };
   if (resource.references.length > 0) {
     const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
     yield* referencesExist(access, resource, set, mayBeTold ? next : undefined);
   }
-  const isHidden = !isFree && (yield* mayUpdate(access, resource, [next], set, conditions));
+  const isHidden = !isFree && (yield* mayUpdate(access, resource, [next], { ...set, ...add }, conditions));
   // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
   const guard = ifVersion && Number(stored[resource.version.name]);
   const where = equal(resource.key, key);
   const [node] = yield* store(
-    { do: 'update', resource, set, where, ifVersion: guard, counts: true },
+    { do: 'update', resource, set, add, where, ifVersion: guard, counts: true },
     next,
     isHidden ? notAllowed(access, resource, 'UPDATE') : undefined,
   );

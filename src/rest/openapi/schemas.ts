@@ -12,11 +12,18 @@ import type {
   Reference,
   Resource,
 } from '../../schema/model.ts';
-import { filterTypeName, ownFilters, withArticle, withCapitalArticle } from '../../schema/names.ts';
+import {
+  filterTypeName,
+  INCREMENTS,
+  ownFilters,
+  withArticle,
+  withCapitalArticle,
+} from '../../schema/names.ts';
 import { type JsonSchema, patternOf } from '../../schema/scalars.ts';
 import {
   creatable,
   graphqlTypeName,
+  incrementable,
   isScalar,
   LONGEST_KEY,
   neededOnCreate,
@@ -309,6 +316,12 @@ function updateSchema(resource: Resource): JsonSchema {
       { ...schema, description: description.filter(Boolean).join('\n\n'), readOnly: true },
     ];
   });
+  const countable = incrementable(resource);
+  if (countable.length > 0) {
+    const amounts = countable.map((column): [string, JsonSchema] => [column.name, typeSchema(column)]);
+    const description = 'Added to the numbers that are stored, without reading them first.';
+    properties.push([INCREMENTS, { description, ...object(amounts, { minProperties: 1 }) }]);
+  }
   const description = `What to change of ${withArticle(resource.singular)}; what is left out keeps its value.`;
   return { description, ...object(properties, { minProperties: 1 }) };
 }

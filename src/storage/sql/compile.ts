@@ -173,7 +173,7 @@ export class Writer {
       }
       case 'update': {
         const { version } = resource;
-        const set = this.#assignments(resource, statement.set);
+        const set = this.#assignments(resource, statement.set, statement.add, table);
         if (statement.counts && version) set.push(this.#raised(version, table));
         const where = this.conditions.condition(statement.where, table);
         const guard =
@@ -296,10 +296,14 @@ export class Writer {
     return `${quote(stored)} = ${table}.${quote(stored)} + 1`;
   }
 
-  #assignments(resource: Table, values: Row): string[] {
-    return resource.columns
-      .filter(({ name }) => Object.hasOwn(values, name))
-      .map((column) => `${quote(column.stored)} = ${this.conditions.parameter(column, values[column.name])}`);
+  #assignments(resource: Table, values: Row, added: Row | undefined, table: string): string[] {
+    return resource.columns.flatMap((column) => {
+      const { name, stored } = column;
+      const assign = (before: string, value: unknown) =>
+        `${quote(stored)} = ${before}${this.conditions.parameter(column, value)}`;
+      if (Object.hasOwn(values, name)) return [assign('', values[name])];
+      return added && Object.hasOwn(added, name) ? [assign(`${table}.${quote(stored)} + `, added[name])] : [];
+    });
   }
 }
 

@@ -1,0 +1,81 @@
+/** `_inc` of an update: what is added to the numbers that are stored, while nobody else can change them. */
+
+import { cited, type Fault, isFull, nested, pointer } from '../../base/errors.ts';
+import { textOfUnits, unitsIn } from '../../schema/exact.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { INCREMENTS } from '../../schema/names.ts';
+import { didYouMean } from '../../schema/suggest.ts';
+import { checkValue, incrementable, isNumber, scaleOf } from '../../schema/values.ts';
+import type { Row } from '../../storage/statements.ts';
+import type { Input } from '../operation.ts';
+import { conflict } from './collision.ts';
+
+/** By how much each number changes; undefined where the update adds nothing. Faults are those of the request. */
+export function incrementsOf(resource: Resource, input: Input, faults: Fault[]): Row | undefined {
+  if (!Object.hasOwn(input, INCREMENTS)) return undefined;
+  const given = input[INCREMENTS];
+  const report = (path: readonly string[], code: Fault['code'], detail: string) => {
+    if (!isFull(faults)) faults.push({ pointer: pointer(INCREMENTS, ...path), code, detail });
+  };
+  const columns = incrementable(resource);
+  const names = columns.map(({ name }) => name).join(', ') || 'none';
+  const by: Row = Object.create(null);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    report([], 'TYPE', `${INCREMENTS} must be an object of numbers to add; it adds to: ${names}`);
+    return by;
+  }
+  const entries = Object.entries(given);
+  if (entries.length === 0) report([], 'EMPTY', `${INCREMENTS} is empty; it adds to: ${names}`);
+  for (const [name, amount] of entries) {
+    const column = columns.find((each) => each.name === name);
+    if (!column) report([cited(name)], ...whyNot(resource, name, names));
+    else if (Object.hasOwn(input, name))
+      report([name], 'UNKNOWN', `${name} is set by the same update; set it, or add to it`);
+    else if (amount === null) report([name], 'REQUIRED', `${name} must not be null; add 0, or leave it out`);
+    else {
+      // What is added need not be a value that the field could have.
+      const misfits: Fault[] = [];
+      by[name] = checkValue({ ...column, constraint: undefined }, amount, misfits);
+      faults.push(...misfits.map((fault) => nested(fault, INCREMENTS)));
+    }
+  }
+  return by;
+}
+
+function whyNot(resource: Resource, name: string, names: string): [Fault['code'], string] {
+  const field = resource.fieldByName.get(name);
+  const cure = `${INCREMENTS} adds to: ${names}`;
+  if (field?.kind !== 'column')
+    return [
+      'UNKNOWN',
+      `"${cited(name)}" is no number of ${resource.name}; ${cure}.${didYouMean(name, names.split(', '))}`,
+    ];
+  return isNumber(field)
+    ? ['READ_ONLY', `${name} is set by the server; ${cure}`]
+    : ['TYPE', `${name} is no number; ${cure}`];
+}
+
+/** The new values of a stored record, all of which its fields must admit. */
+export function incremented(resource: Resource, by: Row | undefined, stored: Row): Row {
+  const next: Row = {};
+  const faults: Fault[] = [];
+  for (const name in by) {
+    const column = resource.fieldByName.get(name) as Column;
+    const value = stored[name];
+    const misfits: Fault[] = [];
+    if (value === null) misfits.push({ code: 'OUT_OF_RANGE', detail: `${name} has no value to add to` });
+    else next[name] = checkValue(column, sumOf(column, value, by[name]), misfits);
+    for (const { detail } of misfits) {
+      const told = value === null ? detail : `${detail}, and would be ${sumOf(column, value, by[name])}`;
+      const where = `in ${resource.singular} ${stored[resource.key.name]}`;
+      faults.push({ pointer: pointer(INCREMENTS, name), code: 'OUT_OF_RANGE', detail: `${told} ${where}` });
+    }
+  }
+  if (faults.length > 0) throw conflict(faults);
+  return next;
+}
+
+function sumOf(column: Column, value: unknown, by: unknown): unknown {
+  if (typeof value === 'number') return value + Number(by);
+  return textOfUnits(unitsIn(String(value)) + unitsIn(String(by)), scaleOf(column));
+}
