@@ -36,6 +36,8 @@ browsing('inputs', () => {
         12345678901234567000,
       ],
       ['amount', '9007199254740993', '9007199254740992', '-.5e1', -5],
+      ['price', '1,5', 'not a number', '92233720368547758.07', '92233720368547758.07'],
+      ['units', '1e3', 'not a number', '9007199254740995', '9007199254740995'],
       ['needed', '0x10', 'not a number', '007', 7],
     ])('%s: %s is told at the field, and nothing is sent', async (name, wrong, told, right, value) => {
       await using here = await made(door);
@@ -53,6 +55,31 @@ browsing('inputs', () => {
       expect(sent).toEqual([{ nick: 'other', [name]: value }]);
       expect(await stored(here.id)).toMatchObject({ nick: 'other', [name]: value });
       expect(here.complaints).toEqual([]);
+    });
+
+    test('an exact number is shown and sent with all of its digits, however it is typed', async () => {
+      await using here = await made(door);
+      expect(await here.input('units').inputValue()).toBe('9007199254740993');
+      expect(await here.input('price').inputValue()).toBe('12.50');
+      for (const [name, mode] of [
+        ['units', 'numeric'],
+        ['price', 'decimal'],
+      ] as const)
+        expect(await here.input(name).getAttribute('inputmode')).toBe(mode);
+      expect(await here.page.locator('[id^="field-_"]').count()).toBe(0);
+      await here.input('price').fill(' -.5 ');
+      await here.input('units').fill('+09223372036854775807');
+      await here.save();
+      expect(here.sent).toEqual([{ price: '-0.5', units: '9223372036854775807' }]);
+      expect(await stored(here.id)).toMatchObject({ price: '-0.50', units: '9223372036854775807' });
+      expect(here.complaints).toEqual([]);
+    });
+
+    test('too many digits are told by the service, at the field', async () => {
+      await using here = await made(door);
+      await here.input('price').fill('12.505');
+      await here.page.getByRole('button', { name: 'Save' }).click();
+      await here.field('price').getByRole('alert').filter({ hasText: '2 digits' }).waitFor();
     });
 
     test('an item of a list that is no number is told too', async () => {

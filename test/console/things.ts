@@ -17,6 +17,8 @@ type Thing @resource {
   day: Date
   at: DateTime
   amount: Float
+  price: Decimal @decimal(scale: 2)
+  units: BigInt
   needed: Int! @default(value: 1)
   flag: Boolean
   sure: Boolean!
@@ -42,6 +44,8 @@ export const thing = {
   day: '2024-02-29',
   at: '2025-03-04T05:06:07.008Z',
   amount: 1.5,
+  price: '12.50',
+  units: '9007199254740993',
   needed: 10,
   flag: true,
   sure: false,

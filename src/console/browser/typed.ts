@@ -57,6 +57,15 @@ export function readNumber(text: string): unknown {
   );
 }
 
+const digits = /^([+-]?)0*(?=\d|\.\d)(\d*)\.?(\d*)$/;
+
+/** The digits themselves: no number of this page has them all. How many there may be is the service's to say. */
+export function readExact(text: string): unknown {
+  const [, sign, whole, fraction] = digits.exec(text.trim()) ?? [];
+  if (sign === undefined) return new Unreadable(text, 'This is not a number, such as 12 or -0.5.');
+  return `${sign === '-' ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}`;
+}
+
 export function readJson(text: string): unknown {
   let inexact: Unreadable | undefined;
   const exactly = (_: string, value: unknown, context?: { source?: string }) => {

@@ -211,6 +211,8 @@ const kinds: Readonly<Record<string, Kind>> = {
   ID: 'id',
   Int: 'int',
   Float: 'float',
+  BigInt: 'bigint',
+  Decimal: 'decimal',
   Boolean: 'boolean',
   DateTime: 'datetime',
   Date: 'date',

@@ -100,8 +100,10 @@ class Reader {
     const keyName = this.#one?.parameters?.find((parameter) => parameter.in === 'path')?.name;
     const key = columns.find(({ name }) => name === keyName) ?? columns[0];
     if (!key) return undefined;
-    const create = this.#inputs(this.#all?.post);
-    const update = this.#inputs(this.#one?.put);
+    // What is nested in a body is a list of new records, and `_inc` adds to fields: here a record is made or changed alone.
+    const isColumn = ({ name }: Input) => columns.some((column) => column.name === name);
+    const create = this.#inputs(this.#all?.post).filter(isColumn);
+    const update = this.#inputs(this.#one?.put).filter(isColumn);
     const operations = new Set<Operation>();
     if (this.#all?.get) operations.add('LIST');
     if (this.#all?.post) operations.add('CREATE');
@@ -115,8 +117,7 @@ class Reader {
       columns,
       inverses: this.#inverses(record),
       operations,
-      // What is nested in a body is a list of new records: here a record is made alone.
-      create: create.filter(({ name }) => columns.some((column) => column.name === name)),
+      create,
       update,
       rest: { path: this.#path, operations },
       graphql: undefined,
@@ -242,12 +243,20 @@ function kindOf({ type, format, enum: choices }: JsonSchema): Kind {
   return formats[format ?? ''] ?? 'text';
 }
 
-const formats: Readonly<Record<string, Kind>> = { 'date-time': 'datetime', date: 'date', uuid: 'uuid' };
+const formats: Readonly<Record<string, Kind>> = {
+  'date-time': 'datetime',
+  date: 'date',
+  uuid: 'uuid',
+  int64: 'bigint',
+  decimal: 'decimal',
+};
 
 const typeNames: Readonly<Record<Kind, string>> = {
   id: 'ID',
   int: 'Int',
   float: 'Float',
+  bigint: 'BigInt',
+  decimal: 'Decimal',
   boolean: 'Boolean',
   text: 'String',
   datetime: 'DateTime',

@@ -4,6 +4,8 @@ export type Kind =
   | 'id'
   | 'int'
   | 'float'
+  | 'bigint'
+  | 'decimal'
   | 'boolean'
   | 'text'
   | 'datetime'

@@ -143,6 +143,8 @@ function OneInput({ id, label, column, value, was, schema, before, fallback, inv
       return <JsonInput {...typed} />;
     case 'int':
     case 'float':
+    case 'bigint':
+    case 'decimal':
     case 'id':
       return <NumberInput {...typed} />;
     default:

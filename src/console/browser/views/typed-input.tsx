@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import type { Column } from '../schema/types.ts';
-import { emptied, readJson, readNumber, readText, shownText, Unreadable } from '../typed.ts';
+import { emptied, readExact, readJson, readNumber, readText, shownText, Unreadable } from '../typed.ts';
 
 export interface TypedProps {
   common: { id: string };
@@ -63,12 +63,14 @@ export function TextInput({ common, column, value, was, placeholder, onChange }:
 }
 
 export function NumberInput({ common, column, value, was, placeholder, onChange }: TypedProps) {
-  const read = (text: string) => (text === '' ? emptied(column, was) : readNumber(text));
+  const isExact = column.kind === 'bigint' || column.kind === 'decimal';
+  const read = (text: string) =>
+    text === '' ? emptied(column, was) : isExact ? readExact(text) : readNumber(text);
   const [text, type] = useTyped(value, read, String, onChange);
   return (
     <input
       {...common}
-      inputMode={column.kind === 'float' ? 'decimal' : 'numeric'}
+      inputMode={column.kind === 'float' || column.kind === 'decimal' ? 'decimal' : 'numeric'}
       placeholder={placeholder}
       value={text}
       onInput={type}

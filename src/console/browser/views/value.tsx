@@ -48,6 +48,8 @@ export function Value({
       return <code>{String(value)}</code>;
     case 'int':
     case 'float':
+    case 'bigint':
+    case 'decimal':
       return <>{String(value)}</>;
     default:
       if (value === '') return <span class="null">empty</span>;
