@@ -1,7 +1,7 @@
 /** Compares what two versions of a column admit. */
 
 import type { Bound, Column } from './model.ts';
-import { isBelow, isScalar } from './values.ts';
+import { isBelow, isScalar, scaleOf } from './values.ts';
 
 /** Whether they admit the same, as far as constraints and enums go. */
 export function admitSame(a: Column, b: Column): boolean {
@@ -13,6 +13,7 @@ export function admitsAll(old: Column, now: Column): boolean {
   if (isScalar(now.type)) {
     // The values of an enum are kept as text.
     if (isScalar(old.type) ? old.type.name !== now.type.name : now.type.name !== 'String') return false;
+    if (scaleOf(old) > scaleOf(now)) return false;
   } else {
     if (isScalar(old.type)) return false;
     const names = new Set(now.type.values.map(({ name }) => name));
@@ -33,6 +34,13 @@ export function admitsAll(old: Column, now: Column): boolean {
     same(a?.pattern?.source, b.pattern?.source) &&
     same(a?.format, b.format)
   );
+}
+
+/** Whether every value of the old column is one of the new type too, as far as its range goes. */
+export function widens(old: Column, now: Column): boolean {
+  if (old.list || now.list || old.reference || now.reference) return false;
+  if (old.type.name === 'Int') return ['BigInt', 'Float', 'Decimal'].includes(now.type.name);
+  return old.type.name === 'Decimal' && now.type.name === 'Decimal' && scaleOf(old) < scaleOf(now);
 }
 
 function bounds({ constraint, type }: Column): string {

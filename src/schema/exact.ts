@@ -33,6 +33,17 @@ export function unitsIn(canonical: string): bigint {
   return BigInt(canonical.replace('.', ''));
 }
 
+/** Whether a number is less than another, each with as many digits behind the point as it likes. */
+export function isLess(a: string, b: string): boolean {
+  const scale = Math.max(digitsBehind(a), digitsBehind(b));
+  return (unitsOf(a, scale) ?? 0n) < (unitsOf(b, scale) ?? 0n);
+}
+
+function digitsBehind(text: string): number {
+  const point = text.indexOf('.');
+  return point === -1 ? 0 : text.length - point - 1;
+}
+
 /** The quotient with so many more digits, rounded half to even. */
 export function dividedEvenly(sum: bigint, count: bigint, moreDigits: number): bigint {
   const scaled = (sum < 0n ? -sum : sum) * 10n ** BigInt(moreDigits);

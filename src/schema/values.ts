@@ -1,7 +1,7 @@
 /** What a column admits and who writes it: the questions that the file's rules and the engine both ask. */
 
 import { type Fault, isFull, pointer } from '../base/errors.ts';
-import { unitsIn } from './exact.ts';
+import { isLess } from './exact.ts';
 import { formats } from './formats.ts';
 import type { Column, Enum, Resource } from './model.ts';
 import type { Report, Scalar } from './scalars.ts';
@@ -173,7 +173,7 @@ function checkConstraint({ constraint }: Column, value: unknown, report: Report)
 /** Of numbers of one type, whose exact ones are texts in canonical form. */
 export function isBelow(a: unknown, b: unknown): boolean {
   if (typeof a === 'number' && typeof b === 'number') return a < b;
-  return typeof a === 'string' && typeof b === 'string' && unitsIn(a) < unitsIn(b);
+  return typeof a === 'string' && typeof b === 'string' && isLess(a, b);
 }
 
 /** Characters, not UTF-16 units: people count an emoji once. */

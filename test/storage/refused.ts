@@ -130,10 +130,10 @@ export const refused: Record<string, Refused> = {
     refused: [less('A.s', 's must be one of x, but a 2')],
   },
   'types that are stored in another way': {
-    from: `${A('i: Int s: String b: Boolean t: String l: String j: JSON')} ${User}`,
-    to: `${A('i: Float s: DateTime b: Int t: UUID l: [String!] j: [String!]')} ${User}`,
+    from: `${A('i: Float s: String b: Boolean t: String l: String j: JSON')} ${User}`,
+    to: `${A('i: Int s: DateTime b: Int t: UUID l: [String!] j: [String!]')} ${User}`,
     refused: [
-      otherType('A.i', 'Float', 'i'),
+      otherType('A.i', 'Int', 'i'),
       otherType('A.s', 'DateTime', 's'),
       otherType('A.b', 'Int', 'b'),
       otherType('A.t', 'UUID', 't'),

@@ -8,7 +8,7 @@ import type { Config } from '../../config/config.ts';
 import { graphqlDoor } from '../../graphql/schema.ts';
 import { admitSame, admitsAll } from '../../schema/admits.ts';
 import type { Column, Model, OperationKind, Resource } from '../../schema/model.ts';
-import { creatable, graphqlTypeName, neededOnCreate } from '../../schema/values.ts';
+import { creatable, graphqlTypeName, neededOnCreate, scaleOf } from '../../schema/values.ts';
 import type { Comparison } from '../../storage/evolve/compare.ts';
 import { preview } from '../../storage/evolve/evolve.ts';
 import { describe } from '../../storage/evolve/steps.ts';
@@ -55,13 +55,19 @@ export function reportOf(before: Model | undefined, model: Model, comparison: Co
   };
 }
 
-function tableChanges({ steps, held, refusals, prunable }: Comparison): Change[] {
+function tableChanges({ steps, held, rewrites, refusals, prunable }: Comparison): Change[] {
   return [
     ...steps.map((step): Change => ({ mark: 'safe', text: describe(step) })),
     ...held.map(
       (step): Change => ({
         mark: 'safe',
         text: `only with \`duet migrate\`: ${describe(step)}, which another schema gave up`,
+      }),
+    ),
+    ...rewrites.map(
+      (step): Change => ({
+        mark: 'safe',
+        text: `only with \`duet migrate\`: ${describe(step)}, which rewrites the table`,
       }),
     ),
     ...refusals.map(
@@ -142,6 +148,12 @@ function recordChanges(was: Resource, now: Resource): Change[] {
     }
     if (typeOf(old) !== typeOf(column))
       say('breaking', column, `was ${typeOf(old)} and is ${typeOf(column)}`);
+    else if (scaleOf(old) !== scaleOf(column))
+      say(
+        scaleOf(old) < scaleOf(column) ? 'safe' : 'breaking',
+        column,
+        `had ${scaleOf(old)} digits behind the point and has ${scaleOf(column)}`,
+      );
     if (old.required && !column.required) say('breaking', column, 'can now be null in answers');
     if (!neededOnCreate(old) && neededOnCreate(column))
       say('breaking', column, 'must now be given on create');

@@ -1,15 +1,15 @@
 /** Compares the file with the database: the steps that lead from one to the other, and what stands in the way. */
 
-import { admitsAll } from '../../schema/admits.ts';
+import { admitsAll, widens } from '../../schema/admits.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
-import { defaultOf, graphqlTypeName, keptAs, storedColumns } from '../../schema/values.ts';
+import { defaultOf, keptAs, scaleOf, storedColumns } from '../../schema/values.ts';
 import { codecOf } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
-import type { Ddl, Shape, Shapes } from './database.ts';
+import type { Ddl, Shape, Shapes, Widening } from './database.ts';
 import type { Past } from './history.ts';
 import type { FutureValue, Rows } from './rows.ts';
-import { describe, type Step } from './steps.ts';
+import { describe, type Step, typeName } from './steps.ts';
 import { type Surplus, surplusOf } from './surplus.ts';
 import { type IndexPlan, indexesOf, isSame, literalOf } from './tables.ts';
 
@@ -27,6 +27,8 @@ export interface Comparison {
   readonly refusals: readonly Refusal[];
   /** What the file asks for, but another gave up since: nodes of that one may still be running. */
   readonly held: readonly Tightening[];
+  /** What the file asks for, but an ordinary start does not do, because it rewrites a table that others use. */
+  readonly rewrites: readonly Widening[];
   /** Tables and columns that the file does not name, as `Table` or `Table.column`. */
   readonly surplus: readonly string[];
   /** Those of them that an earlier file named: only they can be pruned. */
@@ -47,7 +49,7 @@ export async function compare(
   otherNames: ReadonlyMap<string, string>,
 ): Promise<Comparison> {
   const surplus = surplusOf(model, shapes, past);
-  const comparing = new Comparing(past, ddl, rows, past.has(model) && !insists);
+  const comparing = new Comparing(past, ddl, rows, insists, past.has(model) && !insists);
   for (const resource of model.resources) {
     const shape = shapes.get(resource.table);
     if (!shape) comparing.newTable(resource, shapes, otherNames);
@@ -58,6 +60,7 @@ export async function compare(
     steps: comparing.inOrder(),
     refusals: comparing.refusals,
     held: comparing.held,
+    rewrites: comparing.rewrites,
     surplus: surplus.map(({ name }) => name),
     prunable: surplus.filter(({ own }) => own).map(({ name }) => name),
   };
@@ -67,14 +70,18 @@ class Comparing {
   readonly steps: Step[] = [];
   readonly refusals: Refusal[] = [];
   readonly held: Tightening[] = [];
+  readonly rewrites: Widening[] = [];
   readonly #last: Step[] = [];
   readonly #past: Past;
   readonly #ddl: Ddl;
   readonly #rows: Rows;
   /** The file was applied before, and is taken for that of a node that starts again while a later one is rolled out. */
   readonly #again: boolean;
+  /** Whether somebody waits for what takes long. */
+  readonly #insists: boolean;
 
-  constructor(past: Past, ddl: Ddl, rows: Rows, again: boolean) {
+  constructor(past: Past, ddl: Ddl, rows: Rows, insists: boolean, again: boolean) {
+    this.#insists = insists;
     this.#past = past;
     this.#ddl = ddl;
     this.#rows = rows;
@@ -123,7 +130,9 @@ class Comparing {
   async table(resource: Resource, shape: Shape, surplus: readonly Surplus[]): Promise<void> {
     for (const column of storedColumns(resource)) {
       const stored = shape.columns.get(column.stored);
-      if (
+      const from = stored && this.#widenedFrom(resource, column, stored.type);
+      if (from) await this.#widenedColumn(resource, column, from, stored.required);
+      else if (
         stored &&
         (stored.type !== codecOf(this.#ddl.codecs, column).type || !this.#isSameKind(resource, column))
       )
@@ -172,8 +181,28 @@ class Comparing {
     }
   }
 
-  async #oldColumn(resource: Resource, column: Column, required: boolean): Promise<void> {
-    const misfit = this.#mayMisfit(resource, column) && (await this.#rows.misfit(resource, column));
+  /** The column as it was, where the new one is wider and is kept in another form. */
+  #widenedFrom({ table }: Resource, column: Column, type: string): Column | undefined {
+    const old = this.#past.column(table, column.stored);
+    if (!old || !widens(old, column) || codecOf(this.#ddl.codecs, old).type !== type) return undefined;
+    const isSameForm =
+      codecOf(this.#ddl.codecs, column).type === type &&
+      (!this.#ddl.keepsUnits || scaleOf(old) === scaleOf(column));
+    return isSameForm ? undefined : old;
+  }
+
+  async #widenedColumn(resource: Resource, column: Column, from: Column, required: boolean): Promise<void> {
+    const step: Widening = { do: 'widen', resource, column, from, required };
+    if (this.#insists) this.steps.push(step);
+    else this.rewrites.push(step);
+    await this.#oldColumn(resource, column, required, from);
+  }
+
+  /** `from`: what its values are stored as until then. */
+  async #oldColumn(resource: Resource, column: Column, required: boolean, from = column): Promise<void> {
+    const misfit =
+      (from !== column || this.#mayMisfit(resource, column)) &&
+      (await this.#rows.misfit(resource, column, from));
     if (misfit)
       this.#refuse(resource, column, {
         what: 'it admits less than before',
@@ -214,7 +243,7 @@ class Comparing {
     if (old.list !== column.list || (old.reference === undefined) !== (column.reference === undefined))
       return false;
     if (old.reference?.target.table !== column.reference?.target.table) return false;
-    return keptAs(old) === keptAs(column);
+    return widens(old, column) || (keptAs(old) === keptAs(column) && scaleOf(old) === scaleOf(column));
   }
 
   /** A column that was not in the last file may have been filled under any rule. */
@@ -298,9 +327,4 @@ function howToFill(column: Column): string {
   if (by === 'createdAt' || by === 'updatedAt')
     return `Start once with @default(value: …) in the place of @${by}, which gives them one`;
   return 'Start once without the "!" and give them one, or drop the "!"';
-}
-
-function typeName(column: Column): string {
-  const name = column.reference ? column.reference.target.name : graphqlTypeName(column);
-  return column.list ? `[${name}!]` : name;
 }

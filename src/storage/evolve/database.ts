@@ -47,6 +47,10 @@ export interface Ddl {
   tableOptions(resource: Resource): string;
   /** The statements that drop tables, whichever of them refer to each other. */
   dropTables(tables: readonly string[]): string[];
+  /** Whether an exact number is kept in units of its last digit, which hang on its scale. */
+  readonly keepsUnits: boolean;
+  /** Gives the numbers of a column a wider type. */
+  widen(session: Session, step: Widening): Promise<void>;
   shapes(session: Session): Promise<Shapes>;
   /** What else has a name that a table could not have then, with what it is: `["sales", "view"]`. */
   otherNames(session: Session): Promise<ReadonlyMap<string, string>>;
@@ -54,6 +58,16 @@ export interface Ddl {
   has(session: Session, table: string): Promise<boolean>;
   /** Whether an index of a table in use is built outside of the transaction, without keeping writers out. */
   readonly buildsIndexesConcurrently: boolean;
+}
+
+/** Gives stored numbers a wider type, which rewrites the table. */
+export interface Widening {
+  readonly do: 'widen';
+  readonly resource: Resource;
+  readonly column: Column;
+  readonly from: Column;
+  /** Whether the column forbids null, which it goes on to do. */
+  readonly required: boolean;
 }
 
 /** What a database has, by table. */

@@ -5,10 +5,10 @@ import { defaultOf } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Program } from '../storage.ts';
 import { type Comparison, compare, notUnique, type Refusal } from './compare.ts';
-import { type Ddl, type Evolvable, ReadOnly, type Session } from './database.ts';
+import { type Ddl, type Evolvable, ReadOnly, type Session, type Widening } from './database.ts';
 import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDeprecations } from './history.ts';
 import { rowsOf } from './rows.ts';
-import { describe, type Step } from './steps.ts';
+import { describe, type Step, typeName } from './steps.ts';
 import { surplusOf } from './surplus.ts';
 import {
   createIndex,
@@ -57,13 +57,14 @@ export async function evolve(
   const { ddl } = database;
   const evolution = database.exclusively(async (session) => {
     const past = await pastOf(session, model);
-    const { steps, refusals, held, surplus } = await look(session, ddl, model, past, insists);
-    if (refusals.length > 0) throw new EvolutionRefused(refusals);
+    const { steps, refusals, rewrites, held, surplus } = await look(session, ddl, model, past, insists);
+    refuse(refusals, rewrites);
     const late = ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
     const applied = steps.map(describe);
     await session.transaction(async () => {
       for (const step of steps)
-        if (!late.some((each) => each === step))
+        if (step.do === 'widen') await ddl.widen(session, step);
+        else if (!late.some((each) => each === step))
           for (const sql of statements(step, ddl)) await session.query(sql);
       if (!past.last) await session.load(seed);
       const { fingerprint, source: schema } = model;
@@ -84,11 +85,24 @@ export async function evolve(
   });
 }
 
+/** What rewrites a table is done when somebody asks for it, and not by a node that is to serve at once. */
+function refuse(refusals: readonly Refusal[], rewrites: readonly Widening[]): void {
+  const all = [
+    ...refusals,
+    ...rewrites.map(({ resource, column, from }) => ({
+      what: `${resource.name}.${column.name}: its type changed from ${typeName(from)} to ${typeName(column)}`,
+      why: 'that rewrites the table',
+      how: 'Stop the nodes of the old schema, and run `duet migrate` with this one',
+    })),
+  ];
+  if (all.length > 0) throw new EvolutionRefused(all);
+}
+
 /** What cannot be changed can be served, if it need not be. */
 async function asItStands(database: Evolvable, model: Model): Promise<Evolution> {
   return database.looking(async (session) => {
-    const { steps, refusals, held, surplus, past } = await lookAhead(session, database.ddl, model);
-    if (refusals.length > 0) throw new EvolutionRefused(refusals);
+    const { steps, refusals, rewrites, held, surplus, past } = await lookAhead(session, database.ddl, model);
+    refuse(refusals, rewrites);
     const needed = past.last ? steps.map(describe) : ['create all tables'];
     if (needed.length > 0)
       throw new Error(
@@ -199,7 +213,7 @@ async function build(session: Session, ddl: Ddl, { index, rebuild }: LateIndex):
   }
 }
 
-function statements(step: Step, ddl: Ddl): string[] {
+function statements(step: Exclude<Step, Widening>, ddl: Ddl): string[] {
   switch (step.do) {
     case 'create table':
       return [createTable(step.resource, ddl)];

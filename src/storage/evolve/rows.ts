@@ -3,7 +3,7 @@
 import type { Fault } from '../../base/errors.ts';
 import type { Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
-import { checkValue } from '../../schema/values.ts';
+import { checkValue, isScalar } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
 import { select } from '../statements.ts';
 import { run } from '../storage.ts';
@@ -20,6 +20,8 @@ export interface Rows {
   misfit(
     resource: Resource,
     column: Column,
+    /** The column as it is stored now. */
+    from: Column,
   ): Promise<{ readonly key: unknown; readonly detail: string } | undefined>;
 }
 
@@ -55,15 +57,15 @@ export function rowsOf(session: Session): Rows {
       const sql = `SELECT COUNT(*) AS "n" FROM ${quote(table)}${where}${by} HAVING COUNT(*) > 1 LIMIT 1`;
       return (await session.query(sql)).length > 0;
     },
-    async misfit(resource, column) {
+    async misfit(resource, column, from) {
       const { key } = resource;
-      const columns = column === key ? [column] : [key, column];
+      const columns = column === key ? [column] : [key, from];
       let found: { key: unknown; detail: string } | undefined;
       await session.load(function* () {
         for (let after: Place | undefined; !found; ) {
           const rows = yield* run(select(resource, columns, undefined, { after, limit: PAGE }));
           for (const row of rows) {
-            const value = row[column.name];
+            const value = asOf(column, row[from.name]);
             const faults: Fault[] = [];
             if (value !== null) checkValue(column, value, faults);
             const [fault] = faults;
@@ -76,4 +78,9 @@ export function rowsOf(session: Session): Rows {
       return found;
     },
   };
+}
+
+/** A number as a column that was widened has it. */
+function asOf({ type }: Column, value: unknown): unknown {
+  return typeof value === 'number' && isScalar(type) && type.is === 'exact' ? String(value) : value;
 }

@@ -1,6 +1,8 @@
 /** What can be done to a database so that it becomes what a file asks for, and how each step is told and remembered. */
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
+import { graphqlTypeName, scaleOf } from '../../schema/values.ts';
+import type { Widening } from './database.ts';
 import { creation } from './history.ts';
 import type { IndexPlan } from './tables.ts';
 
@@ -9,6 +11,7 @@ export type Step =
   | { readonly do: 'add reference'; readonly reference: Reference }
   | { readonly do: 'add column'; readonly resource: Resource; readonly column: Column }
   | { readonly do: 'fill'; readonly resource: Resource; readonly column: Column }
+  | Widening
   | { readonly do: 'allow null'; readonly table: string; readonly column: string }
   | { readonly do: 'forbid null'; readonly resource: Resource; readonly column: Column }
   | {
@@ -35,11 +38,20 @@ export function describe(step: Step): string {
       return `allow null in ${at(step.table, step.column)}`;
     case 'add column':
       return `add column ${at(step.resource.table, step.column)}`;
+    case 'widen':
+      return `widen ${at(step.resource.table, step.column)} from ${typeName(step.from)} to ${typeName(step.column)}`;
     case 'fill':
       return `fill ${at(step.resource.table, step.column)} with its default`;
     case 'forbid null':
       return `forbid null in ${at(step.resource.table, step.column)}`;
   }
+}
+
+/** As the file writes it, without its `!`. */
+export function typeName(column: Column): string {
+  const name = column.reference ? column.reference.target.name : graphqlTypeName(column);
+  if (column.list) return `[${name}!]`;
+  return name === 'Decimal' ? `${name} @decimal(scale: ${scaleOf(column)})` : name;
 }
 
 function describeIndex({ unique, resource, columns }: IndexPlan): string {

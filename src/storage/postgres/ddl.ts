@@ -4,6 +4,7 @@ import type { Resource } from '../../schema/model.ts';
 import { MAX_KEY } from '../../schema/scalars.ts';
 import { type Ddl, shapesOf } from '../evolve/database.ts';
 import { references } from '../evolve/tables.ts';
+import { codecOf } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
 import { codecs } from './codecs.ts';
@@ -44,6 +45,14 @@ export const postgresDdl: Ddl = {
   tableOptions: () => '',
   dropTables: (tables) => [`DROP TABLE ${tables.map(quote).join(', ')}`],
   buildsIndexesConcurrently: true,
+  keepsUnits: false,
+
+  async widen(session, { resource, column }) {
+    const { type } = codecOf(codecs, column);
+    await session.query(
+      `ALTER TABLE ${quote(resource.table)} ALTER COLUMN ${quote(column.stored)} TYPE ${type}`,
+    );
+  },
 
   async otherNames(session) {
     const kinds = `CASE c.relkind ${Object.entries(relations)

@@ -1,10 +1,15 @@
 /** How SQLite writes its tables down, and how it tells what it has. */
 
 import { MAX_KEY } from '../../schema/scalars.ts';
+import { defaultOf, scaleOf } from '../../schema/values.ts';
 import { type Ddl, shapesOf } from '../evolve/database.ts';
-import { references } from '../evolve/tables.ts';
+import { literalOf, references } from '../evolve/tables.ts';
+import { codecOf } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
 import { codecs } from './codecs.ts';
+
+/** No stored name begins with `_`. */
+const WIDER = '_wider';
 
 export const sqliteDdl: Ddl = {
   codecs,
@@ -25,6 +30,31 @@ export const sqliteDdl: Ddl = {
     ...tables.map((table) => `DROP TABLE ${quote(table)}`),
   ],
   buildsIndexesConcurrently: false,
+  keepsUnits: true,
+
+  // There is no other type for a column: another column takes its place, and its indexes are made again.
+  async widen(session, { resource, column, from, required }) {
+    const table = quote(resource.table);
+    const [old, name] = [quote(column.stored), quote(WIDER)];
+    const indexes = await session.query(
+      `SELECT "name", "sql" FROM "sqlite_schema" WHERE "type" = 'index' AND "tbl_name" = $1 AND EXISTS (SELECT 1 FROM pragma_index_info("sqlite_schema"."name") i WHERE i."name" = $2)`,
+      [resource.table, column.stored],
+    );
+    const value = defaultOf(column);
+    const isFilled = required && value !== undefined;
+    const fill = isFilled ? ` NOT NULL DEFAULT ${literalOf(column, value, sqliteDdl)}` : '';
+    const more = 10n ** BigInt(scaleOf(column) - scaleOf(from));
+    for (const sql of [
+      ...indexes.map((index) => `DROP INDEX ${quote(String(index['name']))}`),
+      `ALTER TABLE ${table} ADD COLUMN ${name} ${codecOf(codecs, column).type}${fill}`,
+      `UPDATE ${table} SET ${name} = ${old} * ${more}`,
+      `ALTER TABLE ${table} DROP COLUMN ${old}`,
+      `ALTER TABLE ${table} RENAME COLUMN ${name} TO ${old}`,
+      ...(required && !isFilled ? [`ALTER TABLE ${table} ALTER COLUMN ${old} SET NOT NULL`] : []),
+      ...indexes.map((index) => String(index['sql'])),
+    ])
+      await session.query(sql);
+  },
 
   async otherNames(session) {
     const rows = await session.query(
