@@ -73,11 +73,18 @@ class PlainModel {
   #create(name: Name, input: Input): Outcome {
     const defaults: Record<Name, Input> = {
       authors: { nick: null },
-      books: { pages: 7, authorId: null, tagId: null, extra: null },
+      books: {
+        pages: 7,
+        authorId: null,
+        tagId: null,
+        extra: null,
+        price: null,
+        views: '9223372036854775800',
+      },
       chapters: { text: null },
       tags: { label: null },
     };
-    const row: Input = { ...defaults[name], ...input };
+    const row: Input = { ...defaults[name], ...canonical(input) };
     const required: Record<Name, string[]> = {
       authors: ['name'],
       books: ['title'],
@@ -95,14 +102,27 @@ class PlainModel {
   }
 
   #update(name: Name, key: Key, row: Input, input: Input): Outcome {
-    const { [keyOf(name)]: _, ...change } = input;
-    if (Object.keys(change).length === 0) return { code: 'VALIDATION_FAILED', faults: ['# EMPTY'] };
-    return this.#refusal(name, change, [], key) ?? this.#store(name, key, { ...row, ...change });
+    const { [keyOf(name)]: _, _inc: inc, ...set } = input;
+    if (Object.keys(set).length === 0 && !inc) return { code: 'VALIDATION_FAILED', faults: ['# EMPTY'] };
+    const change = canonical(set);
+    const { refused, added } = addedTo(row, change, inc as Input | undefined);
+    const refusal = this.#refusal(name, change, [], key, refused);
+    if (refusal) return refusal;
+    return this.#store(name, key, { ...row, ...change, ...added });
   }
 
-  #refusal(name: Name, row: Input, missing: string[], self?: Key): Outcome | undefined {
-    const faults = missing.map((field) => `#/${field} REQUIRED`);
-    for (const field of ['name', 'title', 'pages', 'bookId'])
+  #refusal(
+    name: Name,
+    row: Input,
+    missing: string[],
+    self?: Key,
+    added: Refused = { faults: [], conflicts: [] },
+  ): Outcome | undefined {
+    const faults = [...added.faults, ...missing.map((field) => `#/${field} REQUIRED`)];
+    for (const [field, value] of Object.entries(row))
+      if (field in scales && typeof value === 'string')
+        faults.push(...misfits(field, value).map((code) => `#/${field} ${code}`));
+    for (const field of ['name', 'title', 'pages', 'bookId', 'views'])
       if (row[field] === null) faults.push(`#/${field} REQUIRED`);
     // A text that cannot be kept at all is not measured.
     const { name: text } = row;
@@ -112,6 +132,7 @@ class PlainModel {
     for (const [field, value] of Object.entries(row))
       if (typeof value === 'string' && value.includes('\0')) faults.push(`#/${field} TEXT`);
     if (faults.length > 0) return { code: 'VALIDATION_FAILED', faults };
+    if (added.conflicts.length > 0) return { code: 'CONFLICT', faults: added.conflicts };
     const targets = { authorId: 'authors', tagId: 'tags', bookId: 'books' } as const;
     const dangling = Object.entries(targets).filter(
       ([field, target]) => row[field] != null && !this.rows[target].has(row[field] as Key),
@@ -123,6 +144,71 @@ class PlainModel {
     );
     return name === 'authors' && twin ? { code: 'CONFLICT', faults: ['#/nick NOT_UNIQUE'] } : undefined;
   }
+}
+
+const scales: Readonly<Record<string, number>> = { price: 2, views: 0 };
+/** Of pages too, in the units of each. */
+const ranges: Readonly<Record<string, readonly [bigint, bigint]>> = {
+  pages: [1n, 2n ** 31n - 1n],
+  price: [-50n, 10000n],
+  views: [-(2n ** 63n), 2n ** 63n - 1n],
+};
+
+/** Undefined for what has more digits than its field. */
+function unitsOf(field: string, value: unknown): bigint | undefined {
+  const [whole = '', fraction] = String(value).split('.');
+  const scale = scales[field] ?? 0;
+  if (fraction !== undefined && fraction.length > scale) return undefined;
+  return BigInt(`${whole}${(fraction ?? '').padEnd(scale, '0')}`);
+}
+
+function textOf(field: string, units: bigint): string {
+  const scale = scales[field] ?? 0;
+  const digits = String(units)
+    .replace('-', '')
+    .padStart(scale + 1, '0');
+  const text = scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+  return units < 0n ? `-${text}` : text;
+}
+
+function misfits(field: string, value: string): string[] {
+  const units = unitsOf(field, value);
+  if (units === undefined) return ['FORMAT'];
+  const [least, most] = ranges[field] ?? [0n, 0n];
+  return units < least || units > most ? ['OUT_OF_RANGE'] : [];
+}
+
+/** Exact numbers in the form in which they come back. */
+function canonical(input: Input): Input {
+  const entries = Object.entries(input).map(([field, value]) => {
+    const units = field in scales && typeof value === 'string' ? unitsOf(field, value) : undefined;
+    return [field, units === undefined ? value : textOf(field, units)];
+  });
+  return Object.fromEntries(entries);
+}
+
+interface Refused {
+  readonly faults: string[];
+  readonly conflicts: string[];
+}
+
+function addedTo(row: Input, change: Input, inc: Input | undefined): { refused: Refused; added: Input } {
+  const refused: Refused = { faults: [], conflicts: [] };
+  const added: Input = {};
+  if (inc && Object.keys(inc).length === 0) refused.faults.push('#/_inc EMPTY');
+  for (const [field, by] of Object.entries(inc ?? {})) {
+    const amount = unitsOf(field, by);
+    if (Object.hasOwn(change, field)) refused.faults.push(`#/_inc/${field} UNKNOWN`);
+    else if (amount === undefined) refused.faults.push(`#/_inc/${field} FORMAT`);
+    else {
+      const sum = row[field] === null ? undefined : (unitsOf(field, row[field]) ?? 0n) + amount;
+      const [least, most] = ranges[field] ?? [0n, 0n];
+      if (sum === undefined || sum < least || sum > most)
+        refused.conflicts.push(`#/_inc/${field} OUT_OF_RANGE`);
+      else added[field] = field === 'pages' ? Number(sum) : textOf(field, sum);
+    }
+  }
+  return { refused, added };
 }
 
 describe.each([...databases])('on %s', (database) => {

@@ -17,6 +17,8 @@ export const sdl = `
     author: Author
     tag: Tag @onDelete(do: SET_NULL)
     extra: JSON
+    price: Decimal @decimal(scale: 2) @constraint(min: -0.5, max: 100)
+    views: BigInt! @default(value: "9223372036854775800")
   }
   type Chapter @resource { id: ID!  book: Book! @onDelete(do: CASCADE)  text: String }
   type Tag @resource { code: ID! @key  label: String }
@@ -46,7 +48,15 @@ export type Outcome =
 const singular = { authors: 'Author', books: 'Book', chapters: 'Chapter', tags: 'Tag' } as const;
 const fields = {
   authors: { name: 'String', nick: 'String' },
-  books: { title: 'String', pages: 'Int', authorId: 'ID', tagId: 'ID', extra: 'JSON' },
+  books: {
+    title: 'String',
+    pages: 'Int',
+    authorId: 'ID',
+    tagId: 'ID',
+    extra: 'JSON',
+    price: 'Decimal',
+    views: 'BigInt',
+  },
   chapters: { bookId: 'ID', text: 'String' },
   tags: { code: 'ID', label: 'String' },
 } as const;
@@ -124,7 +134,7 @@ export class Client {
     const keyName = keyOf(name);
     const selection = [...new Set([keyName, ...Object.keys(fields[name]), '_version'])].join(' ');
     const given = kind === 'create' || kind === 'update' ? Object.keys(input) : [];
-    const types: Readonly<Record<string, string>> = fields[name];
+    const types: Readonly<Record<string, string>> = { ...fields[name], _inc: 'BookIncrements' };
     const required = kind === 'create' ? ['name', 'title', 'bookId', 'code'] : [];
     const declared = given.map((field) => `$${field}: ${types[field]}${required.includes(field) ? '!' : ''}`);
     const passed = given.map((field) => `${field}: $${field}`);
@@ -170,11 +180,28 @@ const text = fc.oneof(
   fc.string({ maxLength: 4, unit: 'binary' }).filter((each) => each.isWellFormed()),
 );
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 5 });
+/** As often as not nothing at all. */
+const often = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 1 });
 /** As it comes out of a body: JSON has no minus zero. */
 const json = fc
   .jsonValue({ maxDepth: 2 })
   .map((value) => JSON.parse(JSON.stringify(value)))
   .filter((value) => !JSON.stringify(value).includes('\\u0000'));
+
+const prices = fc.constantFrom('0', '1.5', '-0.50', '99.99', '100', '-0');
+const wrongPrices = fc.constantFrom('100.01', '1.005');
+const views = fc.constantFrom('0', '9223372036854775807', '-9223372036854775808');
+const wrongViews = fc.constantFrom('9223372036854775808', '1.0');
+
+/** Sometimes of nothing at all. */
+const increments = fc.record(
+  {
+    pages: fc.constantFrom(0, 1, -1, 2147483647),
+    price: fc.constantFrom('0.01', '-0.5', '50', '-50.5', '1', '0.001'),
+    views: fc.constantFrom('1', '-7', '8', '-9223372036854775807'),
+  },
+  { requiredKeys: [] },
+);
 
 /** Fields that need not be given sometimes are not, so that defaults and omissions are seen. */
 const inputs: Record<Name, fc.Arbitrary<Input>> = {
@@ -185,10 +212,14 @@ const inputs: Record<Name, fc.Arbitrary<Input>> = {
   books: fc.record(
     {
       title: fc.constantFrom('T', '', 'U'),
-      pages: fc.integer({ min: -1, max: 3 }),
-      authorId: optional(ids),
-      tagId: optional(codes),
+      // Seldom wrong, or hardly a book would come to be.
+      pages: fc.integer({ min: 0, max: 6 }),
+      authorId: often(ids),
+      tagId: often(codes),
       extra: json,
+      price: fc.oneof({ weight: 9, arbitrary: optional(prices) }, { weight: 1, arbitrary: wrongPrices }),
+      views: fc.oneof({ weight: 9, arbitrary: views }, { weight: 1, arbitrary: wrongViews }),
+      _inc: increments,
     },
     { requiredKeys: ['title'] },
   ),
@@ -212,8 +243,11 @@ const operation: fc.Arbitrary<Operation> = fc
   )
   // A key in the body of an update must be the record's own, which is another test's matter.
   .map(({ input, ...rest }) => {
-    const { code: _, ...changes } = input;
-    return { ...rest, input: rest.kind === 'update' ? changes : input };
+    const { code: _, _inc, ...values } = input;
+    if (rest.kind !== 'update') return { ...rest, input: 'code' in input ? input : values };
+    // Often alone: what is wrong with other fields is told before what becomes of the sum.
+    const isAlone = _inc !== undefined && input['title'] !== 'T';
+    return { ...rest, input: isAlone ? { _inc } : { ...values, ...(_inc !== undefined && { _inc }) } };
   });
 
 export const operations = fc.array(operation, { minLength: 1, maxLength: 40, size: 'max' });
