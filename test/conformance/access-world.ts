@@ -13,8 +13,8 @@ type Person @resource(plural: "people")
   email: String
     @allow(to: [READ], where: { handle: { eq: { claim: "sub" } } })
     @allow(to: [READ], role: "editor")
-  salary: Int @allow(to: [READ, CREATE, UPDATE], role: "admin")
-  rank: Int! @default(value: 1) @allow(to: [CREATE, UPDATE], role: "admin")
+  salary: Decimal @decimal(scale: 2) @allow(to: [READ, CREATE, UPDATE], role: "admin")
+  rank: BigInt! @default(value: "1") @allow(to: [CREATE, UPDATE], role: "admin")
   mentor: Person
   posts: [Post!]! @inverse(of: "author")
   reviews: [Post!] @inverse(of: "reviewer") @allow(to: [READ], role: "editor")
@@ -147,8 +147,8 @@ export function newWorld(): World {
     public: isPublic,
     bio: `<bio ${id}>`,
     email: `<email ${id}>`,
-    salary: 7_100_000 + id,
-    rank: 1,
+    salary: `${7_100_000 + id}.50`,
+    rank: '1',
     mentorId,
   });
   const post = (id: number, published: boolean, authorId: number | null, reviewerId: number | null) => ({
@@ -399,7 +399,7 @@ export class Eyes {
         return shapes[name].columns.flatMap((column) => {
           const value = row[column];
           const isOwn = !shapes[name].references[column];
-          const isCanary = typeof value === 'string' ? value.startsWith('<') : Number(value) > 7_000_000;
+          const isCanary = Number(value) > 7_000_000 || String(value).startsWith('<');
           return isOwn && isCanary && !Object.hasOwn(shown, column) ? [String(value)] : [];
         });
       }),

@@ -4,7 +4,7 @@ import { alike } from './access-doors.ts';
 import { Eyes, type Name, type Row, shapes, type Who, type World } from './access-world.ts';
 
 const fresh: Readonly<Record<Name, Row>> = {
-  people: { public: false, bio: null, email: null, salary: null, rank: 1, mentorId: null },
+  people: { public: false, bio: null, email: null, salary: null, rank: '1', mentorId: null },
   posts: { slug: null, published: false, authorId: null, note: null, reviewerId: null },
   comments: { owner: null, postId: null },
   projects: { secret: null },
@@ -18,7 +18,14 @@ export function inputs(name: Name, world: World): Row[] {
   switch (name) {
     case 'people': {
       const base = { handle: 'new' };
-      const more: Row[] = [{}, { public: true }, { email: 'mine' }, { salary: 1 }, { rank: 2 }, { rank: 1 }];
+      const more: Row[] = [
+        {},
+        { public: true },
+        { email: 'mine' },
+        { salary: '1.00' },
+        { rank: '2' },
+        { rank: '1' },
+      ];
       const nested = ['new', 'root'].map((handle) => ({ handle, posts: [{ title: 'nested' }] }));
       return [
         ...[...more, ...people.map((mentorId) => ({ mentorId }))].map((each) => ({ ...base, ...each })),
@@ -68,6 +75,8 @@ export function changes(name: Name, world: World): Row[] {
     }
     if (typeof world[name][0]?.[column] === 'boolean') return [{ [column]: true }, { [column]: false }];
     if (typeof world[name][0]?.[column] === 'number') return [{ [column]: 1 }, { [column]: 5 }];
+    if (column === 'rank') return [{ rank: '1' }, { rank: '5' }];
+    if (column === 'salary') return [{ salary: '1.00' }, { salary: '5.00' }];
     if (column === 'team') return [{ team: 'red' }, { team: 'green' }];
     return [{ [column]: 'changed' }];
   });
