@@ -1,5 +1,6 @@
 /** What a file's rules of access must meet: they fit the types, and what they can hide can be null. */
 
+import { checksFit } from '../query/checks.ts';
 import { canonical, conditionsOn, type Filter, isEverything, isNothing } from '../query/filter.ts';
 import type { Model, Place, Reference, Resource } from '../schema/model.ts';
 import type { Rule } from '../schema/rules/rule.ts';
@@ -7,7 +8,9 @@ import { filled } from './claims.ts';
 import { Rights } from './rights.ts';
 import { type AccessRule, AUTHENTICATED, Rules } from './rules.ts';
 
+/** Those that need the grammar of filters, which the schema itself does not know. */
 export const accessRules: readonly Rule[] = [
+  checksFit,
   (model, report) => {
     let sound = true;
     const rules = new Rules(model, (place, message) => {

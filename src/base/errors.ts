@@ -203,6 +203,9 @@ export const faultCodes = {
   EMPTY: 'An update must change at least one field.',
   NOT_UNIQUE: 'Another record has this value, and it must be unique.',
   REFERENCE_NOT_FOUND: 'The record that this field refers to does not exist.',
+  CHECK_FAILED: 'The record would break a `@check` of its type, whose message is told.',
+  TRANSITION_NOT_ALLOWED:
+    'The `@transitions` of the field do not let it go there from where it is, or start there.',
   STILL_REFERENCED: 'Other records refer to this one.',
 } as const;
 

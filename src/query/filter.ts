@@ -15,6 +15,19 @@ export type Filter =
   /** Some record of the list matches. */
   | { readonly is: 'some'; readonly field: Inverse; readonly where: Filter };
 
+/** Another field of the same record in the place of a value, as a @check may have it: `{ field: "orderedOn" }`. */
+export class FieldOperand {
+  readonly column: Column;
+
+  constructor(column: Column) {
+    this.column = column;
+  }
+
+  toJSON(): unknown {
+    return { field: this.column.name };
+  }
+}
+
 /** A filter that combines no others: a comparison, or what is asked of related records. */
 export type Condition = Exclude<Filter, { readonly of: unknown }>;
 
@@ -99,9 +112,13 @@ export function replaced(
 /** The columns of a record itself that say whether it matches, those that lead to its relations included. */
 export function ownColumns(filter: Filter, { key }: Resource): Set<Column> {
   return new Set(
-    conditionsOn(filter).map((each) =>
-      each.is === 'related' ? each.field.column : each.is === 'some' ? key : each.column,
-    ),
+    conditionsOn(filter).flatMap((each) => {
+      if (each.is === 'related') return each.field.column;
+      if (each.is === 'some') return key;
+      return 'value' in each && each.value instanceof FieldOperand
+        ? [each.column, each.value.column]
+        : each.column;
+    }),
   );
 }
 

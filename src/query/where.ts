@@ -5,7 +5,7 @@ import type { Column, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
 import { Claim } from './claim.ts';
-import { all, type Filter } from './filter.ts';
+import { all, FieldOperand, type Filter } from './filter.ts';
 import { LONGEST_PART, MOST_VALUES, type OperatorName, operatorsOf } from './operators.ts';
 
 /** Tells what is wrong and where: the path leads into the `where` object. */
@@ -205,7 +205,7 @@ export class WhereReader {
   }
 
   #value(column: Column, operator: string, given: unknown, path: Path): unknown {
-    if (given instanceof Claim || isFull(this.#told)) return given;
+    if (given instanceof Claim || given instanceof FieldOperand || isFull(this.#told)) return given;
     const value = this.#spelling(column, given);
     const report = (code: FaultCode, detail: string) =>
       this.#report(path, code, `${column.name} ${operator} ${detail}`);

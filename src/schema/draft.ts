@@ -2,7 +2,7 @@
 
 import type { Location } from 'graphql';
 import type { AppliedDirectives, ReportAt, readDirectives } from './directives.ts';
-import type { AllowRule, Described, Place, SchemaFault } from './model.ts';
+import type { AllowRule, CheckRule, Described, Place, SchemaFault } from './model.ts';
 
 export type Draft<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
 
@@ -38,6 +38,14 @@ export class Faults {
     };
   }
 
+  checkRules(directives: AppliedDirectives): CheckRule[] {
+    return (directives.get('check') ?? []).map((applied) => ({
+      place: this.place(applied.node),
+      where: applied.arguments['where'],
+      message: String(applied.arguments['message']),
+    }));
+  }
+
   allowRules(directives: AppliedDirectives): AllowRule[] {
     return (directives.get('allow') ?? []).map((applied) => ({
       place: this.place(applied.node),
@@ -46,4 +54,10 @@ export class Faults {
       where: applied.arguments['where'],
     }));
   }
+}
+
+/** What the file says of something, and what follows from its directives: a paragraph each. */
+export function told(parts: readonly (string | undefined)[]): string | undefined {
+  const given = parts.filter((part) => part !== undefined);
+  return given.length > 0 ? given.join('\n\n') : undefined;
 }

@@ -3,7 +3,7 @@
 import { type FieldDefinitionNode, Kind, type TypeNode } from 'graphql';
 import { cited, type Fault } from '../base/errors.ts';
 import { type Applied, type AppliedDirectives, readDirectives } from './directives.ts';
-import type { Draft, Faults } from './draft.ts';
+import { type Draft, type Faults, told } from './draft.ts';
 import { MOST_SCALE } from './exact.ts';
 import { whyRefused } from './formats.ts';
 import type {
@@ -20,6 +20,7 @@ import type {
 import { keyFieldOf } from './names.ts';
 import { decimals, type Scalar, Serial, scalars, UUID } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
+import { readTransitions, toldTransitions } from './transitions.ts';
 import { checkValue, isScalar } from './values.ts';
 
 export interface FieldReader {
@@ -56,6 +57,7 @@ const fits: Readonly<Record<string, readonly ('column' | 'reference' | 'inverse'
   index: ['column', 'reference'],
   constraint: ['column'],
   decimal: ['column'],
+  transitions: ['column'],
   inverse: ['inverse'],
   onDelete: ['reference'],
   column: ['column', 'reference'],
@@ -170,8 +172,11 @@ function readColumn(
   const origin: Origin = assigned
     ? { by: named === UUID ? 'uuid' : 'serial' }
     : readOrigin(directives, where, shape, faults);
+  const applied = directives.get('transitions')?.[0];
+  const transitions = applied && readTransitions(applied, where, named, shape.list, faults);
   const column: Column = {
     ...described,
+    description: told([described.description, transitions && toldTransitions(transitions)]),
     kind: 'column',
     stored: storedName(directives, described.name),
     type,
@@ -179,6 +184,7 @@ function readColumn(
     required: shape.required,
     origin,
     constraint: readConstraint(directives, type, where, faults),
+    transitions,
     allow: faults.allowRules(directives),
     reference: undefined,
   };
@@ -252,6 +258,7 @@ function readReference(
     required: shape.required,
     origin: readOrigin(directives, `${owner.name}.${described.name}`, shape, faults),
     constraint: undefined,
+    transitions: undefined,
     allow: faults.allowRules(directives),
     reference: undefined as Reference | undefined,
   };

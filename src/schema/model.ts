@@ -66,6 +66,7 @@ export interface Resource extends Described {
   readonly uniques: readonly ColumnSet[];
   readonly indexes: readonly ColumnSet[];
   readonly allow: readonly AllowRule[];
+  readonly checks: readonly CheckRule[];
 }
 
 export type Field = Column | Reference | Inverse;
@@ -85,6 +86,7 @@ export interface Column extends Described {
   readonly required: boolean;
   readonly origin: Origin;
   readonly constraint: Constraint | undefined;
+  readonly transitions: Transitions | undefined;
   readonly allow: readonly AllowRule[];
   /** The reference whose key this column stores. */
   readonly reference: Reference | undefined;
@@ -108,6 +110,9 @@ export interface Constraint {
   readonly min: Bound | undefined;
   readonly max: Bound | undefined;
 }
+
+/** Where the value of an enum field can go, from each value; one without a line is an end. */
+export type Transitions = ReadonlyMap<string, readonly string[]>;
 
 export interface Reference extends Described {
   readonly kind: 'reference';
@@ -136,6 +141,14 @@ export interface AllowRule {
   readonly role: string | undefined;
   /** A filter that may hold claims; undefined for all records. */
   readonly where: unknown;
+}
+
+/** What must be true of every record, as it is written; `query/checks` makes sense of it. */
+export interface CheckRule {
+  readonly place: Place;
+  /** A filter over the record's own fields. */
+  readonly where: unknown;
+  readonly message: string;
 }
 
 export interface RootField extends Described {

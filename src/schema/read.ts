@@ -11,7 +11,7 @@ import {
   stripIgnoredCharacters,
 } from 'graphql';
 import { type AppliedDirectives, definedTypes, readDirectives } from './directives.ts';
-import { type Draft, Faults } from './draft.ts';
+import { type Draft, Faults, told } from './draft.ts';
 import { type FieldReader, readField, resolveInverse } from './fields.ts';
 import type { ColumnSet, Enum, Inverse, Model, OperationKind, Resource, SchemaFault } from './model.ts';
 import { ownTypes, pathOf, pluralOf, singularOf } from './names.ts';
@@ -172,11 +172,14 @@ function draftResource(
     required: true,
     origin: { by: 'version' },
     constraint: undefined,
+    transitions: undefined,
     allow: [],
     reference: undefined,
   } as const;
+  const checks = faults.checkRules(directives);
   return {
     ...described,
+    description: told([described.description, ...checks.map(({ message }) => `Always true: ${message}`)]),
     singular,
     plural,
     path: (options['path'] as string | undefined) ?? pathOf(plural),
@@ -196,6 +199,7 @@ function draftResource(
     uniques: [],
     indexes: [],
     allow: faults.allowRules(directives),
+    checks,
   };
 }
 

@@ -31,6 +31,7 @@ const plain = {
   description: undefined,
   deprecated: undefined,
   constraint: undefined,
+  transitions: undefined,
   allow: [],
   reference: undefined,
 } as const;

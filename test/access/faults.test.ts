@@ -13,7 +13,53 @@ function faultsOf(sdl: string): string[] {
 const ruled = (rule: string, fields = 'title: String') =>
   `type Book @resource @allow(${rule}) { id: ID! ${fields} }`;
 
+/** A type with one check, which begins at 1:21. */
+const checked = (check: string, fields = 'title: String') =>
+  `type Book @resource @check(${check}) { id: ID! ${fields} }`;
+
 const rows: Readonly<Record<string, readonly [sdl: string, fault: string]>> = {
+  'a check over a reference': [
+    `type User @resource { id: ID! name: String books: [Book!]! }
+type Book @resource @check(where: { owner: { name: { eq: "x" } } }, message: "m") { id: ID! owner: User }`,
+    '2:21 A @check of Book asks for "owner", which leads to other records; it can ask for the record\'s own fields only. Ask for "ownerId", or use a rule: @allow(…)',
+  ],
+  'a check over a list': [
+    `type User @resource @check(where: { books: { none: { title: { eq: "x" } } } }, message: "m") { id: ID! books: [Book!]! }
+type Book @resource { id: ID! title: String owner: User }`,
+    '1:21 A @check of User asks for "books", which leads to other records; it can ask for the record\'s own fields only. Use a rule: @allow(…)',
+  ],
+  'a check of an unknown field': [
+    checked('where: { titel: { eq: "x" } }, message: "m"'),
+    '1:21 A @check of Book does not fit at titel: "titel" is no field of Book. Did you mean "title"?',
+  ],
+  'a check against an unknown field': [
+    checked('where: { title: { eq: { field: "titel" } } }, message: "m"'),
+    '1:21 A @check of Book names "titel", which is no stored field of it. Did you mean "title"?',
+  ],
+  'a check against a field of another type': [
+    checked('where: { title: { eq: { field: "pages" } } }, message: "m"', 'title: String pages: Int'),
+    '1:21 A @check of Book compares "title" with "pages", which is of another type. Compare fields of one type.',
+  ],
+  'a check that looks for a field in another': [
+    checked('where: { title: { contains: { field: "name" } } }, message: "m"', 'title: String name: String'),
+    '1:21 A @check of Book holds "title" against another field by "contains". Use one of: eq, ne, gt, gte, lt, lte.',
+  ],
+  'a check of the id that the database gives': [
+    checked('where: { id: { gt: 5 } }, message: "m"'),
+    '1:21 A @check of Book asks for "id", which a record does not have before it is created. Ask for another field.',
+  ],
+  'a check with a claim': [
+    checked('where: { title: { eq: { claim: "sub" } } }, message: "m"'),
+    '1:21 A @check of Book does not fit at title.eq: title eq must be a string. Another field is written { field: "name" }.',
+  ],
+  'a check that asks for nothing': [
+    checked('where: {}, message: "m"'),
+    '1:21 A @check of Book asks for nothing. Say what must match.',
+  ],
+  'a check without words': [
+    checked('where: { title: { eq: "x" } }, message: " "'),
+    '1:21 A @check of Book has no message. Say what must be true.',
+  ],
   'an unknown field': [
     ruled('to: [READ], where: { titel: { eq: "x" } }'),
     '1:21 The rule on "Book" does not fit at titel: "titel" is no field of Book. Did you mean "title"?',

@@ -12,6 +12,30 @@ interface Row {
 
 const rows: readonly Row[] = [
   {
+    name: 'Transitions: from and to unknown values, of what is no enum, and of nothing',
+    sdl: `
+      enum State { NEW PAID }
+      type Order @resource {
+        id: ID!
+        a: State @transitions(allow: { NWE: [PAID] })
+        b: State @transitions(allow: { NEW: [PIAD, 1] })
+        c: String @transitions(allow: { NEW: [PAID] })
+        d: [State!] @transitions(allow: { NEW: [PAID] })
+        e: State @transitions(allow: {})
+        f: State @transitions(allow: { NEW: PAID })
+      }
+    `,
+    faults: [
+      '4:12 "@transitions" on "Order.a" names "NWE", which is no value of State. Did you mean "NEW"?',
+      '5:12 "@transitions" on "Order.b" names "PIAD", which is no value of State. Did you mean "PAID"?',
+      '5:12 "@transitions" on "Order.b" names 1, which is no value of State. There are: NEW, PAID.',
+      '6:13 "@transitions" on "Order.c" needs a field of an enum. Remove it, or make it one.',
+      '7:15 "@transitions" on "Order.d" needs a field of an enum. Remove it, or make it one.',
+      '8:12 "@transitions" on "Order.e" names no change. Write: allow: { NEW: [PAID] }',
+      '9:12 "@transitions" on "Order.f" must list where NEW can go, such as NEW: [PAID]',
+    ],
+  },
+  {
     name: 'The file as a whole: text that is no SDL',
     sdl: `
       type Book @resource {
@@ -132,7 +156,7 @@ const rows: readonly Row[] = [
       type Book @resource @graph { id: ID! }
     `,
     faults: [
-      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @inverse @onDelete @column @table @operation @allow.',
+      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @inverse @onDelete @column @table @operation @allow.',
     ],
   },
   {

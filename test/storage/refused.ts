@@ -12,6 +12,9 @@ const less = (field: string, why: string) =>
 const otherKey = (field: string) =>
   `${field}: the key is another field, but records are stored under the old key. Keep the old key, or start with a new resource.`;
 
+const broken = (keys: string) =>
+  `A: a new @check, "n is enough.", but there are records that break it: ${keys}. Change such records first, or drop the @check.`;
+
 export const refused: Record<string, Refused> = {
   'new required field': {
     from: A('s: String'),
@@ -163,6 +166,36 @@ export const refused: Record<string, Refused> = {
     data: { as: [{ s: 'x', t: 'y' }] },
     to: 'type A @resource { s: ID! t: String! @key }',
     refused: [otherKey('A.t')],
+  },
+  'new check that records break': {
+    from: A('n: Int'),
+    data: { as: [{ n: 1 }, { n: 2 }, {}, { n: 9 }] },
+    to: 'type A @resource @check(where: { n: { gte: 2 } }, message: "n is enough.") { id: ID! n: Int }',
+    refused: [broken('1, 3')],
+  },
+  'new check that many records break': {
+    from: A('n: Int'),
+    data: { as: Array.from({ length: 30 }, () => ({ n: 1 })) },
+    to: 'type A @resource @check(where: { n: { gte: 2 } }, message: "n is enough.") { id: ID! n: Int }',
+    refused: [broken('1, 2, 3, 4, 5, 6, 7, 8, 9, 10')],
+  },
+  'check that asks for more than before': {
+    from: 'type A @resource @check(where: { n: { gte: 1 } }, message: "n is there.") { id: ID! n: Int }',
+    data: two,
+    to: 'type A @resource @check(where: { n: { gte: 2 } }, message: "n is enough.") { id: ID! n: Int }',
+    refused: [broken('1')],
+  },
+  'new check of two fields, one of which is new': {
+    from: A('n: Int'),
+    data: two,
+    to: 'type A @resource @check(where: { n: { gte: { field: "m" } } }, message: "n is enough.") { id: ID! n: Int m: Int! @default(value: 2) }',
+    refused: [broken('1')],
+  },
+  'new check of a field that is new and null': {
+    from: A('n: Int'),
+    data: two,
+    to: 'type A @resource @check(where: { m: { gte: 2 } }, message: "n is enough.") { id: ID! n: Int m: Int @default(value: 2) }',
+    refused: [broken('1, 2')],
   },
   'names that differ in letter case': {
     from: `${A('s: String')} type B @resource { id: ID! }`,

@@ -6,8 +6,11 @@ import { faulting, openDeployment } from '../../app/deployment.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
 import { graphqlDoor } from '../../graphql/schema.ts';
+import { checksOf } from '../../query/checks.ts';
+import { canonical } from '../../query/filter.ts';
 import { admitSame, admitsAll } from '../../schema/admits.ts';
 import type { Column, Model, OperationKind, Resource } from '../../schema/model.ts';
+import { passesAll, passSame } from '../../schema/transitions.ts';
 import { creatable, graphqlTypeName, neededOnCreate, scaleOf } from '../../schema/values.ts';
 import type { Comparison } from '../../storage/evolve/compare.ts';
 import { preview } from '../../storage/evolve/evolve.ts';
@@ -161,8 +164,19 @@ function recordChanges(was: Resource, now: Resource): Change[] {
       say('breaking', column, 'can no longer be written');
     if (!admitSame(old, column))
       say(admitsAll(old, column) ? 'safe' : 'breaking', column, 'admits other values');
+    if (!passSame(old, column))
+      say(passesAll(old, column) ? 'safe' : 'breaking', column, 'changes in other ways');
     if (old.deprecated === undefined && column.deprecated !== undefined) say('safe', column, 'is deprecated');
   }
+  const [checks, before] = [now, was].map(
+    (resource) => new Map(checksOf(resource).map(({ where, message }) => [canonical(where), message])),
+  ) as [Map<string, string>, Map<string, string>];
+  const check = (mark: Mark, of: Map<string, string>, known: Map<string, string>, text: string) => {
+    for (const [where, message] of of)
+      if (!known.has(where)) changes.push({ mark, text: `/${now.path}: ${text} @check: ${message}` });
+  };
+  check('safe', before, checks, 'gone:');
+  check('breaking', checks, before, 'new:');
   return changes;
 }
 

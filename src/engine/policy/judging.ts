@@ -266,7 +266,7 @@ function* meet(
 }
 
 /** Which of the rows match which of the filters. */
-function* matching(
+export function* matching(
   resource: Resource,
   rows: readonly Row[],
   demands: Demands,

@@ -10,6 +10,7 @@ import type { Row, Statement, Upsert } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import { anonymous } from '../caller.ts';
 import type { Input } from '../operation.ts';
+import { broken } from '../write/holds.ts';
 import { burial, faultOf, lastVersion, type Remains } from '../write/remains.ts';
 import { validCreate } from '../write/validate.ts';
 import { assign } from '../write/write.ts';
@@ -162,6 +163,7 @@ function* store({ records, buried, lastIds }: Contents, stored?: () => void): Pr
     const { key } = resource;
     const keys = new Set<unknown>();
     done.set(resource, keys);
+    yield* mustHoldAll(resource, records.get(resource) ?? []);
     for (const { where, row, version } of records.get(resource) ?? []) {
       const values = { ...row };
       const set: Row = {};
@@ -185,6 +187,21 @@ function* store({ records, buried, lastIds }: Contents, stored?: () => void): Pr
   for (const { where, statement } of late) yield* attempt(statement, where);
   // Last of all, because PostgreSQL does not count back when the rest is undone.
   for (const [resource, to] of lastIds) yield [{ do: 'raise last id', resource, to }];
+}
+
+/** Few enough for one statement, many enough to make them rare. */
+const PAGE = 1000;
+
+function* mustHoldAll(resource: Resource, loaded: readonly Loaded[]): Program<void> {
+  if (resource.checks.length === 0) return;
+  for (let from = 0; from < loaded.length; from += PAGE) {
+    const page = loaded.slice(from, from + PAGE);
+    const [first] = yield* broken(
+      resource,
+      page.map(({ row }) => row),
+    );
+    if (first) throw new Error(`${page[first.place]?.where}: ${first.check.message}`);
+  }
 }
 
 function* attempt(statement: Statement, where: string): Program<void> {

@@ -14,6 +14,7 @@ import type { Permitted } from '../policy/permitted.ts';
 import { asSeen, changedOn, maybeHidden, withoutUnseen } from '../policy/writing.ts';
 import { attach, type Node, spent } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
+import { mayPass, mustHold } from './holds.ts';
 import { incremented, incrementsOf } from './increments.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
@@ -56,11 +57,14 @@ export function* updateMany(
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
   const set = validUpdate(resource, input, seen[0] ?? {});
   for (const row of seen) validUpdate(resource, input, row);
-  yield* referencesExist(access, resource, set, undefined);
   const sets = rows.map((row, place) => withoutUnseen(resource, set, row, seen[place] ?? row));
   const add = incrementsOf(resource, input, []);
   const next = rows.map((row, place) => ({ ...row, ...sets[place], ...incremented(resource, add, row) }));
-  const isHidden = yield* mayUpdate(access, resource, next, { ...set, ...add }, conditions);
+  const changes = { ...set, ...add };
+  yield* mustHold(resource, next, () => [], changes);
+  mayPass(resource, set, rows, seen);
+  yield* referencesExist(access, resource, set, undefined);
+  const isHidden = yield* mayUpdate(access, resource, next, changes, conditions);
   const refusal = isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];
   for (const [same, group] of alike(sets, next))

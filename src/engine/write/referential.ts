@@ -7,6 +7,7 @@ import { withCapitalArticle } from '../../schema/names.ts';
 import { Dangling } from '../../storage/faults.ts';
 import { select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
+import { mustHold } from './holds.ts';
 import { touched } from './validate.ts';
 
 type Keys = Set<unknown>;
@@ -20,6 +21,7 @@ export function* deleteWithDependents(resource: Resource, keys: readonly unknown
       const others = [...pointing].filter((each) => !doomed.get(reference.owner)?.has(each));
       if (others.length === 0) continue;
       if (reference.onDelete === 'RESTRICT') throw stillReferenced(resource, reference);
+      yield* mayRelease(reference, others);
       yield* release(reference, others);
     }
   yield* breakCircles(doomed);
@@ -81,6 +83,15 @@ function* breakCircles(doomed: ReadonlyMap<Resource, Keys>): Program<void> {
     for (const reference of owner.references)
       if (!reference.required && reference.target !== owner && doomed.has(reference.target))
         yield* release(reference, [...keys]);
+}
+
+/** What lets a record go is a write of that record too. */
+function* mayRelease({ owner, column }: Reference, keys: readonly unknown[]): Program<void> {
+  if (owner.checks.length === 0) return;
+  const rows = yield* run(select(owner, owner.columns, among(owner.key, keys)));
+  const set = { ...touched(owner), [column.name]: null };
+  const next = rows.map((row) => ({ ...row, ...set }));
+  yield* mustHold(owner, next, () => [], set);
 }
 
 function* release({ owner, column }: Reference, keys: readonly unknown[]): Program<void> {

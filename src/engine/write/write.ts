@@ -5,6 +5,7 @@ import { DuetError, nested } from '../../base/errors.ts';
 import { all, equal } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
+import { staged } from '../../schema/transitions.ts';
 import { defaultOf, storedColumns } from '../../schema/values.ts';
 import { Dangling, NotUnique } from '../../storage/faults.ts';
 import { type Insert, type Row, select, type Update as UpdateStatement } from '../../storage/statements.ts';
@@ -27,6 +28,7 @@ import type { Permitted } from '../policy/permitted.ts';
 import { asSeen, changedOn, givenOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
 import { attach, type Node } from '../read/read.ts';
 import { Collision, conflict } from './collision.ts';
+import { mayPass, mustHold, mustStart } from './holds.ts';
 import { incremented, incrementsOf } from './increments.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
@@ -48,7 +50,8 @@ export function write(access: Access, operation: Permitted<WriteOne>, budget: Bu
 export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   const { resource, selection } = operation;
   if (operation.do !== 'create' || selection.relations.length > 0 || selection.guards) return 'many';
-  const lone = resource.references.length === 0 && resource.key.origin.by !== 'client';
+  const lone =
+    resource.references.length === 0 && resource.key.origin.by !== 'client' && resource.checks.length === 0;
   const unchecked = isUnchecked(access, resource, Object.keys(operation.input));
   return lone && unchecked && !resource.inverses.some(({ name }) => Object.hasOwn(operation.input, name))
     ? 'one'
@@ -61,12 +64,18 @@ function isUnchecked(access: Access, resource: Resource, given: readonly string[
   return isAlwaysAllowed(access, resource, 'CREATE') && givenOn(access, resource, given).length === 0;
 }
 
+/** Whether something must be true of a record, whoever writes it. */
+function isBound(resource: Resource): boolean {
+  return resource.checks.length > 0 || staged(resource).length > 0;
+}
+
 /** Generators within generators cost: what need not be one is none. */
 function create(access: Access, operation: Permitted<Create>, budget: Budget): Program<Node> {
   const { resource, input, selection, through } = operation;
   const record = assigned(access, resource, validCreate(resource, input, through));
   const isLone =
-    access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given));
+    !isBound(resource) &&
+    (access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given)));
   const creating = isLone ? createRecord(access, resource, record) : createOne(access, resource, record);
   return selection.relations.length > 0 || selection.guards
     ? attached(selection, creating, budget)
@@ -119,6 +128,11 @@ function* createList(
   known?: Column,
   outer?: DuetError,
 ): Program<Node[]> {
+  if (isBound(resource)) {
+    const rows = records.map(({ values }) => values);
+    yield* mustHold(resource, rows, at);
+    mustStart(resource, rows, at);
+  }
   const judged = access.isFree
     ? yield* referredList(access, resource, records, known)
     : yield* judgedList(access, resource, records, at, known);
@@ -238,6 +252,10 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
   const set = withoutUnseen(resource, validUpdate(resource, input, seen), stored, seen);
   const add = incrementsOf(resource, input, []);
   const next = add ? { ...stored, ...set, ...incremented(resource, add, stored) } : { ...stored, ...set };
+  if (isBound(resource)) {
+    yield* mustHold(resource, [next], () => [], { ...set, ...add });
+    mayPass(resource, set, [stored], [seen]);
+  }
   if (resource.references.length > 0) {
     const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
     yield* referencesExist(access, resource, set, mayBeTold ? next : undefined);

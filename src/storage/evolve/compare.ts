@@ -1,5 +1,7 @@
 /** Compares the file with the database: the steps that lead from one to the other, and what stands in the way. */
 
+import { checksOf } from '../../query/checks.ts';
+import { canonical, ownColumns } from '../../query/filter.ts';
 import { admitsAll, widens } from '../../schema/admits.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
@@ -8,7 +10,7 @@ import { codecOf } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Ddl, Shape, Shapes, Widening } from './database.ts';
 import type { Past } from './history.ts';
-import type { FutureValue, Rows } from './rows.ts';
+import type { FutureValue, Later, Rows } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
 import { type Surplus, surplusOf } from './surplus.ts';
 import { type IndexPlan, indexesOf, isSame, literalOf } from './tables.ts';
@@ -128,6 +130,7 @@ class Comparing {
   }
 
   async table(resource: Resource, shape: Shape, surplus: readonly Surplus[]): Promise<void> {
+    const before = this.refusals.length;
     for (const column of storedColumns(resource)) {
       const stored = shape.columns.get(column.stored);
       const from = stored && this.#widenedFrom(resource, column, stored.type);
@@ -157,6 +160,32 @@ class Comparing {
       if (stored?.required && !stored.filled) this.steps.push({ do: 'allow null', table, column });
     }
     await this.#indexes(resource, shape);
+    // Of columns that cannot be what the file says, nothing can be asked.
+    if (this.refusals.length === before) await this.#checks(resource, shape);
+  }
+
+  /** What is new to the database must be true of every record that it has. */
+  async #checks(resource: Resource, { columns }: Shape): Promise<void> {
+    if (this.#again || resource.checks.length === 0) return;
+    const old = this.#past.model?.resources.find(({ table }) => table === resource.table);
+    const known = new Set(old && checksOf(old).map(({ where }) => canonical(where)));
+    for (const { where, message } of checksOf(resource)) {
+      if (known.has(canonical(where))) continue;
+      const later = new Map<Column, Later>();
+      for (const column of ownColumns(where, resource)) {
+        const stored = columns.get(column.stored);
+        const value = (column.required ? defaultOf(column) : undefined) ?? null;
+        if (!stored || (column.required && !stored.required && value !== null))
+          later.set(column, { isNew: !stored, value });
+      }
+      const keys = await this.#rows.unmatched(resource, where, later);
+      if (keys.length === 0) continue;
+      this.refusals.push({
+        what: `${resource.name}: a new @check, "${message}"`,
+        why: `there are records that break it: ${keys.join(', ')}`,
+        how: 'Change such records first, or drop the @check',
+      });
+    }
   }
 
   async #newColumn(resource: Resource, column: Column, shape: Shape): Promise<void> {

@@ -1,5 +1,6 @@
 /** What a database remembers of the files that were applied to it: which, when, and what came of them. */
 
+import { checksFit } from '../../query/checks.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { readSchema } from '../../schema/read.ts';
 import { storedColumns } from '../../schema/values.ts';
@@ -33,7 +34,7 @@ class AppliedFile {
   }
 
   get #content(): Read {
-    this.#read ??= byTable(readSchema(this.#schema).model);
+    this.#read ??= byTable(readSchema(this.#schema, [checksFit]).model);
     return this.#read;
   }
 }

@@ -1,6 +1,7 @@
 /** Looks at rows that a step could fail on. */
 
 import type { Fault } from '../../base/errors.ts';
+import { type Filter, not, ownColumns } from '../../query/filter.ts';
 import type { Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { checkValue, isScalar } from '../../schema/values.ts';
@@ -23,7 +24,18 @@ export interface Rows {
     /** The column as it is stored now. */
     from: Column,
   ): Promise<{ readonly key: unknown; readonly detail: string } | undefined>;
+  /** The keys of the first records that do not match. `later`: what columns will have that have no value now. */
+  unmatched(resource: Resource, where: Filter, later: ReadonlyMap<Column, Later>): Promise<unknown[]>;
 }
+
+/** What records will have in a column that is new, or in the place of null. */
+export interface Later {
+  readonly isNew: boolean;
+  readonly value: unknown;
+}
+
+/** As many as anybody needs to see what is wrong. */
+const SHOWN = 10;
 
 /** What a row will have after the steps: its own value where it has one, the default otherwise. */
 export interface FutureValue {
@@ -76,6 +88,29 @@ export function rowsOf(session: Session): Rows {
         }
       });
       return found;
+    },
+    async unmatched(resource, where, later) {
+      const { key } = resource;
+      const found: unknown[] = [];
+      await session.load(function* () {
+        if (later.size === 0) {
+          const rows = yield* run(select(resource, [key], not(where), { limit: SHOWN }));
+          found.push(...rows.map((row) => row[key.name]));
+          return;
+        }
+        const own = [...ownColumns(where, resource)].filter((column) => !later.get(column)?.isNew);
+        const columns = [...new Set([key, ...own])];
+        for (let after: Place | undefined; found.length < SHOWN; ) {
+          const rows = yield* run(select(resource, columns, undefined, { after, limit: PAGE }));
+          for (const row of rows) for (const [{ name }, { value }] of later) row[name] ??= value;
+          const met = yield* run({ do: 'match', resource, rows, where });
+          const places = new Set(met.map(({ row }) => Number(row) - 1));
+          found.push(...rows.filter((_, place) => !places.has(place)).map((row) => row[key.name]));
+          if (rows.length < PAGE) return;
+          after = [rows.at(-1)?.[key.name]];
+        }
+      });
+      return found.slice(0, SHOWN);
     },
   };
 }

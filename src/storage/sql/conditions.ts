@@ -1,6 +1,6 @@
 /** Filters and places in an order → conditions of SQL, and the parameters that they need. */
 
-import type { Filter } from '../../query/filter.ts';
+import { type Comparison, FieldOperand, type Filter } from '../../query/filter.ts';
 import type { Order, Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { ByCodePoint } from '../own.ts';
@@ -48,7 +48,7 @@ export class Conditions {
         ]);
       }
       default:
-        return this.#comparison(filter, `${table}.${quote(filter.column.stored)}`);
+        return this.#comparison(filter, `${table}.${quote(filter.column.stored)}`, table);
     }
   }
 
@@ -59,7 +59,9 @@ export class Conditions {
     return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner}${this.#dialect.visit})`;
   }
 
-  #comparison(filter: Extract<Filter, { column: Column }>, column: string): string {
+  #comparison(filter: Extract<Filter, { column: Column }>, column: string, table: string): string {
+    if ('value' in filter && filter.value instanceof FieldOperand)
+      return this.#between(filter.is, column, `${table}.${quote(filter.value.column.stored)}`);
     switch (filter.is) {
       case 'null':
         return `${column} IS NULL`;
@@ -76,6 +78,12 @@ export class Conditions {
       default:
         return `${column} ${signs[filter.is]} ${this.parameter(filter.column, filter.value)}`;
     }
+  }
+
+  /** Two fields of one record. Null is not equal to anything, another null included. */
+  #between(is: Comparison, column: string, other: string): string {
+    if (is === 'ne') return `((${column} = ${other}) IS NOT TRUE)`;
+    return `${column} ${signs[is as keyof typeof signs]} ${other}`;
   }
 
   /** A range, which an index can find: text is ordered by code point on every database. */
