@@ -69,11 +69,12 @@ function claimOf(field: Field | undefined): string | undefined {
 }
 
 /** Whom and what the rule names, in one order, so that the same rule written in another is no other. */
-function written({ to, role, where }: AllowRule): string {
+function written({ to, role, where, check }: AllowRule): string {
   const parts = [
     `to: [${to.toSorted().join(', ')}]`,
     ...(role === undefined ? [] : [`role: ${JSON.stringify(role)}`]),
     ...(where === undefined ? [] : [`where: ${JSON.stringify(where)}`]),
+    ...(check === undefined ? [] : [`check: ${JSON.stringify(check)}`]),
   ];
   return `@allow(${parts.join(', ')})`;
 }

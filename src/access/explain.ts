@@ -23,8 +23,21 @@ export function explained(model: Model, roles: readonly string[]): string[] {
     if (!conditions.includes(text)) conditions.push(text);
     return `where (${conditions.indexOf(text) + 1})`;
   };
+  const updates = (resource: Resource): string => {
+    const ways = rights.ways(resource);
+    if (isNothing(rights.rows(resource, 'READ')) || !ways.some(({ check }) => check))
+      return cell(effective(rights, resource, 'UPDATE'));
+    return ways
+      .map(({ where, check }) => (check ? `${cell(where)} to ${cell(check)}` : cell(where)))
+      .join(' or ');
+  };
   const rows = model.resources.flatMap((resource) => [
-    [resource.name, ...actions.map((action) => cell(effective(rights, resource, action)))],
+    [
+      resource.name,
+      ...actions.map((action) =>
+        action === 'UPDATE' ? updates(resource) : cell(effective(rights, resource, action)),
+      ),
+    ],
     ...ruled(resource).map((field) => [
       `${resource.name}.${field.name}`,
       ...actions.map((action) => (has(field, action) ? cell(rights.field(field, action)) : '-')),

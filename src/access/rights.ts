@@ -4,10 +4,20 @@ import { any, everything, type Filter } from '../query/filter.ts';
 import type { Action, Field, Resource } from '../schema/model.ts';
 import type { AccessRule, Rules } from './rules.ts';
 
+/** A way in which a record may be changed. */
+export interface Way {
+  /** What it must match before. */
+  readonly where: Filter;
+  /** What it must match after, and then it may leave the caller's sight; undefined: `where` again, and it must be seen. */
+  readonly check: Filter | undefined;
+}
+
 export class Rights {
   readonly #rules: Rules;
   readonly #roles: ReadonlySet<string>;
   readonly #rows = new Map<Resource | Field, Map<Action, Filter>>();
+
+  readonly #ways = new Map<Resource, readonly Way[]>();
 
   constructor(rules: Rules, roles: Iterable<string>) {
     this.#rules = rules;
@@ -27,11 +37,32 @@ export class Rights {
     });
   }
 
+  /**
+   * The ways in which records of a resource may be changed. Rules without a check are one way together: what one of them
+   * lets be changed may become what another does.
+   */
+  ways(resource: Resource): readonly Way[] {
+    let ways = this.#ways.get(resource);
+    if (!ways) {
+      const mine = this.#mine(this.#rules.of(resource), 'UPDATE');
+      const plain = mine.filter(({ check }) => !check);
+      ways = [
+        ...(plain.length > 0 ? [{ where: any(plain.map(({ where }) => where)), check: undefined }] : []),
+        ...mine.filter(({ check }) => check).map(({ where, check }) => ({ where, check })),
+      ];
+      this.#ways.set(resource, ways);
+    }
+    return ways;
+  }
+
   #union(rules: readonly AccessRule[], action: Action): Filter {
-    const mine = rules.filter(
+    return any(this.#mine(rules, action).map(({ where }) => where));
+  }
+
+  #mine(rules: readonly AccessRule[], action: Action): AccessRule[] {
+    return rules.filter(
       ({ to, role }) => to.includes(action) && (role === undefined || this.#roles.has(role)),
     );
-    return any(mine.map(({ where }) => where));
   }
 
   #kept(of: Resource | Field, action: Action, make: () => Filter): Filter {

@@ -16,6 +16,8 @@ export interface AccessRule {
   readonly role: string | undefined;
   /** May hold claims. A rule sees every record, whatever its caller may see. */
   readonly where: Filter;
+  /** What a record must match after an update, where that is not `where` again. */
+  readonly check: Filter | undefined;
 }
 
 export type ReportRule = (place: Place, message: string) => void;
@@ -52,7 +54,12 @@ export class Rules {
   #written(resource: Resource): unknown[] {
     return [resource, ...resource.fields].map((on) => [
       on.name,
-      ...this.of(on).map(({ to, role, where }) => [[...to].sort(), role, canonical(where)]),
+      ...this.of(on).map(({ to, role, where, check }) => [
+        [...to].sort(),
+        role,
+        canonical(where),
+        ...(check ? [canonical(check)] : []),
+      ]),
     ]);
   }
 
@@ -76,19 +83,29 @@ export class Rules {
       if (role === '')
         this.#report(place, `The rule on "${where}" names no role. Name one, or leave it out.`);
       if (role !== undefined) this.roles.add(role);
-      const filter = this.#where(resource, rule, where);
-      for (const claim of claimsIn(filter)) this.claims.add(claim);
-      if (to.some((action) => action !== 'READ'))
-        for (const other of reached(filter)) {
-          this.looking.add(resource);
-          this.lookedAt.add(other);
-        }
-      return { place, to, role, where: filter };
+      if (rule.check !== undefined && on === 'field')
+        this.#report(place, `"${where}" is a field: a rule on it has no "check". Move the rule to the type.`);
+      else if (rule.check !== undefined && to.some((action) => action !== 'UPDATE'))
+        this.#report(
+          place,
+          `The rule on "${where}" has a "check", which a record is held against after an UPDATE. Give UPDATE a rule of its own: @allow(to: [UPDATE], …)`,
+        );
+      const filter = this.#filter(resource, place, rule.where, where);
+      const check = rule.check === undefined ? undefined : this.#filter(resource, place, rule.check, where);
+      for (const each of check ? [filter, check] : [filter]) {
+        for (const claim of claimsIn(each)) this.claims.add(claim);
+        if (to.some((action) => action !== 'READ'))
+          for (const other of reached(each)) {
+            this.looking.add(resource);
+            this.lookedAt.add(other);
+          }
+      }
+      return { place, to, role, where: filter, check };
     });
     this.#compiled.set(allow, compiled);
   }
 
-  #where(resource: Resource, { place, where }: AllowRule, on: string): Filter {
+  #filter(resource: Resource, place: Place, where: unknown, on: string): Filter {
     if (where === undefined) return everything;
     let hint = '';
     const reader = new WhereReader(

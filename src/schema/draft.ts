@@ -52,6 +52,7 @@ export class Faults {
       to: applied.arguments['to'] as AllowRule['to'],
       role: applied.arguments['role'] as string | undefined,
       where: applied.arguments['where'],
+      check: applied.arguments['check'],
     }));
   }
 }

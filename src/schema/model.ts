@@ -141,6 +141,8 @@ export interface AllowRule {
   readonly role: string | undefined;
   /** A filter that may hold claims; undefined for all records. */
   readonly where: unknown;
+  /** What an updated record must match, where that is not `where` again. */
+  readonly check: unknown;
 }
 
 /** What must be true of every record, as it is written; `query/checks` makes sense of it. */

@@ -78,6 +78,15 @@ const rows: [string, string, string, string[]][] = [
     ['  safe        Note.text: gone: @set(claim: "sub")'],
   ],
   [
+    'a rule that now says where an update leads',
+    file('@allow(to: [UPDATE])', ''),
+    file('@allow(to: [UPDATE], check: { id: { gt: 5 } })', ''),
+    [
+      '  breaking    Note: gone: @allow(to: [UPDATE])',
+      '  safe        Note: new: @allow(to: [UPDATE], check: {"id":{"gt":5}})',
+    ],
+  ],
+  [
     'another type',
     file(READ, ''),
     `${file(READ, '')} type New @resource ${EDIT} { id: ID!  by: String ${OWN} }`,

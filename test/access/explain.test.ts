@@ -103,3 +103,18 @@ test('with authentication, start-up names what no rule opens', async () => {
   const notices = server.log.filter(({ event }) => event === 'notice').map(({ message }) => message);
   expect(notices).toEqual(['no rule allows anything on Vault: nobody can use them. Add @allow']);
 });
+
+test('a rule with a check is a way from one to the other', async () => {
+  using folder = new Folder({
+    'schema.graphql': `type Letter @resource @allow(to: [READ, UPDATE], where: { open: { eq: true } })
+      @allow(to: [UPDATE], where: { open: { eq: false } }, check: { id: { gt: 5 } }) { id: ID! open: Boolean! }`,
+  });
+  const { stdout } = await command(folder, ['explain-access', '--role', 'x']);
+  expect(stdout.split('\n').slice(0, 5)).toEqual([
+    'role x  READ       CREATE  UPDATE                               DELETE',
+    'Letter  where (1)  no      where (1) or where (2) to where (3)  no',
+    '(1) open eq true',
+    '(2) open eq false',
+    '(3) id gt 5',
+  ]);
+});

@@ -18,6 +18,18 @@ const checked = (check: string, fields = 'title: String') =>
   `type Book @resource @check(${check}) { id: ID! ${fields} }`;
 
 const rows: Readonly<Record<string, readonly [sdl: string, fault: string]>> = {
+  'a rule with a check that is for more than updates': [
+    ruled('to: [READ, UPDATE], check: { title: { eq: "x" } }'),
+    '1:21 The rule on "Book" has a "check", which a record is held against after an UPDATE. Give UPDATE a rule of its own: @allow(to: [UPDATE], …)',
+  ],
+  'a rule with a check that does not fit': [
+    ruled('to: [UPDATE], check: { titel: { eq: "x" } }'),
+    '1:21 The rule on "Book" does not fit at titel: "titel" is no field of Book. Did you mean "title"?',
+  ],
+  'a rule on a field with a check': [
+    'type Book @resource { id: ID! title: String @allow(to: [UPDATE], check: { title: { eq: "x" } }) }',
+    '1:45 "Book.title" is a field: a rule on it has no "check". Move the rule to the type.',
+  ],
   'a check over a reference': [
     `type User @resource { id: ID! name: String books: [Book!]! }
 type Book @resource @check(where: { owner: { name: { eq: "x" } } }, message: "m") { id: ID! owner: User }`,

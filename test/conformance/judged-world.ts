@@ -12,11 +12,13 @@ export interface Rules {
   readonly read: Where;
   readonly create: Where;
   readonly update: Where;
+  /** Another way to update: what is so before, and what must be so after. */
+  readonly release: { readonly where: Where; readonly check: Where } | undefined;
   /** Who may give or change `points`. */
   readonly points: Where;
 }
 
-export const sdlOf = ({ read, create, update, points }: Rules) => `
+export const sdlOf = ({ read, create, update, release, points }: Rules) => `
 enum Rank { CHAIR MEMBER }
 type Club @resource @allow(to: [READ, CREATE, UPDATE]) {
   id: ID!
@@ -28,6 +30,7 @@ type Seat @resource
   @allow(to: [READ], where: ${literal(read)})
   @allow(to: [CREATE], where: ${literal(create)})
   @allow(to: [UPDATE], where: ${literal(update)})
+  ${release ? `@allow(to: [UPDATE], where: ${literal(release.where)}, check: ${literal(release.check)})` : ''}
 {
   id: ID!
   who: String!
@@ -166,6 +169,19 @@ export const rules: fc.Arbitrary<Rules> = fc.record({
   read: fc.oneof({ weight: 3, arbitrary: everything }, { weight: 2, arbitrary: wheres('seats', 2, false) }),
   create: wheres('seats', 3, true),
   update: fc.oneof({ weight: 1, arbitrary: everything }, { weight: 4, arbitrary: wheres('seats', 3, false) }),
+  release: fc.option(
+    fc.record({
+      where: wheres('seats', 2, false),
+      check: fc.oneof(
+        { weight: 1, arbitrary: everything },
+        { weight: 4, arbitrary: wheres('seats', 2, false) },
+      ),
+    }),
+    {
+      nil: undefined,
+      freq: 2,
+    },
+  ),
   points: fc.oneof({ weight: 1, arbitrary: everything }, { weight: 1, arbitrary: wheres('seats', 2, true) }),
 });
 
@@ -272,7 +288,13 @@ export class Judge {
     return /"(not|none)":/.test(JSON.stringify(this.#rules.read));
   }
 
-  #meets(rule: keyof Rules, row: Row, state: State): boolean {
+  #isReleased(before: Row, after: Row, state: State): boolean {
+    const { release } = this.#rules;
+    const meets = (where: Where, row: Row) => matches('seats', row, where, state, this.#claims);
+    return release !== undefined && meets(release.where, before) && meets(release.check, after);
+  }
+
+  #meets(rule: Exclude<keyof Rules, 'release'>, row: Row, state: State): boolean {
     return matches('seats', row, this.#rules[rule], state, this.#claims);
   }
 
@@ -349,7 +371,11 @@ export class Judge {
   #update(found: readonly Row[], set: Row, state: State, isOne: boolean): Expected {
     const rows = found.filter((row) => this.#meets('read', row, state));
     if (isOne && rows.length === 0) return no('NOT_FOUND');
-    if (!rows.every((row) => this.#meets('update', row, state))) return untried;
+    const { release } = this.#rules;
+    const mayChange = (row: Row) =>
+      this.#meets('update', row, state) ||
+      (release !== undefined && matches('seats', row, release.where, state, this.#claims));
+    if (!rows.every(mayChange)) return untried;
     const next = rows.map((row) => {
       const isBlind = row['bossId'] !== null && this.#isHidden({ bossId: row['bossId'] }, state);
       // To set to null what is seen as null changes nothing.
@@ -358,22 +384,26 @@ export class Judge {
     const changed = rows.map((row, index) => 'points' in set && row['points'] !== next[index]?.['points']);
     if (rows.some((row, index) => changed[index] && !this.#meets('points', row, state))) return untried;
     if (this.#isHidden(set, state)) return no('CONFLICT');
+    const released = next.map((row, index) => this.#isReleased(rows[index] ?? {}, row, state));
     const fine = next.every(
       (row, index) =>
-        this.#meets('update', row, state) && (!changed[index] || this.#meets('points', row, state)),
+        (released[index] ||
+          (this.#meets('update', rows[index] ?? {}, state) && this.#meets('update', row, state))) &&
+        (!changed[index] || this.#meets('points', row, state)),
     );
     if (!fine) return untried;
     const seats = state.seats.map((row) => next.find(({ id }) => id === row['id']) ?? row);
-    return this.#stored({ ...state, seats }, next, state);
+    const held = next.filter((_, index) => !released[index]);
+    return this.#stored({ ...state, seats }, held, state, next.length);
   }
 
   /** Who does not see what it has written has not written it, and is not told what is taken. */
-  #stored(state: State, written: readonly Row[], before: State): Expected {
+  #stored(state: State, written: readonly Row[], before: State, count = written.length): Expected {
     const tags = state.seats.map(({ tag }) => tag).filter((tag) => tag !== null);
     const isTaken = new Set(tags).size < tags.length;
     const isSeen = written.every((row) => this.#meets('read', row, state));
     if (!isTaken) return isSeen ? { state } : no('denied');
-    if (written.length > 1) return no('CONFLICT', 'denied');
+    if (count > 1) return no('CONFLICT', 'denied');
     if (!isSeen) return no('denied');
     // Whether one shows or hides itself need not be found out, as long as nothing is told that ought not to be.
     const wouldBeSeen = written.every((row) => this.#meets('read', row, before));

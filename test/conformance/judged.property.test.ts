@@ -158,6 +158,7 @@ const hidesItself: Rules = {
   read: { club: { seats: { some: { who: { ne: 'bob' } } } } },
   create: {},
   update: { club: { level: { gte: 0 } } },
+  release: undefined,
   points: {},
 };
 const seat = { who: 'ann', rank: 'CHAIR', points: null, bossId: null };

@@ -497,12 +497,13 @@ test('rules of access are kept as written', () => {
   `;
   const book = resourceOf(sdl, 'Book');
   expect(structuredClone(book.allow)).toEqual([
-    { place: { line: 3, column: 7 }, to: ['READ'], role: undefined, where: undefined },
+    { place: { line: 3, column: 7 }, to: ['READ'], role: undefined, where: undefined, check: undefined },
     {
       place: { line: 4, column: 7 },
       to: ['UPDATE', 'DELETE'],
       role: 'editor',
       where: { ownerId: { eq: { claim: 'sub' } } },
+      check: undefined,
     },
   ]);
   expect(fieldOf(book, 'secret', 'column').allow).toMatchObject([{ to: ['READ'], role: 'admin' }]);

@@ -1,7 +1,7 @@
 /** What one caller may do: the rules for its roles, with its claims put in. */
 
 import { claimsIn, filled } from '../../access/claims.ts';
-import type { Rights } from '../../access/rights.ts';
+import type { Rights, Way } from '../../access/rights.ts';
 import { DuetError, type Fault } from '../../base/errors.ts';
 import { everything, type Filter, isNothing } from '../../query/filter.ts';
 import type { Action, Field, Resource } from '../../schema/model.ts';
@@ -37,6 +37,14 @@ export class Access {
   /** The records of a resource on which the caller may act so. */
   rows(resource: Resource, action: Action): Filter {
     return this.#rights ? this.#own(this.#rights.rows(resource, action)) : everything;
+  }
+
+  /** The ways in which the caller may change records of a resource. */
+  ways(resource: Resource): readonly Way[] {
+    const ways = this.#rights?.ways(resource) ?? [];
+    // Without a check there is only one, and it is what `rows` has.
+    if (!ways.some(({ check }) => check)) return [{ where: this.rows(resource, 'UPDATE'), check: undefined }];
+    return ways.map(({ where, check }) => ({ where: this.#own(where), check: check && this.#own(check) }));
   }
 
   /** The records on which the caller may use a field so. */

@@ -99,6 +99,14 @@ export function* unseen(
   return hidden;
 }
 
+/** What was found of records that are about to be changed. */
+export interface MayUpdate {
+  /** The keys of those that the caller must see when all is done. */
+  readonly mustBeSeen: readonly unknown[];
+  /** Whether it would not see one of them as things stand. */
+  readonly isHidden: boolean;
+}
+
 /** The same for records that are changed; `set` has what changes, and maybe more. */
 export function* mayUpdate(
   access: Access,
@@ -106,26 +114,65 @@ export function* mayUpdate(
   rows: readonly Row[],
   set: Row,
   conditions: Demands,
-): Program<boolean> {
+): Program<MayUpdate> {
   const changes = (where: Filter) =>
     [...ownColumns(where, resource)].some(({ name }) => Object.hasOwn(set, name));
   const seen = access.rows(resource, 'READ');
   const isFinal = isSettled(seen, resource, 'UPDATE');
-  const rules = isFinal ? [access.rows(resource, 'UPDATE'), seen] : [access.rows(resource, 'UPDATE')];
-  const demands: Demands = new Map([
-    ...conditions,
-    ...rules.flatMap((where) => [...everywhere(where, rows)]),
-  ]);
+  const { places, where: rule } = yield* notReleased(access, resource, rows);
+  const demands: Demands = new Map(conditions);
+  for (const where of isFinal ? [rule, seen] : [rule])
+    for (const place of places) demand(demands, where, place);
   // The rest was asked of the records as they were, and what it hangs on stays.
   for (const where of demands.keys()) if (!changes(where)) demands.delete(where);
   if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'UPDATE');
+  const held = places.map((place) => rows[place] ?? {});
+  const keys = held.map((row) => row[resource.key.name]);
   const isUnique = resource.uniques.some(({ columns }) =>
     columns.some(({ name }) => Object.hasOwn(set, name)),
   );
-  if (isFinal || !isUnique) return false;
-  if (canHideItself(seen, resource, 'UPDATE')) return true;
+  const found = (isHidden: boolean): MayUpdate => ({ mustBeSeen: keys, isHidden });
+  if (isFinal || !isUnique || held.length === 0) return found(false);
+  if (canHideItself(seen, resource, 'UPDATE')) return found(true);
+  return found(!(yield* valuesMeet(resource, held, everywhere(withoutOld(seen, resource, keys), held))));
+}
+
+/**
+ * The records that no rule with a check releases, and what they must match: that rule asks for what a record was and for what it
+ * becomes, and then it may leave the caller's sight.
+ */
+function* notReleased(
+  access: Access,
+  resource: Resource,
+  rows: readonly Row[],
+): Program<{ readonly places: readonly number[]; readonly where: Filter }> {
+  const ways = access.ways(resource);
+  const places = [...rows.keys()];
+  const [first] = ways;
+  if (ways.length === 1 && first && !first.check) return { places, where: first.where };
   const keys = rows.map((row) => row[resource.key.name]);
-  return !(yield* valuesMeet(resource, rows, everywhere(withoutOld(seen, resource, keys), rows)));
+  const plain = ways.find(({ check }) => !check);
+  const before = yield ways.map(({ where }) =>
+    select(resource, [resource.key], all([among(resource.key, keys), where])),
+  );
+  const was = ways.map((way, index) => ({
+    way,
+    keys: new Set(before[index]?.map((row) => row[resource.key.name])),
+  }));
+  const demands: Demands = new Map();
+  for (const { way, keys: matched } of was)
+    for (const place of way.check ? places : [])
+      if (matched.has(keys[place])) demand(demands, way.check ?? nothing, place);
+  const met = yield* matching(resource, rows, demands);
+  const isReleased = (place: number) =>
+    was.some(
+      ({ way: { check }, keys: matched }) =>
+        check && matched.has(keys[place]) && (isEverything(check) || met.get(check)?.has(place)),
+    );
+  const left = places.filter((place) => !isReleased(place));
+  const wasPlain = was.find(({ way }) => way === plain)?.keys;
+  if (!left.every((place) => wasPlain?.has(keys[place]))) throw notAllowed(access, resource, 'UPDATE');
+  return { places: left, where: plain?.where ?? nothing };
 }
 
 /** Refuses what was written when the caller does not see it now that all is done. */

@@ -90,7 +90,11 @@ export function changedOn(access: Access, resource: Resource, input: Input, seen
 
 /** Whether a new record can be told to be allowed without looking at it. */
 export function isAlwaysAllowed(access: Access, resource: Resource, action: Action): boolean {
-  return isEverything(access.rows(resource, action)) && isEverything(access.rows(resource, 'READ'));
+  if (!isEverything(access.rows(resource, 'READ'))) return false;
+  if (action !== 'UPDATE') return isEverything(access.rows(resource, action));
+  return access
+    .ways(resource)
+    .some(({ where, check }) => isEverything(where) && (!check || isEverything(check)));
 }
 
 const whole = new WeakMap<Resource, Selection>();

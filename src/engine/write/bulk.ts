@@ -64,12 +64,12 @@ export function* updateMany(
   yield* mustHold(resource, next, () => [], changes);
   mayPass(resource, set, rows, seen);
   yield* referencesExist(access, resource, set, undefined);
-  const isHidden = yield* mayUpdate(access, resource, next, changes, conditions);
-  const refusal = isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
+  const judged = yield* mayUpdate(access, resource, next, changes, conditions);
+  const refusal = judged.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];
   for (const [same, group] of alike(sets, next))
     changed.push(...(yield* update(resource, same, add, group, refusal)));
-  yield* mustBeSeen(access, resource, 'UPDATE', keys);
+  yield* mustBeSeen(access, resource, 'UPDATE', judged.mustBeSeen);
   // A database answers in any order; the records come in that of their keys.
   const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
   const nodes = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());

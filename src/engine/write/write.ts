@@ -260,17 +260,19 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
     const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
     yield* referencesExist(access, resource, set, mayBeTold ? next : undefined);
   }
-  const isHidden = !isFree && (yield* mayUpdate(access, resource, [next], { ...set, ...add }, conditions));
+  const judged = isFree
+    ? undefined
+    : yield* mayUpdate(access, resource, [next], { ...set, ...add }, conditions);
   // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
   const guard = ifVersion && Number(stored[resource.version.name]);
   const where = equal(resource.key, key);
   const [node] = yield* store(
     { do: 'update', resource, set, add, where, ifVersion: guard, counts: true },
     next,
-    isHidden ? notAllowed(access, resource, 'UPDATE') : undefined,
+    judged?.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined,
   );
   if (!node) throw versionConflict(resource);
-  if (!isFree) yield* mustBeSeen(access, resource, 'UPDATE', [key]);
+  if (judged) yield* mustBeSeen(access, resource, 'UPDATE', judged.mustBeSeen);
   if (selection.relations.length > 0 || selection.guards) yield* attach(selection, [node], budget);
   return node;
 }

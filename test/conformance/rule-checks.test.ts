@@ -1,0 +1,133 @@
+/** Rules with a check: what a record must be before an update, and what it must be after. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { headersOf, SECRET } from './access-matrix.ts';
+
+const sdl = `
+  enum State { DRAFT SENT FILED }
+  type Desk @resource @allow(to: [READ]) { id: ID!  name: String! }
+  type Letter @resource
+    @allow(to: [READ], role: "porter", where: { desk: { name: { eq: "in" } } })
+    @allow(
+      to: [UPDATE]
+      role: "porter"
+      where: { desk: { name: { eq: "in" } } }
+      check: { desk: { name: { eq: "out" } } }
+    )
+    @allow(to: [READ, CREATE], where: { owner: { eq: { claim: "sub" } } })
+    @allow(to: [UPDATE], where: { and: [{ owner: { eq: { claim: "sub" } } }, { state: { eq: DRAFT } }] })
+    @allow(
+      to: [UPDATE]
+      where: { and: [{ owner: { eq: { claim: "sub" } } }, { state: { eq: DRAFT } }] }
+      check: { state: { eq: SENT } }
+    )
+    @allow(to: [READ, UPDATE], role: "clerk", where: { state: { eq: SENT } })
+    @allow(to: [UPDATE], role: "clerk", where: { state: { eq: SENT } }, check: { state: { eq: FILED } })
+    @allow(to: [READ, CREATE, UPDATE, DELETE], role: "admin")
+  {
+    id: ID!
+    owner: String!
+    desk: Desk
+    text: String!
+    code: String @unique
+    state: State! @default(value: DRAFT)
+    note: String @allow(to: [READ], role: "clerk")
+  }`;
+
+const as = (sub: string, ...roles: string[]) =>
+  headersOf({ name: `${sub} ${roles}`, claims: { sub, roles } });
+const ann = await as('ann');
+const clerk = await as('carl', 'clerk');
+const porter = await as('paul', 'porter');
+const admin = await as('root', 'admin');
+const DENIED = 'The updated letter would violate an access rule.';
+
+describe.each([...databases])('on %s', (database) => {
+  let app: AppUnderTest;
+  let id: number;
+  beforeAll(async () => {
+    app = await openApp(database, {
+      sdl,
+      data: { desks: [{ name: 'in' }, { name: 'out' }] },
+      env: { AUTH_SECRET: SECRET },
+    });
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    const { body } = await app
+      .unguarded()
+      .rest('POST', '/letters', { owner: 'ann', text: 'Dear', note: 'hush', deskId: 1 });
+    id = body.id;
+  });
+  const stored = async () => (await app.unguarded().rest('GET', `/letters/${id}`)).body;
+
+  /** The same update by either door: what is shown, or the code and the message. */
+  const doors = {
+    rest: async (set: any, headers: any) => {
+      const { status, body } = await app.rest('PUT', `/letters/${id}`, set, headers);
+      return status === 200 ? body : [body.code, body.detail];
+    },
+    graphql: async (set: any, headers: any) => {
+      const { data, errors } = await app.graphql(
+        'mutation($w: LetterWhere!, $s: LetterChanges!) { it: updateLetters(where: $w, set: $s, atMost: 1) { id owner deskId text code state } }',
+        { w: { id: { eq: id } }, s: set },
+        headers,
+      );
+      if (errors) return [errors[0].extensions.code, errors[0].message];
+      return data.it[0]
+        ? { ...data.it[0], id: Number(data.it[0].id), deskId: Number(data.it[0].deskId) }
+        : ['NOT_FOUND'];
+    },
+  };
+
+  describe.each(Object.entries(doors))('through %s', (_, update) => {
+    test('a record may go where its way leads, out of sight too, and is shown as it was written', async () => {
+      const shown = { id, owner: 'ann', deskId: 1, text: 'Dear', code: null, state: 'SENT' };
+      expect(await update({ state: 'SENT' }, ann)).toEqual(shown);
+      expect(await update({ state: 'DRAFT' }, ann)).toEqual(['FORBIDDEN', 'You may not update this letter.']);
+      const filed = await update({ state: 'FILED', text: 'Filed' }, clerk);
+      expect(filed).toMatchObject({ state: 'FILED', text: 'Filed' });
+      expect((await app.rest('GET', `/letters/${id}`, undefined, clerk)).status).toBe(404);
+      expect(await stored()).toMatchObject({ state: 'FILED', note: 'hush' });
+    });
+
+    test('without its check, the record must stay as the other rules say', async () => {
+      expect(await update({ state: 'FILED' }, ann)).toEqual(['FORBIDDEN', DENIED]);
+      expect(await update({ owner: 'bob' }, ann)).toEqual(['FORBIDDEN', DENIED]);
+      expect(await update({ text: 'Dearest' }, ann)).toMatchObject({ text: 'Dearest', state: 'DRAFT' });
+      expect(await update({ state: 'SENT', owner: 'bob' }, ann)).toMatchObject({ owner: 'bob' });
+      expect((await app.rest('GET', `/letters/${id}`, undefined, ann)).status).toBe(404);
+    });
+
+    test('the same where what is seen hangs on other records', async () => {
+      expect(await update({ text: 'x' }, porter)).toEqual(['FORBIDDEN', DENIED]);
+      expect(await update({ deskId: 2 }, porter)).toMatchObject({ deskId: 2, text: 'Dear' });
+      expect((await app.rest('GET', `/letters/${id}`, undefined, porter)).status).toBe(404);
+    });
+
+    test('no way leads through the check of another', async () => {
+      await update({ state: 'SENT' }, ann);
+      expect(await update({ state: 'DRAFT' }, clerk)).toEqual(['FORBIDDEN', DENIED]);
+      expect(await update({ text: 'x' }, clerk)).toMatchObject({ text: 'x', state: 'SENT' });
+      expect(await update({ state: 'DRAFT' }, admin)).toMatchObject({ state: 'DRAFT' });
+      expect(await stored()).toMatchObject({ state: 'DRAFT' });
+    });
+
+    test('who may make it so is told what is taken, and who may not is not', async () => {
+      await app.unguarded().rest('POST', '/letters', { owner: 'bob', text: 'x', code: `taken ${id}` });
+      expect((await update({ state: 'SENT', code: `taken ${id}` }, ann))[0]).toBe('CONFLICT');
+      expect(await update({ state: 'FILED', code: `taken ${id}` }, ann)).toEqual(['FORBIDDEN', DENIED]);
+    });
+  });
+
+  test('many records: one that may not become so keeps all as they were', async () => {
+    const other = (await app.unguarded().rest('POST', '/letters', { owner: 'ann', text: 'b', state: 'SENT' }))
+      .body.id;
+    const where = { id: { in: [id, other] } };
+    const operation = { method: 'PUT', path: '/letters', where, atMost: 2, body: { state: 'SENT' } };
+    const { status, body } = await app.rest('POST', '/transaction', { operations: [operation] }, ann);
+    expect([status, body.code]).toEqual([403, 'FORBIDDEN']);
+    expect(await stored()).toMatchObject({ state: 'DRAFT' });
+  });
+});
