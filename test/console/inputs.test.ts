@@ -359,6 +359,20 @@ browsing('inputs', () => {
       expect(sent.at(-1)).toEqual({ note: null, hue: null });
     });
 
+    test('a state offers where it can go from where it is', async () => {
+      const { id } = await duet.json('POST', '/jobs', { name: 'a' });
+      await using here = await editing(duet.url, door, `#/data/Job/record/${id}/edit`);
+      const offered = () => here.input('state').locator('option').allTextContents();
+      expect(await offered()).toEqual(['NEW', 'PAID', 'GONE']);
+      await here.input('state').selectOption('PAID');
+      await here.save();
+      expect(here.sent).toEqual([{ state: 'PAID' }]);
+      await here.page.getByRole('link', { name: 'Edit' }).click();
+      await here.input('state').waitFor();
+      expect(await offered()).toEqual(['PAID', 'GONE']);
+      expect(await here.page.getByRole('button', { name: 'Set state to null' }).count()).toBe(0);
+    });
+
     test('what the service refuses is told at its field, all of it', async () => {
       await using here = await editing(duet.url, door, '#/data/Thing/new');
       const { page, field } = here;

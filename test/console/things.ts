@@ -29,6 +29,8 @@ type Thing @resource {
 }
 type Owner @resource { id: ID! name: String! things: [Thing!]! }
 type Tag @resource { code: ID! @key label: String }
+type Job @resource { id: ID! name: String state: State @default(value: NEW) @transitions(allow: { NEW: [PAID, GONE], PAID: [GONE] }) }
+enum State { NEW PAID SENT GONE }
 type Color2 @resource { id: ID! hue: Color @default(value: GREEN) note: String @default(value: "dull") }
 `;
 

@@ -1,5 +1,6 @@
 /** The input that fits a field: choices for enums, a switch for booleans, pickers for days, a search for references. */
 
+import { choicesOf } from '../choices.ts';
 import type { Column, Row, Schema } from '../schema/types.ts';
 import { emptied, mayBeEmpty, readMoment, Unreadable } from '../typed.ts';
 import { scalar } from './list-place.ts';
@@ -25,13 +26,14 @@ interface Props {
 }
 
 export function FieldInput(props: Props) {
-  const { column, value, fallback } = props;
+  const { column, value, was, fallback } = props;
+  const { mayBeNull } = choicesOf(column, was, fallback);
   const isNothing = value === null || value === undefined;
   return (
     <div class="input">
       {column.list ? <ListInput {...props} /> : <OneInput {...props} />}
       {isNothing && mayBeEmpty(column) && <SetTo {...props} to="" mark={'""'} what="an empty text" />}
-      {!column.required && (!isNothing || (value === undefined && fallback !== undefined)) && (
+      {mayBeNull && (!isNothing || (value === undefined && fallback !== undefined)) && (
         <SetTo {...props} to={null} mark="null" what="null" />
       )}
     </div>
@@ -85,7 +87,7 @@ function OneInput({ id, label, column, value, was, schema, before, fallback, inv
     );
   switch (column.kind) {
     case 'enum':
-    case 'boolean':
+    case 'boolean': {
       if (column.kind === 'boolean' && column.required && (was ?? fallback) !== undefined)
         return (
           <input
@@ -97,6 +99,7 @@ function OneInput({ id, label, column, value, was, schema, before, fallback, inv
             onChange={(event) => onChange(event.currentTarget.checked)}
           />
         );
+      const { values, mayBeNull } = choicesOf(column, was, fallback);
       return (
         <select
           {...common}
@@ -106,14 +109,15 @@ function OneInput({ id, label, column, value, was, schema, before, fallback, inv
             onChange(text === '' ? emptied(column, was) : scalar(column, text));
           }}
         >
-          {(value === undefined || value === null || !column.required) && (
+          {(value === undefined || value === null || mayBeNull) && (
             <option value="">{placeholder || 'not set'}</option>
           )}
-          {(column.kind === 'boolean' ? ['true', 'false'] : column.choices).map((choice) => (
+          {(column.kind === 'boolean' ? ['true', 'false'] : values).map((choice) => (
             <option key={choice}>{choice}</option>
           ))}
         </select>
       );
+    }
     case 'date':
       return (
         <input
