@@ -102,6 +102,10 @@ export const catalogue = {
     status: 409,
     meaning: 'A write on many records matches more of them than its `atMost` allows; none was touched.',
   },
+  TOO_FEW_MATCHES: {
+    status: 409,
+    meaning: 'A write on many records matches fewer of them than its `atLeast` demands; none was touched.',
+  },
   VERSION_CONFLICT: {
     status: 412,
     meaning:

@@ -96,12 +96,22 @@ export type CreateMany = On & {
 export type UpdateMany = On & Many & { readonly do: 'update many'; readonly input: Input };
 export type DeleteMany = On & Many & { readonly do: 'delete many' };
 
+/** Changes the record that has the same values in these columns, or creates it. Nothing can be nested in it. */
+export type Upsert = On & { readonly do: 'upsert'; readonly by: readonly Column[]; readonly input: Input };
+export type UpsertMany = On & {
+  readonly do: 'upsert many';
+  readonly by: readonly Column[];
+  readonly inputs: readonly Input[];
+};
+
 interface Many {
   readonly where: Filter;
   readonly atMost: number;
+  /** Fewer are an error too. */
+  readonly atLeast: number;
 }
 
-export type WriteOne = Create | Update | Delete;
-export type WriteMany = CreateMany | UpdateMany | DeleteMany;
+export type WriteOne = Create | Update | Delete | Upsert;
+export type WriteMany = CreateMany | UpdateMany | DeleteMany | UpsertMany;
 export type Write = WriteOne | WriteMany;
 export type Operation = Read | Write;

@@ -41,14 +41,15 @@ export function argumentsOf(type: GraphQLObjectType, node: FieldNode, { variable
 
 /**
  * graphql-js drops what stands for a variable that was not sent. Without a condition, a filter matches more; without its
- * version, a write is unguarded. So what the document has there stays, undefined, for the planner to refuse.
+ * version or its `atLeast`, a write is unguarded. So what the document has there stays, undefined, for the planner to refuse.
  */
 export function asWritten(args: Arguments, node: FieldNode): Arguments {
   let written = args;
+  const isOnMany = node.arguments?.some(({ name }) => name.value === 'where');
   for (const { name, value } of node.arguments ?? []) {
     // A filter that is a variable as a whole can be left out, like one that is not written at all.
     const isFilter = name.value === 'where' && value.kind !== Kind.VARIABLE;
-    if (isFilter || name.value === VERSION_ARGUMENT)
+    if (isFilter || name.value === VERSION_ARGUMENT || (isOnMany && name.value === 'atLeast'))
       written = { ...written, [name.value]: conditions(value, args[name.value]) };
   }
   return written;

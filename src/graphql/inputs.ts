@@ -15,6 +15,7 @@ import {
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { filterTypeName, INCREMENTS } from '../schema/names.ts';
+import { upsertKeys } from '../schema/upserts.ts';
 import { creatable, graphqlTypeName, incrementable, neededOnCreate, updatable } from '../schema/values.ts';
 
 export const SortOrder = new GraphQLEnumType({
@@ -120,6 +121,26 @@ export class Inputs {
       }
       return { ...fields, ...this.nested(resource) };
     });
+  }
+
+  /** By what a record can be looked up that is to be changed or created. */
+  by(resource: Resource): GraphQLEnumType {
+    return this.#once(`${resource.name}By`, (name) => {
+      const values = [...upsertKeys(resource).keys()].map((each) => [each, { value: each }]);
+      return new GraphQLEnumType({ name, values: Object.fromEntries(values) });
+    });
+  }
+
+  /** What such a record is given. */
+  upsert(resource: Resource): GraphQLInputObjectType {
+    return this.#input(`${resource.name}Upsert`, () =>
+      Object.fromEntries(
+        creatable(resource).map((column) => [
+          column.name,
+          { type: this.#value(column), description: column.description },
+        ]),
+      ),
+    );
   }
 
   /** The fields that records can be grouped by. */

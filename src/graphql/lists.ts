@@ -14,6 +14,7 @@ import {
 import { isExact } from '../query/aggregates.ts';
 import { isSortable } from '../query/operators.ts';
 import type { Column, Resource } from '../schema/model.ts';
+import { BY_ARGUMENT } from '../schema/names.ts';
 import { creatable, isNumber, keptAs } from '../schema/values.ts';
 import type { TypesOf } from './types.ts';
 
@@ -112,6 +113,10 @@ export function bulk(
     type: new GraphQLNonNull(GraphQLInt),
     description: 'The most records that are meant; when more match, it is an error and nothing happens.',
   };
+  const atLeast = {
+    type: GraphQLInt,
+    description: 'The fewest records that are meant; when fewer match, it is an error and nothing happens.',
+  };
   if (operation === 'CREATE') {
     if (creatable(resource).length === 0) return undefined;
     const records = new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(types.inputs.record(resource))));
@@ -124,7 +129,7 @@ export function bulk(
   if (operation === 'DELETE')
     return {
       type,
-      args: { where, atMost },
+      args: { where, atMost, atLeast },
       description: `Deletes ${resource.plural}, and returns them as they were.`,
     };
   const changes = types.inputs.changes(resource);
@@ -132,8 +137,39 @@ export function bulk(
   const set = { type: new GraphQLNonNull(changes), description: 'What each of them is given.' };
   return {
     type,
-    args: { where, set, atMost },
+    args: { where, set, atMost, atLeast },
     description: `Changes the same fields of many ${resource.plural}.`,
+  };
+}
+
+/** What changes records that are there and creates those that are not; the latter alone needs every required field. */
+export function upserts(types: TypesOf, resource: Resource): { readonly one: Field; readonly many: Field } {
+  const { singular, plural } = resource;
+  const by = {
+    [BY_ARGUMENT]: {
+      type: new GraphQLNonNull(types.inputs.by(resource)),
+      description: `By what the ${singular} is looked up.`,
+    },
+  };
+  const record = types.inputs.upsert(resource);
+  const { fields } = record.toConfig();
+  const args = Object.fromEntries(
+    Object.entries(fields).map(([name, { type, description }]) => [name, { type, description }]),
+  );
+  return {
+    one: {
+      type: new GraphQLNonNull(types.object(resource)),
+      args: { ...by, ...args },
+      description: `Changes the given fields of the ${singular} that has these values, or creates it.`,
+    },
+    many: {
+      type: listOf(types.object(resource)),
+      args: {
+        ...by,
+        records: { type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(record))) },
+      },
+      description: `The same for many ${plural}, all of them or none.`,
+    },
   };
 }
 

@@ -1,20 +1,21 @@
 /** A root field with its arguments and selection → what to perform, and what to make of the answer. */
 
 import type { FieldNode, GraphQLObjectType } from 'graphql';
-import { type Fault, pointer, validationFailed } from '../base/errors.ts';
+import { type Fault, type FaultCode, pointer, validationFailed } from '../base/errors.ts';
 import type { Aggregate, Operation, Read, Relation, Selection } from '../engine/operation.ts';
 import type { Listing, Node } from '../engine/read/read.ts';
 import { AROUND_OBJECT, bytesOfName, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
 import { cursorTo, longestCursor, queryName } from '../query/cursors.ts';
 import { everything } from '../query/filter.ts';
-import { type ListQuery, readAtMost, readList } from '../query/list.ts';
+import { type ListQuery, readAtLeast, readAtMost, readList } from '../query/list.ts';
 import { type OrderBy, placeIn } from '../query/order.ts';
 import { WhereReader } from '../query/where.ts';
 import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
-import { VERSION_ARGUMENT } from '../schema/names.ts';
+import { BY_ARGUMENT, VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
+import { upsertKeys } from '../schema/upserts.ts';
 import {
   type Arguments,
   argumentsOf,
@@ -23,7 +24,7 @@ import {
   objectsOf,
   relationName,
 } from './fields.ts';
-import type { Binding, BulkKind } from './schema.ts';
+import type { Binding, BulkKind, UpsertKind } from './schema.ts';
 
 /** What is being planned: where in the selection, and what was found to be wrong so far. */
 interface Planning extends Given {
@@ -78,6 +79,8 @@ function rootPlanner(
       operation: many(resource, operation, args, selection, within),
       complete: asItIs,
     });
+  if (operation === 'UPSERT' || operation === 'UPSERT_MANY')
+    return (args) => ({ operation: upsert(resource, operation, args, selection), complete: asItIs });
   return (args, within) => ({
     operation: single(resource, operation, args, selection, within),
     complete: asItIs,
@@ -96,12 +99,28 @@ function many(
     return { do: 'create many', resource, selection, inputs, through: 'graphql' };
   }
   const where = whereOf(resource, args, given);
-  const atMost = readAtMost(args['atMost'], given.most, (code, detail) =>
-    given.faults.push({ pointer: pointer('atMost'), code, detail }),
-  );
-  const on = { resource, selection, where, atMost };
+  const report = (name: string) => (code: FaultCode, detail: string) =>
+    given.faults.push({ pointer: pointer(name), code, detail });
+  const atMost = readAtMost(args['atMost'], given.most, report('atMost'));
+  // A variable that was not sent demands something, and nobody knows what.
+  const least = Object.hasOwn(args, 'atLeast') ? (args['atLeast'] ?? null) : undefined;
+  const atLeast = readAtLeast(least, atMost, report('atLeast'));
+  const on = { resource, selection, where, atMost, atLeast };
   if (operation === 'DELETE_MANY') return { do: 'delete many', ...on };
   return { do: 'update many', ...on, input: inputOf(resource, args['set'] as Arguments) };
+}
+
+function upsert(
+  resource: Resource,
+  operation: UpsertKind,
+  { [BY_ARGUMENT]: name, ...args }: Arguments,
+  selection: Selection,
+): Operation {
+  const by = upsertKeys(resource).get(String(name)) ?? [];
+  if (operation === 'UPSERT')
+    return { do: 'upsert', resource, selection, by, input: inputOf(resource, args) };
+  const inputs = (args['records'] as Arguments[]).map((record) => inputOf(resource, record));
+  return { do: 'upsert many', resource, selection, by, inputs };
 }
 
 function single(

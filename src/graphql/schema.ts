@@ -18,17 +18,20 @@ import {
   bulkFieldName,
   connectionName,
   rootFieldName,
+  upsertFieldName,
   VERSION_ARGUMENT,
   withArticle,
 } from '../schema/names.ts';
+import { upsertKeys } from '../schema/upserts.ts';
 import { creatable, neededOnCreate, updatable } from '../schema/values.ts';
-import { aggregate, bulk, connection } from './lists.ts';
+import { aggregate, bulk, connection, upserts } from './lists.ts';
 import { type Fields, nonNull, TypesOf, texts } from './types.ts';
 
 export type BulkKind = 'CREATE_MANY' | 'UPDATE_MANY' | 'DELETE_MANY';
+export type UpsertKind = 'UPSERT' | 'UPSERT_MANY';
 
 export interface Binding {
-  readonly operation: OperationKind | 'CONNECTION' | 'AGGREGATE' | BulkKind;
+  readonly operation: OperationKind | 'CONNECTION' | 'AGGREGATE' | BulkKind | UpsertKind;
   readonly resource: Resource;
 }
 
@@ -74,6 +77,11 @@ export function graphqlDoor(model: Model): Door | undefined {
           { operation: `${operation}_MANY`, resource },
           field,
         );
+    }
+    if (upsertKeys(resource).size > 0) {
+      const { one, many } = upserts(types, resource);
+      add('Mutation', upsertFieldName.ONE(resource), { operation: 'UPSERT', resource }, one);
+      add('Mutation', upsertFieldName.MANY(resource), { operation: 'UPSERT_MANY', resource }, many);
     }
     if (!resource.operations.has('LIST')) continue;
     add(

@@ -88,3 +88,15 @@ export function readAtMost(
   report('OUT_OF_RANGE', `atMost must be 1 to ${most}`);
   return 0;
 }
+
+/** The fewest records that it must touch; undefined where nobody says. */
+export function readAtLeast(
+  value: unknown,
+  atMost: number,
+  report: (code: FaultCode, detail: string) => void,
+): number {
+  if (value === undefined) return 0;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= atMost) return value;
+  report('OUT_OF_RANGE', `atLeast must be 1 to atMost`);
+  return 0;
+}

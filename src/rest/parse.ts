@@ -1,7 +1,7 @@
 /** Request → Operation, for the routes of a resource. */
 
 import { DuetError } from '../base/errors.ts';
-import type { Get, List, WriteOne } from '../engine/operation.ts';
+import type { Get, List, Selection, WriteOne } from '../engine/operation.ts';
 import type { Keyed } from '../engine/write/idempotency.ts';
 import { parseJsonObject } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -12,7 +12,7 @@ import type { Resource } from '../schema/model.ts';
 import type { Aggregation, Collection } from './collection.ts';
 import { excludedBy, versionsOf } from './etag.ts';
 import { type ExportType, refuseInExports } from './export.ts';
-import { readListRequest, readOneRequest, refuseParameters } from './query.ts';
+import { readListRequest, readOneRequest, readWriteParameters, refuseParameters } from './query.ts';
 
 const LONGEST_KEPT = 1024;
 
@@ -61,31 +61,38 @@ export function parseGet(from: Collection, exchange: Exchange): Get & { readonly
 
 /** A write, and the key that keeps it from happening twice. */
 export interface WriteRequest {
+  /** What is answered, where that is not the plain record. */
+  readonly shape: Selection | undefined;
   readonly operation: WriteOne;
   readonly idempotency: Keyed | undefined;
 }
 
 export function parseCreate(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
   const { resource, one, limits } = from;
-  refuseParameters(resource, exchange.query);
+  const { shape, by } = readWriteParameters(resource, exchange.query, from, true);
   const input = parseJsonObject(exchange.request, bytes, limits);
   refuseConditions(resource, exchange.request);
   const idempotency = idempotencyOf(exchange, resource.path, bytes);
-  return { operation: { do: 'create', resource, input, selection: one, through: 'rest' }, idempotency };
+  const selection = shape ?? one;
+  if (by) return { operation: { do: 'upsert', resource, by, input, selection }, idempotency, shape };
+  return { operation: { do: 'create', resource, input, selection, through: 'rest' }, idempotency, shape };
 }
 
 export function parseUpdate(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
   const { resource, one, limits } = from;
   const { request } = exchange;
-  const { value: input = {}, refusal } = attempt(() => {
-    refuseParameters(resource, exchange.query);
-    return parseJsonObject(request, bytes, limits);
+  const { value, refusal } = attempt(() => {
+    const { shape } = readWriteParameters(resource, exchange.query, from, false);
+    return { shape, input: parseJsonObject(request, bytes, limits) };
   });
+  const { shape, input = {} } = value ?? {};
   const key = readKey(resource.key, exchange.key);
   const versions = versionsWanted(from, request);
+  const selection = shape ?? one;
   return {
-    operation: { do: 'update', resource, key, input, ...versions, selection: one, refusal },
+    operation: { do: 'update', resource, key, input, ...versions, selection, refusal },
     idempotency: idempotencyOf(exchange, `${resource.path}/${exchange.key}`, bytes),
+    shape,
   };
 }
 
@@ -98,6 +105,7 @@ export function parseDelete(from: Collection, exchange: Exchange, bytes: Uint8Ar
   return {
     operation: { do: 'delete', resource, key, ...versions, selection: one, refusal },
     idempotency: idempotencyOf(exchange, `${resource.path}/${exchange.key}`, bytes),
+    shape: undefined,
   };
 }
 

@@ -11,6 +11,8 @@ import { DEEPEST, WhereReader } from '../query/where.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import { flagFrom, fromText } from '../schema/spelling.ts';
 import { didYouMean } from '../schema/suggest.ts';
+import { upsertKeys } from '../schema/upserts.ts';
+import { storedColumns } from '../schema/values.ts';
 import { readShape } from './shape.ts';
 
 /** What a read may ask for. */
@@ -66,6 +68,31 @@ export function readOneRequest(resource: Resource, query: string, limits: ReadLi
   return shaped ? selection : undefined;
 }
 
+/** What a write says beside its body. */
+export interface WriteParameters {
+  /** What is answered, where that is not the plain record. */
+  readonly shape: Selection | undefined;
+  /** By what a record is looked up that is to be changed or created. */
+  readonly by: readonly Column[] | undefined;
+}
+
+/** `mayUpsert`: the request creates records. */
+export function readWriteParameters(
+  resource: Resource,
+  query: string,
+  limits: ReadLimits,
+  mayUpsert: boolean,
+): WriteParameters {
+  if (query === '') return { shape: undefined, by: undefined };
+  const reader = new QueryReader(query, limits);
+  const shaped = reader.has('fields') || reader.has('include');
+  const selection = reader.selection(resource);
+  const isUpsert = mayUpsert && upsertKeys(resource).size > 0;
+  const by = isUpsert ? reader.upsert(resource) : undefined;
+  reader.finish(isUpsert ? [...oneParameters, 'upsert'] : oneParameters, resource);
+  return { shape: shaped ? selection : undefined, by };
+}
+
 /** For routes that take no parameter at all. */
 export function refuseParameters(resource: Resource, query: string): void {
   if (query !== '') new QueryReader(query, NOTHING).finish([], resource);
@@ -105,8 +132,7 @@ class QueryReader {
   finish(allowed: readonly string[], resource: Resource): void {
     for (const name of this.#parameters.keys()) {
       if (this.#used.has(name)) continue;
-      const fields =
-        allowed.length > oneParameters.length ? resource.columns.map((column) => column.name) : [];
+      const fields = allowed === listParameters ? resource.columns.map((column) => column.name) : [];
       const options = [...allowed, ...fields];
       const cure =
         didYouMean(name, options) ||
@@ -149,6 +175,17 @@ class QueryReader {
     );
   }
 
+  upsert(resource: Resource): readonly Column[] | undefined {
+    const name = this.#take('upsert');
+    if (name === undefined) return undefined;
+    const keys = upsertKeys(resource);
+    const by = keys.get(name);
+    if (by) return by;
+    const cure = didYouMean(name, keys.keys()) || ` There are: ${[...keys.keys()].join(', ')}.`;
+    this.#report('upsert', 'UNKNOWN', `No ${resource.singular} can be looked up by "${cited(name)}".${cure}`);
+    return undefined;
+  }
+
   #sort(resource: Resource, name: string): OrderBy[] {
     return this.#words(name).flatMap((word) => {
       const descending = word.startsWith('-');
@@ -170,8 +207,9 @@ class QueryReader {
     name: string,
     parameter: string,
     fits: (column: Column) => boolean,
+    columns: readonly Column[] = resource.columns,
   ): Column | undefined {
-    const fitting = resource.columns.filter(fits);
+    const fitting = columns.filter(fits);
     const column = fitting.find((each) => each.name === name);
     if (!column) {
       const names = fitting.map((each) => each.name);
@@ -267,7 +305,7 @@ class QueryReader {
   selection(resource: Resource): Selection {
     return readShape(resource, this.#words('include'), this.#words('fields'), {
       report: (parameter, detail) => this.#report(parameter, 'UNKNOWN', detail),
-      column: (of, name) => this.#column(of, name, 'fields', () => true),
+      column: (of, name) => this.#column(of, name, 'fields', () => true, storedColumns(of)),
       list: (field, at) => this.#included(field, at),
       depth: this.#limits.depth,
     });

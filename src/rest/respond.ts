@@ -3,6 +3,7 @@
 import { DuetError } from '../base/errors.ts';
 import type { List, Selection } from '../engine/operation.ts';
 import { type Listing, type Node, relationKey } from '../engine/read/read.ts';
+import { CREATED } from '../engine/write/upsert.ts';
 import { answer, answerWithoutBody, common, JSON_TYPE } from '../http/answer.ts';
 import { answerOf } from '../query/aggregates.ts';
 import type { ListQuery } from '../query/list.ts';
@@ -78,23 +79,39 @@ function existing({ resource }: Collection, node: Node | null): Node {
   throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
 }
 
-export function created(from: Collection, node: Node): Response {
-  const { key, path, version } = from.resource;
-  const [id, made] = [node[key.name], node[version.name]];
-  const body = whole(from, node);
-  const response = answer(201, body, from.headers);
+/** `shape`: what was asked for, where that is not the plain record, which alone has a tag. */
+export function created(from: Collection, node: Node, shape?: Selection): Response {
+  const { key, path } = from.resource;
+  const id = node[key.name];
+  const response = written(from, 201, node, shape);
   const { headers } = response;
-  headers.set('ETag', tagOf(from, made, body));
   const location = `/${path}/${typeof id === 'number' ? id : encodeURIComponent(String(id))}`;
   // Percent-encoded, a natural key can be longer than clients and proxies take a header to be; the record tells it too.
   if (location.length <= LONGEST_LOCATION) headers.set('Location', location);
   return response;
 }
 
-export function updated(from: Collection, node: Node): Response {
-  const version = node[from.resource.version.name];
+export function updated(from: Collection, node: Node, shape?: Selection): Response {
+  return written(from, 200, node, shape);
+}
+
+export function upserted(from: Collection, node: Node, shape?: Selection): Response {
+  const isNew = node[CREATED] === true;
+  node[CREATED] = undefined;
+  return isNew ? created(from, node, shape) : updated(from, node, shape);
+}
+
+function written(from: Collection, status: number, node: Node, shape: Selection | undefined): Response {
+  const { resource, headers, deprecatedSince } = from;
+  if (shape)
+    return answer(
+      status,
+      JSON.stringify(shown(shape, node)),
+      deprecationOf(resource, shape, deprecatedSince),
+    );
+  const version = node[resource.version.name];
   const body = whole(from, node);
-  return tagged(answer(200, body, from.headers), tagOf(from, version, body));
+  return tagged(answer(status, body, headers), tagOf(from, version, body));
 }
 
 export function deleted(): Response {

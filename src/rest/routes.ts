@@ -2,6 +2,7 @@
 
 import { then } from '../base/soon.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Selection } from '../engine/operation.ts';
 import type { Node } from '../engine/read/read.ts';
 import { answerWithoutBody } from '../http/answer.ts';
 import { type BodyLimits, readBody } from '../http/body.ts';
@@ -15,7 +16,17 @@ import { contentType, type ExportType, exported, exportType } from './export.ts'
 import { parseCreate, parseDelete, parseExport, parseGet, parseList, parseUpdate } from './parse.ts';
 import { readPath } from './paths.ts';
 import type { ReadLimits } from './query.ts';
-import { aggregated, created, deleted, found, foundWhole, listed, updated, VARY } from './respond.ts';
+import {
+  aggregated,
+  created,
+  deleted,
+  found,
+  foundWhole,
+  listed,
+  updated,
+  upserted,
+  VARY,
+} from './respond.ts';
 import { transactionRoute } from './transaction.ts';
 
 const actions: Readonly<Record<OperationKind, Action>> = {
@@ -82,13 +93,18 @@ function routesOf(from: Collection, engine: Engine): Routes {
     return { template, failed: problem, methods: new Map(methods) };
   };
   const writing =
-    (parse: typeof parseCreate, respond: (from: Collection, node: Node) => Response): Handler =>
+    (
+      parse: typeof parseCreate,
+      respond: (from: Collection, node: Node, shape: Selection | undefined) => Response,
+    ): Handler =>
     (exchange) =>
       readBody(exchange.request, from.limits, (bytes) => {
-        const { operation, idempotency } = parse(from, exchange, bytes);
+        const { operation, idempotency, shape } = parse(from, exchange, bytes);
         return engine
           .write(exchange.caller, operation, idempotency, undefined, goneOf(exchange))
-          .then((node) => respond(from, node));
+          .then((node) =>
+            operation.do === 'upsert' ? upserted(from, node, shape) : respond(from, node, shape),
+          );
       });
   return {
     list: route(`/${path}`, {

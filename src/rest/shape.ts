@@ -5,6 +5,7 @@ import type { Relation, Selection } from '../engine/operation.ts';
 import type { ListQuery } from '../query/list.ts';
 import type { Column, Field, Inverse, Reference, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
+import { storedColumns } from '../schema/values.ts';
 
 /** What reading a shape needs of the parameters around it. */
 export interface ShapeContext {
@@ -78,7 +79,8 @@ function reach(root: Shape, path: string, { report, depth }: ShapeContext): Shap
 
 function selectionOf({ resource, columns, included }: Shape, path: string, context: ShapeContext): Selection {
   return {
-    columns: columns.size > 0 ? resource.columns.filter((column) => columns.has(column)) : resource.columns,
+    columns:
+      columns.size > 0 ? storedColumns(resource).filter((column) => columns.has(column)) : resource.columns,
     relations: [...included].map(([field, inner]): Relation => {
       const at = path === '' ? field.name : `${path}.${field.name}`;
       return {

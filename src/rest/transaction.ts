@@ -3,6 +3,7 @@
 import { cited, DuetError, type Fault, isFull, pointer, validationFailed } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Input, Selection, Write } from '../engine/operation.ts';
+import type { Node } from '../engine/read/read.ts';
 import type { Written } from '../engine/write/perform.ts';
 import { failedAt, type NamedWrite, ResultOf, WriteFailed } from '../engine/write/transaction.ts';
 import { answer } from '../http/answer.ts';
@@ -12,16 +13,18 @@ import { WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
 import { everything } from '../query/filter.ts';
-import { readAtMost } from '../query/list.ts';
+import { readAtLeast, readAtMost } from '../query/list.ts';
 import { WhereReader } from '../query/where.ts';
 import { readKey } from '../schema/keys.ts';
-import type { OperationKind, Resource } from '../schema/model.ts';
+import type { Column, OperationKind, Resource } from '../schema/model.ts';
 import { INCREMENTS } from '../schema/names.ts';
 import { keptAs } from '../schema/values.ts';
 import type { Collection } from './collection.ts';
+import { deprecationOf } from './deprecation.ts';
 import { versionsOf } from './etag.ts';
 import { readPath } from './paths.ts';
-import { created, deleted, shown, updated } from './respond.ts';
+import { readWriteParameters, refuseParameters, type WriteParameters } from './query.ts';
+import { created, deleted, shown, updated, upserted } from './respond.ts';
 
 type Path = readonly (string | number)[];
 
@@ -31,8 +34,8 @@ const members: Readonly<Record<string, readonly string[]>> = {
   'UPDATE one': ['body', 'as', 'ifMatch'],
   'DELETE one': ['ifMatch'],
   'CREATE many': ['body'],
-  'UPDATE many': ['where', 'atMost', 'body'],
-  'DELETE many': ['where', 'atMost'],
+  'UPDATE many': ['where', 'atMost', 'atLeast', 'body'],
+  'DELETE many': ['where', 'atMost', 'atLeast'],
 };
 
 export const kinds: Readonly<Record<string, OperationKind>> = {
@@ -87,27 +90,43 @@ const NOTHING: Selection = { columns: [], relations: [], rendered: { records: 0,
 
 interface Step extends NamedWrite {
   readonly from: Collection;
+  /** What is answered, where that is not the plain record. */
+  readonly shape: Selection | undefined;
+}
+
+/** A result that later bodies can use, and the fields of it that were asked for. */
+interface Named {
+  readonly columns: readonly Column[];
 }
 
 /** What the write would have answered alone; one on many answers with their records. */
 async function resultOf(step: Step | undefined, written: Written) {
   if (!step) throw new Error('a result without its operation');
-  const { operation, from } = step;
+  const { operation, from, shape } = step;
   if (Array.isArray(written)) {
-    const selection = { columns: from.resource.columns, relations: [] };
+    const selection = shape ?? { columns: from.resource.columns, relations: [] };
     const status = operation.do === 'create many' ? 201 : 200;
-    return { status, headers: from.headers, body: written.map((node) => shown(selection, node)) };
+    const headers = shape ? deprecationOf(from.resource, shape, from.deprecatedSince) : from.headers;
+    return { status, headers, body: written.map((node) => shown(selection, node)) };
   }
-  const response =
-    operation.do === 'create'
-      ? created(from, written)
-      : operation.do === 'update'
-        ? updated(from, written)
-        : deleted();
+  const response = responseTo(operation, from, written, shape);
   const names = ['Location', 'ETag', 'Deprecation'].filter((name) => response.headers.has(name));
   const headers = Object.fromEntries(names.map((name) => [name, response.headers.get(name)]));
   const text = await response.text();
   return { status: response.status, headers, ...(text !== '' && { body: JSON.parse(text) }) };
+}
+
+function responseTo(operation: Write, from: Collection, node: Node, shape: Selection | undefined): Response {
+  switch (operation.do) {
+    case 'create':
+      return created(from, node, shape);
+    case 'upsert':
+      return upserted(from, node, shape);
+    case 'update':
+      return updated(from, node, shape);
+    default:
+      return deleted();
+  }
 }
 
 function readSteps({ operations, ...others }: Input, collections: ReadonlyMap<string, Collection>): Step[] {
@@ -122,7 +141,7 @@ function readSteps({ operations, ...others }: Input, collections: ReadonlyMap<st
       code: 'REQUIRED',
       detail: 'operations must be a list of at least one',
     });
-  const names = new Map<string, Collection>();
+  const names = new Map<string, Named>();
   const steps = (Array.isArray(operations) ? operations : []).flatMap((each, index) => {
     if (isFull(faults)) return [];
     const reader = new StepReader(index, names, collections, faults);
@@ -134,13 +153,13 @@ function readSteps({ operations, ...others }: Input, collections: ReadonlyMap<st
 
 class StepReader {
   readonly #index: number;
-  readonly #names: Map<string, Collection>;
+  readonly #names: Map<string, Named>;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #faults: Fault[];
 
   constructor(
     index: number,
-    names: Map<string, Collection>,
+    names: Map<string, Named>,
     collections: ReadonlyMap<string, Collection>,
     faults: Fault[],
   ) {
@@ -161,7 +180,8 @@ class StepReader {
     const { method, path, as } = step;
     const kind = typeof method === 'string' && Object.hasOwn(kinds, method) ? kinds[method] : undefined;
     if (!kind) return this.#report(['method'], 'ENUM', 'method must be POST, PUT or DELETE');
-    const found = typeof path === 'string' ? readPath(path.replace(/(?<=.)\/$/, '')) : undefined;
+    const [, plain = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(typeof path === 'string' ? path : '') ?? [];
+    const found = readPath(plain.replace(/(?<=.)\/$/, ''));
     const from = found && this.#collections.get(found.segment);
     if (!found || !from?.resource.operations.has(kind) || (kind === 'CREATE' && found.key !== undefined))
       return this.#report(['path'], 'UNKNOWN', `path must be one that answers ${method}`);
@@ -175,22 +195,55 @@ class StepReader {
     for (const name of Object.keys(step))
       if (!allowed.includes(name))
         this.#report([cited(name)], 'UNKNOWN', `this operation has ${allowed.join(', ')}`);
+    // Alone it answers with nothing.
+    const isSilent = kind === 'DELETE' && !isMany;
+    const parameters = this.#parameters(from, kind, isSilent, query);
+    if (!parameters) return undefined;
+    const { shape } = parameters;
     if (isMany) {
-      const operation = this.#many(from, kind, step);
-      return operation && { operation, as: undefined, from };
+      const operation = this.#many(from, kind, step, parameters);
+      return operation && { operation, as: undefined, from, shape };
     }
-    const operation = this.#one(from, kind, found.key ?? '', step);
+    const operation = this.#one(from, kind, found.key ?? '', step, parameters);
     if (!operation) return undefined;
-    if (typeof as === 'string' && kind !== 'DELETE') this.#names.set(as, from);
-    return { operation, as, from };
+    if (typeof as === 'string' && kind !== 'DELETE')
+      this.#names.set(as, { columns: shape?.columns ?? from.resource.columns });
+    return { operation, as, from, shape };
   }
 
-  #one(from: Collection, kind: OperationKind, text: string, { body, ifMatch }: Input): Write | undefined {
-    const { resource, one: selection, fingerprint } = from;
+  #parameters(
+    from: Collection,
+    kind: OperationKind,
+    isSilent: boolean,
+    query: string,
+  ): WriteParameters | undefined {
+    const { resource } = from;
+    try {
+      if (!isSilent) return readWriteParameters(resource, query, from, kind === 'CREATE');
+      refuseParameters(resource, query);
+      return { shape: undefined, by: undefined };
+    } catch (error) {
+      if (!(error instanceof DuetError)) throw error;
+      for (const { code, detail } of error.errors ?? []) this.#report(['path'], code, detail);
+      if (!error.errors) throw error;
+      return undefined;
+    }
+  }
+
+  #one(
+    from: Collection,
+    kind: OperationKind,
+    text: string,
+    { body, ifMatch }: Input,
+    { shape, by }: WriteParameters,
+  ): Write | undefined {
+    const { resource, fingerprint } = from;
+    const selection = shape ?? from.one;
     if (ifMatch !== undefined && typeof ifMatch !== 'string')
       return this.#report(['ifMatch'], 'TYPE', 'ifMatch must be a string');
     const input = kind === 'DELETE' ? {} : this.#input(from.resource, body, ['body']);
     if (!input) return undefined;
+    if (by) return { do: 'upsert', resource, selection, by, input };
     if (kind === 'CREATE') return { do: 'create', resource, selection, input, through: 'rest' };
     const ifVersion = versionsOf(ifMatch ?? null, fingerprint);
     const on = { resource, selection, key: readKey(resource.key, text), ifVersion, refusal: undefined };
@@ -198,16 +251,22 @@ class StepReader {
   }
 
   /** A list of new records, or a filter with the most that it may match. */
-  #many(from: Collection, kind: OperationKind, { body, where, atMost }: Input): Write | undefined {
-    const { resource, one: selection } = from;
+  #many(
+    from: Collection,
+    kind: OperationKind,
+    { body, where, atMost, atLeast }: Input,
+    { shape, by }: WriteParameters,
+  ): Write | undefined {
+    const { resource } = from;
+    const selection = shape ?? from.one;
     if (kind === 'CREATE') {
       const inputs = (body as unknown[]).map((each, index) =>
         this.#input(from.resource, each, ['body', index]),
       );
       const sound = inputs.filter((input) => input !== undefined);
-      return sound.length === inputs.length
-        ? { do: 'create many', resource, selection, inputs: sound, through: 'rest' }
-        : undefined;
+      if (sound.length < inputs.length) return undefined;
+      if (by) return { do: 'upsert many', resource, selection, by, inputs: sound };
+      return { do: 'create many', resource, selection, inputs: sound, through: 'rest' };
     }
     const before = this.#faults.length;
     const reader = new WhereReader(
@@ -219,9 +278,10 @@ class StepReader {
       this.#report(['where'], 'REQUIRED', 'where must say which records; {} is all of them');
     const filter = where === undefined ? everything : reader.read(resource, where);
     const most = readAtMost(atMost, from.most, (code, detail) => this.#report(['atMost'], code, detail));
+    const least = readAtLeast(atLeast, most, (code, detail) => this.#report(['atLeast'], code, detail));
     const input = kind === 'DELETE' ? {} : this.#input(from.resource, body, ['body']);
     if (!input || this.#faults.length > before) return undefined;
-    const on = { resource, selection, where: filter, atMost: most };
+    const on = { resource, selection, where: filter, atMost: most, atLeast: least };
     return kind === 'DELETE' ? { do: 'delete many', ...on } : { do: 'update many', ...on, input };
   }
 
@@ -252,7 +312,7 @@ class StepReader {
     )
       return value;
     const [, write = '', of = ''] = /^(\w+)\.(\w+)$/.exec(String(value['$ref'])) ?? [];
-    const known = this.#names.get(write)?.resource.columns.some((each) => each.name === of);
+    const known = this.#names.get(write)?.columns.some((each) => each.name === of);
     if (known && Object.keys(value).length === 1) return new ResultOf(write, of);
     if (isFull(this.#faults)) return undefined;
     const names = cited([...this.#names.keys()].join(', ')) || 'none';

@@ -45,6 +45,12 @@ export const bulkFieldName = {
   DELETE: (resource: Named) => `delete${capitalised(resource.plural)}`,
 } as const;
 
+/** `upsertBook`, `upsertBooks`. */
+export const upsertFieldName = {
+  ONE: (resource: Named) => `upsert${resource.name}`,
+  MANY: (resource: Named) => `upsert${capitalised(resource.plural)}`,
+} as const;
+
 function capitalised(name: string): string {
   return `${name[0]?.toUpperCase()}${name.slice(1)}`;
 }
@@ -66,11 +72,15 @@ export function reservedRootFields(resource: Named): { query: string[]; mutation
       connectionName(resource),
       aggregateName(resource),
     ],
-    mutation: [rootFieldName, bulkFieldName].flatMap((names) => [
-      names.CREATE(resource),
-      names.UPDATE(resource),
-      names.DELETE(resource),
-    ]),
+    mutation: [
+      ...[rootFieldName, bulkFieldName].flatMap((names) => [
+        names.CREATE(resource),
+        names.UPDATE(resource),
+        names.DELETE(resource),
+      ]),
+      upsertFieldName.ONE(resource),
+      upsertFieldName.MANY(resource),
+    ],
   };
 }
 
@@ -90,6 +100,8 @@ export function reservedTypes(resource: Named): string[] {
     'Input',
     'Changes',
     'Increments',
+    'By',
+    'Upsert',
   ];
   return suffixes.map((suffix) => resource.name + suffix);
 }
@@ -123,6 +135,9 @@ export const INCREMENTS = '_inc';
 
 /** Arguments of derived mutations that are not fields of the resource. */
 export const ownArguments: readonly string[] = [VERSION_ARGUMENT];
+
+/** The argument of an upsert that says by what the record is looked up. */
+export const BY_ARGUMENT = 'by';
 
 /** What filters have beside the fields of the resource. */
 export const ownFilters: readonly string[] = ['and', 'or', 'not'];

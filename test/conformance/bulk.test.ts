@@ -29,18 +29,21 @@ describe.each([...databases])('on %s', (database) => {
         ? body.results[0].body
         : failure(body.code, body.errors, /^#\/operations\/0(\/body)?/);
     },
-    graphql: async ({ method, where, atMost, body }: Record<string, any>) => {
+    graphql: async ({ method, where, atMost, atLeast, body }: Record<string, any>) => {
       const fields = '{ id title pages isbn shelfId }';
+      const least = atLeast === undefined ? '' : ', atLeast: $atLeast';
+      const declared = atLeast === undefined ? '' : ', $atLeast: Int';
       const documents: Record<string, string> = {
         POST: `mutation($records: [BookInput!]!) { it: createBooks(records: $records) ${fields} }`,
-        PUT: `mutation($where: BookWhere!, $set: BookChanges!, $atMost: Int!) { it: updateBooks(where: $where, set: $set, atMost: $atMost) ${fields} }`,
-        DELETE: `mutation($where: BookWhere!, $atMost: Int!) { it: deleteBooks(where: $where, atMost: $atMost) ${fields} }`,
+        PUT: `mutation($where: BookWhere!, $set: BookChanges!, $atMost: Int!${declared}) { it: updateBooks(where: $where, set: $set, atMost: $atMost${least}) ${fields} }`,
+        DELETE: `mutation($where: BookWhere!, $atMost: Int!${declared}) { it: deleteBooks(where: $where, atMost: $atMost${least}) ${fields} }`,
       };
       const { data, errors } = await app.graphql(documents[method] ?? '', {
         records: body,
         where,
         set: body,
         atMost,
+        ...(atLeast !== undefined && { atLeast }),
       });
       if (errors) return failure(errors[0].extensions.code, errors[0].extensions.errors, /^#/);
       return data.it.map((record: any) => ({ ...record, id: Number(record.id) }));
@@ -49,6 +52,19 @@ describe.each([...databases])('on %s', (database) => {
   const failure = (code: string, errors: any[] | undefined, prefix: RegExp) => ({
     code,
     faults: (errors ?? []).map((error) => `${error.pointer.replace(prefix, '#')} ${error.code}`),
+  });
+
+  test('too few matches undo what came before them in the same transaction', async () => {
+    const { status, body } = await send(
+      { method: 'POST', path: '/books', body: { title: 'made' } },
+      { method: 'DELETE', path: '/books', where: { title: { eq: 'none' } }, atMost: 5, atLeast: 1 },
+    );
+    expect([status, body.code, body.operation]).toEqual([409, 'TOO_FEW_MATCHES', 1]);
+    expect(await titles()).toEqual([]);
+    const { data, errors } = await app.graphql(
+      'mutation($n: Int) { updateBooks(where: {}, set: { title: "x" }, atMost: 5, atLeast: $n) { id } }',
+    );
+    expect([data, errors?.[0].extensions.errors]).toMatchObject([null, [{ pointer: '#/atLeast' }]]);
   });
 
   describe.each(Object.entries(doors))('through %s', (_, write) => {
@@ -110,6 +126,20 @@ describe.each([...databases])('on %s', (database) => {
           body: { title: 'y' },
         }),
       ).toEqual([]);
+    });
+
+    test('fewer than are meant are an error, and nothing has happened', async () => {
+      await make('a', 'b', 'c');
+      const where = { pages: { gte: 2 } };
+      const few = { code: 'TOO_FEW_MATCHES', faults: [] };
+      const change = { method: 'PUT', path: '/books', where, atMost: 5, body: { title: 'x' } };
+      expect(await write({ ...change, atLeast: 3 })).toEqual(few);
+      expect(await write({ method: 'DELETE', path: '/books', where, atMost: 5, atLeast: 3 })).toEqual(few);
+      expect(await titles()).toEqual(['a', 'b', 'c']);
+      const wrong = { code: 'VALIDATION_FAILED', faults: ['#/atLeast OUT_OF_RANGE'] };
+      for (const atLeast of [0, -1, 6]) expect(await write({ ...change, atLeast })).toEqual(wrong);
+      expect(await write({ ...change, atLeast: 2 })).toHaveLength(2);
+      expect(await titles()).toEqual(['a', 'x', 'x']);
     });
 
     test('update by filter is held against the same rules as one', async () => {

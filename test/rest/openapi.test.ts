@@ -323,6 +323,11 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
           const again = await described.send(operation, { body: input });
           const isTaken = resource.uniques.length > 0 || resource.key.origin.by === 'client';
           if (isTaken) expect([operation.path, again.status]).toEqual([operation.path, 409]);
+          const upsert = operation.operation.parameters.find(({ name }: any) => name === 'upsert');
+          for (const upserted of upsert?.schema.enum ?? []) {
+            const changed = await described.send(operation, { body: input, query: `upsert=${upserted}` });
+            expect([operation.path, upserted, changed.status]).toEqual([operation.path, upserted, 200]);
+          }
           for (const reference of resource.references) {
             expect((await walk.create(resource, gone(reference))).status).toBe(409);
             const put = walk.find('PUT', resource);

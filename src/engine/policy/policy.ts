@@ -88,6 +88,9 @@ const actions: Readonly<Record<Operation['do'], Action>> = {
   aggregate: 'READ',
   create: 'CREATE',
   'create many': 'CREATE',
+  // Whether it changes a record is known when it is looked up.
+  upsert: 'CREATE',
+  'upsert many': 'CREATE',
   update: 'UPDATE',
   'update many': 'UPDATE',
   delete: 'DELETE',
@@ -113,6 +116,9 @@ function allowed(access: Access, operation: Operation): Operation {
       operation.inputs.forEach((input, index) => {
         mayGive(access, resource, input, [index]);
       });
+      return { ...operation, selection };
+    case 'upsert':
+    case 'upsert many':
       return { ...operation, selection };
     case 'update many':
     case 'delete many':

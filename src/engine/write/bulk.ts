@@ -122,7 +122,7 @@ export function* deleteMany(
 
 function* matching(
   access: Access,
-  { resource, where, atMost }: Permitted<UpdateMany | DeleteMany>,
+  { resource, where, atMost, atLeast }: Permitted<UpdateMany | DeleteMany>,
   { limits }: Budget,
 ): Program<Node[]> {
   // A rule may ask for any of them; but that there is too much of what the caller may not read is not for it to know.
@@ -133,6 +133,11 @@ function* matching(
     throw new DuetError(
       'TOO_MANY_MATCHES',
       `More than ${atMost} ${resource.plural} match. Narrow the filter, or raise atMost.`,
+    );
+  if (rows.length < atLeast)
+    throw new DuetError(
+      'TOO_FEW_MATCHES',
+      `Fewer than ${atLeast} ${resource.plural} match. Look again at what is there, or lower atLeast.`,
     );
   return rows;
 }

@@ -17,6 +17,8 @@ export class Collision extends Error {
 
   /** Where the row stands in the input that it is nested in. */
   readonly path: readonly (string | number)[];
+  /** The record was not there a moment ago: whoever runs the transaction again finds it. */
+  readonly isRace: boolean;
 
   constructor(
     resource: Resource,
@@ -24,6 +26,7 @@ export class Collision extends Error {
     columns: readonly Column[],
     others: readonly Fault[] = [],
     path: readonly (string | number)[] = [],
+    isRace = false,
   ) {
     super(`${withArticle(resource.name)} collides with another`);
     this.resource = resource;
@@ -31,10 +34,16 @@ export class Collision extends Error {
     this.columns = columns;
     this.others = others;
     this.path = path;
+    this.isRace = isRace;
+  }
+
+  lost(): Collision {
+    return new Collision(this.resource, this.row, this.columns, this.others, this.path, true);
   }
 
   within(outer: readonly (string | number)[]): Collision {
-    return new Collision(this.resource, this.row, this.columns, this.others, [...outer, ...this.path]);
+    const path = [...outer, ...this.path];
+    return new Collision(this.resource, this.row, this.columns, this.others, path, this.isRace);
   }
 }
 

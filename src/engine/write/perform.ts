@@ -7,6 +7,7 @@ import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Node } from '../read/read.ts';
 import { createMany, deleteMany, updateMany } from './bulk.ts';
+import { upsert, upsertMany } from './upsert.ts';
 import { write } from './write.ts';
 
 /** One node, or those of a write on many. */
@@ -30,6 +31,10 @@ export function perform(access: Access, operation: Permitted<Write>, budget: Bud
       return updateMany(access, operation, budget);
     case 'delete many':
       return deleteMany(access, operation, budget);
+    case 'upsert':
+      return upsert(access, operation, budget);
+    case 'upsert many':
+      return upsertMany(access, operation, budget);
     default:
       return write(access, operation, budget);
   }

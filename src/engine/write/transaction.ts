@@ -85,10 +85,12 @@ class Resolver {
   operation(operation: Permitted<Write>): Permitted<Write> {
     switch (operation.do) {
       case 'create':
+      case 'upsert':
       case 'update':
       case 'update many':
         return { ...operation, input: this.#value(operation.input, []) as Input };
       case 'create many':
+      case 'upsert many':
         return { ...operation, inputs: this.#value(operation.inputs, []) as Input[] };
       default:
         return operation;

@@ -12,7 +12,7 @@ import { type Insert, type Row, select, type Update as UpdateStatement } from '.
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Caller } from '../caller.ts';
-import type { Create, Delete, Selection, Update, Write, WriteOne } from '../operation.ts';
+import type { Create, Delete, Input, Selection, Update, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import {
   type Demands,
@@ -35,7 +35,11 @@ import { deleteWithDependents } from './referential.ts';
 import { lastVersion } from './remains.ts';
 import { type NewRecord, validCreate, validUpdate } from './validate.ts';
 
-export function write(access: Access, operation: Permitted<WriteOne>, budget: Budget): Program<Node> {
+export function write(
+  access: Access,
+  operation: Permitted<Create | Update | Delete>,
+  budget: Budget,
+): Program<Node> {
   switch (operation.do) {
     case 'create':
       return create(access, operation, budget);
@@ -239,9 +243,25 @@ export function* within<T>(path: readonly (string | number)[], program: Program<
 }
 
 function* update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
-  const { resource, key, input, ifVersion, selection } = operation;
+  const { resource, input, ifVersion, selection } = operation;
   const stored = yield* addressed(access, operation);
   checkVersion(operation, stored);
+  // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
+  const guard = ifVersion && Number(stored[resource.version.name]);
+  const node = yield* change(access, resource, stored, input, guard);
+  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, [node], budget);
+  return node;
+}
+
+/** Changes a record that is locked, and that the caller may change as it is. */
+export function* change(
+  access: Access,
+  resource: Resource,
+  stored: Row,
+  input: Input,
+  guard: number | undefined,
+): Program<Node> {
+  const key = stored[resource.key.name];
   const isFree = access.isFree;
   const [seen = stored] = isFree ? [] : yield* asSeen(access, resource, [stored]);
   const conditions: Demands = new Map();
@@ -260,11 +280,8 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
     const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
     yield* referencesExist(access, resource, set, mayBeTold ? next : undefined);
   }
-  const judged = isFree
-    ? undefined
-    : yield* mayUpdate(access, resource, [next], { ...set, ...add }, conditions);
-  // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
-  const guard = ifVersion && Number(stored[resource.version.name]);
+  const changes = { ...set, ...add };
+  const judged = isFree ? undefined : yield* mayUpdate(access, resource, [next], changes, conditions);
   const where = equal(resource.key, key);
   const [node] = yield* store(
     { do: 'update', resource, set, add, where, ifVersion: guard, counts: true },
@@ -273,7 +290,6 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
   );
   if (!node) throw versionConflict(resource);
   if (judged) yield* mustBeSeen(access, resource, 'UPDATE', judged.mustBeSeen);
-  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, [node], budget);
   return node;
 }
 

@@ -14,6 +14,9 @@ import { perform, performAmong, type Written } from './perform.ts';
 import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
 import { addressed, stepsOf } from './write.ts';
 
+/** How often a transaction is run in which an upsert finds that others were faster. */
+const RACES = 4;
+
 export class Writer {
   readonly #storage: Storage;
   readonly #policy: Policy;
@@ -37,14 +40,13 @@ export class Writer {
     const access = this.#policy.access(caller);
     const permitted = this.#policy.permit(caller, operation);
     const program = () => perform(access, permitted, new Budget(this.#most));
-    const done = idempotency
-      ? this.#storage.write(
-          () => once(idempotency, this.#claims, program, () => told(access, permitted)),
-          this.#many([operation]),
-          deadline,
-        )
-      : this.#storage.write(program, this.#steps(access, permitted), deadline);
-    return done.catch((error) => this.#explain(error, deadline));
+    if (idempotency)
+      return this.#run(
+        () => once(idempotency, this.#claims, program, () => told(access, permitted)),
+        this.#many([operation]),
+        deadline,
+      );
+    return this.#run(program, this.#steps(access, permitted), deadline);
   }
 
   /** The same for one of several whose answers are one, and are to share its budget. */
@@ -57,8 +59,7 @@ export class Writer {
       return performAmong(access, permitted, budget);
     };
     // What is too much is known after the statement: it must be in a transaction that can be undone.
-    const done = this.#storage.write(program, this.#many([operation]), deadline);
-    const written = await done.catch((error) => this.#explain(error, deadline));
+    const written = await this.#run(program, this.#many([operation]), deadline);
     shared.become(budget);
     return written;
   }
@@ -79,12 +80,21 @@ export class Writer {
     });
     const access = this.#policy.access(caller);
     const program = () => transact(access, permitted, new Budget(this.#most));
-    const done = this.#storage.write(
+    return this.#run(
       idempotency ? () => once(idempotency, this.#claims, program) : program,
       this.#many(writes.map(({ operation }) => operation)),
       deadline,
     );
-    return done.catch((error) => this.#explain(error, deadline));
+  }
+
+  /** Who looked a record up and lost the race to create it looks once more. */
+  #run<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline, tries = RACES): Promise<T> {
+    return this.#storage.write(program, steps, deadline).catch((error) => {
+      const reason = error instanceof WriteFailed ? error.reason : error;
+      const isRace = reason instanceof Collision && reason.isRace && tries > 1;
+      if (!isRace || performance.now() > deadline) return this.#explain(error, deadline);
+      return this.#run(program, steps, deadline, tries - 1);
+    });
   }
 
   /** A lone new record races nobody: it points to nothing, and nothing can point to it yet. */

@@ -5,10 +5,12 @@ import { JSON_TYPE } from '../../http/answer.ts';
 import { exampleInput, exampleOf, exampleRecord } from '../../schema/examples.ts';
 import type { Model, OperationKind, Reference, Resource } from '../../schema/model.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
+import { staged } from '../../schema/transitions.ts';
+import { upsertKeys } from '../../schema/upserts.ts';
 import { updatable } from '../../schema/values.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../export.ts';
 import { visible } from '../shape.ts';
-import { parametersOfList, parametersOfOne } from './parameters.ts';
+import { parametersOfList, parametersOfOne, parametersOfWrite } from './parameters.ts';
 import {
   always,
   bodied,
@@ -21,7 +23,7 @@ import {
   withHeaders,
   written,
 } from './responses.ts';
-import { documented, list, nestable, reference, Schemas, shownFields, typeSchema } from './schemas.ts';
+import { documented, list, nestable, Schemas, shownFields, typeSchema } from './schemas.ts';
 import { SERVICE, servicePaths, serviceSchemas } from './service.ts';
 import { transaction } from './transaction.ts';
 
@@ -208,8 +210,9 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
   });
 }
 
-function creation({ schemas, failures }: Context, resource: Resource): Operation {
-  const codes: Code[] = ['VERSION_CONFLICT', ...bodied, ...always, ...written];
+function creation({ schemas, failures, most }: Context, resource: Resource): Operation {
+  const codes: Code[] = ['VERSION_CONFLICT', ...shaping(resource), ...bodied, ...always, ...written];
+  const isUpsert = upsertKeys(resource).size > 0;
   for (const [each, known] of createdWith(resource)) {
     const { key } = each;
     if (needsClaim(each)) codes.push('UNAUTHENTICATED');
@@ -217,7 +220,7 @@ function creation({ schemas, failures }: Context, resource: Resource): Operation
     if (key.origin.by === 'serial') codes.push('KEYS_EXHAUSTED');
   }
   return operation(resource, 'create', `Create one ${resource.singular}`, {
-    parameters: [idempotencyKey],
+    parameters: [...parametersOfWrite({ resource, schemas, most }, true), idempotencyKey],
     requestBody: body(
       schemas.part(resource, 'Create'),
       exampleInput(resource, () => true),
@@ -227,21 +230,40 @@ function creation({ schemas, failures }: Context, resource: Resource): Operation
         description: `The new ${resource.singular}.`,
         headers:
           resource.key.origin.by === 'client'
-            ? withHeaders(['ETag'], ['Location', ...deprecation(resource)])
-            : withHeaders(['Location', 'ETag'], deprecation(resource)),
-        content: { [JSON_TYPE]: { schema: reference(resource.name), ...recordExample(resource) } },
+            ? withHeaders([], ['ETag', 'Location', ...deprecationWithin(resource)])
+            : withHeaders(['Location'], ['ETag', ...deprecationWithin(resource)]),
+        content: { [JSON_TYPE]: { schema: { anyOf: schemas.shown(resource) }, ...recordExample(resource) } },
       },
+      ...(isUpsert && {
+        200: {
+          description: `With \`upsert\`, the ${resource.singular} that was there, as it is now.`,
+          headers: withHeaders([], ['ETag', ...deprecationWithin(resource)]),
+          content: { [JSON_TYPE]: { schema: { anyOf: schemas.shown(resource) } } },
+        },
+      }),
       ...failures.of(codes),
     },
   });
 }
 
-function update({ schemas, failures }: Context, resource: Resource): Operation {
+function update({ schemas, failures, most }: Context, resource: Resource): Operation {
   const changeable = updatable(resource);
-  const codes: Code[] = ['NOT_FOUND', 'VERSION_CONFLICT', ...bodied, ...always, ...written];
+  const codes: Code[] = [
+    'NOT_FOUND',
+    'VERSION_CONFLICT',
+    ...shaping(resource),
+    ...bodied,
+    ...always,
+    ...written,
+  ];
   if (collides(resource)) codes.push('CONFLICT');
   return operation(resource, 'update', `Change one ${resource.singular}`, {
-    parameters: [ifMatch, unlessMatch, idempotencyKey],
+    parameters: [
+      ...parametersOfWrite({ resource, schemas, most }, false),
+      ifMatch,
+      unlessMatch,
+      idempotencyKey,
+    ],
     requestBody: body(
       schemas.part(resource, 'Update'),
       changeable.length > 0 ? exampleInput(resource, (column) => changeable.includes(column)) : undefined,
@@ -249,8 +271,8 @@ function update({ schemas, failures }: Context, resource: Resource): Operation {
     responses: {
       200: {
         description: `The ${resource.singular} as it is now.`,
-        headers: withHeaders(['ETag'], deprecation(resource)),
-        content: { [JSON_TYPE]: { schema: reference(resource.name), ...recordExample(resource) } },
+        headers: withHeaders([], ['ETag', ...deprecationWithin(resource)]),
+        content: { [JSON_TYPE]: { schema: { anyOf: schemas.shown(resource) }, ...recordExample(resource) } },
       },
       ...failures.of(codes),
     },
@@ -274,6 +296,11 @@ function deletion({ failures }: Context, resource: Resource): Operation {
   });
 }
 
+/** What can be wrong with what a write is asked to answer. */
+function shaping(resource: Resource): Code[] {
+  return isRelated(resource) ? ['ANSWER_TOO_LARGE', 'TOO_MANY_OBJECTS', 'QUERY_TOO_DEEP'] : [];
+}
+
 /** Whether anything can be included. */
 function isRelated(resource: Resource): boolean {
   return shownFields(resource).some(({ kind }) => kind !== 'column');
@@ -288,8 +315,10 @@ function createdWith(resource: Resource): Map<Resource, Reference | undefined> {
 }
 
 /** Whether what is stored can be in the way of a write; a reference that is `known` leads somewhere. */
-function collides({ references, uniques }: Resource, known?: Reference): boolean {
-  return references.some((reference) => reference !== known) || uniques.length > 0;
+function collides(resource: Resource, known?: Reference): boolean {
+  const { references, uniques } = resource;
+  const isBound = staged(resource).length > 0;
+  return isBound || references.some((reference) => reference !== known) || uniques.length > 0;
 }
 
 /** A read can include whatever can be reached along relations. */
@@ -300,10 +329,6 @@ function deprecationWithin(resource: Resource): ['Deprecation'] | [] {
       if (field.deprecated !== undefined) return ['Deprecation'];
       else if (field.kind !== 'column' && visible(field)) reached.add(field.target);
   return [];
-}
-
-function deprecation({ columns }: Resource): ['Deprecation'] | [] {
-  return columns.some(({ deprecated }) => deprecated !== undefined) ? ['Deprecation'] : [];
 }
 
 function tagParameter(name: string, description: string): JsonSchema {

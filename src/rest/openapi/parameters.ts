@@ -3,7 +3,10 @@
 import { aggregateFits, aggregateFunctions } from '../../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../../query/operators.ts';
 import type { Column, Resource } from '../../schema/model.ts';
+import { withArticle } from '../../schema/names.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
+import { upsertKeys } from '../../schema/upserts.ts';
+import { storedColumns } from '../../schema/values.ts';
 import { includedParameters, isListParameter, listParameters, oneParameters } from '../query.ts';
 import { documented, list, operandSchema, type Schemas, shownFields, typeSchema } from './schemas.ts';
 
@@ -32,6 +35,17 @@ export function parametersOfList(about: About): Parameter[] {
 
 export function parametersOfOne(about: About): Parameter[] {
   return [...named(about, oneParameters), ...ofIncluded(about)];
+}
+
+export function parametersOfWrite(about: About, mayUpsert: boolean): Parameter[] {
+  const keys = mayUpsert ? [...upsertKeys(about.resource).keys()] : [];
+  const upsert = {
+    name: 'upsert',
+    in: 'query',
+    description: `By what ${withArticle(about.resource.singular)} is looked up: one that is there is changed, and then the body needs no more than that and what changes.`,
+    schema: { enum: keys },
+  };
+  return [...parametersOfOne(about), ...(keys.length > 0 ? [upsert] : [])];
 }
 
 function named(about: About, names: readonly Name[]): Parameter[] {
@@ -76,7 +90,7 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
   }),
   fields: ({ resource }) => ({
     description: 'The fields to answer; without it, all. A path asks for fields of a related record.',
-    ...words(orPath(namesOf(resource.columns), relationsOf(resource))),
+    ...words(orPath(namesOf(storedColumns(resource)), relationsOf(resource))),
   }),
   include: ({ resource }) => {
     const relations = relationsOf(resource);

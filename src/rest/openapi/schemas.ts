@@ -115,7 +115,12 @@ export class Schemas {
 
   #partial(resource: Resource): JsonSchema {
     const description = `${withCapitalArticle(resource.singular)} of which only some fields were asked for.`;
-    return { description, ...object(this.#shown(resource)) };
+    const { version } = resource;
+    const tag: [string, JsonSchema] = [
+      version.name,
+      { ...columnSchema(version), ...documented(version), readOnly: true },
+    ];
+    return { description, ...object([...this.#shown(resource), tag]) };
   }
 
   #shown(resource: Resource): [string, JsonSchema][] {

@@ -22,7 +22,13 @@ export function transaction(resources: readonly Resource[], failures: Failures, 
   const step = object(
     [
       ['method', { enum: Object.keys(kinds) }],
-      ['path', text],
+      [
+        'path',
+        {
+          type: 'string',
+          description: 'With `?fields=…`, `?include=…` or `?upsert=…` as for the path itself.',
+        },
+      ],
       [
         'body',
         {
@@ -44,6 +50,10 @@ export function transaction(resources: readonly Resource[], failures: Failures, 
       [
         'atMost',
         { type: 'integer', minimum: 1, description: 'The most records that such an operation may touch.' },
+      ],
+      [
+        'atLeast',
+        { type: 'integer', minimum: 1, description: 'The fewest records that such an operation must touch.' },
       ],
     ],
     { required: ['method', 'path'] },
@@ -94,6 +104,7 @@ export function transaction(resources: readonly Resource[], failures: Failures, 
         'TOO_MANY_OBJECTS',
         'ANSWER_TOO_LARGE',
         'TOO_MANY_MATCHES',
+        'TOO_FEW_MATCHES',
         'NOT_FOUND',
         'CONFLICT',
         'VERSION_CONFLICT',

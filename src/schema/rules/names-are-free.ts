@@ -2,8 +2,9 @@
 
 import { definedTypes } from '../directives.ts';
 import type { Described } from '../model.ts';
-import { ownArguments, ownFilters, ownPaths, ownTypes, reservedTypes } from '../names.ts';
+import { BY_ARGUMENT, ownArguments, ownFilters, ownPaths, ownTypes, reservedTypes } from '../names.ts';
 import { scalars } from '../scalars.ts';
+import { upsertKeys } from '../upserts.ts';
 import type { Rule } from './rule.ts';
 
 export const namesAreFree: Rule = (model, report) => {
@@ -32,8 +33,10 @@ export const namesAreFree: Rule = (model, report) => {
     [...scalars.keys(), ...definedTypes, ...ownTypes, ...derivedTypes],
   );
   for (const { name, values } of model.enums) distinct(`${name} value`, values, []);
-  for (const { name, fields } of model.resources)
-    distinct(`${name} field`, fields, [...ownArguments, ...ownFilters]);
+  for (const resource of model.resources) {
+    const by = upsertKeys(resource).size > 0 ? [BY_ARGUMENT] : [];
+    distinct(`${resource.name} field`, resource.fields, [...ownArguments, ...ownFilters, ...by]);
+  }
 
   const paths = new Map(ownPaths.map((path) => [path, 'Duet']));
   for (const { name, path, place, rest, plural } of model.resources) {

@@ -1,0 +1,99 @@
+/** Changes the record that has certain values, or creates it: looked up and locked, then an ordinary update or create. */
+
+import { claimFor } from '../../access/claims.ts';
+import { type Fault, pointer, validationFailed } from '../../base/errors.ts';
+import { all, equal } from '../../query/filter.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { checkValue, storedColumns } from '../../schema/values.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
+import type { Budget } from '../budget.ts';
+import type { Input, Upsert, UpsertMany } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
+import { mayWrite } from '../policy/judging.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import { mayGive } from '../policy/writing.ts';
+import { attach, type Node, spent } from '../read/read.ts';
+import { Collision } from './collision.ts';
+import { validCreate } from './validate.ts';
+import { assigned, change, createAll, within } from './write.ts';
+
+/** Tells in the answer of an upsert that the record is new. No field begins with `_`. */
+export const CREATED = '_created';
+
+type On = Pick<Permitted<Upsert>, 'resource' | 'by'>;
+
+export function* upsert(access: Access, operation: Permitted<Upsert>, budget: Budget): Program<Node> {
+  const { selection } = operation;
+  const node = yield* upsertRecord(access, operation, operation.input);
+  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, [node], budget);
+  return node;
+}
+
+/** One after the other: a record can be created by the first, and changed by the next. */
+export function* upsertMany(
+  access: Access,
+  operation: Permitted<UpsertMany>,
+  budget: Budget,
+): Program<Node[]> {
+  const nodes: Node[] = [];
+  for (const [index, input] of operation.inputs.entries())
+    nodes.push(yield* within([index], upsertRecord(access, operation, input)));
+  yield* spent(operation.selection, nodes, budget);
+  return nodes;
+}
+
+function* upsertRecord(access: Access, { resource, by }: On, input: Input): Program<Node> {
+  const named = valuesOf(access, resource, by, input);
+  const wanted = by.map((column) => equal(column, named[column.name]));
+  const [stored] = yield* run(select(resource, storedColumns(resource), all(wanted), { lock: true }));
+  const key = stored?.[resource.key.name];
+  if (stored && (yield* isSeen(access, resource, key))) {
+    if (!access.isFree) {
+      access.admit(resource, 'UPDATE');
+      yield* mayWrite(access, resource, 'UPDATE', [key]);
+    }
+    return yield* change(access, resource, stored, input, undefined);
+  }
+  mayGive(access, resource, input);
+  const record = assigned(access, resource, validCreate(resource, input));
+  try {
+    const [node] = yield* createAll(access, resource, [record], () => []);
+    return { ...node, [CREATED]: true };
+  } catch (error) {
+    // Somebody has created it since it was looked up; one that is there and not seen stays so.
+    const isRace = error instanceof Collision && error.columns.length > 0 && !stored;
+    throw isRace ? error.lost() : error;
+  }
+}
+
+function* isSeen(access: Access, resource: Resource, key: unknown): Program<boolean> {
+  if (access.isFree) return true;
+  const where = all([equal(resource.key, key), access.rows(resource, 'READ')]);
+  return (yield* run(select(resource, [resource.key], where))).length > 0;
+}
+
+/** What the record is looked up by; what is wrong with it is told with all that is wrong with the rest. */
+function valuesOf(access: Access, resource: Resource, by: readonly Column[], input: Input): Row {
+  const faults: Fault[] = [];
+  const values: Row = Object.create(null);
+  for (const column of by) {
+    const { name, origin } = column;
+    const isOurs = origin.by === 'claim';
+    const given = isOurs
+      ? claimFor(column, origin.claim, access.caller.claims)
+      : Object.hasOwn(input, name)
+        ? input[name]
+        : undefined;
+    if (given !== null && given !== undefined)
+      values[name] = isOurs ? given : checkValue(column, given, faults);
+    else {
+      const detail = `${name} is required, as the record is looked up by it`;
+      faults.push({ pointer: pointer(name), code: 'REQUIRED', detail });
+    }
+  }
+  if (faults.length === 0) return values;
+  mayGive(access, resource, input);
+  validCreate(resource, input);
+  throw validationFailed(faults);
+}
