@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { databases, openEmptied } from '../app.ts';
 import {
+  by,
   Client,
   fingerprintOf,
   type Input,
@@ -34,6 +35,7 @@ class PlainModel {
     const order = (a: Key, b: Key) => (a < b ? -1 : 1);
     if (kind === 'list') return { list: [...rows.keys()].sort(order).map((each) => rows.get(each) as Input) };
     if (kind === 'create') return this.#create(name, input);
+    if (kind === 'upsert') return this.#upsert(name, input);
     const row = rows.get(key);
     if (!row) return { code: 'NOT_FOUND', faults: [] };
     if (kind === 'get') return this.#seen(name, key);
@@ -75,6 +77,8 @@ class PlainModel {
       authors: { nick: null },
       books: {
         pages: 7,
+        most: null,
+        state: 'NEW',
         authorId: null,
         tagId: null,
         extra: null,
@@ -92,7 +96,7 @@ class PlainModel {
       tags: ['code'],
     };
     const missing = required[name].filter((field) => row[field] === undefined);
-    const refused = this.#refusal(name, row, missing);
+    const refused = this.#refusal(name, row, missing, undefined, undefined, row);
     if (refused) return refused;
     if (name === 'tags' && this.rows.tags.has(row['code'] as Key))
       return { code: 'CONFLICT', faults: ['#/code NOT_UNIQUE'] };
@@ -102,13 +106,39 @@ class PlainModel {
   }
 
   #update(name: Name, key: Key, row: Input, input: Input): Outcome {
-    const { [keyOf(name)]: _, _inc: inc, ...set } = input;
-    if (Object.keys(set).length === 0 && !inc) return { code: 'VALIDATION_FAILED', faults: ['# EMPTY'] };
+    const { [keyOf(name)]: _, ...change } = input;
+    if (Object.keys(change).length === 0) return { code: 'VALIDATION_FAILED', faults: ['# EMPTY'] };
+    return this.#change(name, key, row, change);
+  }
+
+  #change(name: Name, key: Key, row: Input, { _inc: inc, ...set }: Input): Outcome {
     const change = canonical(set);
     const { refused, added } = addedTo(row, change, inc as Input | undefined);
-    const refusal = this.#refusal(name, change, [], key, refused);
-    if (refusal) return refusal;
-    return this.#store(name, key, { ...row, ...change, ...added });
+    const next = { ...row, ...change, ...added };
+    return this.#refusal(name, change, [], key, row, next, refused) ?? this.#store(name, key, next);
+  }
+
+  #upsert(name: Name, input: Input): Outcome {
+    const field = by[name] ?? '';
+    const value = input[field];
+    if (value === undefined || value === null) {
+      const refused = this.#refusal(name, input, []);
+      const isWrong = refused && 'code' in refused && refused.code === 'VALIDATION_FAILED';
+      return isWrong ? refused : { code: 'VALIDATION_FAILED', faults: [`#/${field} REQUIRED`] };
+    }
+    const found = [...this.rows[name]].find(([, row]) => row[field] === value);
+    return found ? this.#change(name, ...found, input) : this.#create(name, input);
+  }
+
+  /** What must be true of a book, and from where its state comes; a new one has none. */
+  #broken(before: Input | undefined, next: Input): Outcome | undefined {
+    const { pages, most, tagId, state } = next as Record<string, any>;
+    const checks = [most !== null && pages > most, tagId !== null && pages < 2].filter(Boolean);
+    if (checks.length > 0) return { code: 'VALIDATION_FAILED', faults: checks.map(() => '# CHECK_FAILED') };
+    const from = before?.['state'];
+    const ways: Record<string, unknown[]> = { NEW: ['NEW', 'MID'], MID: ['MID', 'NEW', 'END'], END: ['END'] };
+    if ((ways[String(from)] ?? ['NEW']).includes(state)) return undefined;
+    return { code: 'CONFLICT', faults: ['#/state TRANSITION_NOT_ALLOWED'] };
   }
 
   #refusal(
@@ -116,6 +146,8 @@ class PlainModel {
     row: Input,
     missing: string[],
     self?: Key,
+    before?: Input,
+    next?: Input,
     added: Refused = { faults: [], conflicts: [] },
   ): Outcome | undefined {
     const faults = [...added.faults, ...missing.map((field) => `#/${field} REQUIRED`)];
@@ -133,6 +165,8 @@ class PlainModel {
       if (typeof value === 'string' && value.includes('\0')) faults.push(`#/${field} TEXT`);
     if (faults.length > 0) return { code: 'VALIDATION_FAILED', faults };
     if (added.conflicts.length > 0) return { code: 'CONFLICT', faults: added.conflicts };
+    const broken = name === 'books' && next && this.#broken(before, next);
+    if (broken) return broken;
     const targets = { authorId: 'authors', tagId: 'tags', bookId: 'books' } as const;
     const dangling = Object.entries(targets).filter(
       ([field, target]) => row[field] != null && !this.rows[target].has(row[field] as Key),

@@ -10,10 +10,16 @@ export const sdl = `
     nick: String @unique
     books: [Book!]!
   }
-  type Book @resource {
+  enum State { NEW MID END }
+  type Book @resource
+    @check(where: { or: [{ most: { isNull: true } }, { pages: { lte: { field: "most" } } }] }, message: "Not too many.")
+    @check(where: { or: [{ tagId: { isNull: true } }, { pages: { gte: 2 } }] }, message: "Enough for a tag.")
+  {
     id: ID!
     title: String!
     pages: Int! @constraint(min: 1) @default(value: 7)
+    most: Int
+    state: State! @default(value: NEW) @transitions(allow: { NEW: [MID], MID: [NEW, END] })
     author: Author
     tag: Tag @onDelete(do: SET_NULL)
     extra: JSON
@@ -33,7 +39,7 @@ export type Key = string | number;
 export interface Operation {
   readonly door: Door;
   readonly name: Name;
-  readonly kind: 'list' | 'get' | 'create' | 'update' | 'delete';
+  readonly kind: 'list' | 'get' | 'create' | 'upsert' | 'update' | 'delete';
   readonly key: Key;
   readonly input: Input;
   readonly ifVersion: number | undefined;
@@ -51,6 +57,8 @@ const fields = {
   books: {
     title: 'String',
     pages: 'Int',
+    most: 'Int',
+    state: 'State',
     authorId: 'ID',
     tagId: 'ID',
     extra: 'JSON',
@@ -62,6 +70,8 @@ const fields = {
 } as const;
 /** Which serial keys a field holds. */
 const serials: Readonly<Record<string, Name>> = { authorId: 'authors', bookId: 'books' };
+/** By what records are upserted. */
+export const by: Readonly<Partial<Record<Name, string>>> = { authors: 'nick', tags: 'code' };
 const nowhere = 1_000_000;
 
 export function keyOf(name: Name): 'code' | 'id' {
@@ -86,8 +96,10 @@ export class Client {
       input: this.#mapped(input, (each, value) => this.#real(each, value as Key)),
     };
     const outcome = await (operation.door === 'rest' ? this.#rest(real) : this.#graphql(real));
-    if (kind === 'create' && 'record' in outcome && name !== 'tags')
-      this.#ids[name].push(Number(outcome.record['id']));
+    if ((kind === 'create' || kind === 'upsert') && 'record' in outcome && name !== 'tags') {
+      const id = Number(outcome.record['id']);
+      if (!this.#ids[name].includes(id)) this.#ids[name].push(id);
+    }
     return this.#positions(name, outcome);
   }
 
@@ -114,14 +126,23 @@ export class Client {
   }
 
   async #rest({ name, kind, key, input, ifVersion }: Operation): Promise<Outcome> {
-    const path = kind === 'list' || kind === 'create' ? `/${name}` : `/${name}/${encodeURIComponent(key)}`;
-    const method = { list: 'GET', get: 'GET', create: 'POST', update: 'PUT', delete: 'DELETE' }[kind];
+    const isOnAll = kind === 'list' || kind === 'create' || kind === 'upsert';
+    const upsert = kind === 'upsert' ? `?upsert=${by[name]}` : '';
+    const path = isOnAll ? `/${name}${upsert}` : `/${name}/${encodeURIComponent(key)}`;
+    const method = {
+      list: 'GET',
+      get: 'GET',
+      create: 'POST',
+      upsert: 'POST',
+      update: 'PUT',
+      delete: 'DELETE',
+    }[kind];
     const before = kind === 'delete' ? await this.#app.rest('GET', path) : undefined;
     const guarded = ifVersion !== undefined && (kind === 'update' || kind === 'delete');
     const headers: Record<string, string> = guarded
       ? { 'If-Match': `"${ifVersion}-${this.#fingerprint}"` }
       : {};
-    const body = kind === 'create' || kind === 'update' ? input : undefined;
+    const body = kind === 'create' || kind === 'upsert' || kind === 'update' ? input : undefined;
     const answer = await this.#app.rest(method, path, body, headers);
     if (answer.status >= 400) return failure(answer.body.code, answer.body.errors);
     if (kind === 'list') return { list: answer.body };
@@ -133,12 +154,13 @@ export class Client {
     const type = singular[name];
     const keyName = keyOf(name);
     const selection = [...new Set([keyName, ...Object.keys(fields[name]), '_version'])].join(' ');
-    const given = kind === 'create' || kind === 'update' ? Object.keys(input) : [];
+    const given = kind === 'create' || kind === 'upsert' || kind === 'update' ? Object.keys(input) : [];
     const types: Readonly<Record<string, string>> = { ...fields[name], _inc: 'BookIncrements' };
     const required = kind === 'create' ? ['name', 'title', 'bookId', 'code'] : [];
     const declared = given.map((field) => `$${field}: ${types[field]}${required.includes(field) ? '!' : ''}`);
     const passed = given.map((field) => `${field}: $${field}`);
-    if (kind !== 'list' && kind !== 'create') {
+    if (kind === 'upsert') passed.push(`by: ${by[name]}`);
+    else if (kind !== 'list' && kind !== 'create') {
       declared.push('$key: ID!');
       passed.push(`${keyName}: $key`);
     }
@@ -214,6 +236,8 @@ const inputs: Record<Name, fc.Arbitrary<Input>> = {
       title: fc.constantFrom('T', '', 'U'),
       // Seldom wrong, or hardly a book would come to be.
       pages: fc.integer({ min: 0, max: 6 }),
+      most: often(fc.integer({ min: 4, max: 9 })),
+      state: fc.constantFrom('NEW', 'NEW', 'NEW', 'MID', 'END'),
       authorId: often(ids),
       tagId: often(codes),
       extra: json,
@@ -227,7 +251,7 @@ const inputs: Record<Name, fc.Arbitrary<Input>> = {
   tags: fc.record({ code: codes, label: optional(text) }, { requiredKeys: ['code'] }),
 };
 
-const kinds = ['create', 'create', 'create', 'update', 'update', 'delete', 'get', 'list'] as const;
+const kinds = ['create', 'create', 'create', 'upsert', 'update', 'update', 'delete', 'get', 'list'] as const;
 
 const operation: fc.Arbitrary<Operation> = fc
   .constantFrom<Name[]>('authors', 'books', 'chapters', 'tags')
@@ -244,10 +268,12 @@ const operation: fc.Arbitrary<Operation> = fc
   // A key in the body of an update must be the record's own, which is another test's matter.
   .map(({ input, ...rest }) => {
     const { code: _, _inc, ...values } = input;
-    if (rest.kind !== 'update') return { ...rest, input: 'code' in input ? input : values };
+    const kind = rest.kind === 'upsert' && !by[rest.name] ? 'create' : rest.kind;
+    if (kind !== 'update')
+      return { ...rest, kind, input: 'code' in input ? { code: input['code'], ...values } : values };
     // Often alone: what is wrong with other fields is told before what becomes of the sum.
     const isAlone = _inc !== undefined && input['title'] !== 'T';
-    return { ...rest, input: isAlone ? { _inc } : { ...values, ...(_inc !== undefined && { _inc }) } };
+    return { ...rest, kind, input: isAlone ? { _inc } : { ...values, ...(_inc !== undefined && { _inc }) } };
   });
 
 export const operations = fc.array(operation, { minLength: 1, maxLength: 40, size: 'max' });
