@@ -356,9 +356,29 @@ function readPattern(text: string, applied: Applied, faults: Faults): RegExp | u
   return undefined;
 }
 
+/** The same from either side. */
+function joinName(owner: Resource, target: Resource): string {
+  return [owner, target]
+    .toSorted(byPlace)
+    .map(({ name }) => name)
+    .join('');
+}
+
+/** A type with a reference each way, ready to paste. */
+function joinType(owner: Resource, target: Resource): string {
+  const [one, other] = [owner, target].toSorted(byPlace) as [Resource, Resource];
+  const field = ({ name, singular }: Resource) => `${singular}: ${name}! @onDelete(do: CASCADE)`;
+  return `type ${joinName(one, other)} @resource @unique(fields: ["${one.singular}", "${other.singular}"]) { id: ID! ${field(one)} ${field(other)} }`;
+}
+
+function byPlace(a: Resource, b: Resource): number {
+  return a.place.line - b.place.line || a.place.column - b.place.column;
+}
+
 /** Finds the reference that points back from the list's items to the list's owner. */
 export function resolveInverse(
   { node, directives, owner, target }: PendingInverse,
+  lists: readonly PendingInverse[],
   faults: Faults,
 ): Inverse | undefined {
   const described = faults.described(node, directives);
@@ -379,6 +399,14 @@ export function resolveInverse(
     faults.at(
       of.node,
       `${target.name} has no reference "${wanted}" to ${owner.name}.${didYouMean(String(wanted), names) || cure}`,
+    );
+    return undefined;
+  }
+  const back = lists.find((list) => list.owner === target && list.target === owner && list.node !== node);
+  if (!reference && back && !owner.references.some((each) => each.target === target)) {
+    faults.at(
+      node.type,
+      `${where} and ${target.name}.${back.node.name.value} point at each other, and nothing stores the pairs. Add a type for them, and make both lists [${joinName(owner, target)}!]!: ${joinType(owner, target)}`,
     );
     return undefined;
   }

@@ -111,7 +111,7 @@ function readDocument(document: DocumentNode, faults: Faults, source: string): M
   const reader: FieldReader = { faults, enums, resources: byType, inverses: [] };
   for (const { resource, node } of declared.values()) readFields(resource, node, reader);
   for (const pending of reader.inverses) {
-    const inverse = resolveInverse(pending, faults);
+    const inverse = resolveInverse(pending, reader.inverses, faults);
     if (inverse) addInverse(pending.owner as Draft<Resource>, inverse);
   }
   for (const { resource, directives } of declared.values()) readColumnSets(resource, directives, faults);

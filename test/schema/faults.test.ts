@@ -12,6 +12,17 @@ interface Row {
 
 const rows: readonly Row[] = [
   {
+    name: 'Lists: two that point at each other, with the type that they need',
+    sdl: `
+      type Product @resource { id: ID! tags: [Tag!]! }
+      type Tag @resource { id: ID! products: [Product!]! }
+    `,
+    faults: [
+      '1:40 Product.tags and Tag.products point at each other, and nothing stores the pairs. Add a type for them, and make both lists [ProductTag!]!: type ProductTag @resource @unique(fields: ["product", "tag"]) { id: ID! product: Product! @onDelete(do: CASCADE) tag: Tag! @onDelete(do: CASCADE) }',
+      '2:40 Tag.products and Product.tags point at each other, and nothing stores the pairs. Add a type for them, and make both lists [ProductTag!]!: type ProductTag @resource @unique(fields: ["product", "tag"]) { id: ID! product: Product! @onDelete(do: CASCADE) tag: Tag! @onDelete(do: CASCADE) }',
+    ],
+  },
+  {
     name: 'Transitions: from and to unknown values, of what is no enum, and of nothing',
     sdl: `
       enum State { NEW PAID }
