@@ -38,7 +38,7 @@ export class Folder implements Disposable {
 function spawn(
   folder: Folder,
   args: readonly string[],
-  env: Record<string, string>,
+  env: Record<string, string | undefined>,
   duet: readonly string[] = source,
 ) {
   return Bun.spawn([...duet, ...args], {
@@ -50,7 +50,11 @@ function spawn(
 }
 
 /** Runs a command to its end. */
-export async function command(folder: Folder, args: readonly string[], env: Record<string, string> = {}) {
+export async function command(
+  folder: Folder,
+  args: readonly string[],
+  env: Record<string, string | undefined> = {},
+) {
   return ended(spawn(folder, args, env));
 }
 
@@ -111,7 +115,7 @@ export class Server implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  signal(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void {
+  signal(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL' | 'SIGHUP'): void {
     this.#child.kill(signal);
   }
 
@@ -122,14 +126,14 @@ export class Server implements AsyncDisposable {
     return code;
   }
 
-  /** Waits for a log entry, or for the last of so many, at most ten seconds. */
-  async logged(event: string, times = 1): Promise<any> {
-    for (let tries = 0; tries < 1000; tries++) {
-      const entry = this.log.filter((each) => each.event === event)[times - 1];
+  /** Waits for a log entry, the first of its kind or a later one, at most twenty seconds. */
+  async logged(event: string, count = 1): Promise<any> {
+    for (let tries = 0; tries < 2000; tries++) {
+      const entry = this.log.filter((each) => each.event === event)[count - 1];
       if (entry) return entry;
       await Bun.sleep(10);
     }
-    throw new Error(`"${event}" was not logged`);
+    throw new Error(`"${event}" was not logged ${count} times`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -35,13 +35,15 @@ export interface App {
   readonly fetch: (request: Request, connections?: Connections) => Soon<Response>;
   /** From now on `/readyz` says no and connections are not kept. */
   readonly drain: () => void;
+  /** Whether somebody still waits for an answer, or for the rest of one. */
+  readonly isBusy: () => boolean;
   /** Lets go of what it asks others for. */
   readonly close: () => void;
 }
 
 export function createApp(given: AppOptions): App {
   const { model, storage, config, peers } = given;
-  const metrics = new Metrics();
+  const metrics = given.metrics ?? new Metrics();
   const observe = (observation: Observation) => {
     metrics.observe(observation);
     given.observe(observation);
@@ -188,6 +190,7 @@ export function createApp(given: AppOptions): App {
     drain: () => {
       state.draining = true;
     },
+    isBusy: () => load.inFlight + engine.exports > 0,
     close: () => closing.abort(),
   };
 }

@@ -1,6 +1,6 @@
 /** What an application is made of. */
 
-import type { Family } from '../base/metrics.ts';
+import type { Family, Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Config } from '../config/config.ts';
 import type { Door } from '../graphql/schema.ts';
@@ -14,6 +14,8 @@ export interface AppOptions {
   readonly door: Door | undefined;
   readonly storage: Storage;
   readonly observe: Observe;
+  /** Those of an application in whose place this one comes; its own otherwise. */
+  readonly metrics?: Metrics | undefined;
   /** When the deprecation of a field was first applied, by `Type.field`. */
   readonly deprecatedSince: ReadonlyMap<string, Date>;
   /** The other processes behind the same port. */
@@ -21,6 +23,15 @@ export interface AppOptions {
   /** GraphQL documents that clients can name. */
   readonly trusted?: Trusted | undefined;
   readonly config: Config;
+  readonly dev?: Dev | undefined;
+}
+
+/** What the console of `duet dev` tells of the schema file that is being worked on. */
+export interface Dev {
+  /** What is wrong with it: then an earlier one is served. */
+  faults: readonly string[];
+  /** How often it was taken up. */
+  loads: number;
 }
 
 /** Several processes that answer for each other. */

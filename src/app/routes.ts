@@ -4,7 +4,7 @@ import { printSchema } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import { METRICS_TYPE, type Metrics, render } from '../base/metrics.ts';
 import { documentLimits, hasAuthentication } from '../config/config.ts';
-import { consoleRoute } from '../console/routes.ts';
+import { consoleRoute, FILE_STATE } from '../console/routes.ts';
 import { requireRole } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
 import { graphqlRoute } from '../graphql/handler.ts';
@@ -24,7 +24,7 @@ const METRICS_ROLE = 'metrics';
 
 /** Which paths there are; those of resources are the last that are looked for. */
 export function router(
-  { model, door, config, observe, deprecatedSince, peers, trusted }: AppOptions,
+  { model, door, config, observe, deprecatedSince, peers, trusted, dev }: AppOptions,
   engine: Engine,
   metrics: Metrics,
   load: Load,
@@ -76,6 +76,9 @@ export function router(
         : answer(200, description.plain, vary);
     });
   }
+  if (introspection)
+    // Nobody's secret: there are no faults to tell of but before the developer's own eyes.
+    add(FILE_STATE, () => text(JSON.stringify(dev ?? {}), JSON_TYPE), { open: true });
   // Those who watch over the service have no credentials.
   add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true, spared: true });
   const ready = async () => {

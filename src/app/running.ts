@@ -1,5 +1,6 @@
 /** An application on its database, brought up and taken down; who listens is the business of whoever starts it. */
 
+import type { Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import { type Config, hasAuthentication } from '../config/config.ts';
 import { graphqlDoor } from '../graphql/schema.ts';
@@ -7,7 +8,7 @@ import { watchLag } from '../http/guard/load.ts';
 import type { Model } from '../schema/model.ts';
 import { type App, createApp } from './app.ts';
 import { evolveDeployment, type Given, openDeployment, readTrusted } from './deployment.ts';
-import type { Peers } from './options.ts';
+import type { Dev, Peers } from './options.ts';
 
 export interface RunningApp {
   readonly model: Model;
@@ -16,9 +17,12 @@ export interface RunningApp {
   close(): Promise<void>;
 }
 
-interface Running {
+export interface RunningOptions {
   /** Other processes that listen on the same port. */
   readonly peers?: Peers | undefined;
+  /** Of what was served before. */
+  readonly metrics?: Metrics | undefined;
+  readonly dev?: Dev | undefined;
   /** What a program gives that Duet is a part of. */
   readonly given?: Given;
 }
@@ -26,7 +30,7 @@ interface Running {
 export async function runApp(
   config: Config,
   observe: Observe,
-  { peers, given }: Running = {},
+  { given, ...others }: RunningOptions = {},
 ): Promise<RunningApp> {
   const { model, database } = await openDeployment(config, observe, { given });
   try {
@@ -49,7 +53,7 @@ export async function runApp(
     if (surplus.length > 0)
       tell(`the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`);
     const storage = database;
-    const app = createApp({ model, door, storage, observe, config, deprecatedSince, peers, trusted });
+    const app = createApp({ model, door, storage, observe, config, deprecatedSince, trusted, ...others });
     const unwatch = watchLag();
     return {
       model,

@@ -27,7 +27,11 @@ type Labels = Readonly<Record<string, string>>;
 export class Metrics {
   readonly #requests = new Map<string, Map<string, Series>>();
   readonly #operations = new Map<string, Map<string, Series>>();
-  readonly #read: (() => Family)[] = [processMemory, processCpu];
+  /** By name: whoever comes later with the same one takes its place. */
+  readonly #read = new Map<string, () => Family>([
+    ['process_resident_memory_bytes', processMemory],
+    ['process_cpu_seconds_total', processCpu],
+  ]);
 
   #untold: Observation[] = [];
 
@@ -56,7 +60,7 @@ export class Metrics {
 
   /** A number that is looked up when somebody asks. */
   add(type: 'counter' | 'gauge', name: string, help: string, value: () => number): void {
-    this.#read.push(() => ({ name, type, help, samples: [['', {}, value()]] }));
+    this.#read.set(name, () => ({ name, type, help, samples: [['', {}, value()]] }));
   }
 
   snapshot(): Family[] {
@@ -68,7 +72,7 @@ export class Metrics {
         'type',
         'outcome',
       ]),
-      ...this.#read.map((read) => read()),
+      ...[...this.#read.values()].map((read) => read()),
     ];
   }
 

@@ -13,6 +13,10 @@ export type Observation =
   | { readonly event: 'supervising'; readonly url: string; readonly workers: number }
   | { readonly event: 'stopping'; readonly signal: string }
   | { readonly event: 'stopped' }
+  /** What the files say now is served from now on. */
+  | { readonly event: 'reloaded'; readonly resources: number }
+  /** What the files say now cannot be served; what was served before still is. */
+  | { readonly event: 'refused'; readonly faults: readonly string[] }
   | { readonly event: 'notice'; readonly message: string }
   | { readonly event: 'migrated'; readonly step: string }
   | {
@@ -43,6 +47,8 @@ const levels: Record<Observation['event'], Level> = {
   supervising: 'info',
   stopping: 'info',
   stopped: 'info',
+  reloaded: 'info',
+  refused: 'error',
   notice: 'warn',
   migrated: 'info',
   request: 'info',
@@ -60,7 +66,7 @@ const MOST_GATHERED = 1000;
 
 /** One JSON line per observation. */
 export class Log {
-  readonly #least: number;
+  #least: number;
   readonly #write: (lines: string) => void;
   #gathered: { readonly observation: Observation; readonly at: number }[] = [];
 
@@ -68,6 +74,10 @@ export class Log {
   constructor(least: Level, write: (lines: string) => void) {
     this.#least = rank[least];
     this.#write = write;
+  }
+
+  set least(level: Level) {
+    this.#least = rank[level];
   }
 
   readonly observe: Observe = (observation) => {

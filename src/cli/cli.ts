@@ -2,6 +2,7 @@
 
 import packageFile from '../../package.json' with { type: 'json' };
 import { StartFault } from '../app/deployment.ts';
+import type { Dev } from '../app/options.ts';
 import { self } from '../app/self.ts';
 import { Log, type Observe } from '../base/observe.ts';
 import { type Config, flagOf, readConfig } from '../config/config.ts';
@@ -15,12 +16,16 @@ import { migrate, migrateAndPrune, type Terminal } from './commands/migrate.ts';
 import { exportRecords, importRecords } from './commands/transfer.ts';
 import { dev } from './dev.ts';
 import { takeOption } from './options.ts';
+import { hasHungUp, prepare, reloader } from './reload.ts';
 import { type Running, serve } from './serve.ts';
-import { superviseWorkers, tellReady, workerPeers } from './workers.ts';
+import { onReload, superviseWorkers, tellReady, workerPeers } from './workers.ts';
 
 const WRONG_USE = 2;
 /** As the shell reports a program that SIGPIPE has ended. */
 const READER_LEFT = 141;
+
+/** Those that log to standard output: the others have something else to write there. */
+const SERVING: ReadonlySet<string> = new Set(['serve', 'worker', 'dev', 'dev-server', 'prepare']);
 
 interface Command {
   readonly usage: string;
@@ -31,7 +36,7 @@ interface Command {
   readonly operand?: string;
   /** Takes its own words out of the arguments; what it leaves are settings. */
   readonly split?: (args: readonly string[]) => { readonly own: string[]; readonly rest: string[] };
-  readonly run: (given: Given) => Promise<void>;
+  readonly run: (given: Given) => Promise<unknown>;
 }
 
 interface Given {
@@ -42,6 +47,8 @@ interface Given {
   /** What `split` took. */
   readonly own: readonly string[];
   readonly observe: Observe;
+  /** What the settings are now, and for the log from now on; throws a StartFault. */
+  readonly reread: () => Config;
 }
 
 const commands: Readonly<Record<string, Command>> = {
@@ -54,18 +61,50 @@ const commands: Readonly<Record<string, Command>> = {
   serve: {
     usage: 'serve',
     doc: 'serve the schema file over REST and GraphQL',
-    run: ({ config, args, observe }) =>
-      config.workers === 1
-        ? untilStopped(observe, () => serve(config, observe))
-        : untilStopped(observe, () => superviseWorkers(config, [...self(), 'worker', ...args], observe)),
+    run: (given) => {
+      const { config, args, observe } = given;
+      return untilStopped(
+        observe,
+        () =>
+          config.workers === 1
+            ? serve(config, observe)
+            : superviseWorkers(config, [...self(), 'worker', ...args], observe),
+        (apply) => reloading(given, apply),
+      );
+    },
   },
   worker: {
     usage: 'worker',
     doc: undefined,
-    run: async ({ config, observe }) => {
-      await untilStopped(observe, () => serve(config, observe, workerPeers()));
+    run: async ({ config, observe, reread }) => {
+      // Its parent, whom the signal is meant for, says when to reload.
+      process.on('SIGHUP', () => {});
+      const { reload } = await untilStopped(observe, () => serve(config, observe, { peers: workerPeers() }));
+      onReload(() => reload(reread()).catch((cause) => observe({ event: 'failure', cause })));
       tellReady();
     },
+  },
+  'dev-server': {
+    usage: 'dev-server',
+    doc: undefined,
+    run: async (given) => {
+      const { config, observe } = given;
+      const dev: Dev = { faults: [], loads: 1 };
+      const { reload } = await untilStopped(observe, () => serve(config, observe, { dev }));
+      onReload(
+        reloading(given, reload, (faults) => {
+          dev.faults = faults;
+          if (faults.length === 0) dev.loads++;
+          else for (const fault of faults) tell(`duet: ${fault}`);
+        }),
+      );
+      tellReady();
+    },
+  },
+  prepare: {
+    usage: 'prepare',
+    doc: undefined,
+    run: ({ config, observe }) => prepare(config, observe),
   },
   reader: {
     usage: 'reader FILE',
@@ -81,8 +120,8 @@ const commands: Readonly<Record<string, Command>> = {
   },
   dev: {
     usage: 'dev',
-    doc: 'serve, and start again when the schema, the data file or the code changes',
-    run: ({ config, args }) => dev([config.schema, config.data], ['serve', ...args]),
+    doc: 'serve, and follow the schema file; while it has faults, the last good one is served',
+    run: ({ config, args }) => dev([config.schema, config.data], ['dev-server', ...args]),
   },
   diff: {
     usage: 'diff',
@@ -172,8 +211,7 @@ function followReaders(serves: boolean): void {
 }
 
 async function main([name, ...all]: readonly string[]): Promise<void> {
-  // Only a server logs to standard output: the others have something else to write there.
-  const serves = name === 'serve' || name === 'worker' || name === 'dev';
+  const serves = SERVING.has(name ?? '');
   followReaders(serves);
   if (name === undefined || name === 'help' || [name, ...all].includes('--help'))
     return void process.stdout.write(help());
@@ -191,15 +229,40 @@ async function main([name, ...all]: readonly string[]): Promise<void> {
   const stream = serves ? process.stdout : process.stderr;
   const log = new Log(config.logLevel, (lines) => stream.write(lines));
   process.on('exit', () => log.flush());
+  const reread = () => {
+    const { config: now, fault: wrong } = readConfig(args, process.env);
+    if (!now) throw new StartFault(wrong);
+    log.least = now.logLevel;
+    return now;
+  };
   try {
-    await command.run({ config, args, words, operand, own, observe: log.observe });
+    await command.run({ config, args, words, operand, own, observe: log.observe, reread });
   } catch (error) {
     if (error instanceof StartFault) refuse(error.message);
     throw error;
   }
 }
 
-async function untilStopped(observe: Observe, start: () => Promise<Running>): Promise<void> {
+type Apply = Running['reload'];
+
+function reloading(
+  { config, args, observe, reread }: Given,
+  apply: Apply,
+  found?: (faults: readonly string[]) => void,
+): () => void {
+  return reloader({ config, reread, command: [...self(), 'prepare', ...args], observe, apply, found });
+}
+
+/** `onHangup`: what SIGHUP does, given how to apply what the files say now. */
+async function untilStopped(
+  observe: Observe,
+  start: () => Promise<Running>,
+  onHangup?: (apply: Apply) => () => void,
+): Promise<Running> {
+  const hadTerminal = process.stdin.isTTY === true;
+  // Until there is a handler, the signal would end the process that it asks to go on.
+  let hangup = () => {};
+  if (onHangup) process.on('SIGHUP', () => hangup());
   const running = await start();
   // Handlers catch their own failures; whatever else goes wrong is logged and must not end the service.
   process.on('uncaughtException', (cause) => observe({ event: 'failure', cause }));
@@ -210,12 +273,18 @@ async function untilStopped(observe: Observe, start: () => Promise<Running>): Pr
     if (stopping) return;
     stopping = true;
     observe({ event: 'stopping', signal });
-    await running.stop();
+    await running.stop(signal === 'SIGTERM' ? signal : 'SIGINT');
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
   // A worker whose parent was killed would keep the port for ever.
   process.on('disconnect', () => stop('disconnect'));
+  const reload = onHangup?.((config) => running.reload(config));
+  hangup = () => {
+    if (hasHungUp(hadTerminal)) void stop('SIGHUP');
+    else if (!stopping) reload?.();
+  };
+  return running;
 }
 
 /** How long lines are gathered: a system call for each would cost more than making them. */

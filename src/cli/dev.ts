@@ -1,32 +1,51 @@
-/** Runs the server as a child and starts it again whenever a watched file changes. */
+/** Runs a server as a child, tells it when a watched file has changed, and starts it again when its code has. */
 
 import { existsSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { isExecutable, self } from '../app/self.ts';
+import type { Message } from './workers.ts';
 
-/** Editors write a file in several steps; one restart is enough for all of them. */
+/** Editors write a file in several steps; once is enough for all of them. */
 const SETTLE_MS = 100;
 
 export async function dev(files: readonly string[], args: readonly string[]): Promise<void> {
-  const start = () => Bun.spawn([...self(), ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
+  let isReady = false;
+  const start = () => {
+    isReady = false;
+    const started = Bun.spawn([...self(), ...args], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      ipc: (message: Message) => {
+        if (message.say === 'ready' && started === child) isReady = true;
+      },
+    });
+    return started;
+  };
   let child = start();
-  let timer: Timer | undefined;
   const restart = async () => {
-    child.kill('SIGTERM');
+    child.kill('SIGINT');
     await child.exited;
     child = start();
   };
-  const changed = () => {
-    clearTimeout(timer);
-    timer = setTimeout(restart, SETTLE_MS);
+  // One that could not begin with the file as it was, or has not yet, begins with the file as it is.
+  const reload = async () => {
+    if (isReady && child.exitCode === null) child.send({ say: 'reload' } satisfies Message);
+    else await restart();
   };
+  const after = (change: () => Promise<void>) => {
+    let timer: Timer | undefined;
+    return () => {
+      clearTimeout(timer);
+      timer = setTimeout(change, SETTLE_MS);
+    };
+  };
+  const [changed, recoded] = [after(reload), after(restart)];
   // The folder is watched: editors replace files, and a replaced file is not watched any more.
   for (const file of files)
     if (existsSync(dirname(file)))
       watch(dirname(file), (_, name) => {
         if (name === basename(file)) changed();
       });
-  if (!isExecutable()) watch(dirname(dirname(Bun.main)), { recursive: true }, changed);
+  if (!isExecutable()) watch(dirname(dirname(Bun.main)), { recursive: true }, recoded);
   const stop = async () => {
     child.kill('SIGTERM');
     process.exit((await child.exited) ?? 0);

@@ -6,7 +6,7 @@ import type { Peers } from '../app/options.ts';
 import type { Family } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Config } from '../config/config.ts';
-import { type Running, urlOf } from './serve.ts';
+import { cannotListen, type Running, type StopSignal, urlOf } from './serve.ts';
 
 /** A worker that cannot stay up is not started again in a tight circle. */
 const PAUSE_MS = 500;
@@ -15,8 +15,10 @@ const PAUSE_MS = 500;
 const TELL_MS = 1000;
 
 /** What a worker and its parent say to each other. */
-type Message =
+export type Message =
   | { readonly say: 'ready' }
+  /** To a worker, or to the server of `duet dev`: take up what the files say now. */
+  | { readonly say: 'reload' }
   /** To the parent: what are everybody's numbers? To a worker: what are yours? */
   | { readonly say: 'ask'; readonly id: string }
   | { readonly say: 'tell'; readonly id: string; readonly own: readonly Family[] }
@@ -28,7 +30,7 @@ export async function superviseWorkers(
   command: readonly string[],
   observe: Observe,
 ): Promise<Running> {
-  const port = config.port === 0 ? freePort(config.host) : config.port;
+  const port = freePort(config);
   const workers = new Map<Subprocess, string>();
   const enquiries = new Map<string, Enquiry>();
   let stopping = false;
@@ -72,9 +74,9 @@ export async function superviseWorkers(
       workers.set(worker, name);
     });
 
-  const stop = async () => {
+  const stop = async (signal: StopSignal) => {
     stopping = true;
-    for (const worker of workers.keys()) worker.kill('SIGTERM');
+    for (const worker of workers.keys()) worker.kill(signal);
     await Promise.all([...workers.keys()].map((worker) => worker.exited));
   };
 
@@ -82,12 +84,15 @@ export async function superviseWorkers(
     Array.from({ length: config.workers }, (_, index) => start(String(index + 1))),
   );
   if (ready.includes(false)) {
-    await stop();
+    await stop('SIGINT');
     throw new StartFault('a worker could not start; it has said why');
   }
   const url = urlOf(config.host, port);
   observe({ event: 'supervising', url, workers: config.workers });
-  return { url, stop };
+  const reload = async () => {
+    for (const worker of workers.keys()) worker.send({ say: 'reload' } satisfies Message);
+  };
+  return { url, reload, stop };
 }
 
 type Enquiry = (worker: Subprocess, own: readonly Family[]) => void;
@@ -96,12 +101,14 @@ type Enquiry = (worker: Subprocess, own: readonly Family[]) => void;
 export function workerPeers(): Peers {
   const waiting = new Map<string, (all: ReadonlyMap<string, readonly Family[]>) => void>();
   const send = (message: Message) => process.send?.(message);
+  let numbers: () => Family[] = () => [];
+  process.on('message', (message: Message) => {
+    if (message.say === 'ask') send({ say: 'tell', id: message.id, own: numbers() });
+    else if (message.say === 'told') waiting.get(message.id)?.(new Map(message.all));
+  });
   return {
     offer(own) {
-      process.on('message', (message: Message) => {
-        if (message.say === 'ask') send({ say: 'tell', id: message.id, own: own() });
-        else if (message.say === 'told') waiting.get(message.id)?.(new Map(message.all));
-      });
+      numbers = own;
     },
     collect() {
       const id = crypto.randomUUID();
@@ -121,8 +128,20 @@ export function tellReady(): void {
   process.send?.({ say: 'ready' } satisfies Message);
 }
 
-function freePort(hostname: string): number {
-  const probe = Bun.listen({ hostname, port: 0, socket: { data() {} } });
-  probe.stop();
-  return probe.port;
+/** Calls back when the parent wants a reload. */
+export function onReload(reload: () => void): void {
+  process.on('message', (message: Message) => {
+    if (message.say === 'reload') reload();
+  });
+}
+
+/** Workers share a port, and would share it with those of a stranger too: so the port must be nobody's before. */
+function freePort({ host, port }: Config): number {
+  try {
+    const probe = Bun.listen({ hostname: host, port, socket: { data() {} } });
+    probe.stop();
+    return probe.port;
+  } catch (error) {
+    throw cannotListen(host, port, error);
+  }
 }

@@ -3,6 +3,7 @@
 import type { AnswerLimits } from '../engine/budget.ts';
 import type { DocumentLimits } from '../graphql/limits.ts';
 import { didYouMean } from '../schema/suggest.ts';
+import { readSettings } from './file.ts';
 import type { Setting } from './setting.ts';
 import { settings } from './settings.ts';
 
@@ -31,15 +32,38 @@ export function readConfig(
 ): ConfigReading {
   const flags = readFlags(args);
   if (typeof flags === 'string') return { fault: flags };
+  const file = flags.get('settingsFile') ?? env[settings.settingsFile.env] ?? 'none';
+  const written = file === 'none' ? {} : readSettings(file);
+  if (typeof written === 'string') return { fault: written };
   return configOf((name) => {
     const { [name]: row } = settings;
     const flag = flags.get(name);
-    return flag === undefined ? { text: env[row.env], called: row.env } : { text: flag, called: flagOf(row) };
+    if (flag !== undefined) return { text: flag, called: flagOf(row) };
+    const text = env[row.env];
+    return text === undefined
+      ? { text: written[row.env], called: `${row.env} in ${file}` }
+      : { text, called: row.env };
   });
 }
 
+/** Which settings have other values now, though a server that is running cannot take them up. */
+export function changedFixed(before: Config, after: Config): string[] {
+  return (Object.keys(settings) as Name[])
+    .filter((name) => {
+      const row: Setting<unknown> = settings[name];
+      return row.fixed && before[name] !== after[name];
+    })
+    .map((name) => settings[name].env);
+}
+
 /** What the command decides for itself: another program listens where it likes. */
-const OF_COMMAND = ['port', 'host', 'workers'] as const satisfies readonly Name[];
+const OF_COMMAND = [
+  'settingsFile',
+  'port',
+  'host',
+  'workers',
+  'drainDelay',
+] as const satisfies readonly Name[];
 
 /** A value as a program gives it: as it is where JavaScript has it, else as in the environment; null is `none`. */
 type Option<T> = T extends string | number | null ? T : string;

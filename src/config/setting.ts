@@ -8,6 +8,8 @@ export interface Setting<T> {
   readonly flag: boolean;
   readonly default: string;
   readonly doc: string;
+  /** Whether a server has to be started anew to take up another value: a reload refuses it. */
+  readonly fixed?: true;
   /** What values there are; continues "must be". */
   readonly allowed: string;
   /** Undefined when the text is none of them. */

@@ -19,9 +19,17 @@ import {
 type DatabaseUrl = DatabaseOptions['database'];
 
 export const settings = {
+  settingsFile: setting({
+    env: 'DUET_SETTINGS',
+    flag: true,
+    fixed: true,
+    doc: 'A file of settings, `NAME=value` on each line. Flags and the environment come before it; SIGHUP reads it again.',
+    ...optional('the name of a file', anyText.parse),
+  }),
   port: setting({
     env: 'PORT',
     flag: true,
+    fixed: true,
     default: '4000',
     doc: 'The TCP port to listen on; 0 takes any free one.',
     ...whole(0, 65535),
@@ -29,6 +37,7 @@ export const settings = {
   host: setting({
     env: 'HOST',
     flag: true,
+    fixed: true,
     default: '127.0.0.1',
     doc: 'The address to listen on. Use 0.0.0.0 in production, behind a proxy that ends TLS.',
     ...anyText,
@@ -105,9 +114,17 @@ export const settings = {
   workers: setting({
     env: 'WORKERS',
     flag: true,
+    fixed: true,
     default: '1',
     doc: 'How many processes serve, behind one port.',
     ...whole(1, 1024),
+  }),
+  drainDelay: setting({
+    env: 'DRAIN_DELAY',
+    flag: true,
+    default: '0',
+    doc: 'For how many milliseconds after SIGTERM requests are still taken while `/readyz` is 503, for load balancers to notice.',
+    ...whole(0, 600_000),
   }),
   logLevel: setting<Level>({
     env: 'LOG_LEVEL',
@@ -319,6 +336,7 @@ export const settings = {
   limitDeadline: setting({
     env: 'LIMIT_DEADLINE',
     flag: true,
+    fixed: true,
     default: '10000',
     doc: 'How many milliseconds a request may work before it is ended and answered 503.',
     ...whole(1, 120_000),

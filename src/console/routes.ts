@@ -8,6 +8,9 @@ import { problem } from '../http/problem.ts';
 /** No path of a resource begins with `_`. */
 export const PREFIX = '/_console/';
 
+/** What the page asks for the state of the schema file that is being worked on. */
+export const FILE_STATE = `${PREFIX}file.json`;
+
 /** Nothing comes from elsewhere, nothing goes elsewhere, and nothing that is written into a page runs. */
 const STRICT = {
   'default-src': "'none'",

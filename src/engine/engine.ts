@@ -60,6 +60,8 @@ export class Engine {
   readonly #policy: Policy;
   /** By statement; or by what is wanted of a record that everybody finds alike. */
   readonly #reads = new WeakMap<object, Prepared>();
+  /** How many lists are being read page by page, after their answers have begun. */
+  exports = 0;
 
   constructor(storage: Storage, policy: Policy, limits: EngineLimits) {
     this.#storage = storage;
@@ -218,9 +220,11 @@ export class Engine {
   async *pages(operation: Permitted<List>): AsyncGenerator<Node[]> {
     const { objects, bytes } = this.limits;
     const snapshot = await this.#storage.snapshot();
+    this.exports++;
     try {
       yield* pagesOf(operation, snapshot, { objects, bytes });
     } finally {
+      this.exports--;
       await snapshot.close();
     }
   }

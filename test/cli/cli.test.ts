@@ -82,15 +82,43 @@ describe('a wrong use is one clear line and exit 2', () => {
     expect(await (await fetch(`${server.url}/books`)).json()).toEqual([]);
   });
 
-  test('a port that is taken', async () => {
+  // Workers share their port with each other, but not with those of another server.
+  test.each([
+    ['1', '1'],
+    ['1', '2'],
+    ['2', '1'],
+    ['2', '2'],
+  ])('a port that a server with %s workers has, and one with %s wants', async (first, second) => {
     using folder = new Folder();
-    await using server = await Server.start(folder, { DATABASE_URL: 'sqlite::memory:' });
+    await using server = await Server.start(folder, { WORKERS: first });
     const { port } = new URL(server.url);
-    const { stderr, exit } = await command(folder, ['serve'], { PORT: port });
+    const { stdout, stderr, exit } = await command(folder, ['serve'], { PORT: port, WORKERS: second });
+    expect([stdout, stderr, exit]).toEqual([
+      '',
+      `duet: cannot listen on 127.0.0.1:${port} (another process listens there). PORT and HOST name another address\n`,
+      2,
+    ]);
+    expect((await fetch(`${server.url}/books/1`)).status).toBe(200);
+  });
+
+  const files: [string, string][] = [
+    ['PORT', 'duet.env:1 is not NAME=value'],
+    ['\n# x\nPROT=1', 'duet.env:3 unknown setting "PROT". Did you mean "PORT"?'],
+    ['PORT=1\nPORT=2', 'duet.env:2 PORT cannot be set twice'],
+    ['DUET_SETTINGS=x', 'duet.env:1 DUET_SETTINGS cannot be set here'],
+    ['PORT="many"', 'PORT in duet.env must be a whole number from 0 to 65535, not "many"'],
+  ];
+  test.each(files)('a file of settings: %j', async (text, message) => {
+    using folder = new Folder({ 'duet.env': text });
+    const { stderr, exit } = await command(folder, ['migrate', '--settings=duet.env'], { PORT: undefined });
+    expect([stderr, exit]).toEqual([`duet: ${message}\n`, 2]);
+  });
+
+  test('a file of settings that is not there', async () => {
+    using folder = new Folder();
+    const { stderr, exit } = await command(folder, ['serve'], { DUET_SETTINGS: 'nope.env' });
     expect(exit).toBe(2);
-    expect(stderr).toMatch(
-      /^duet: cannot listen on 127\.0\.0\.1:\d+ \(.+\)\. PORT and HOST name another address\n$/,
-    );
+    expect(stderr).toMatch(/^duet: cannot read nope\.env \(.+\)\. DUET_SETTINGS names another file\n$/);
   });
 
   test('a database that was made from another schema, which stays as it is', async () => {
@@ -267,6 +295,35 @@ describe('stopping', () => {
     }
     slow.send('"title":"x"}');
     expect(await slow.answer()).toStartWith('HTTP/1.1 201 Created');
+    expect(await server.exited()).toBe(0);
+  });
+
+  test.each(['1', '2'])(
+    'DRAIN_DELAY goes on serving while /readyz is 503, with %s workers',
+    async (workers) => {
+      using folder = new Folder();
+      const delay = 3000;
+      await using server = await Server.start(folder, { WORKERS: workers, DRAIN_DELAY: String(delay) });
+      const ask = async (path: string) => {
+        const answer = await fetch(server.url + path, { headers: { Connection: 'close' } });
+        return answer.status;
+      };
+      await server.logged('started', Number(workers));
+      if (workers === '2') await server.logged('supervising');
+      expect(await ask('/readyz')).toBe(200);
+      server.signal('SIGTERM');
+      await server.logged('stopping', workers === '1' ? 1 : 3);
+      for (let count = 0; count < 5; count++)
+        expect([await ask('/readyz'), await ask('/healthz'), await ask('/books/1')]).toEqual([503, 200, 200]);
+      expect(await server.exited()).toBe(0);
+      expect(server.log.filter(({ event }) => event === 'stopped').length).toBe(Number(workers));
+    },
+  );
+
+  test('DRAIN_DELAY does not keep anybody waiting at a terminal', async () => {
+    using folder = new Folder();
+    await using server = await Server.start(folder, { DRAIN_DELAY: '600000' });
+    server.signal('SIGINT');
     expect(await server.exited()).toBe(0);
   });
 

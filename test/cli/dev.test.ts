@@ -1,47 +1,108 @@
-/** `duet dev` serves, and serves anew when the schema file changes; a fault is told, and mended by the next change. */
+/** `duet dev`: what is written into the schema file is served, and what is wrong with it is told, while work goes on. */
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { Folder } from '../process.ts';
+import { browsing, visit } from '../console/browser.ts';
+import { buildConsole } from '../console/build.ts';
+import { Folder, Server } from '../process.ts';
 
-async function until(what: string, check: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await check().catch(() => false)) return;
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    if (await holds().catch(() => false)) return;
     await Bun.sleep(50);
   }
   throw new Error(`${what} did not happen`);
 }
 
-test('a change of the schema is served', async () => {
-  const book = 'type Book @resource { id: ID!  title: String! }';
-  using folder = new Folder({ 'schema.graphql': book, 'data.json': '{}' });
+const BOOK = 'type Book @resource { id: ID!  title: String! }';
+const NOTE = 'type Note @resource { id: ID! }';
+const headers = { 'Content-Type': 'application/json' };
+
+/** The command, with what it says on standard error. */
+async function developing(folder: Folder, env: Record<string, string> = {}) {
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = probe;
   probe.stop();
   const child = Bun.spawn(
     [process.execPath, '--no-env-file', join(import.meta.dir, '../../src/cli/cli.ts'), 'dev'],
-    {
-      cwd: folder.path,
-      env: { PORT: String(port) },
-      stdout: 'ignore',
-      stderr: 'pipe',
-    },
+    { cwd: folder.path, env: { PORT: String(port), ...env }, stdout: 'ignore', stderr: 'pipe' },
   );
   let told = '';
   const reading = (async () => {
     for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) told += chunk;
   })();
-  try {
-    const status = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
-    await until('the first start', async () => (await status('/books')) === 200);
-    await Bun.write(folder.file('schema.graphql'), `${book} type Note @resoruce { id: ID! }`);
-    await until('the fault', async () => told.includes('Unknown directive "@resoruce"'));
-    await Bun.write(folder.file('schema.graphql'), `${book} type Note @resource { id: ID! }`);
-    await until('the second start', async () => (await status('/notes')) === 200);
-  } finally {
-    child.kill('SIGTERM');
-    await child.exited;
-  }
-  await reading;
-  expect(told).toStartWith('duet: schema.graphql:1:');
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    told: () => told,
+    status: async (path: string, init?: RequestInit) => (await fetch(url + path, init)).status,
+    write: (text: string) => Bun.write(folder.file('schema.graphql'), text),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await child.exited;
+      await reading;
+    },
+  };
+}
+
+test.each(['sqlite:duet.db', 'sqlite::memory:'])(
+  'the last good schema is served while the file has faults, on %s',
+  async (database) => {
+    using folder = new Folder({ 'schema.graphql': BOOK, 'data.json': '{}' });
+    await using dev = await developing(folder, { DATABASE_URL: database });
+    await until('the first start', async () => (await dev.status('/books')) === 200);
+    const create = { method: 'POST', headers, body: '{"title":"x"}' };
+    expect(await dev.status('/books', create)).toBe(201);
+    await dev.write(`${BOOK} type Note @resoruce { id: ID! }`);
+    await until('the fault', async () => dev.told().includes('Unknown directive "@resoruce"'));
+    // Nothing was started again, and nothing was lost.
+    expect(await dev.status('/books/1')).toBe(200);
+    const state = await (await fetch(`${dev.url}/_console/file.json`)).json();
+    expect(state).toEqual({
+      loads: 1,
+      faults: expect.arrayContaining([expect.stringContaining('resoruce')]),
+    });
+    await dev.write(`${BOOK} ${NOTE}`);
+    await until('the new schema', async () => (await dev.status('/notes')) === 200);
+    await until('the end of the faults', async () => {
+      const now = (await (await fetch(`${dev.url}/_console/file.json`)).json()) as any;
+      return now.loads === 2 && now.faults.length === 0;
+    });
+    expect(dev.told()).toStartWith('duet: schema.graphql:1:');
+  },
+  60_000,
+);
+
+test('a file that has faults from the beginning is served when it has none', async () => {
+  using folder = new Folder({ 'schema.graphql': 'type Book', 'data.json': '{}' });
+  await using dev = await developing(folder);
+  await until('the fault', async () => dev.told().includes('duet: schema.graphql:1:'));
+  await dev.write(BOOK);
+  await until('the first start', async () => (await dev.status('/books')) === 200);
 }, 60_000);
+
+test('nobody is told of the file of a server', async () => {
+  using folder = new Folder();
+  await using server = await Server.start(folder);
+  expect(await (await fetch(`${server.url}/_console/file.json`)).json()).toEqual({});
+});
+
+browsing('on the console', () => {
+  test('the faults are shown, and what is new when there are none', async () => {
+    await buildConsole();
+    using folder = new Folder({ 'schema.graphql': BOOK, 'data.json': '{}' });
+    await using dev = await developing(folder);
+    await until('the first start', async () => (await dev.status('/books')) === 200);
+    await using visited = await visit(dev.url);
+    await visited.go('#/data/Book');
+    const { page } = visited;
+    const notice = page.getByRole('alert');
+    await dev.write(`${BOOK} type Note @resource { id: ID!  x: Flot }`);
+    await notice.getByText('Unknown type "Flot" on Note.x').waitFor();
+    expect(await page.locator('nav a[href="#/data/Book"]').count()).toBe(1);
+    await dev.write(`${BOOK} ${NOTE}`);
+    await page.locator('nav a[href="#/data/Note"]').waitFor();
+    await notice.waitFor({ state: 'detached' });
+    expect(visited.complaints).toEqual([]);
+  }, 120_000);
+});

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { catalogue, faultCodes } from '../../src/base/errors.ts';
 import { flagOf } from '../../src/config/config.ts';
+import type { Setting } from '../../src/config/setting.ts';
 import { settings } from '../../src/config/settings.ts';
 import { directiveNames } from '../../src/schema/directives.ts';
 
@@ -61,6 +62,14 @@ test('docs/settings.md has every setting, and no other', async () => {
     setting.doc,
   ]);
   expect(rows(await read('docs/settings.md'), '# Settings')).toEqual(wanted);
+});
+
+test('docs/settings.md has every setting that a reload cannot change, and no other', async () => {
+  const [, written = ''] =
+    /All settings may change so, but for ([^:]+):/.exec(await read('docs/settings.md')) ?? [];
+  const names = [...written.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  const fixed = Object.values<Setting<unknown>>(settings).filter((setting) => setting.fixed);
+  expect(names).toEqual(fixed.map(({ env }) => env));
 });
 
 test('docs/schema.md has every directive, and no other', async () => {

@@ -3,9 +3,10 @@
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { place } from './address.ts';
+import { fileFaults, followFile } from './schema/file.ts';
 import { refresh, schema, schemaFault } from './schema/load.ts';
 import { token } from './session.ts';
-import { FaultNotice } from './views/parts.tsx';
+import { FaultNotice, FileNotice } from './views/parts.tsx';
 import { Shell } from './views/shell.tsx';
 import { View } from './views/view.tsx';
 
@@ -17,6 +18,7 @@ function App() {
   }, [token.value]);
   return (
     <Shell schema={known}>
+      {fileFaults.value.length > 0 && <FileNotice faults={fileFaults.value} />}
       {schemaFault.value && <FaultNotice fault={schemaFault.value} again={refresh} />}
       {known && <View schema={known} place={place.value} />}
     </Shell>
@@ -25,3 +27,4 @@ function App() {
 
 const root = document.getElementById('app');
 if (root) render(<App />, root);
+void followFile();
