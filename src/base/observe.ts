@@ -38,7 +38,15 @@ export type Observation =
       readonly ms: number;
     }
   | { readonly event: 'statement'; readonly sql: string }
-  | { readonly event: 'failure'; readonly requestId?: string; readonly cause: unknown };
+  | Failure;
+
+interface Failure {
+  readonly event: 'failure';
+  readonly requestId?: string;
+  readonly cause: unknown;
+  /** How many of the same were left out of the log before. */
+  unsaid?: number;
+}
 
 export type Observe = (observation: Observation) => void;
 
@@ -64,10 +72,20 @@ const GATHER_MS = 20;
 /** Long work without a turn of the event loop must not gather everything in memory. */
 const MOST_GATHERED = 1000;
 
+/**
+ * What the operator must make room for: full disks and used up file descriptors, as the system, SQLite (which tells no more
+ * than that it cannot open a file) and PostgreSQL (class 53) say it. Every request would tell of it again.
+ */
+const SCARCE = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'SQLITE_FULL', 'SQLITE_CANTOPEN', '53100']);
+/** So often the log tells of each. */
+const SCARCE_MS = 60_000;
+
 /** One JSON line per observation. */
 export class Log {
   #least: number;
   readonly #write: (lines: string) => void;
+  /** What is scarce, by its code: until when nothing is said of it, and how often it was left out since. */
+  readonly #unsaid = new Map<string, { until: number; times: number }>();
   #gathered: { readonly observation: Observation; readonly at: number }[] = [];
 
   /** `write` receives whole lines. */
@@ -82,10 +100,26 @@ export class Log {
 
   readonly observe: Observe = (observation) => {
     if (rank[levels[observation.event]] < this.#least) return;
+    if (observation.event === 'failure' && this.#isSaid(observation)) return;
     const gathered = this.#gathered.push({ observation, at: Date.now() });
     if (gathered === 1) setTimeout(() => this.flush(), GATHER_MS);
     else if (gathered >= MOST_GATHERED) this.flush();
   };
+
+  /** Whether somebody was told of the same a moment ago; otherwise the line says how often since the last. */
+  #isSaid(failure: Failure): boolean {
+    const code = scarcity(failure.cause);
+    if (code === undefined) return false;
+    const now = Date.now();
+    const known = this.#unsaid.get(code);
+    if (known && now < known.until) {
+      known.times++;
+      return true;
+    }
+    if (known && known.times > 0) failure.unsaid = known.times;
+    this.#unsaid.set(code, { until: now + SCARCE_MS, times: 0 });
+    return false;
+  }
 
   flush(): void {
     let lines = '';
@@ -132,6 +166,16 @@ function timeOf(at: number): string {
     time = new Date(at).toISOString();
   }
   return time;
+}
+
+/** The code of what is used up, where that is what failed. */
+function scarcity(cause: unknown): string | undefined {
+  for (let each = cause; each instanceof Error; each = each.cause) {
+    const { code, errno } = each as { code?: unknown; errno?: unknown };
+    const found = [code, errno].find((value) => typeof value === 'string' && SCARCE.has(value));
+    if (found !== undefined) return String(found);
+  }
+  return undefined;
 }
 
 function described(cause: unknown): string {

@@ -6,6 +6,7 @@ import { type RunningApp, type RunningOptions, runApp, warnings } from '../app/r
 import { Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Config } from '../config/config.ts';
+import { watchDescriptors } from './descriptors.ts';
 
 /** Beyond what a handler may take: a connection that idles out under a handler gets no answer. */
 const IDLE_SECONDS = 20;
@@ -42,6 +43,7 @@ export async function serve(
       for (const message of warnings(current.config, current.model)) observe({ event: 'notice', message });
     };
     warn();
+    const unwatch = watchDescriptors(observe);
     return {
       url,
       async reload(next) {
@@ -57,6 +59,7 @@ export async function serve(
         current.app.drain();
         if (signal === 'SIGTERM') await Bun.sleep(current.config.drainDelay);
         await server.stop();
+        unwatch();
         await Promise.all([current.close(), ...retiring]);
         observe({ event: 'stopped' });
       },

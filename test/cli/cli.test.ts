@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { settings } from '../../src/config/settings.ts';
-import { command, connect, ended, Folder, inShell, Server } from '../process.ts';
+import { command, connect, ended, Folder, inShell, Server, source } from '../process.ts';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
@@ -211,6 +211,25 @@ describe('the log', () => {
     expect(JSON.stringify(server.log)).not.toContain(secret);
     expect(server.log.find(({ event }) => event === 'notice').message).toContain('no authentication');
   });
+});
+
+test('used up file descriptors are said once, and no connection is lost for good', async () => {
+  using folder = new Folder();
+  await using server = await Server.start(folder, {}, [
+    'bash',
+    '-c',
+    'ulimit -n 40; exec "$@"',
+    'bash',
+    ...source,
+  ]);
+  const clients = await Promise.all(Array.from({ length: 60 }, () => connect(server.url)));
+  const failure = await server.logged('failure');
+  expect(failure.cause).toContain('all file descriptors are in use');
+  // Longer than until the next look.
+  await Bun.sleep(3000);
+  for (const client of clients) client.destroy();
+  expect((await fetch(`${server.url}/books/1`)).status).toBe(200);
+  expect(server.log.filter(({ event }) => event === 'failure').length).toBe(1);
 });
 
 describe('a failure that nobody foresaw', () => {
