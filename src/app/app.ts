@@ -14,7 +14,7 @@ import { Policy } from '../engine/policy/policy.ts';
 import { takeLong } from '../http/answer.ts';
 import { discardBody } from '../http/body.ts';
 import { type Exchange, type Found, handlerOf, type Route, withoutBody } from '../http/exchange.ts';
-import { addressReader, type Connections } from '../http/guard/address.ts';
+import { addressReader, type Connections, grouped } from '../http/guard/address.ts';
 import { type Authenticate, authenticator } from '../http/guard/authenticate.ts';
 import { challenge } from '../http/guard/challenge.ts';
 import { cors } from '../http/guard/cors.ts';
@@ -68,6 +68,9 @@ export function createApp(given: AppOptions): App {
   const authenticate = authentication(options, closing.signal);
   const limits = rateLimits(options, closing.signal);
   const addressOf = addressReader(config.trustedProxies ?? []);
+  // To find it out is a system call for each request.
+  const isLogged = config.logLevel === 'debug' || config.logLevel === 'info';
+  const knowsAddress = isLogged || limits !== undefined;
 
   /** The routes whose last answer was long: what is asked of them next most likely is too, and is not for a batch. */
   const isLong = new Set<Route>();
@@ -96,11 +99,11 @@ export function createApp(given: AppOptions): App {
     });
 
   const handled = (exchange: Arriving): Soon<Response> => {
-    const { request, connections, found } = exchange;
+    const { request, found } = exchange;
     if (!found?.route.spared) load.admit(exchange.started);
     if (limits && !found?.route.open) {
       exchange.bill = limits.bill(costOf(request, found));
-      limits.arrive(exchange.bill, addressOf(request, connections));
+      limits.arrive(exchange.bill, grouped(exchange.address));
     }
     refuseUnsound(request, exchange);
     if (request.url.length > config.limitUrl && withoutCursors(request.url).length > config.limitUrl)
@@ -121,7 +124,8 @@ export function createApp(given: AppOptions): App {
     load.inFlight--;
     const bytes = takeLong(response);
     if (exchange.found) noteLength(exchange.found.route, bytes);
-    const { request, connections, bill, requestId, method, path, found, started, closing } = exchange;
+    const { request, connections, bill, requestId, method, path, found, started, closing, address } =
+      exchange;
     const { headers, status } = response;
     headers.set('X-Request-Id', requestId);
     if (status === 401 || status === 403) challenge(response);
@@ -130,7 +134,8 @@ export function createApp(given: AppOptions): App {
     if (closing || state.draining) headers.set('Connection', 'close');
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
     const route = found?.route.template ?? 'none';
-    observe({ event: 'request', requestId, method, path, route, status, ms });
+    const caller = exchange.caller.subject;
+    observe({ event: 'request', requestId, method, path, route, status, ms, caller, address });
     if (bytes !== undefined && bytes > LONG_BYTES && connections && method !== 'HEAD')
       load.hand({ request, connections, bytes });
     const whole = method === 'HEAD' ? withoutBody(response) : response;
@@ -158,6 +163,7 @@ export function createApp(given: AppOptions): App {
       started,
       found,
       caller: anonymous,
+      address: knowsAddress ? addressOf(request, connections) : '',
       failed: (cause) => observe({ event: 'failure', requestId, cause }),
       key: found?.key ?? '',
       spend: undefined,
@@ -198,6 +204,7 @@ export function createApp(given: AppOptions): App {
 /** Who asks, and what it costs, are found out on the way. */
 type Arriving = Exchange & {
   readonly connections: Connections | undefined;
+  readonly address: string;
   caller: Caller;
   spend: Exchange['spend'];
   bill: Bill | undefined;

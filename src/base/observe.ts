@@ -28,6 +28,10 @@ export type Observation =
       readonly route: string;
       readonly status: number;
       readonly ms: number;
+      /** The subject of a token, or the name of a key; undefined for the anonymous. */
+      readonly caller: string | undefined;
+      /** Of the client; empty where nobody can tell, or nobody logs it. */
+      readonly address: string;
     }
   | {
       readonly event: 'operation';
@@ -144,16 +148,24 @@ type Answered = Extract<Observation, { event: 'request' }>;
 /** What the lines of requests have in common that are alike, as those are that come together. */
 let alike: Answered | undefined;
 let [beforePath, afterPath] = ['', ''];
+/** And what they have in common that come from one caller. */
+let lastCaller: string | undefined;
+let callerText = '';
 
 /** The same line as for the others, put together by hand: there is one for each request. */
 function requestLine(answered: Answered, time: string): string {
-  const { event, requestId, method, path, route, status, ms } = answered;
+  const { event, requestId, method, path, route, status, ms, caller, address } = answered;
   if (!alike || method !== alike.method || route !== alike.route || status !== alike.status) {
     alike = answered;
     beforePath = `","method":"${method}","path":`;
     afterPath = `,"route":${JSON.stringify(route)},"status":${status},"ms":`;
   }
-  return `{"time":"${time}","level":"${levels[event]}","event":"${event}","requestId":"${requestId}${beforePath}${JSON.stringify(path)}${afterPath}${ms}}\n`;
+  if (caller !== lastCaller) {
+    lastCaller = caller;
+    callerText = caller === undefined ? '' : `,"caller":${JSON.stringify(caller)}`;
+  }
+  const from = address === '' ? '' : `,"address":"${address}"`;
+  return `{"time":"${time}","level":"${levels[event]}","event":"${event}","requestId":"${requestId}${beforePath}${JSON.stringify(path)}${afterPath}${ms}${callerText}${from}}\n`;
 }
 
 let millisecond = 0;

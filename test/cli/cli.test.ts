@@ -2,6 +2,7 @@
 
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { SignJWT } from 'jose';
 import { settings } from '../../src/config/settings.ts';
 import { command, connect, ended, Folder, inShell, Server, source } from '../process.ts';
 
@@ -195,6 +196,7 @@ describe('the log', () => {
         route: '/books',
         status: 400,
         ms: expect.any(Number),
+        address: '127.0.0.1',
       },
       {
         time: expect.any(String),
@@ -206,6 +208,7 @@ describe('the log', () => {
         route: '/graphql',
         status: 200,
         ms: expect.any(Number),
+        address: '127.0.0.1',
       },
     ]);
     expect(JSON.stringify(server.log)).not.toContain(secret);
@@ -230,6 +233,46 @@ test('used up file descriptors are said once, and no connection is lost for good
   for (const client of clients) client.destroy();
   expect((await fetch(`${server.url}/books/1`)).status).toBe(200);
   expect(server.log.filter(({ event }) => event === 'failure').length).toBe(1);
+});
+
+test('the log names the caller and the client, and never what they prove it with', async () => {
+  using folder = new Folder();
+  const secret = 'a secret of at least thirty-two bytes';
+  const env = { AUTH_SECRET: secret, TRUSTED_PROXIES: '127.0.0.1' };
+  const { stdout } = await command(folder, ['key', 'create', '--name', 'nightly'], env);
+  const key = stdout.trim();
+  await using server = await Server.start(folder, env);
+  const token = await new SignJWT({ sub: 'ann "b"' })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode(secret));
+  const asks: [credential: string | undefined, forwarded: string | undefined][] = [
+    [token, '203.0.113.7'],
+    [key, '2001:db8::1'],
+    [key, '2001:db8::2, 127.0.0.1'],
+    [undefined, undefined],
+    ['wrong', '"x"'],
+    [token, '198.51.100.9'],
+  ];
+  for (const [credential, forwarded] of asks)
+    await fetch(`${server.url}/books/1`, {
+      headers: {
+        ...(credential && { Authorization: `Bearer ${credential}` }),
+        ...(forwarded && { 'X-Forwarded-For': forwarded }),
+      },
+    });
+  server.signal('SIGTERM');
+  await server.exited();
+  const requests = server.log.filter(({ event }) => event === 'request');
+  expect(requests.map(({ caller, address }) => [caller, address])).toEqual([
+    ['ann "b"', '203.0.113.7'],
+    ['key:nightly', '2001:db8::1'],
+    ['key:nightly', '2001:db8::2'],
+    [undefined, '127.0.0.1'],
+    [undefined, '127.0.0.1'],
+    ['ann "b"', '198.51.100.9'],
+  ]);
+  for (const credential of [token, key]) expect(JSON.stringify(server.log)).not.toContain(credential);
 });
 
 describe('a failure that nobody foresaw', () => {

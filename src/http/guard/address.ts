@@ -36,10 +36,17 @@ export function addressReader(
   const trusted = new BlockList();
   for (const { address, prefix, family } of proxies) trusted.addSubnet(address, prefix, family);
   const isTrusted = (address: string) => trusted.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  // Requests come in a row from one place, above all where that is a proxy.
+  let [lastSeen, lastNear] = ['', ''];
+  const neighbour = (seen: string): string => {
+    if (seen !== lastSeen) [lastSeen, lastNear] = [seen, plain(seen)];
+    return lastNear;
+  };
   return (request, connections) => {
-    const near = plain(connections?.requestIP(request)?.address ?? '');
+    const near = neighbour(connections?.requestIP(request)?.address ?? '');
+    if (proxies.length === 0) return near;
     const told = request.headers.get('X-Forwarded-For');
-    if (told === null || near === '' || !isTrusted(near)) return grouped(near);
+    if (told === null || near === '' || !isTrusted(near)) return near;
     // Each proxy adds whom it has seen on the right: what stands left of the first stranger, the stranger has made up.
     let client = near;
     for (const hop of told.split(',').reverse()) {
@@ -48,7 +55,7 @@ export function addressReader(
       client = address;
       if (!isTrusted(address)) break;
     }
-    return grouped(client);
+    return client;
   };
 }
 
@@ -59,8 +66,8 @@ function plain(text: string): string {
   return isIP(address) === 0 ? '' : address;
 }
 
-/** A network of IPv6 gives each of its customers at least 2^64 addresses: the /64 counts as one. */
-function grouped(address: string): string {
+/** Who counts as one: a network of IPv6 gives each of its customers at least 2^64 addresses, a /64. */
+export function grouped(address: string): string {
   if (isIP(address) !== 6) return address;
   // The URL parser writes every address in one way only.
   const canonical = URL.parse(`http://[${address}]`)?.hostname.slice(1, -1) ?? address;
