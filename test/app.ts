@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accessRules } from '../src/access/faults.ts';
 import { type App, createApp } from '../src/app/app.ts';
+import { statementTrace } from '../src/app/statements.ts';
 import type { Observation } from '../src/base/observe.ts';
 import { type Config, readConfig } from '../src/config/config.ts';
 import { loading } from '../src/engine/transfer/load.ts';
@@ -134,14 +135,18 @@ export async function openApp(
 
   const statements: string[] = [];
   const observations: Observation[] = [];
-  const trace = (sql: string) => statements.push(sql);
+  const observe = (observation: Observation) => observations.push(observation);
+  const told = statementTrace(config, observe, undefined);
+  const trace = (sql: string) => {
+    statements.push(sql);
+    return told?.(sql);
+  };
   // Every disk is a slow one here: that way is the longer one, and memory goes the other.
   const { apart = APART, slowMs = deployment.apart ? undefined : 0, sync } = deployment;
   const opened = openDatabase(config, model, trace, { apart, slowMs, sync });
   const { deprecatedSince } = await evolve(opened, model, load.program);
   const storage = deployment.around?.(opened, model, config) ?? opened;
   statements.length = 0;
-  const observe = (observation: Observation) => observations.push(observation);
   const door = graphqlDoor(model);
   const app = createApp({ model, door, storage, config, deprecatedSince, observe });
   const unguarded = () => {

@@ -22,6 +22,8 @@ export class Wire implements Disposable {
   readonly #server: net.Server;
   readonly #sockets = new Set<net.Socket>();
   #trap: Trap | undefined;
+  /** All that was sent to the server. */
+  sent = '';
   /** While true, a server that hangs up is not heard doing so. */
   muffled = false;
 
@@ -79,6 +81,7 @@ export class Wire implements Disposable {
       });
     }
     client.on('data', (sent: Buffer) => {
+      this.sent += sent.toString('latin1');
       const trap = this.#trap && sent.includes(this.#trap.at) ? this.#trap : undefined;
       if (trap && --trap.times === 0) this.#trap = undefined;
       harm = trap?.harm;

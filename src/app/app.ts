@@ -5,6 +5,7 @@ import { DuetError } from '../base/errors.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { Observation } from '../base/observe.ts';
 import { caught, type Soon, then } from '../base/soon.ts';
+import type { SpanContext } from '../base/tracer.ts';
 import { answerLimits, hasAuthentication } from '../config/config.ts';
 import { ApiKeys } from '../engine/api-keys.ts';
 import { LONG_BYTES } from '../engine/budget.ts';
@@ -26,9 +27,10 @@ import { announcesTrailers, closes, refuseUnsound } from '../http/message.ts';
 import { problem } from '../http/problem.ts';
 import { requestIdOf, split } from '../http/request.ts';
 import { withoutCursors } from '../rest/links.ts';
-import { StatementCount } from '../storage/count.ts';
+import { type Scope, Scopes } from '../storage/scopes.ts';
 import type { AppOptions } from './options.ts';
 import { router } from './routes.ts';
+import { endOperation, endRequest } from './spans.ts';
 
 export interface App {
   /** `connections` tells where a request comes from; without it, all come from one place. */
@@ -42,20 +44,26 @@ export interface App {
 }
 
 export function createApp(given: AppOptions): App {
-  const { model, storage, config, peers } = given;
+  const { model, storage, config, peers, tracer } = given;
   const metrics = given.metrics ?? new Metrics();
+  const scopes = new Scopes();
   const observe = (observation: Observation) => {
     metrics.observe(observation);
     given.observe(observation);
+    if (!tracer || observation.event !== 'operation') return;
+    const span = scopes.scope?.span;
+    if (span) endOperation(tracer, span, observation);
   };
+  tracer?.tell(metrics);
   peers?.offer(() => metrics.snapshot());
   const options = { ...given, observe };
   const policy = new Policy(model, hasAuthentication(config));
   const introspection = config.introspection === 'on';
-  const count = new StatementCount(storage);
+  const isTimed = config.logSlow !== null;
+  const isScoped = introspection || isTimed || tracer !== undefined;
   const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes, config.limitBody);
   load.tell(metrics);
-  const engine = new Engine(introspection ? count.storage : storage, policy, {
+  const engine = new Engine(isScoped ? scopes.around(storage) : storage, policy, {
     ...answerLimits(config),
     admitLong: load.admitLong,
     operations: config.limitOperations,
@@ -70,7 +78,7 @@ export function createApp(given: AppOptions): App {
   const addressOf = addressReader(config.trustedProxies ?? []);
   // To find it out is a system call for each request.
   const isLogged = config.logLevel === 'debug' || config.logLevel === 'info';
-  const knowsAddress = isLogged || limits !== undefined;
+  const knowsAddress = isLogged || limits !== undefined || tracer !== undefined;
 
   /** The routes whose last answer was long: what is asked of them next most likely is too, and is not for a batch. */
   const isLong = new Set<Route>();
@@ -124,7 +132,7 @@ export function createApp(given: AppOptions): App {
     load.inFlight--;
     const bytes = takeLong(response);
     if (exchange.found) noteLength(exchange.found.route, bytes);
-    const { request, connections, bill, requestId, method, path, found, started, closing, address } =
+    const { request, connections, bill, requestId, method, path, found, started, closing, address, span } =
       exchange;
     const { headers, status } = response;
     headers.set('X-Request-Id', requestId);
@@ -135,7 +143,21 @@ export function createApp(given: AppOptions): App {
     const ms = Math.round((performance.now() - started) * 1000) / 1000;
     const route = found?.route.template ?? 'none';
     const caller = exchange.caller.subject;
-    observe({ event: 'request', requestId, method, path, route, status, ms, caller, address });
+    const traceId = span?.traceId;
+    const observed: Observation = {
+      event: 'request',
+      requestId,
+      method,
+      path,
+      route,
+      status,
+      ms,
+      caller,
+      address,
+      traceId,
+    };
+    observe(observed);
+    if (tracer && span) endRequest(tracer, span, request, started, observed);
     if (bytes !== undefined && bytes > LONG_BYTES && connections && method !== 'HEAD')
       load.hand({ request, connections, bytes });
     const whole = method === 'HEAD' ? withoutBody(response) : response;
@@ -170,10 +192,28 @@ export function createApp(given: AppOptions): App {
       bill: undefined,
       closing: closes(request),
       hasTrailers,
+      span: tracer?.begin(request.headers),
     };
-    const isTraced = introspection && request.headers.get('Duet-Trace') === '1';
-    const response = isTraced ? traced(count, async () => answered(exchange)) : answered(exchange);
+    const isCounted = introspection && request.headers.get('Duet-Trace') === '1';
+    const response =
+      isCounted || isTimed || exchange.span
+        ? watched(exchange, () => answered(exchange), isCounted)
+        : answered(exchange);
     return then(response, (made) => finished(made, exchange));
+  };
+
+  /** Knows its statements; whoever is learning the API and asks is told what the answer took. */
+  const watched = async (
+    { requestId, span, started }: Arriving,
+    work: () => Soon<Response>,
+    isCounted: boolean,
+  ): Promise<Response> => {
+    const scope: Scope = { requestId, span, statements: 0 };
+    const response = await scopes.during(scope, async () => work());
+    if (!isCounted) return response;
+    const ms = (performance.now() - started).toFixed(3);
+    response.headers.set('Server-Timing', `total;dur=${ms}, db;desc="${scope.statements} statements"`);
+    return response;
   };
 
   const fetch = (request: Request, connections?: Connections): Soon<Response> => {
@@ -215,6 +255,7 @@ type Arriving = Exchange & {
   /** Whether the connection ends with it. */
   readonly closing: boolean;
   readonly hasTrailers: boolean;
+  readonly span: SpanContext | undefined;
 };
 
 /** Undefined when nothing is limited. */
@@ -241,13 +282,4 @@ function authentication({ config, storage }: AppOptions, closed: AbortSignal): A
     new ApiKeys(storage),
     trust ? tokenProver({ trust, issuer, audience, closed }) : undefined,
   );
-}
-
-/** Tells what the answer took: for whoever is learning the API, and asks. */
-async function traced(count: StatementCount, work: () => Promise<Response>): Promise<Response> {
-  const started = performance.now();
-  const { result, statements } = await count.during(work);
-  const ms = (performance.now() - started).toFixed(3);
-  result.headers.set('Server-Timing', `total;dur=${ms}, db;desc="${statements} statements"`);
-  return result;
 }

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { accessRules } from '../access/faults.ts';
 import type { Observe } from '../base/observe.ts';
+import type { Tracer } from '../base/tracer.ts';
 import { type Config, documentLimits } from '../config/config.ts';
 import { loading } from '../engine/transfer/load.ts';
 import { Documents } from '../graphql/documents.ts';
@@ -14,7 +15,10 @@ import { readSchema } from '../schema/read.ts';
 import { type Evolution, evolve } from '../storage/evolve/evolve.ts';
 import { type Database, openDatabase } from '../storage/open.ts';
 import type { Program } from '../storage/storage.ts';
+import type { Trace } from '../storage/trace.ts';
 import { statementProcess } from './self.ts';
+import { commentOfScope } from './spans.ts';
+import { statementTrace } from './statements.ts';
 
 /** Something the operator must mend before a command can do its work; the message says what and where. */
 export class StartFault extends Error {}
@@ -24,6 +28,7 @@ interface Opening {
   readonly readOnly?: boolean;
   /** Duet is a part of another program, which gives this. */
   readonly given?: Given | undefined;
+  readonly tracer?: Tracer | undefined;
 }
 
 /** Records by the plurals of their types. */
@@ -43,9 +48,7 @@ export async function openDeployment(
 ): Promise<{ model: Model; database: Database }> {
   const model =
     opening.given?.sdl === undefined ? readModel(config.schema) : modelOf(opening.given.sdl, 'schema');
-  const trace =
-    config.logLevel === 'debug' ? (sql: string) => observe({ event: 'statement', sql }) : undefined;
-  const database = open(config, model, trace, opening);
+  const database = open(config, model, statementTrace(config, observe, opening.tracer), opening);
   const tell = (message: string) => observe({ event: 'notice', message });
   if (opening.given && config.database.kind === 'sqlite' && !statementProcess(true))
     tell(
@@ -58,11 +61,15 @@ export async function openDeployment(
 function open(
   config: Config,
   model: Model,
-  trace: ((sql: string) => void) | undefined,
-  { readOnly = false, given }: Opening,
+  trace: Trace | undefined,
+  { readOnly = false, given, tracer }: Opening,
 ): Database {
   try {
-    return openDatabase(config, model, trace, { readOnly, apart: statementProcess(given !== undefined) });
+    return openDatabase(config, model, trace, {
+      readOnly,
+      apart: statementProcess(given !== undefined),
+      comment: tracer && commentOfScope,
+    });
   } catch (error) {
     const folder = config.database.kind === 'sqlite' ? dirname(config.database.path) : '.';
     if (existsSync(folder))

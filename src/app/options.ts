@@ -2,6 +2,7 @@
 
 import type { Family, Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
+import type { Tracer } from '../base/tracer.ts';
 import type { Config } from '../config/config.ts';
 import type { Door } from '../graphql/schema.ts';
 import type { Trusted } from '../graphql/trusted.ts';
@@ -23,6 +24,8 @@ export interface AppOptions {
   /** GraphQL documents that clients can name. */
   readonly trusted?: Trusted | undefined;
   readonly config: Config;
+  /** Undefined when nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   readonly dev?: Dev | undefined;
 }
 

@@ -9,6 +9,7 @@ import type { Model } from '../schema/model.ts';
 import { type App, createApp } from './app.ts';
 import { evolveDeployment, type Given, openDeployment, readTrusted } from './deployment.ts';
 import type { Dev, Peers } from './options.ts';
+import { tracerOf } from './spans.ts';
 
 export interface RunningApp {
   readonly model: Model;
@@ -32,7 +33,8 @@ export async function runApp(
   observe: Observe,
   { given, ...others }: RunningOptions = {},
 ): Promise<RunningApp> {
-  const { model, database } = await openDeployment(config, observe, { given });
+  const tracer = tracerOf(config, observe);
+  const { model, database } = await openDeployment(config, observe, { given, tracer });
   try {
     const door = graphqlDoor(model);
     const trusted = await readTrusted(config, door);
@@ -53,7 +55,17 @@ export async function runApp(
     if (surplus.length > 0)
       tell(`the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`);
     const storage = database;
-    const app = createApp({ model, door, storage, observe, config, deprecatedSince, trusted, ...others });
+    const app = createApp({
+      model,
+      door,
+      storage,
+      observe,
+      config,
+      deprecatedSince,
+      trusted,
+      tracer,
+      ...others,
+    });
     const unwatch = watchLag();
     return {
       model,
@@ -61,7 +73,7 @@ export async function runApp(
       async close() {
         unwatch();
         app.close();
-        await database.close();
+        await Promise.all([database.close(), tracer?.close()]);
       },
     };
   } catch (error) {

@@ -30,6 +30,8 @@ export type Observation =
       readonly ms: number;
       /** The subject of a token, or the name of a key; undefined for the anonymous. */
       readonly caller: string | undefined;
+      /** Of a request that is traced. */
+      readonly traceId: string | undefined;
       /** Of the client; empty where nobody can tell, or nobody logs it. */
       readonly address: string;
     }
@@ -42,6 +44,15 @@ export type Observation =
       readonly ms: number;
     }
   | { readonly event: 'statement'; readonly sql: string }
+  | {
+      readonly event: 'slow';
+      /** Of the request that it was for, or of the first of several that share it. */
+      readonly requestId: string | undefined;
+      readonly ms: number;
+      /** The same for all statements that differ in nothing but their values. */
+      readonly fingerprint: string;
+      readonly sql: string;
+    }
   | Failure;
 
 interface Failure {
@@ -66,6 +77,7 @@ const levels: Record<Observation['event'], Level> = {
   request: 'info',
   operation: 'debug',
   statement: 'debug',
+  slow: 'warn',
   failure: 'error',
 };
 
@@ -154,7 +166,7 @@ let callerText = '';
 
 /** The same line as for the others, put together by hand: there is one for each request. */
 function requestLine(answered: Answered, time: string): string {
-  const { event, requestId, method, path, route, status, ms, caller, address } = answered;
+  const { event, requestId, method, path, route, status, ms, caller, address, traceId } = answered;
   if (!alike || method !== alike.method || route !== alike.route || status !== alike.status) {
     alike = answered;
     beforePath = `","method":"${method}","path":`;
@@ -165,7 +177,8 @@ function requestLine(answered: Answered, time: string): string {
     callerText = caller === undefined ? '' : `,"caller":${JSON.stringify(caller)}`;
   }
   const from = address === '' ? '' : `,"address":"${address}"`;
-  return `{"time":"${time}","level":"${levels[event]}","event":"${event}","requestId":"${requestId}${beforePath}${JSON.stringify(path)}${afterPath}${ms}${callerText}${from}}\n`;
+  const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`;
+  return `{"time":"${time}","level":"${levels[event]}","event":"${event}","requestId":"${requestId}${beforePath}${JSON.stringify(path)}${afterPath}${ms}${callerText}${from}${trace}}\n`;
 }
 
 let millisecond = 0;

@@ -47,6 +47,22 @@ export function optional<T>(
   return { default: 'none', allowed, parse: (text) => (text === 'none' ? null : parse(text)) };
 }
 
+/** `name=value,name=value`, as the specification of OpenTelemetry has it: values may be percent-encoded. */
+export function readHeaders(text: string): Readonly<Record<string, string>> | undefined {
+  const pairs = text.split(',').map((pair) => /^\s*([\w-]+)\s*=\s*(.*?)\s*$/.exec(pair));
+  try {
+    return pairs.every((pair) => pair !== null)
+      ? Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, decodeURIComponent(value)]))
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function readShare(text: string): number | undefined {
+  return /^(0(\.\d+)?|1(\.0+)?)$/.test(text) ? Number(text) : undefined;
+}
+
 /** With fewer bytes than its hash has, the key of an HMAC can be guessed (RFC 7518, section 3.2). */
 export const SHORTEST_SECRET = 32;
 

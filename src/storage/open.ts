@@ -5,6 +5,7 @@ import type { Evolvable } from './evolve/database.ts';
 import { PostgresStorage } from './postgres/storage.ts';
 import { SqliteStorage } from './sqlite/storage.ts';
 import type { Storage } from './storage.ts';
+import type { Trace } from './trace.ts';
 
 export type Database = Storage & Evolvable;
 
@@ -20,19 +21,20 @@ export interface DatabaseOptions {
   readonly limitWriteHold: number;
 }
 
-/** `readOnly`: only to look; a database that does not exist stays so. The others are SqliteOptions. */
+/** `readOnly`: only to look; a database that does not exist stays so. `comment` is of PostgresOptions, the others of SqliteOptions. */
 interface Opening {
   readonly readOnly?: boolean;
   readonly apart?: readonly string[] | undefined;
   readonly slowMs?: number | undefined;
   readonly sync?: ((file: number) => Promise<void>) | undefined;
+  readonly comment?: (() => string) | undefined;
 }
 
 export function openDatabase(
   options: DatabaseOptions,
   model: Model,
-  trace?: (sql: string) => void,
-  { readOnly = false, apart, slowMs, sync }: Opening = {},
+  trace?: Trace,
+  { readOnly = false, apart, slowMs, sync, comment }: Opening = {},
 ): Database {
   const { database, limitWriteHold: holdMs } = options;
   if (database.kind === 'sqlite')
@@ -46,5 +48,6 @@ export function openDatabase(
     lockMs: options.databaseLockTimeout,
     model,
     trace,
+    comment,
   });
 }

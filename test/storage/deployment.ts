@@ -109,7 +109,7 @@ export class Deployment implements AsyncDisposable {
   async #with<T>(model: Model, work: (database: Database) => Promise<T>): Promise<T> {
     const { config, fault } = readConfig([], await databaseSettings(this.url));
     if (!config) throw new Error(fault);
-    const database = openDatabase(config, model, (sql) => this.statements.push(sql));
+    const database = openDatabase(config, model, (sql) => void this.statements.push(sql));
     try {
       return await work(database);
     } finally {

@@ -2,6 +2,7 @@
 
 import { afterBatch } from '../../base/batch.ts';
 import { among, type Filter } from '../../query/filter.ts';
+import { currentScope, within } from '../scopes.ts';
 import { PLACEHOLDER, type Row, type Select } from '../statements.ts';
 import type { Deadline, Prepared } from '../storage.ts';
 
@@ -40,10 +41,12 @@ export function batchedFinder(select: Select, prepare: (select: Select) => Prepa
   return (key, deadline) =>
     new Promise((resolve, reject) => {
       if (batch.push({ key, deadline, resolve, reject }) > 1) return;
+      // The statement of all of them is told of as the first one's.
+      const scope = currentScope();
       afterBatch(() => {
         const waiting = batch;
         batch = [];
-        look(waiting).catch((error) => {
+        within(scope, () => look(waiting)).catch((error) => {
           for (const each of waiting) each.reject(error);
         });
       });

@@ -70,12 +70,13 @@ export class Connection {
     // Poolers know the parameters that tell how values are written, and refuse or ignore all others.
     const timeouts = pooled ? {} : { statement_timeout: statementMs, lock_timeout: lockMs };
     // Not imported: the client would be loaded where there is no PostgreSQL, too.
+    const name = URL.parse(url)?.searchParams.get('application_name') ?? 'duet';
     const sql = new Bun.SQL(url, {
       max: 1,
       connectionTimeout: connectMs / 1000,
       idleTimeout: 0,
       maxLifetime: 0,
-      connection: { ...timeouts, TimeZone: 'UTC', DateStyle: 'ISO' },
+      connection: { ...timeouts, TimeZone: 'UTC', DateStyle: 'ISO', application_name: name },
       onclose: () => {
         state.lost = true;
       },
@@ -87,6 +88,10 @@ export class Connection {
       void sql.close({ timeout: 0 }).catch(() => {});
       throw error;
     }
+  }
+
+  get pooled(): boolean {
+    return this.#options.pooled;
   }
 
   get lost(): boolean {

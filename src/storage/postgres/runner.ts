@@ -7,23 +7,27 @@ import { decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import { PLACEHOLDER, type Query, type Row, type Select, type Statement, select } from '../statements.ts';
 import type { Program } from '../storage.ts';
+import type { Trace } from '../trace.ts';
 import { dialect } from './dialect.ts';
 import { constraintsOf, notUnique, refused, stateOf } from './errors.ts';
-import type { Connection } from './pool.ts';
+import type { Connection, Rows } from './pool.ts';
 import { type Ahead, type Tree, Trees, Unforeseen } from './tree.ts';
 
 export class Runner {
   readonly #model: Model;
-  readonly #trace: ((sql: string) => void) | undefined;
+  readonly #trace: Trace | undefined;
+  /** Says whose a statement is, for the log of the server. */
+  readonly #comment: (() => string) | undefined;
   readonly #compiler = new Compiler(dialect);
   readonly #trees = new Trees(this.#compiler);
   readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
   /** Whether the server locks rows only by their key: see #lockByKey. */
   #locksByKey = false;
 
-  constructor(model: Model, trace: ((sql: string) => void) | undefined) {
+  constructor(model: Model, trace: Trace | undefined, comment?: () => string) {
     this.#model = model;
     this.#trace = trace;
+    this.#comment = comment;
     this.#constraints = constraintsOf(model);
   }
 
@@ -94,8 +98,7 @@ export class Runner {
     const locks = statement.do === 'select' && statement.lock;
     if (locks && this.#locksByKey && !isByKey(statement)) return this.#lockByKey(connection, statement);
     const { sql, parameters, decoders } = this.#compiler.compile(statement);
-    this.#trace?.(sql);
-    const rows = await connection.send(sql, parameters).catch((error) => {
+    const rows = await this.#sent(connection, sql, parameters).catch((error) => {
       if (!locks || this.#locksByKey || !refusesToLock(error)) throw error;
       this.#locksByKey = true;
       throw new LocksByKey();
@@ -118,10 +121,18 @@ export class Runner {
     return this.#send(connection, { ...statement, where: still, lock: false });
   }
 
+  /** A comment makes every text another one: it is added only where no text is prepared. */
+  #sent(connection: Connection, sql: string, parameters: readonly unknown[]): Promise<Rows> {
+    const ended = this.#trace?.(sql);
+    const text = this.#comment && connection.pooled ? sql + this.#comment() : sql;
+    const sent = connection.send(text, parameters);
+    if (ended) sent.then(ended, ended);
+    return sent;
+  }
+
   async #sendTree(connection: Connection, tree: Tree, value: unknown): Promise<Row[]> {
-    this.#trace?.(tree.sql);
     try {
-      return await connection.send(tree.sql, parametersOf(tree, value));
+      return await this.#sent(connection, tree.sql, parametersOf(tree, value));
     } catch (error) {
       // Class 54 are limits of the server, such as that of a single value, which a list of values is.
       throw stateOf(error).startsWith('54') ? this.#trees.giveUp(tree) : error;

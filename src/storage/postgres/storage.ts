@@ -4,6 +4,7 @@ import type { Model } from '../../schema/model.ts';
 import { type Evolvable, ReadOnly, type Session } from '../evolve/database.ts';
 import { LOCK } from '../evolve/tables.ts';
 import { unavailable } from '../faults.ts';
+import { currentScope, scoped } from '../scopes.ts';
 import { quote } from '../sql/dialect.ts';
 import { filled, type Query } from '../statements.ts';
 import {
@@ -16,6 +17,7 @@ import {
   type Storage,
   type WriteSteps,
 } from '../storage.ts';
+import type { Trace } from '../trace.ts';
 import { batchedFinder } from './batched-finder.ts';
 import { postgresDdl } from './ddl.ts';
 import {
@@ -44,7 +46,9 @@ const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 export interface PostgresOptions extends ServerOptions {
   readonly model: Model;
   /** Told the text of every statement that a program runs. */
-  readonly trace?: ((sql: string) => void) | undefined;
+  readonly trace?: Trace | undefined;
+  /** Says in a comment for whom a transaction is; statements that are prepared have none, since each would be another one. */
+  readonly comment?: (() => string) | undefined;
 }
 
 export class PostgresStorage implements Storage, Evolvable {
@@ -61,34 +65,40 @@ export class PostgresStorage implements Storage, Evolvable {
     this.#options = options;
     this.#server = new Server(options);
     this.#pool = new Pool(options, (connectMs) => this.#server.connect({ connectMs }));
-    this.#runner = new Runner(options.model, options.trace);
+    this.#runner = new Runner(options.model, options.trace, options.comment);
   }
 
   prepare(statement: Query): Prepared {
     const ask = (read: Query) => (value: unknown, deadline: Deadline) =>
-      this.read(() => run(filled(read, value)), 'one', deadline);
+      this.read(
+        scoped(() => run(filled(read, value)), currentScope()),
+        'one',
+        deadline,
+      );
     if (statement.do === 'aggregate' || !this.#runner.findsOne(statement)) return ask(statement);
     return batchedFinder(statement, ask);
   }
 
   async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
     const isAlone = steps !== 'many';
+    const comment = this.#options.comment?.();
     try {
       return await this.#tried(deadline, (connection) =>
         isAlone
           ? this.#runner.drive(connection, program(), new Ahead(), isAlone)
-          : this.#transaction(connection, SNAPSHOT, program, new Ahead()),
+          : this.#transaction(connection, SNAPSHOT, program, comment, new Ahead()),
       );
     } catch (error) {
       if (!(error instanceof Unforeseen)) throw error;
-      return this.#tried(deadline, (connection) => this.#transaction(connection, SNAPSHOT, program));
+      return this.#tried(deadline, (connection) => this.#transaction(connection, SNAPSHOT, program, comment));
     }
   }
 
   async write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
     if (steps === 'serial') return this.#serially(program, deadline);
+    const comment = this.#options.comment?.();
     return this.#tried(deadline, async (connection) => {
-      if (steps === 'many') return this.#transaction(connection, 'BEGIN', program);
+      if (steps === 'many') return this.#transaction(connection, 'BEGIN', program, comment);
       // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
       return this.#runner.drive(connection, program()).catch((error) => {
         throw isLost(error) ? unknownOutcome(error) : error;
@@ -97,11 +107,12 @@ export class PostgresStorage implements Storage, Evolvable {
   }
 
   async #serially<T>(program: () => Program<T>, deadline: Deadline): Promise<T> {
+    const comment = this.#options.comment?.();
     let looked = false;
     const work = (connection: Connection) => {
       const running = looked ? program : () => surprised(program());
       looked = true;
-      return this.#transaction(connection, SERIALIZABLE, running);
+      return this.#transaction(connection, SERIALIZABLE, running, comment);
     };
     return this.#tried(deadline, work, true);
   }
@@ -236,10 +247,11 @@ export class PostgresStorage implements Storage, Evolvable {
     connection: Connection,
     begin: string,
     program: () => Program<T>,
+    comment = '',
     ahead?: Ahead,
   ): Promise<T> {
     const readOnly = begin === SNAPSHOT;
-    const begun = connection.send(begin).catch((error) => {
+    const begun = connection.send(begin + comment).catch((error) => {
       // A standby is asked for what it never does before it is asked to write.
       throw begin === SERIALIZABLE && stateOf(error) === '0A000' ? new ReadOnly() : error;
     });

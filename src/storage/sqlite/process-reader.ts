@@ -1,6 +1,7 @@
 /** Programs that read a SQLite file through another process, which lets everybody else go on here. */
 
 import type { Deadline, Program, Snapshot, Steps } from '../storage.ts';
+import { ended, type Trace } from '../trace.ts';
 import { explained } from './errors.ts';
 import { type Launch, ProcessFault, type StatementProcess } from './process.ts';
 import { Readers } from './readers.ts';
@@ -12,9 +13,9 @@ const COMMIT: Asked = { sql: 'COMMIT', parameters: [] };
 
 export class ProcessReader {
   readonly #readers: Readers;
-  readonly #trace: ((sql: string) => void) | undefined;
+  readonly #trace: Trace | undefined;
 
-  constructor(launch: Launch, trace: ((sql: string) => void) | undefined) {
+  constructor(launch: Launch, trace: Trace | undefined) {
     this.#readers = new Readers(launch);
     this.#trace = trace;
   }
@@ -49,10 +50,13 @@ export class ProcessReader {
     let step = running.next();
     while (!step.done) {
       const asked = step.value.map(asking);
-      for (const { sql } of asked) this.#trace?.(sql);
-      const answers = await reader.ask(asked).catch((error) => {
-        throw error instanceof ProcessFault ? explained(error) : error;
-      });
+      const begun = this.#trace && asked.map(({ sql }) => this.#trace?.(sql));
+      const answers = await reader
+        .ask(asked)
+        .catch((error) => {
+          throw error instanceof ProcessFault ? explained(error) : error;
+        })
+        .finally(() => ended(begun));
       step = running.next(asked.map(({ decode }, index) => decode(answers[index] ?? [])));
     }
     return step.value;

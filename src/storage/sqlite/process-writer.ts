@@ -5,6 +5,7 @@ import type { Model } from '../../schema/model.ts';
 import { deadlineExceeded, passing, unavailable } from '../faults.ts';
 import type { Row, Statement } from '../statements.ts';
 import type { Program } from '../storage.ts';
+import { ended, type Trace } from '../trace.ts';
 import { explained, toldToPrograms } from './errors.ts';
 import { type Launch, ProcessFault, StatementProcess } from './process.ts';
 import { asking } from './runner.ts';
@@ -31,7 +32,7 @@ export interface WriterOptions {
   readonly model: Model;
   /** For how long one transaction may keep all other writers waiting. */
   readonly holdMs: number;
-  readonly trace: ((sql: string) => void) | undefined;
+  readonly trace: Trace | undefined;
 }
 
 export class ProcessWriter {
@@ -173,13 +174,16 @@ class Transaction {
   /** The rows of each statement, or what a program is to be told of the one that failed. */
   async #ask(statements: readonly Statement[]): Promise<Row[][] | Error> {
     const asked = statements.map(asking);
-    for (const { sql } of asked) this.#options.trace?.(sql);
+    const { trace } = this.#options;
+    const begun = trace && asked.map(({ sql }) => trace(sql));
     try {
       const rows = await this.#process.ask(asked);
       return asked.map(({ decode }, index) => decode(rows[index] ?? []));
     } catch (error) {
       if (error instanceof ProcessFault) return toldToPrograms(this.#options.model, error);
       throw error;
+    } finally {
+      ended(begun);
     }
   }
 }

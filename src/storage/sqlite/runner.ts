@@ -9,6 +9,7 @@ import { Compiler, parametersOf } from '../sql/compile.ts';
 import { type Heavy, heavyOf } from '../sql/heavy.ts';
 import type { Insert, Query, Row, Statement } from '../statements.ts';
 import type { Program } from '../storage.ts';
+import type { Trace } from '../trace.ts';
 import type { Allowance } from './bounds.ts';
 import { dialect, VISIT } from './dialect.ts';
 import { toldToPrograms } from './errors.ts';
@@ -51,14 +52,14 @@ export function asking(statement: Statement): Asking {
 export class Runner {
   readonly #database: Database;
   readonly #model: Model;
-  readonly #trace: ((sql: string) => void) | undefined;
+  readonly #trace: Trace | undefined;
   readonly #prepared = new Lru<string, Prepared>(KEPT_STATEMENTS, (each) => each.finalize());
   /** Undefined until a statement is watched. */
   #watch: Watch | undefined;
   #size = 0;
   #measureAgain = 0;
 
-  constructor(database: Database, model: Model, trace: ((sql: string) => void) | undefined) {
+  constructor(database: Database, model: Model, trace: Trace | undefined) {
     this.#database = database;
     this.#model = model;
     this.#trace = trace;
@@ -89,8 +90,13 @@ export class Runner {
     const { sql, parameters, decoders } = compiler.compile(statement);
     const prepared = this.#admitted(statement, sql, parameters, allowance);
     const bindings = parameters as SQLQueryBindings[];
-    if (statement.do === 'insert') return [stored(statement, prepared.run(...bindings).lastInsertRowid)];
-    return decoded(this.#all(prepared, bindings, heavyOf(statement)), decoders);
+    const ended = this.#trace?.(sql);
+    const rows =
+      statement.do === 'insert'
+        ? [stored(statement, prepared.run(...bindings).lastInsertRowid)]
+        : decoded(this.#all(prepared, bindings, heavyOf(statement)), decoders);
+    ended?.();
+    return rows;
   }
 
   /** The same for a read that is left open for a value: all else is found out once. */
@@ -103,9 +109,10 @@ export class Runner {
     return (value) => {
       const bindings = parametersOf(template, value) as SQLQueryBindings[];
       const prepared = this.#admitted(read, sql, bindings, bounds);
-      if (!findsOne) return decoded(this.#all(prepared, bindings, heavy), decoders);
-      const row = prepared.get(...bindings) as Row | null;
-      return row ? decoded([row], decoders) : [];
+      const ended = this.#trace?.(sql);
+      const rows = findsOne ? one(prepared, bindings) : this.#all(prepared, bindings, heavy);
+      ended?.();
+      return decoded(rows, decoders);
     };
   }
 
@@ -117,7 +124,6 @@ export class Runner {
   ): Prepared {
     const admission = allowance?.admits(statement, sql, parameters) ?? true;
     if (!admission) throw UNBOUNDED;
-    this.#trace?.(sql);
     return admission === 'watched' ? this.#watched(sql, allowance) : this.prepare(sql);
   }
 
@@ -153,6 +159,11 @@ export class Runner {
     this.#prepared.set(sql, prepared);
     return prepared;
   }
+}
+
+function one(prepared: Prepared, bindings: SQLQueryBindings[]): Row[] {
+  const row = prepared.get(...bindings) as Row | null;
+  return row ? [row] : [];
 }
 
 function within(bound: Bound, rows: Iterable<Row>): Row[] {

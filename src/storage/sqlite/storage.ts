@@ -7,6 +7,7 @@ import { inBatch } from '../../base/batch.ts';
 import type { Model } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
+import { currentScope, scoped, within } from '../scopes.ts';
 import { filled, type Query, type Row, type Select } from '../statements.ts';
 import {
   type Deadline,
@@ -18,6 +19,7 @@ import {
   type Storage,
   type WriteSteps,
 } from '../storage.ts';
+import type { Trace } from '../trace.ts';
 import { Bounds } from './bounds.ts';
 import { sqliteDdl } from './ddl.ts';
 import { explained, explaining } from './errors.ts';
@@ -41,7 +43,7 @@ export interface SqliteOptions {
   readonly path: string;
   readonly model: Model;
   /** Told the text of every statement that a program runs. */
-  readonly trace?: ((sql: string) => void) | undefined;
+  readonly trace?: Trace | undefined;
   /** Nothing is to be written, not even the file when it is missing. */
   readonly readOnly?: boolean;
   /**
@@ -61,7 +63,7 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly ddl = sqliteDdl;
   readonly #database: Database;
   readonly #model: Model;
-  readonly #trace: ((sql: string) => void) | undefined;
+  readonly #trace: Trace | undefined;
   readonly #runner: Runner;
   readonly #local: LocalWriter;
   readonly #bounds: Bounds;
@@ -111,12 +113,20 @@ export class SqliteStorage implements Storage, Evolvable {
       } catch (error) {
         // What is not bounded is read where nobody waits for it.
         if (error === UNBOUNDED && this.#processReader)
-          return this.#processReader.read(() => run(filled(statement, value)), 'one', deadline);
+          return this.#processReader.read(
+            scoped(() => run(filled(statement, value)), currentScope()),
+            'one',
+            deadline,
+          );
         throw error instanceof SQLiteError ? explained(error) : error;
       }
     };
     if (!compiler.template(statement).findsOne) return look;
-    return (value, deadline) => inBatch(() => look(value, deadline));
+    if (!this.#trace) return (value, deadline) => inBatch(() => look(value, deadline));
+    return (value, deadline) => {
+      const scope = currentScope();
+      return inBatch(() => within(scope, () => look(value, deadline)));
+    };
   }
 
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): T | Promise<T> {
