@@ -46,6 +46,7 @@ export interface App {
 export function createApp(given: AppOptions): App {
   const { model, storage, config, peers, tracer } = given;
   const metrics = given.metrics ?? new Metrics();
+  metrics.renew();
   const scopes = new Scopes();
   const observe = (observation: Observation) => {
     metrics.observe(observation);
@@ -63,6 +64,7 @@ export function createApp(given: AppOptions): App {
   const isScoped = introspection || isTimed || tracer !== undefined;
   const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes, config.limitBody);
   load.tell(metrics);
+  storage.tell?.(metrics);
   const engine = new Engine(isScoped ? scopes.around(storage) : storage, policy, {
     ...answerLimits(config),
     admitLong: load.admitLong,
@@ -73,7 +75,7 @@ export function createApp(given: AppOptions): App {
   const find = router(options, engine, metrics, load, state);
   const share = config.corsOrigins && cors(config.corsOrigins);
   const closing = new AbortController();
-  const authenticate = authentication(options, closing.signal);
+  const authenticate = authentication(options, closing.signal, metrics);
   const limits = rateLimits(options, closing.signal);
   const addressOf = addressReader(config.trustedProxies ?? []);
   // To find it out is a system call for each request.
@@ -274,12 +276,17 @@ function costOf({ method }: Request, found: Found | undefined): number {
 }
 
 /** Undefined when there is none: then everybody is anonymous. */
-function authentication({ config, storage }: AppOptions, closed: AbortSignal): Authenticate | undefined {
+function authentication(
+  { config, storage }: AppOptions,
+  closed: AbortSignal,
+  metrics: Metrics,
+): Authenticate | undefined {
   const { authJwksUrl: jwksUrl, authSecret: secret, authIssuer: issuer, authAudience: audience } = config;
   if (!hasAuthentication(config)) return undefined;
   const trust = jwksUrl !== null ? { jwksUrl } : secret !== null && { secret };
   return authenticator(
     new ApiKeys(storage),
     trust ? tokenProver({ trust, issuer, audience, closed }) : undefined,
+    metrics,
   );
 }

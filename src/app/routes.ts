@@ -38,7 +38,15 @@ export function router(
     fixed.set(template, { template, methods: new Map([['GET', handler]]), failed: problem, ...more });
   if (door) {
     const document = documentLimits(config);
-    const options = { door, engine, limits: { ...limits, document }, introspection, trusted, observe };
+    const options = {
+      door,
+      engine,
+      limits: { ...limits, document },
+      introspection,
+      trusted,
+      observe,
+      metrics,
+    };
     fixed.set('/graphql', graphqlRoute(options));
   }
   if (door && introspection) {

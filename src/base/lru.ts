@@ -8,6 +8,8 @@
 export class Lru<K, V extends {}> {
   readonly #half: number;
   readonly #forget: ((value: V) => void) | undefined;
+  /** How often what was looked for was not there. */
+  misses = 0;
   #young = new Map<K, V>();
   #old = new Map<K, V>();
 
@@ -15,6 +17,10 @@ export class Lru<K, V extends {}> {
   constructor(most: number, forget?: (value: V) => void) {
     this.#half = most / 2;
     this.#forget = forget;
+  }
+
+  get size(): number {
+    return this.#young.size + this.#old.size;
   }
 
   get(key: K): V | undefined {
@@ -33,7 +39,10 @@ export class Lru<K, V extends {}> {
 
   #revived(key: K): V | undefined {
     const value = this.#old.get(key);
-    if (value === undefined) return undefined;
+    if (value === undefined) {
+      this.misses++;
+      return undefined;
+    }
     this.#old.delete(key);
     this.set(key, value);
     return value;

@@ -22,17 +22,20 @@ export interface Family {
   readonly samples: readonly (readonly [string, Labels, number])[];
 }
 
+interface Cache {
+  readonly size: number;
+  readonly misses: number;
+}
+
 type Labels = Readonly<Record<string, string>>;
 
 export class Metrics {
   readonly #requests = new Map<string, Map<string, Series>>();
   readonly #operations = new Map<string, Map<string, Series>>();
-  /** By name: whoever comes later with the same one takes its place. */
-  readonly #read = new Map<string, () => Family>([
-    ['process_resident_memory_bytes', processMemory],
-    ['process_cpu_seconds_total', processCpu],
-  ]);
+  /** By name. */
+  readonly #read = new Map<string, () => Family>();
 
+  readonly #caches = new Map<string, Cache>();
   #untold: Observation[] = [];
 
   /** Kept for later: many are counted in a fraction of the time that each would take between the rest of its request. */
@@ -58,9 +61,44 @@ export class Metrics {
     }
   }
 
+  /** Before another application tells of itself: nobody may be asked that is closed. What was counted stays. */
+  renew(): void {
+    this.#read.clear();
+    this.#caches.clear();
+    this.#read.set('process_resident_memory_bytes', processMemory);
+    this.#read.set('process_cpu_seconds_total', processCpu);
+  }
+
   /** A number that is looked up when somebody asks. */
   add(type: 'counter' | 'gauge', name: string, help: string, value: () => number): void {
     this.#read.set(name, () => ({ name, type, help, samples: [['', {}, value()]] }));
+  }
+
+  /** Several of them, which a label tells apart. */
+  addEach(
+    type: 'counter' | 'gauge',
+    name: string,
+    help: string,
+    label: string,
+    values: () => Readonly<Record<string, number>>,
+  ): void {
+    this.#read.set(name, () => {
+      const samples = Object.entries(values()).map(
+        ([each, value]) => ['', { [label]: each }, value] as const,
+      );
+      return { name, type, help, samples };
+    });
+  }
+
+  /** One that keeps what would have to be made anew. */
+  addCache(name: string, cache: Cache): void {
+    this.#caches.set(name, cache);
+    const each = (of: (cache: Cache) => number) => () =>
+      Object.fromEntries([...this.#caches].map(([known, kept]) => [known, of(kept)]));
+    const entries = each(({ size }) => size);
+    const misses = each((kept) => kept.misses);
+    this.addEach('gauge', 'duet_cache_entries', 'What the caches hold.', 'cache', entries);
+    this.addEach('counter', 'duet_cache_misses_total', 'How often they did not have it.', 'cache', misses);
   }
 
   snapshot(): Family[] {

@@ -70,6 +70,8 @@ export class Documents {
   /** Objects that one answer may hold. */
   readonly #most: number;
   readonly #kept = new Lru<string, CheckedDocument>(KEPT_DOCUMENTS);
+  /** How many are kept, and how often one was not. */
+  readonly cache: Pick<Lru<string, CheckedDocument>, 'size' | 'misses'> = this.#kept;
 
   constructor(door: Door, introspection: boolean, limits: DocumentLimits, most: number) {
     this.#door = door;

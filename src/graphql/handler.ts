@@ -8,6 +8,7 @@ import {
   validateExecutionArgs,
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
+import type { Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import { type Soon, then } from '../base/soon.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -47,11 +48,13 @@ export interface GraphqlOptions {
   /** Documents that clients can name instead of sending them. */
   readonly trusted: Trusted | undefined;
   readonly observe: Observe;
+  readonly metrics: Metrics;
 }
 
 export function graphqlRoute(options: GraphqlOptions): Route {
   const { door, introspection, limits, engine } = options;
   const documents = new Documents(door, introspection, limits.document, engine.limits.objects);
+  options.metrics.addCache('documents', documents.cache);
   return {
     template: '/graphql',
     methods: new Map([

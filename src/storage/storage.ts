@@ -1,5 +1,6 @@
 /** The narrow interface to a database: programs of statements in, rows out. */
 
+import type { Metrics } from '../base/metrics.ts';
 import type { Soon } from '../base/soon.ts';
 import type { Query, Row, Select, Statement } from './statements.ts';
 
@@ -47,6 +48,8 @@ export interface Storage {
   delays(looking: Select): boolean;
   /** A moment that can be read from again and again, however long that takes. */
   snapshot(): Promise<Snapshot>;
+  /** Has metrics tell how much is under way here, and how large it is. */
+  tell?(metrics: Metrics): void;
   /** Fails when the database cannot be reached. */
   ping(deadline: Deadline): Promise<void>;
   close(): Promise<void>;

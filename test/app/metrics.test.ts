@@ -1,10 +1,14 @@
 /** `GET /metrics`: what Prometheus reads, for one process and for several, and who may read it. */
 
+import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { SignJWT } from 'jose';
-import { openApp } from '../app.ts';
+import { type AppUnderTest, openApp, sharedPostgres, shipped } from '../app.ts';
 import { bearer, sound } from '../http/issuer.ts';
 import { Folder, Server } from '../process.ts';
+import { Wire } from '../wire.ts';
 
 const SECRET = 'a secret of at least thirty-two bytes';
 
@@ -128,6 +132,125 @@ describe('one process', () => {
     ]);
     await app.close();
   });
+});
+
+/** Looks until the numbers are these. */
+async function told(app: AppUnderTest, wanted: Record<string, number>): Promise<void> {
+  let found: Map<string, number> | undefined;
+  for (let tries = 0; tries < 500; tries++) {
+    found = samples(await (await app.fetch('/metrics')).text());
+    if (Object.entries(wanted).every(([name, value]) => found?.get(name) === value)) return;
+    await Bun.sleep(10);
+  }
+  expect(Object.fromEntries(Object.keys(wanted).map((name) => [name, found?.get(name)]))).toEqual(wanted);
+}
+
+describe('the database', () => {
+  test('SQLite: what waits to be written, the log and the file', async () => {
+    using folder = new Folder();
+    const app = await openApp('sqlite', { ...shipped, url: `sqlite:${folder.file('duet.db')}` });
+    await app.rest('POST', '/notes', { title: 'x' });
+    const found = samples(await (await app.fetch('/metrics')).text());
+    expect(found.get('duet_wal_bytes')).toBe(statSync(folder.file('duet.db-wal')).size);
+    expect(found.get('duet_wal_bytes')).toBeGreaterThan(0);
+    expect(found.get('duet_database_bytes')).toBeGreaterThan(4096);
+    expect(found.get('duet_reader_processes{state="busy"}')).toBe(0);
+    expect(found.get('duet_reader_waiting')).toBe(0);
+    expect(found.get('duet_cache_entries{cache="statements"}')).toBeGreaterThan(0);
+    await told(app, { 'duet_write_queue{kind="short"}': 0, 'duet_write_queue{kind="long"}': 0 });
+    const other = new Database(folder.file('duet.db'));
+    other.run('BEGIN IMMEDIATE');
+    const writes = [1, 2, 3, 4, 5].map((each) => app.rest('POST', '/notes', { title: `${each}` }));
+    await told(app, { 'duet_write_queue{kind="short"}': 5 });
+    other.run('COMMIT');
+    other.close();
+    for (const { status } of await Promise.all(writes)) expect(status).toBe(201);
+    await told(app, { 'duet_write_queue{kind="short"}': 0 });
+    await app.close();
+  });
+
+  test('PostgreSQL: the connections, what waits for one, and what was tried again', async () => {
+    const url = await (await sharedPostgres()).database();
+    const through = new URL(url);
+    using wire = await Wire.start(Number(through.port));
+    through.port = String(wire.port);
+    const env = { DATABASE_CONNECTIONS: '2' };
+    const app = await openApp('postgres', { ...shipped, url: through.href, env });
+    await app.rest('GET', '/books/1');
+    await told(app, {
+      duet_database_connections_limit: 2,
+      'duet_database_connections{state="idle"}': 1,
+      'duet_database_connections{state="busy"}': 0,
+      duet_database_waiting: 0,
+      duet_database_retries_total: 0,
+    });
+    const admin = new Bun.SQL(url, { max: 1 });
+    await admin.unsafe('BEGIN');
+    await admin.unsafe('LOCK TABLE "Note" IN ACCESS EXCLUSIVE MODE');
+    const writes = [1, 2, 3, 4, 5].map((each) => app.rest('POST', '/notes', { title: `${each}` }));
+    await told(app, {
+      'duet_database_connections{state="idle"}': 0,
+      'duet_database_connections{state="busy"}': 2,
+      duet_database_waiting: 3,
+    });
+    await admin.unsafe('COMMIT');
+    for (const { status } of await Promise.all(writes)) expect(status).toBe(201);
+    await told(app, { 'duet_database_connections{state="busy"}': 0, duet_database_waiting: 0 });
+    const size = await admin.unsafe('SELECT pg_database_size(current_database())::int AS bytes');
+    const found = samples(await (await app.fetch('/metrics')).text());
+    expect(found.get('duet_database_bytes')).toBeGreaterThan(size[0].bytes / 2);
+    await admin.close();
+    wire.cut('before');
+    expect((await app.rest('GET', '/books/1')).status).toBe(200);
+    await told(app, { duet_database_retries_total: 1 });
+    await app.close();
+  });
+
+  test('what is kept, and what was not there', async () => {
+    const app = await openApp('sqlite', { ...shipped, env: { AUTH_SECRET: SECRET } });
+    const token = await new SignJWT(sound({ roles: ['metrics'] }))
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(new TextEncoder().encode(SECRET));
+    const look = async () => samples(await (await app.fetch('/metrics', { headers: bearer(token) })).text());
+    await look();
+    for (const query of ['{ __typename }', '{ __typename }', '{ a: __typename }'])
+      await app.graphql(query, {}, bearer(token));
+    const found = await look();
+    const kept = (cache: string) => [
+      found.get(`duet_cache_entries{cache="${cache}"}`),
+      found.get(`duet_cache_misses_total{cache="${cache}"}`),
+    ];
+    expect([kept('documents'), kept('callers')]).toEqual([
+      [2, 2],
+      [1, 1],
+    ]);
+    await app.close();
+  });
+});
+
+test('every metric of the dashboard is told', async () => {
+  const text = await Bun.file(join(import.meta.dir, '../../docs/grafana.json')).text();
+  const dashboard = JSON.parse(text);
+  const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }: any) => expr));
+  expect(expressions.length).toBeGreaterThan(10);
+  const named = new Set<string>(
+    expressions.flatMap((expr: string) => expr.match(/\b(?:duet|process)_[a-z_]+/g) ?? []),
+  );
+  const known = new Set<string>();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_TRACES_SAMPLER_ARG: '0' };
+  for (const url of ['sqlite:duet.db', await (await sharedPostgres()).database()]) {
+    using folder = new Folder();
+    await using server = await Server.start(folder, { DATABASE_URL: url, ...env });
+    const body = JSON.stringify({ query: '{ books { id } }' });
+    const headers = { 'Content-Type': 'application/json' };
+    await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
+    for (const name of samples(await (await fetch(`${server.url}/metrics`)).text()).keys())
+      known.add(name.replace(/\{.*/, ''));
+  }
+  expect([...named].filter((name) => !known.has(name))).toEqual([]);
+  // And whatever there is to see is on it.
+  const shown = [...known].filter((name) => !/_(sum|count)$/.test(name));
+  expect(shown.filter((name) => !named.has(name))).toEqual([]);
 });
 
 test('several processes answer for each other, whichever is asked', async () => {

@@ -2,6 +2,7 @@
 
 import { DuetError } from '../../base/errors.ts';
 import { Lru } from '../../base/lru.ts';
+import type { Metrics } from '../../base/metrics.ts';
 import { type ApiKeys, KEY_PREFIX } from '../../engine/api-keys.ts';
 import { anonymous, type Caller } from '../../engine/caller.ts';
 import { CHALLENGE, unauthenticated } from './challenge.ts';
@@ -25,8 +26,13 @@ interface Known {
 }
 
 /** `proveToken` is undefined where API keys alone are accepted. */
-export function authenticator(keys: ApiKeys, proveToken: ProveToken | undefined): Authenticate {
+export function authenticator(
+  keys: ApiKeys,
+  proveToken: ProveToken | undefined,
+  metrics: Metrics,
+): Authenticate {
   const known = new Lru<string, Known>(KEPT_CALLERS);
+  metrics.addCache('callers', known);
 
   const prove = async (header: string): Promise<Caller> => {
     const credential = credentialOf(header);

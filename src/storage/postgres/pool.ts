@@ -223,6 +223,12 @@ export class Pool {
     this.#open = open;
   }
 
+  /** Connections by what they do, and requests that wait for one. */
+  get state(): { readonly idle: number; readonly busy: number; readonly waiting: number } {
+    const idle = this.#idle.length;
+    return { idle, busy: this.#taken - idle, waiting: this.#waiting.length };
+  }
+
   /** Waiting for a place and connecting there share one time limit. */
   async acquire(deadline = Number.POSITIVE_INFINITY): Promise<Connection> {
     const until = Math.min(deadline, performance.now() + this.#options.connectMs);

@@ -1,5 +1,6 @@
 /** PostgreSQL through `Bun.SQL`: a pool of sessions, pipelined statements, whole transactions tried again. */
 
+import type { Metrics } from '../../base/metrics.ts';
 import type { Model } from '../../schema/model.ts';
 import { type Evolvable, ReadOnly, type Session } from '../evolve/database.ts';
 import { LOCK } from '../evolve/tables.ts';
@@ -38,6 +39,8 @@ import { Ahead, Unforeseen } from './tree.ts';
 
 /** How often a transaction is run that keeps losing against others. */
 const TRIES = 4;
+/** How old the size of the database may be that is told. */
+const MEASURE_MS = 10_000;
 /** How often a node that starts asks whether another is done with the tables. */
 const LOCK_POLL_MS = 50;
 
@@ -58,6 +61,9 @@ export class PostgresStorage implements Storage, Evolvable {
   readonly #pool: Pool;
   readonly #runner: Runner;
   #snapshots = 0;
+  #retries = 0;
+  #bytes = 0;
+  #measureAgain = 0;
   /** Whether nothing could be written when it was opened: then nothing else is expected of it. */
   #readOnly = false;
 
@@ -160,6 +166,53 @@ export class PostgresStorage implements Storage, Evolvable {
     };
   }
 
+  tell(metrics: Metrics): void {
+    const { connections } = this.#options;
+    const states = () => {
+      const { idle, busy } = this.#pool.state;
+      return { idle, busy };
+    };
+    metrics.addEach('gauge', 'duet_database_connections', 'Connections to PostgreSQL.', 'state', states);
+    metrics.add(
+      'gauge',
+      'duet_database_connections_limit',
+      'How many there may be (DATABASE_CONNECTIONS).',
+      () => connections,
+    );
+    metrics.add(
+      'gauge',
+      'duet_database_waiting',
+      'Work that waits for a connection.',
+      () => this.#pool.state.waiting,
+    );
+    metrics.add(
+      'counter',
+      'duet_database_retries_total',
+      'Work that was tried again, after others won or a connection was lost.',
+      () => this.#retries,
+    );
+    metrics.add('gauge', 'duet_database_bytes', 'The size of the database.', () => {
+      this.#measure();
+      return this.#bytes;
+    });
+  }
+
+  /** Nobody waits for it: what is told was asked for when somebody looked last. */
+  #measure(): void {
+    const now = performance.now();
+    if (now < this.#measureAgain) return;
+    this.#measureAgain = now + MEASURE_MS;
+    this.#tried(now + MEASURE_MS, (connection) =>
+      connection.patiently(connection.send('SELECT pg_database_size(current_database())::text AS "bytes"')),
+    ).then(
+      ([row]) => {
+        this.#bytes = Number(row?.['bytes']);
+      },
+      // Whoever cannot be asked is away, which requests tell of.
+      () => {},
+    );
+  }
+
   async ping(deadline: Deadline): Promise<void> {
     await this.#tried(deadline, async (connection) => {
       const look = `SELECT current_setting('transaction_read_only') AS "readOnly"`;
@@ -236,6 +289,7 @@ export class PostgresStorage implements Storage, Evolvable {
         const misled = stateOf(error) === '25006' && !this.#readOnly && this.#pool.renew();
         const again = beaten || dropped || misled || error instanceof LocksByKey;
         if (!again || performance.now() > deadline) throw late(error, deadline);
+        this.#retries++;
       } finally {
         this.#pool.release(connection);
       }

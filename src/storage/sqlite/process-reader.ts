@@ -42,6 +42,10 @@ export class ProcessReader {
     };
   }
 
+  get state(): Readers['state'] {
+    return this.#readers.state;
+  }
+
   close(): void {
     this.#readers.close();
   }

@@ -45,6 +45,12 @@ export class Readers {
     return reader;
   }
 
+  /** Processes by what they do, and reads that wait for one. */
+  get state(): { readonly idle: number; readonly busy: number; readonly waiting: number } {
+    const idle = this.#idle.size;
+    return { idle, busy: this.#all.size + this.#apart.size - idle, waiting: this.#waiting.length };
+  }
+
   close(): void {
     for (const reader of [...this.#all, ...this.#apart]) reader.end(unavailable('The database is closed.'));
   }

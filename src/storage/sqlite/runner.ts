@@ -133,13 +133,21 @@ export class Runner {
       : (prepared.all(...bindings) as Row[]);
   }
 
+  /** The bytes of the database. */
+  measure(): number {
+    const sizes = ['page_count', 'page_size'].map((name) => this.prepare(`PRAGMA ${name}`).values()[0]?.[0]);
+    return Number(sizes[0]) * Number(sizes[1]);
+  }
+
+  /** What is kept prepared. */
+  get cache(): { readonly size: number; readonly misses: number } {
+    return this.#prepared;
+  }
+
   /** No statement answers with more text than there is, and most databases are small; it is looked at now and then. */
   #holdsMoreThan(bytes: number): boolean {
     if (performance.now() > this.#measureAgain) {
-      const sizes = ['page_count', 'page_size'].map(
-        (name) => this.prepare(`PRAGMA ${name}`).values()[0]?.[0],
-      );
-      this.#size = Number(sizes[0]) * Number(sizes[1]);
+      this.#size = this.measure();
       this.#measureAgain = performance.now() + REMEASURE_MS;
     }
     return this.#size > bytes;

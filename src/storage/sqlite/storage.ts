@@ -1,9 +1,10 @@
 /** SQLite through `bun:sqlite`: one connection, synchronous, durable. */
 
 import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { inBatch } from '../../base/batch.ts';
+import type { Metrics } from '../../base/metrics.ts';
 import type { Model } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
@@ -197,6 +198,27 @@ export class SqliteStorage implements Storage, Evolvable {
         runner.close();
       },
     };
+  }
+
+  tell(metrics: Metrics): void {
+    const queued = () => ({ ...this.#queue.lengths });
+    metrics.addEach('gauge', 'duet_write_queue', 'Writes that wait for their turn.', 'kind', queued);
+    metrics.add('gauge', 'duet_database_bytes', 'The size of the database.', () => this.#runner.measure());
+    const log = `${this.#database.filename}-wal`;
+    metrics.add(
+      'gauge',
+      'duet_wal_bytes',
+      'The size of the write-ahead log, which is beside it.',
+      () => statSync(log, { throwIfNoEntry: false })?.size ?? 0,
+    );
+    metrics.addCache('statements', this.#runner.cache);
+    const reader = this.#processReader;
+    if (!reader) return;
+    metrics.addEach('gauge', 'duet_reader_processes', 'Processes for long reads.', 'state', () => {
+      const { idle, busy } = reader.state;
+      return { idle, busy };
+    });
+    metrics.add('gauge', 'duet_reader_waiting', 'Long reads that wait for one.', () => reader.state.waiting);
   }
 
   async ping(): Promise<void> {

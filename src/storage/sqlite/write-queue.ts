@@ -75,6 +75,11 @@ export class WriteQueue {
     });
   }
 
+  /** How many wait, and how many of those because they take long. */
+  get lengths(): { readonly short: number; readonly long: number } {
+    return { short: this.#entries.length, long: this.#long.length };
+  }
+
   /** Nobody is told of success before the commit. */
   #flush(): void {
     if (this.#isUnderWay) return;
