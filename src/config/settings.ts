@@ -135,6 +135,13 @@ export const settings = {
     doc: 'The least important level to log; `debug` adds the text of every SQL statement.',
     ...oneOf('debug', 'info', 'warn', 'error'),
   }),
+  logAddress: setting({
+    env: 'LOG_ADDRESS',
+    flag: true,
+    default: 'refused',
+    doc: 'Which lines of requests have the address of the client: of those that are `refused`, or fail, or of `all`.',
+    ...oneOf('refused', 'all'),
+  }),
   logSlow: setting({
     env: 'LOG_SLOW',
     flag: true,

@@ -13,13 +13,10 @@ const others =
 
 type Calls = Readonly<Record<string, number>>;
 
-/**
- * The database is locked for reading once, and let go: no statement begins a transaction or looks into the file. That the
- * address is in the log takes the second call.
- */
-const read: Calls = { recvfrom: 1, getpeername: 1, fcntl: 2, sendto: 1 };
+/** The database is locked for reading once, and let go: no statement begins a transaction or looks into the file. */
+const read: Calls = { recvfrom: 1, fcntl: 2, sendto: 1 };
 /** Two pages, each behind a header, one wait for the disk; where that is a slow one, three answers of the process that waits. */
-const write: Calls = { recvfrom: 1, getpeername: 1, fcntl: 6, pwrite64: 4, fsync: 1, sendto: 1, recvmsg: 3 };
+const write: Calls = { recvfrom: 1, fcntl: 6, pwrite64: 4, fsync: 1, sendto: 1, recvmsg: 3 };
 const graphql = (query: string) => ({ query, variables: { id: '1' } });
 
 const asks: [string, path: string, body: unknown, calls: Calls][] = [
