@@ -47,7 +47,8 @@ export async function dev(files: readonly string[], args: readonly string[]): Pr
       });
   if (!isExecutable()) watch(dirname(dirname(Bun.main)), { recursive: true }, recoded);
   const stop = async () => {
-    child.kill('SIGTERM');
+    // No load balancer is before it that would have to notice.
+    child.kill('SIGINT');
     process.exit((await child.exited) ?? 0);
   };
   for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(event, stop);

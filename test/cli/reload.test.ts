@@ -1,8 +1,8 @@
 /** SIGHUP: what the files say now is served from then on, and nobody notices but those who ask for what is new. */
 
 import { describe, expect, test } from 'bun:test';
-import { databases, sharedPostgres } from '../app.ts';
-import { connect, Folder, Server } from '../process.ts';
+import { databases, sharedPostgres, within } from '../app.ts';
+import { childrenOf, connect, Folder, Server, source } from '../process.ts';
 
 const BOOK = 'type Book @resource { id: ID!  title: String! @constraint(maxLength: 100000) }';
 const NOTE = 'type Note @resource { id: ID!  text: String! }';
@@ -126,6 +126,8 @@ describe.each(databases)('on %s', (kind) => {
     );
     await server.logged('request');
     await Bun.write(folder.file('schema.graphql'), `${BOOK} ${NOTE}`);
+    // Whoever signals a whole group means the server.
+    for (const pid of childrenOf(server.pid, 'reader')) process.kill(pid, 'SIGHUP');
     server.signal('SIGHUP');
     await server.logged('reloaded');
     // Longer than it takes to let go of what is not used.
@@ -145,3 +147,34 @@ test('what is in memory is not thrown away', async () => {
   ]);
   expect(await status(`${server.url}/books`)).toBe(200);
 });
+
+test.each(['1', '2'])(
+  'a server at a terminal reloads, and ends when the terminal is closed, with %s workers',
+  async (workers) => {
+    using folder = new Folder();
+    let told = '';
+    const until = async (what: string) => {
+      for (let tries = 0; tries < 2000 && !told.includes(what); tries++) await Bun.sleep(10);
+      expect(told).toContain(what);
+    };
+    const child = Bun.spawn([...source, 'serve'], {
+      cwd: folder.path,
+      env: { PORT: '0', WORKERS: workers },
+      terminal: {
+        data(_, bytes) {
+          told += new TextDecoder().decode(bytes);
+        },
+      },
+    });
+    try {
+      await until(workers === '1' ? '"event":"started"' : '"event":"supervising"');
+      child.kill('SIGHUP');
+      await until('"event":"reloaded"');
+      child.terminal?.close();
+      expect(await within(20_000, child.exited)).toBe(0);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  },
+  60_000,
+);

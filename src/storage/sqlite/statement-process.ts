@@ -42,7 +42,7 @@ export type Told = { readonly parent: number } | readonly Asked[];
 /** Answers groups of statements, in their order, for as long as whoever started it lives. */
 export function serveStatements(path: string, right: Right): void {
   // A terminal sends its signals to all: whoever asks decides when there is nothing left to do.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   const database = right === 'reader' ? openToRead(path) : openToWrite(path);
   let before = Promise.resolve();
   process.on('message', (told: Told) => {
