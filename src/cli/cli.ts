@@ -16,6 +16,7 @@ import { migrate, migrateAndPrune, type Terminal } from './commands/migrate.ts';
 import { exportRecords, importRecords } from './commands/transfer.ts';
 import { dev } from './dev.ts';
 import { takeOption } from './options.ts';
+import type { Audience } from './progress.ts';
 import { hasHungUp, prepare, reloader } from './reload.ts';
 import { type Running, serve } from './serve.ts';
 import { onReload, superviseWorkers, tellReady, workerPeers } from './workers.ts';
@@ -139,14 +140,14 @@ const commands: Readonly<Record<string, Command>> = {
   },
   export: {
     usage: 'export',
-    doc: 'write every record to standard output, as NDJSON',
-    run: ({ config, observe }) => exportRecords(config, observe, { write: writer(process.stdout), tell }),
+    doc: 'write every record and API key (as a hash) to standard output, as NDJSON',
+    run: ({ config, observe }) => exportRecords(config, observe, process.stdout, terminal()),
   },
   import: {
     usage: 'import FILE',
-    doc: 'store the records of such a file (- is standard input), all of them or none',
+    doc: 'store what is in such a file (- is standard input; it may be gzipped), all of it or nothing',
     operand: 'FILE',
-    run: ({ config, operand, observe }) => importRecords(config, operand, observe, { write: print, tell }),
+    run: ({ config, operand, observe }) => importRecords(config, operand, observe, terminal()),
   },
   'explain-access': {
     usage: 'explain-access [--role ROLE …]',
@@ -287,24 +288,10 @@ async function untilStopped(
   return running;
 }
 
-/** How long lines are gathered: a system call for each would cost more than making them. */
-const GATHER_MS = 20;
-
-/** Lines that come one after the other go out together. */
-function writer(stream: NodeJS.WriteStream): (text: string) => void {
-  let pending = '';
-  const flush = () => {
-    const text = pending;
-    pending = '';
-    if (text !== '') stream.write(text);
-  };
-  process.on('exit', flush);
-  return (text) => {
-    if (pending === '') setTimeout(flush, GATHER_MS);
-    pending += text;
-    // Long work without a turn of the event loop must not gather everything in memory.
-    if (pending.length > 65536) flush();
-  };
+/** Where long work says how far it is. */
+function terminal(): Audience {
+  const { isTTY, columns } = process.stderr;
+  return { tell, redraw: isTTY ? (text) => void process.stderr.write(text) : undefined, columns };
 }
 
 void main(process.argv.slice(2));

@@ -1,9 +1,9 @@
 /** API keys: made, listed, revoked, and recognised by their hashes, which is all that is kept of them. */
 
-import { all, equal, type Filter } from '../query/filter.ts';
+import { all, among, equal, type Filter } from '../query/filter.ts';
 import { apiKeys } from '../storage/own.ts';
 import { type Row, select, type Upsert } from '../storage/statements.ts';
-import { type Deadline, run, type Storage } from '../storage/storage.ts';
+import { type Deadline, type Program, run, type Storage } from '../storage/storage.ts';
 import type { Caller } from './caller.ts';
 
 /** Tells a key from a token at a glance, for servers and for scanners that look for leaked secrets. */
@@ -19,6 +19,19 @@ export interface KeyEntry {
   /** When it was revoked. */
   readonly revoked: string | undefined;
 }
+
+/** A key as an export carries it. */
+export interface KeptKey {
+  readonly name: string;
+  readonly hash: string;
+  readonly roles: readonly string[];
+  readonly at: string;
+  readonly revoked: string | null;
+}
+
+/** Names and roles end up in logs, headers and rules. */
+export const KEY_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const HASH = /^[\w-]{43}$/;
 
 /** To look up who asks must not take longer than anything that is asked for. */
 const PATIENCE_MS = 5_000;
@@ -91,6 +104,49 @@ export class ApiKeys {
     const subject = `${KEY_SUBJECT}${row['name']}`;
     const roles = rolesOf(row);
     return { subject, roles, claims: { sub: subject, roles } };
+  }
+}
+
+/** All of them, the revoked ones too, in the order of their names. */
+export function* keptKeys(): Program<KeptKey[]> {
+  const rows = yield* run(select(apiKeys, apiKeys.columns));
+  return rows.map((row) => ({ ...(row as unknown as KeptKey), roles: rolesOf(row) }));
+}
+
+/** Undefined where it is none. */
+export function readKept(given: unknown): KeptKey | undefined {
+  const { name, hash, roles, at, revoked } = (given ?? {}) as Partial<Record<keyof KeptKey, unknown>>;
+  const isTime = (value: unknown) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+  const isName = (value: unknown) => typeof value === 'string' && KEY_NAME.test(value);
+  const isSound =
+    isName(name) &&
+    typeof hash === 'string' &&
+    HASH.test(hash) &&
+    Array.isArray(roles) &&
+    roles.every(isName) &&
+    isTime(at) &&
+    (revoked === null || isTime(revoked));
+  return isSound ? ({ name, hash, roles, at, revoked } as KeptKey) : undefined;
+}
+
+/** Stores keys that come from elsewhere. One that is revoked here or there stays so, and none takes the place of another in use. */
+export function* storeKept(keys: readonly KeptKey[], faults: string[]): Program<void> {
+  if (keys.length === 0) return;
+  const names = keys.map(({ name }) => name);
+  const known = yield* run(select(apiKeys, apiKeys.columns, among(apiKeys.key, names)));
+  for (const key of keys) {
+    const here = known.find((row) => row['name'] === key.name);
+    const isOther = here !== undefined && here['hash'] !== key.hash;
+    if (here && here['revoked'] === null && isOther && key.revoked === null)
+      faults.push(
+        `there is another API key "${key.name}" in use: \`duet key revoke ${key.name}\` makes way for it`,
+      );
+    // What is in use here, or was revoked here, stays as it is.
+    if (here && (isOther ? here['revoked'] === null : key.revoked === null || here['revoked'] !== null))
+      continue;
+    const values = { ...key, roles: JSON.stringify(key.roles) };
+    const set = apiKeys.columns.filter((column) => column !== apiKeys.key);
+    yield [{ do: 'upsert', resource: apiKeys, values, conflict: apiKeys.primary, set }];
   }
 }
 

@@ -14,6 +14,8 @@ export type Statement =
   | Match
   | Aggregate
   | Insert
+  | InsertAll
+  | UpdateAll
   | Upsert
   | Update
   | Delete
@@ -113,6 +115,24 @@ export interface Insert {
   readonly resource: Resource;
   readonly values: Row;
   readonly version: number;
+}
+
+/** Inserts rows of which each has every column, its version too, and answers with nothing. */
+export interface InsertAll {
+  readonly do: 'insert all';
+  readonly resource: Table;
+  readonly rows: readonly Row[];
+  /** A row that is there already, by its key, stays as it is and is locked; then all of these rows are answered as they are. */
+  readonly claims?: true;
+}
+
+/** Sets these columns of the rows that have these keys, without raising their versions; answers with nothing. */
+export interface UpdateAll {
+  readonly do: 'update all';
+  readonly resource: Table;
+  readonly columns: readonly Column[];
+  /** The key, and a value for each of the columns. */
+  readonly rows: readonly Row[];
 }
 
 /**

@@ -9,7 +9,7 @@ import { alive, command, Folder, Server } from '../process.ts';
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 const forms =
-  '{"resource": …, "version": …, "record": {…}}, {"resource": …, "lastId": …}, {"resource": …, "buried": {"key": …, "version": …}}';
+  '{"resource": …, "version": …, "record": {…}}, {"resource": …, "lastId": …}, {"resource": …, "buried": {"key": …, "version": …}}, {"apiKey": {"name": …, "hash": …, "roles": […], "at": …, "revoked": …}}';
 
 async function newDatabase(kind: (typeof databases)[number], name = 'duet.db'): Promise<string> {
   return kind === 'sqlite' ? `sqlite:${name}` : (await sharedPostgres()).database();
@@ -264,6 +264,8 @@ describe.each([...databases])('on %s', (kind) => {
         '{"resource":"greetings","buried":{"key":"x","version":0}}',
         '{"resource":"greetings","buried":{"key":"x","version":2147483648}}',
         '{"resource":"greetings","buried":{"key":1,"version":1}}',
+        '{"apiKey":{"name":"ci","hash":"short","roles":[],"at":"2024-01-01T00:00:00.000Z","revoked":null}}',
+        '{"apiKey":null}',
       ].map((bad): [string[], string] => [
         [line('books', { title: 'ok', pages: 1 }), bad],
         `line 2 is none of ${forms}`,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { databases, sharedPostgres } from '../app.ts';
-import { command, Folder, Server } from '../process.ts';
+import { command, ended, Folder, inShell, Server } from '../process.ts';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 const sdl = `
@@ -111,4 +111,109 @@ describe.each([...databases])('from %s', (kind) => {
     await command(folder, ['import', 'many.ndjson'], url);
     expect((await command(folder, ['export'], url)).stdout).toBe(`${lines.join('\n')}\n`);
   }, 30_000);
+
+  test('API keys travel as hashes, work there, and take the place of none that is in use', async () => {
+    using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+    const from = { DATABASE_URL: await newDatabase(kind, 'keys') };
+    const create = async (name: string, env: Record<string, string>) =>
+      (await command(folder, ['key', 'create', '--name', name, '--role', 'editor'], env)).stdout.trim();
+    const [used, revoked] = [await create('used', from), await create('old', from)];
+    await command(folder, ['key', 'revoke', 'old'], from);
+    const { stdout } = await command(folder, ['export'], from);
+    expect(stdout).not.toContain(used);
+    await Bun.write(folder.file('keys.ndjson'), stdout);
+    for (const target of databases) {
+      const to = { DATABASE_URL: await newDatabase(target, `keys-${target}`), AUTH_KEYS: 'on' };
+      // Whoever imports twice has what there was.
+      for (let times = 0; times < 2; times++)
+        expect((await command(folder, ['import', 'keys.ndjson'], to)).exit).toBe(0);
+      expect((await command(folder, ['export'], to)).stdout).toBe(stdout);
+      {
+        await using server = await Server.start(folder, to);
+        const status = async (key: string) =>
+          (await fetch(`${server.url}/access.json`, { headers: { Authorization: `Bearer ${key}` } })).status;
+        expect([await status(used), await status(revoked)]).toEqual([200, 401]);
+      }
+      // One that was revoked here stays so; another of the same name is not replaced.
+      await command(folder, ['key', 'revoke', 'used'], to);
+      await command(folder, ['import', 'keys.ndjson'], to);
+      const listed = (await command(folder, ['key', 'list'], to)).stdout;
+      expect(listed.match(/revoked \d/g)?.length).toBe(2);
+      const own = await create('used', to);
+      const { exit, stderr } = await command(folder, ['import', 'keys.ndjson'], to);
+      expect([exit, stderr]).toEqual([
+        2,
+        'duet: keys.ndjson: there is another API key "used" in use: `duet key revoke used` makes way for it\n',
+      ]);
+      expect(own).toStartWith('duet_');
+    }
+  }, 60_000);
+
+  test('lines come in any order, packed or piped, and the one that is refused is named', async () => {
+    const tree = `
+      type Leaf @resource(plural: "leaves") { name: ID! @key  branch: Branch! }
+      type Branch @resource(plural: "branches") { id: UUID!  tree: Tree!  over: Branch  best: Leaf }
+      type Tree @resource { id: ID!  text: String! @unique }`;
+    using folder = new Folder({ 'schema.graphql': tree, 'data.json': '{}' });
+    const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+    const count = 1200;
+    const lines = Array.from({ length: count }, (_, n) => [
+      { resource: 'leaves', version: 3, record: { name: `leaf ${n}`, branchId: uuid(count - n) } },
+      // Each hangs on the one that comes next, and the last on the first.
+      {
+        resource: 'branches',
+        version: 2,
+        record: { id: uuid(n + 1), treeId: n + 1, overId: uuid(((n + 1) % count) + 1), bestId: `leaf ${n}` },
+      },
+      { record: { id: n + 1, text: `tree ${n}` }, resource: 'trees' },
+    ]).flat();
+    const text = `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
+    await Bun.write(folder.file('any.ndjson'), text);
+    await Bun.write(folder.file('any.ndjson.gz'), Bun.gzipSync(text));
+    const exports = new Set<string>();
+    for (const line of [
+      '"$@" import any.ndjson',
+      '"$@" import any.ndjson.gz',
+      'cat any.ndjson | "$@" import -',
+    ]) {
+      const url = await newDatabase(kind, `any-${exports.size}-${crypto.randomUUID()}`);
+      const child = inShell(folder, `export DATABASE_URL=${url}; ${line}`, []);
+      expect(await ended(child)).toMatchObject({ exit: 0, stderr: `imported ${3 * count} records\n` });
+      exports.add((await command(folder, ['export'], { DATABASE_URL: url })).stdout);
+    }
+    expect(exports.size).toBe(1);
+    const [exported = ''] = exports;
+    expect(
+      exported
+        .split('\n')
+        .toSorted()
+        .filter((line) => line.includes('"over')),
+    ).toEqual(
+      lines
+        .filter(({ resource }) => resource === 'branches')
+        .map((line) => JSON.stringify(line))
+        .toSorted(),
+    );
+    const refused: [number, object, string][] = [
+      [2000, { resource: 'trees', record: { text: 'tree 7' } }, 'text is taken by another record'],
+      [
+        3000,
+        { resource: 'leaves', record: { name: 'x', branchId: uuid(0) } },
+        'it refers to a record that does not exist',
+      ],
+      [
+        17,
+        { resource: 'branches', record: { treeId: 1, overId: uuid(0) } },
+        'it refers to a record that does not exist',
+      ],
+    ];
+    for (const [at, record, why] of refused) {
+      const bad = lines.map((line) => JSON.stringify(line)).toSpliced(at - 1, 0, JSON.stringify(record));
+      await Bun.write(folder.file('bad.ndjson'), bad.join('\n'));
+      const env = { DATABASE_URL: await newDatabase(kind, `bad-${at}`) };
+      const { exit, stderr } = await command(folder, ['import', 'bad.ndjson'], env);
+      expect([exit, stderr]).toEqual([2, `duet: bad.ndjson: line ${at}: ${why}\n`]);
+      expect((await command(folder, ['export'], env)).stdout).toBe('');
+    }
+  }, 60_000);
 });

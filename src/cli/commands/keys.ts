@@ -3,12 +3,10 @@
 import { faulting, openDeployment, StartFault } from '../../app/deployment.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
-import { ApiKeys, type KeyEntry } from '../../engine/api-keys.ts';
+import { ApiKeys, KEY_NAME, type KeyEntry } from '../../engine/api-keys.ts';
 
 const USAGE = 'use `key create --name NAME [--role ROLE …]`, `key list` or `key revoke NAME`';
 const VALUED = ['--name', '--role'];
-/** Names end up in logs, headers and rules. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 interface Output {
   /** The result: of `create`, the key and nothing else, for scripts. */
@@ -82,7 +80,7 @@ function readWords(own: readonly string[]): Work {
     throw new StartFault(USAGE);
   if (action === 'revoke') return { do: 'revoke', name };
   for (const word of [name, ...roles])
-    if (!NAME.test(word))
+    if (!KEY_NAME.test(word))
       throw new StartFault(
         `"${word}" must have 1 to 64 letters, digits, ".", "_" or "-", and begin with a letter or digit`,
       );

@@ -61,6 +61,20 @@ export function* lastVersion({ table, key }: Resource, values: Row): Program<num
   return Number(claimed?.['version']);
 }
 
+/** The same of many, by their keys. */
+export function* lastVersions(
+  { table, key }: Resource,
+  keys: readonly unknown[],
+): Program<ReadonlyMap<unknown, number>> {
+  if (key.origin.by !== 'client') return none;
+  // A statement may meet a row once.
+  const rows = [...new Set(keys)].map((each) => ({ table, key: each, version: 0 }));
+  const claimed = yield* run({ do: 'insert all', resource: graves, rows, claims: true });
+  return new Map(claimed.map((row) => [row['key'], Number(row['version'])]));
+}
+
+const none: ReadonlyMap<unknown, number> = new Map();
+
 /** Remembers the last version of a natural key, unless a higher one is remembered already. */
 export function burial({ table }: Resource, key: string, version: number): Upsert {
   const { version: column } = graves.column;

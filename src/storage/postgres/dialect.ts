@@ -38,6 +38,8 @@ export const dialect: Dialect = {
     const names = columns.map(({ stored }) => quote(stored)).join(', ');
     return `(SELECT * FROM unnest(${lists.join(', ')}) WITH ORDINALITY AS "_listed"(${names}, "_row"))`;
   },
+  rows: (columns, rows, given) =>
+    `SELECT ${columns.map(({ stored }) => quote(stored)).join(', ')} FROM ${dialect.values(columns, rows, given)} AS "_new"`,
   // Row by row: the first that is too much ends the statement. No stored name begins with `_`.
   within: (select, { bytes, columns }, names) =>
     `SELECT ${names.map(quote).join(', ')} FROM (SELECT *, sum(${bytesOf(columns)}) OVER (ROWS UNBOUNDED PRECEDING) AS "_bytes" FROM (${select}) AS "_rows") AS "_counted" WHERE ${failsBeyond(bytes, '"_bytes"')}`,

@@ -120,6 +120,7 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
       ),
     ];
   const { resource } = statement;
+  if (statement.do === 'insert all') return statement.claims ? storedColumns(resource) : [];
   return ['insert', 'upsert', 'update'].includes(statement.do) ? storedColumns(resource) : [];
 }
 
@@ -158,6 +159,23 @@ export class Writer {
         return this.#within(statement, this.#aggregate(statement, table));
       case 'insert':
         return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version)}${this.#dialect.answersInserts ? returning() : ''}`;
+      case 'insert all': {
+        const columns = storedColumns(resource);
+        const rows = this.conditions.rows(columns, statement.rows);
+        const insert = `INSERT INTO ${table} (${listOf(columns)}) ${rows}`;
+        if (!statement.claims) return insert;
+        const primary = resource.primary ?? [resource.key];
+        // Only what is written is locked, and answered.
+        const same = `${quote(resource.key.stored)} = ${table}.${quote(resource.key.stored)}`;
+        return `${insert} ON CONFLICT (${listOf(primary)}) DO UPDATE SET ${same}${returning()}`;
+      }
+      case 'update all': {
+        const { columns, rows } = statement;
+        const values = this.conditions.values([resource.key, ...columns], rows);
+        const set = columns.map(({ stored }) => `${quote(stored)} = "_new".${quote(stored)}`);
+        const key = quote(resource.key.stored);
+        return `UPDATE ${table} SET ${set.join(', ')} FROM ${values} AS "_new" WHERE ${table}.${key} = "_new".${key}`;
+      }
       case 'upsert': {
         const { values, version, conflict, set, where } = statement;
         const row = this.#values(resource, values, version);

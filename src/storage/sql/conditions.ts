@@ -147,6 +147,10 @@ export class Conditions {
     return this.#dialect.values(columns, rows, (value) => this.parameters.push(value));
   }
 
+  rows(columns: readonly Column[], rows: readonly Row[]): string {
+    return this.#dialect.rows(columns, rows, (value) => this.parameters.push(value));
+  }
+
   parameter(column: Column, value: unknown): string {
     const encode = (each: unknown) => encoded(this.#dialect.codecs, column, each);
     if (value === PLACEHOLDER) this.#later(encode);

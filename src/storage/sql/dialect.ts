@@ -47,6 +47,8 @@ export interface Dialect {
    * counts them from 1. `given` makes a parameter of a value and tells its position.
    */
   values(columns: readonly Column[], rows: readonly Row[], given: (value: unknown) => number): string;
+  /** The same rows as an INSERT takes them. */
+  rows(columns: readonly Column[], rows: readonly Row[], given: (value: unknown) => number): string;
   /** The same SELECT, which fails when these columns hold more bytes of text; undefined where they are counted as rows arrive. */
   readonly within?: (select: string, heavy: Heavy, names: readonly string[]) => string;
   /** Limits the rows of each value of a list. */

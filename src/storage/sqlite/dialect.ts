@@ -35,6 +35,12 @@ export const dialect: Dialect = {
     );
     return `(SELECT ${cast.join(', ')}, key + 1 AS "_row" FROM json_each(${list}))`;
   },
+  // A parameter for each value: to read them out of JSON would take twice as long.
+  rows: (columns, rows, given) => {
+    for (const row of rows) for (const column of columns) given(encoded(codecs, column, row[column.name]));
+    const row = `(${'?, '.repeat(columns.length - 1)}?)`;
+    return `VALUES ${`${row}, `.repeat(rows.length - 1)}${row}`;
+  },
   // The list has one column, under a name that no table has: json_each has many, and ordinary ones. No stored name
   // begins with `_`.
   perValue: ({ columns, table, key, list, near, condition, order, limit, most }) =>
