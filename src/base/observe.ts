@@ -19,6 +19,7 @@ export type Observation =
   | { readonly event: 'refused'; readonly faults: readonly string[] }
   | { readonly event: 'notice'; readonly message: string }
   | { readonly event: 'migrated'; readonly step: string }
+  | { readonly event: 'backup'; readonly to: string }
   | {
       readonly event: 'request';
       readonly requestId: string;
@@ -74,6 +75,7 @@ const levels: Record<Observation['event'], Level> = {
   refused: 'error',
   notice: 'warn',
   migrated: 'info',
+  backup: 'info',
   request: 'info',
   operation: 'debug',
   statement: 'debug',

@@ -8,11 +8,14 @@ import { Log, type Observe } from '../base/observe.ts';
 import { type Config, flagOf, readConfig } from '../config/config.ts';
 import { settings } from '../config/settings.ts';
 import { serveStatements } from '../storage/sqlite/statement-process.ts';
+import { backingUp } from './backing.ts';
+import { BACKUP_USAGE, backup, readBackupOptions, splitBackupArguments } from './commands/backup.ts';
 import { diff } from './commands/diff.ts';
 import { explainAccess, ROLE_OPTION } from './commands/explain-access.ts';
 import { EXAMPLE_OPTION, INIT_USAGE, init } from './commands/init.ts';
 import { keyCommand, splitKeyArguments } from './commands/keys.ts';
 import { migrate, migrateAndPrune, type Terminal } from './commands/migrate.ts';
+import { restore } from './commands/restore.ts';
 import { exportRecords, importRecords } from './commands/transfer.ts';
 import { dev } from './dev.ts';
 import { takeOption } from './options.ts';
@@ -64,14 +67,14 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'serve the schema file over REST and GraphQL',
     run: (given) => {
       const { config, args, observe } = given;
-      return untilStopped(
-        observe,
-        () =>
+      const start = async () => {
+        const running =
           config.workers === 1
-            ? serve(config, observe)
-            : superviseWorkers(config, [...self(), 'worker', ...args], observe),
-        (apply) => reloading(given, apply),
-      );
+            ? await serve(config, observe)
+            : await superviseWorkers(config, [...self(), 'worker', ...args], observe);
+        return backingUp(running, config, self(), args, observe);
+      };
+      return untilStopped(observe, start, (apply) => reloading(given, apply));
     },
   },
   worker: {
@@ -148,6 +151,26 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'store what is in such a file (- is standard input; it may be gzipped), all of it or nothing',
     operand: 'FILE',
     run: ({ config, operand, observe }) => importRecords(config, operand, observe, terminal()),
+  },
+  backup: {
+    usage: BACKUP_USAGE,
+    doc: 'copy everything to a file, a folder or s3://BUCKET/FOLDER/, while the service runs, and read it back',
+    operand: 'TO',
+    split: splitBackupArguments,
+    run: ({ config, own, operand, observe }) => {
+      endWithParent();
+      // A server that started this wants to hear of failures alone.
+      const audience = process.send ? nobody : terminal();
+      return backup(operand, readBackupOptions(own), { config, observe, audience, print, warn: tell });
+    },
+  },
+  restore: {
+    usage: 'restore FROM [--yes]',
+    doc: 'put a backup, or the newest of a folder, in place of the database; --yes where there are records',
+    operand: 'FROM',
+    words: ['--yes'],
+    run: ({ config, operand, words, observe }) =>
+      restore(operand, { config, observe, audience: terminal(), mayReplace: words.has('--yes') }),
   },
   'explain-access': {
     usage: 'explain-access [--role ROLE …]',
@@ -287,6 +310,15 @@ async function untilStopped(
   };
   return running;
 }
+
+/** The server that started this one has its own signals; and whoever is gone needs nothing any more. */
+function endWithParent(): void {
+  process.on('SIGTERM', () => process.exit(143));
+  process.on('SIGINT', () => process.exit(130));
+  process.on('disconnect', () => process.exit(1));
+}
+
+const nobody: Audience = { tell: () => {}, redraw: undefined, columns: undefined };
 
 /** Where long work says how far it is. */
 function terminal(): Audience {

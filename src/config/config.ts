@@ -63,6 +63,9 @@ const OF_COMMAND = [
   'host',
   'workers',
   'drainDelay',
+  'backupTo',
+  'backupEvery',
+  'backupKeep',
 ] as const satisfies readonly Name[];
 
 /** A value as a program gives it: as it is where JavaScript has it, else as in the environment; null is `none`. */

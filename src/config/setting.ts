@@ -66,6 +66,14 @@ export function readShare(text: string): number | undefined {
 /** With fewer bytes than its hash has, the key of an HMAC can be guessed (RFC 7518, section 3.2). */
 export const SHORTEST_SECRET = 32;
 
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `90s`, `15m`, `6h` or `1d`, in milliseconds. */
+export function readDuration(text: string): number | undefined {
+  const [, number, unit = ''] = /^([1-9]\d{0,4})([smhd])$/.exec(text) ?? [];
+  return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 0);
+}
+
 export function readRate(text: string): Rate | undefined {
   const [, units, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,4})$/.exec(text) ?? [];
   return units === undefined ? undefined : { units: Number(units), seconds: Number(seconds) };

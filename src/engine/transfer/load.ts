@@ -25,11 +25,13 @@ export function loading(model: Model, data: unknown): Loading {
   const faults: string[] = [];
   const records = new Map<Resource, readonly Loaded[]>();
   const ids = new LastIds();
+  const filled: [plural: string, list: readonly unknown[]][] = [];
   for (const [plural, list] of Object.entries(data)) {
-    if (!Array.isArray(list)) {
-      faults.push(`"${plural}" must be a list of records`);
-      continue;
-    }
+    if (!Array.isArray(list)) faults.push(`"${plural}" must be a list of records`);
+    else if (list.length === 0) resourceOf(model, plural, faults);
+    else filled.push([plural, list]);
+  }
+  for (const [plural, list] of filled) {
     const resource = resourceOf(model, plural, faults);
     if (!resource) continue;
     const reader = new RecordReader(resource);

@@ -16,6 +16,7 @@ import {
   definitionOf,
   HISTORY,
   type IndexPlan,
+  KEPT,
   literalOf,
   required,
 } from './tables.ts';
@@ -121,6 +122,29 @@ async function asItStands(database: Evolvable, model: Model): Promise<Evolution>
 /** Stores records in one transaction, with the keys that they have. */
 export async function load(database: Evolvable, program: () => Program<void>): Promise<void> {
   await database.exclusively((session) => session.transaction(() => session.load(program)));
+}
+
+/** There are records, and nobody said that they may go. */
+export class NotEmpty extends Error {}
+
+/** The same in place of everything that PostgreSQL has; a SQLite database is replaced as a file. */
+export async function replaceAll(
+  database: Evolvable,
+  { resources }: Model,
+  program: () => Program<void>,
+  mayReplace: boolean,
+): Promise<void> {
+  const tables = [...resources.map(({ table }) => table), ...KEPT].map(quote);
+  await database.exclusively((session) =>
+    session.transaction(async () => {
+      const rows = tables.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ');
+      const [found] = await session.query(`SELECT ${rows} AS "some"`);
+      if (found?.['some'] === true && !mayReplace) throw new NotEmpty('there are records');
+      // All at once: they may refer to each other.
+      await session.query(`TRUNCATE ${tables.join(', ')}`);
+      await session.load(program);
+    }),
+  );
 }
 
 /** What would be done, without doing it. */

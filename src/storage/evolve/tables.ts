@@ -18,6 +18,9 @@ export const DEPRECATED = '_duet_deprecated';
 /** By age, so that those that have expired are found without a look at the others. */
 const ANSWERS_BY_AGE = `${answers.table}_at`;
 
+/** Those that hold what belongs to records and callers, rather than to the schema. */
+export const KEPT = [graves.table, answers.table, apiKeys.table];
+
 /** All that ownTables makes. */
 export const OWN = [LOCK, HISTORY, DEPRECATED, graves.table, answers.table, ANSWERS_BY_AGE, apiKeys.table];
 
