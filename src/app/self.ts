@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 export function isExecutable(): boolean {
-  return Bun.main.startsWith('/$bunfs/');
+  // The second is where Windows has it.
+  return /^(\/\$bunfs\/|B:[\\/]~BUN[\\/])/.test(Bun.main);
 }
 
 /** The command that this process was started with. */

@@ -236,3 +236,28 @@ test('the executable serves with nothing beside it', async () => {
   await using shop = await Server.start(empty, { PATH: '' }, [join(release, file)]);
   expect((await fetch(`${shop.url}/orders?include=lines.product`)).status).toBe(200);
 });
+
+const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
+
+test.skipIf(!isRoot)(
+  'the executable serves in a root that has nothing but a schema, the libraries of C, /proc and /dev',
+  async () => {
+    using root = new Folder();
+    const executable = join(release, `duet-${packageFile.version}-${process.platform}-${process.arch}`);
+    cpSync(executable, root.file('duet'));
+    const libraries =
+      Bun.spawnSync(['ldd', executable])
+        .stdout.toString()
+        .match(/\/\S+\.so\S*/g) ?? [];
+    for (const library of libraries) cpSync(realpathSync(library), root.file(library));
+    for (const folder of ['proc', 'dev']) mkdirSync(root.file(folder));
+    // In a namespace of its own: what is mounted goes when the server does.
+    const inside =
+      'mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" /duet "$@"';
+    const duet = ['unshare', '--mount', '--', 'sh', '-c', inside, root.path];
+    const PATH = process.env['PATH'] ?? '';
+    await using server = await Server.start(root, { PATH }, duet);
+    await expectService(server);
+    expect(readdirSync(root.path).sort()).toContain('duet.db');
+  },
+);
