@@ -32,6 +32,8 @@ export interface Scalar {
   readonly is: 'number' | 'exact' | 'text' | 'other';
   /** How many digits an exact number has behind the point. */
   readonly scale: number;
+  /** The least and the greatest of its numbers, in units of the last digit; undefined for what is not counted so. */
+  readonly range: readonly [bigint, bigint] | undefined;
   /** What JSON Schema can say of its values, null aside. */
   readonly jsonSchema: JsonSchema;
   /** Reports every fault and returns the value in its one canonical form. */
@@ -45,13 +47,14 @@ const MIN_INT = -(2 ** 31);
 const MAX_JSON_DEPTH = 24;
 
 function scalar(
-  row: Omit<Scalar, 'kind' | 'graphql' | 'description' | 'specifiedBy' | 'scale'> & Partial<Scalar>,
+  row: Omit<Scalar, 'kind' | 'graphql' | 'description' | 'specifiedBy' | 'scale' | 'range'> & Partial<Scalar>,
 ): Scalar {
   return {
     graphql: row.name,
     description: undefined,
     specifiedBy: undefined,
     scale: 0,
+    range: undefined,
     ...row,
     kind: 'scalar',
   };
@@ -200,6 +203,7 @@ export const decimals: readonly Scalar[] = Array.from({ length: MOST_SCALE + 1 }
     stored: 'decimal',
     is: 'exact',
     scale,
+    range: [-MOST_UNITS, MOST_UNITS],
     // Of any scale: what a filter takes is described once.
     jsonSchema: { type: 'string', format: 'decimal', pattern: patternOf(MOST_SCALE) },
     check: checkExact(textOfUnits((1250n * 10n ** BigInt(scale)) / 100n, scale), scale, -MOST_UNITS),
@@ -215,6 +219,7 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
       name: 'Int',
       stored: 'integer',
       is: 'number',
+      range: [BigInt(MIN_INT), BigInt(MAX_INT)],
       jsonSchema: { type: 'integer', format: 'int32', minimum: MIN_INT, maximum: MAX_INT },
       check(value, report) {
         if (typeof value !== 'number' || !Number.isInteger(value)) report('TYPE', 'must be a whole number');
@@ -228,6 +233,7 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map(
       description: 'A whole number of 64 bits as a string, such as `"9007199254740993"`.',
       stored: 'bigint',
       is: 'exact',
+      range: [LEAST_BIGINT, MOST_UNITS],
       jsonSchema: { type: 'string', format: 'int64', pattern: patternOf(0) },
       check: checkExact('42', 0, LEAST_BIGINT),
     }),

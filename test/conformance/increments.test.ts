@@ -13,6 +13,7 @@ const sdl = `
     weight: Float @constraint(max: 100)
     price: Decimal! @decimal(scale: 2) @constraint(min: 0, max: 1000.5) @default(value: "1")
     views: BigInt! @default(value: "0")
+    spare: Int
     sold: Int @readonly @default(value: 0)
     sizes: [Int!]
     at: DateTime! @updatedAt
@@ -54,6 +55,7 @@ const rows: [string, number, object, object | [number, string, string]][] = [
   ['a BigInt beyond 64 bits', 2, { views: '1' }, [409, 'OUT_OF_RANGE', '#/_inc/views']],
   ['a BigInt below 64 bits', 3, { views: '-1' }, [409, 'OUT_OF_RANGE', '#/_inc/views']],
   ['what has no value', 2, { weight: 1 }, [409, 'OUT_OF_RANGE', '#/_inc/weight']],
+  ['nothing to what has no value', 1, { spare: 0 }, [409, 'OUT_OF_RANGE', '#/_inc/spare']],
   ['several', 1, { quantity: -1, price: '1' }, { quantity: 9, price: '2.00' }],
   ['an amount of the wrong type', 1, { quantity: '1' }, [400, 'TYPE', '#/_inc/quantity']],
   ['an amount that is no whole number', 1, { quantity: 0.5 }, [400, 'TYPE', '#/_inc/quantity']],
@@ -114,10 +116,10 @@ describe.each([...databases])('on %s', (database) => {
       'price must be 1000.50 or less, and would be 1001.00 in item 1',
     ]);
     expect(await told({ name: 1 })).toEqual([
-      'name is no number; _inc adds to: quantity, weight, price, views',
+      'name is no number; _inc adds to: quantity, weight, price, views, spare',
     ]);
     expect(await told(5)).toEqual([
-      '_inc must be an object of numbers to add; it adds to: quantity, weight, price, views',
+      '_inc must be an object of numbers to add; it adds to: quantity, weight, price, views, spare',
     ]);
     expect(await told({ quantity: 1 }, { quantity: 5 })).toEqual([
       'quantity is set by the same update; set it, or add to it',
@@ -151,6 +153,17 @@ describe.each([...databases])('on %s', (database) => {
       const { body } = await app.rest('PUT', '/items/1', { _inc: { quantity: -1 } }, key);
       expect(body.quantity).toBe(4);
     }
+  });
+
+  test('alone it is one statement, whatever comes of it', async () => {
+    const lone = async (path: string, _inc: object) => {
+      const before = app.statements.length;
+      const { status } = await app.rest('PUT', path, { _inc });
+      return [status, app.statements.slice(before).map((sql) => sql.split(' ')[0])];
+    };
+    expect(await lone('/items/1', { quantity: -1, price: '0.5', views: '7' })).toEqual([200, ['UPDATE']]);
+    expect(await lone('/items/1', { quantity: -100 })).toEqual([409, ['UPDATE', 'SELECT']]);
+    expect(await lone('/items/9', { quantity: -1 })).toEqual([404, ['UPDATE', 'SELECT']]);
   });
 
   test('of many at once: all of them, or none', async () => {

@@ -1,11 +1,12 @@
 /** `_inc` of an update: what is added to the numbers that are stored, while nobody else can change them. */
 
 import { cited, type Fault, isFull, nested, pointer } from '../../base/errors.ts';
+import { all, type Filter, not } from '../../query/filter.ts';
 import { textOfUnits, unitsIn } from '../../schema/exact.ts';
-import type { Column, Resource } from '../../schema/model.ts';
+import type { Bound, Column, Resource } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
-import { checkValue, incrementable, isNumber, scaleOf } from '../../schema/values.ts';
+import { checkValue, incrementable, isNumber, isScalar, keptAs, scaleOf } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Input } from '../operation.ts';
 import { conflict } from './collision.ts';
@@ -73,6 +74,47 @@ export function incremented(resource: Resource, by: Row | undefined, stored: Row
   }
   if (faults.length > 0) throw conflict(faults);
   return next;
+}
+
+/**
+ * The records whose numbers admit all of it, so that one statement can look and add. Undefined where no filter says so: a
+ * float is rounded when it is added, and some amounts have room nowhere.
+ */
+export function roomFor(resource: Resource, by: Row): Filter | undefined {
+  const conditions: Filter[] = [];
+  for (const name in by) {
+    const column = resource.fieldByName.get(name) as Column;
+    const range = rangeOf(column);
+    if (!range) return undefined;
+    const amount = unitsIn(String(by[name]));
+    const [[least, most], [first, last]] = range;
+    const [lower, upper] = [least - amount, most - amount];
+    if (lower > last || upper < first) return undefined;
+    if (lower > first) conditions.push({ is: 'gte', column, value: asValue(column, lower) });
+    if (upper < last) conditions.push({ is: 'lte', column, value: asValue(column, upper) });
+    if (!column.required) conditions.push(not({ is: 'null', column }));
+  }
+  return all(conditions);
+}
+
+/** What the field admits, and what its type does, in units of the last digit. */
+function rangeOf({
+  type,
+  constraint,
+}: Column): readonly [readonly [bigint, bigint], readonly [bigint, bigint]] | undefined {
+  if (!isScalar(type) || !type.range) return undefined;
+  const { range } = type;
+  const { min, max } = constraint ?? {};
+  const units = (bound: Bound, round: (value: number) => number) =>
+    typeof bound === 'number' ? BigInt(round(bound)) : unitsIn(bound);
+  let [least, most] = range;
+  if (min !== undefined && units(min, Math.ceil) > least) least = units(min, Math.ceil);
+  if (max !== undefined && units(max, Math.floor) < most) most = units(max, Math.floor);
+  return [[least, most], range];
+}
+
+function asValue(column: Column, units: bigint): unknown {
+  return keptAs(column) === 'integer' ? Number(units) : textOfUnits(units, scaleOf(column));
 }
 
 function sumOf(column: Column, value: unknown, by: unknown): unknown {

@@ -1,13 +1,13 @@
 /** Creates, updates and deletes records, as programs that run inside one transaction. */
 
 import { claimFor } from '../../access/claims.ts';
-import { DuetError, nested } from '../../base/errors.ts';
-import { all, equal } from '../../query/filter.ts';
+import { DuetError, type Fault, nested } from '../../base/errors.ts';
+import { all, equal, type Filter } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
-import { withArticle } from '../../schema/names.ts';
+import { INCREMENTS, withArticle } from '../../schema/names.ts';
 import { staged } from '../../schema/transitions.ts';
 import { defaultOf, storedColumns } from '../../schema/values.ts';
-import { Dangling, NotUnique } from '../../storage/faults.ts';
+import { Dangling, NotUnique, unavailable } from '../../storage/faults.ts';
 import { type Insert, type Row, select, type Update as UpdateStatement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
@@ -29,11 +29,14 @@ import { asSeen, changedOn, givenOn, isAlwaysAllowed, withoutUnseen } from '../p
 import { attach, type Node } from '../read/read.ts';
 import { Collision, conflict } from './collision.ts';
 import { mayPass, mustHold, mustStart } from './holds.ts';
-import { incremented, incrementsOf } from './increments.ts';
+import { incremented, incrementsOf, roomFor } from './increments.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { lastVersion } from './remains.ts';
-import { type NewRecord, validCreate, validUpdate } from './validate.ts';
+import { type NewRecord, touched, validCreate, validUpdate } from './validate.ts';
+
+/** How often others may change a record between a look at it and the next. */
+const MOST_TRIES = 100;
 
 export function write(
   access: Access,
@@ -53,6 +56,7 @@ export function write(
 /** Whether a write is a single statement, which is a transaction by itself. */
 export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   const { resource, selection } = operation;
+  if (operation.do === 'update' && loneIncrement(access, operation)) return 'one';
   if (operation.do !== 'create' || selection.relations.length > 0 || selection.guards) return 'many';
   const lone =
     resource.references.length === 0 && resource.key.origin.by !== 'client' && resource.checks.length === 0;
@@ -242,7 +246,43 @@ export function* within<T>(path: readonly (string | number)[], program: Program<
   }
 }
 
+/** What is added, and where there is room for it, when nothing else needs to know the record: no rule, no check, no version, nothing related. */
+function loneIncrement(
+  access: Access,
+  operation: Permitted<Update>,
+): { readonly by: Row; readonly room: Filter } | undefined {
+  const { resource, key, input, ifVersion, unlessVersion, refusal, selection } = operation;
+  if (!Object.hasOwn(input, INCREMENTS) || Object.keys(input).length > 1 || !access.isFree) return undefined;
+  if (isBound(resource) || key === undefined || refusal || ifVersion || unlessVersion) return undefined;
+  if (selection.relations.length > 0 || selection.guards) return undefined;
+  const faults: Fault[] = [];
+  const by = incrementsOf(resource, input, faults) ?? {};
+  const isUnique = resource.uniques.some(({ columns }) => columns.some(({ name }) => name in by));
+  const room = faults.length > 0 || isUnique ? undefined : roomFor(resource, by);
+  return room && { by, room };
+}
+
+/** Looks and adds in one statement, so that nobody waits for a record that somebody only looks at. */
+function* increment(
+  access: Access,
+  operation: Permitted<Update>,
+  { by, room }: { readonly by: Row; readonly room: Filter },
+): Program<Node> {
+  const { resource, key } = operation;
+  const where = all([equal(resource.key, key), room]);
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const set = touched(resource);
+    const [node] = yield* run({ do: 'update', resource, set, add: by, where, counts: true });
+    if (node) return node;
+    // Tells why not, unless others have made room by then.
+    incremented(resource, by, yield* addressed(access, operation));
+  }
+  throw unavailable('Others keep changing the same record.');
+}
+
 function* update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
+  const lone = loneIncrement(access, operation);
+  if (lone) return yield* increment(access, operation, lone);
   const { resource, input, ifVersion, selection } = operation;
   const stored = yield* addressed(access, operation);
   checkVersion(operation, stored);

@@ -217,6 +217,7 @@ function valuesIn(filter: Filter): number {
 /** How many records a change is about: those are always found before, and named by their keys. */
 function keysOf(where: Filter): number {
   if (where.is === 'in') return where.values.length;
+  if (where.is === 'all') return Math.min(...where.of.map(keysOf));
   return where.is === 'eq' ? 1 : Number.POSITIVE_INFINITY;
 }
 
