@@ -4,6 +4,18 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { type AppUnderTest, type DatabaseKind, databases, openApp, openEmptied } from '../app.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 
+/** Kinds of values that have an order: two of each, the lower one first. */
+const spans: readonly [name: string, type: string, low: unknown, high: unknown][] = [
+  ['text', 'String', 'Z', 'a'],
+  ['mark', 'ID', '10', '9'],
+  ['sign', 'String', '\u{ffff}', '\u{1f600}'],
+  ['whole', 'Int', -2, 10],
+  ['part', 'Float', 9.5, 10],
+  ['day', 'Date', '2026-01-31', '2026-02-01'],
+  ['at', 'DateTime', '2026-01-31T23:59:59.999Z', '2026-02-01T00:00:00+00:00'],
+  ['uuid', 'UUID', '0190f5a0-7c1e-7a64-b3f5-00000000000a', '0190f5a0-7c1e-7a64-b3f5-0000000000b0'],
+];
+
 const sdl = `
   enum State { NEW PAID SHIPPED CANCELLED }
   enum Mood { GOOD BAD UGLY }
@@ -24,6 +36,12 @@ const sdl = `
     mood: Mood @transitions(allow: { GOOD: [BAD], BAD: [UGLY, GOOD] })
     customer: Customer @onDelete(do: SET_NULL)
   }
+  type Span @resource
+    ${spans.map(([name]) => `@check(where: { or: [{ ${name}1: { isNull: true } }, { ${name}1: { lte: { field: "${name}2" } } }] }, message: "${name}")`).join('\n')}
+    @check(where: { or: [{ flag1: { isNull: true } }, { flag1: { eq: { field: "flag2" } } }] }, message: "flag")
+    @check(where: { or: [{ state1: { isNull: true } }, { state1: { eq: { field: "state2" } } }] }, message: "state")
+    { id: ID!  ${spans.map(([name, type]) => `${name}1: ${type}  ${name}2: ${type}`).join('  ')}
+      flag1: Boolean  flag2: Boolean  state1: State  state2: State }
   type Pair @resource
     @check(where: { a: { ne: { field: "b" } } }, message: "a is not b.")
     { code: ID! @key  a: String  b: String }`;
@@ -214,6 +232,26 @@ describe.each([...databases])('on %s', (database) => {
         stuck('#/1/state', 'state starts as NEW'),
       );
     });
+  });
+
+  test('two fields are compared as their type is, on every database alike', async () => {
+    const pairs: [name: string, low: unknown, high: unknown][] = [
+      ...spans.map(([name, , low, high]): [string, unknown, unknown] => [name, low, high]),
+      ['flag', true, true],
+      ['state', 'PAID', 'PAID'],
+    ];
+    const made = async (name: string, one: unknown, two: unknown) => {
+      const { status, body } = await app.rest('POST', '/spans', { [`${name}1`]: one, [`${name}2`]: two });
+      return [name, status, body.errors?.[0].detail];
+    };
+    for (const [name, low, high] of pairs) {
+      expect(await made(name, low, high)).toEqual([name, 201, undefined]);
+      expect(await made(name, low, low)).toEqual([name, 201, undefined]);
+      expect(await made(name, low, null)).toEqual([name, 400, name]);
+    }
+    for (const [name, , low, high] of spans) expect(await made(name, high, low)).toEqual([name, 400, name]);
+    expect(await made('flag', true, false)).toEqual(['flag', 400, 'flag']);
+    expect(await made('state', 'PAID', 'NEW')).toEqual(['state', 400, 'state']);
   });
 
   test('null is not equal to anything, another null included', async () => {

@@ -231,6 +231,8 @@ const change = fc
 
 export type Write =
   | { readonly do: 'create'; readonly rows: readonly [Row] }
+  /** By its tag. */
+  | { readonly do: 'upsert'; readonly rows: readonly [Row] }
   | { readonly do: 'create many'; readonly rows: readonly Row[] }
   | { readonly do: 'nest'; readonly club: Row; readonly rows: readonly Row[] }
   | { readonly do: 'update'; readonly id: number; readonly set: Row }
@@ -238,6 +240,9 @@ export type Write =
 
 const one: fc.Arbitrary<Write> = fc.oneof(
   seat.map((row) => ({ do: 'create' as const, rows: [row] as const })),
+  fc
+    .tuple(seat, fc.constantFrom('taken 0', 'taken 1', 'taken 2', 'free'))
+    .map(([row, tag]) => ({ do: 'upsert' as const, rows: [{ ...row, tag }] as const })),
   fc.array(seat, { minLength: 2, maxLength: 3 }).map((rows) => ({ do: 'create many' as const, rows })),
   fc
     .record({ open: fc.boolean(), rows: fc.array(seat, { minLength: 1, maxLength: 2 }) })
@@ -326,6 +331,12 @@ export class Judge {
         const rows = write.rows.map((row) => ({ ...row, clubId: club.id }));
         const after = this.#create(rows, nested);
         return 'state' in after ? after : { ...after, isUntried: false };
+      }
+      case 'upsert': {
+        const [row] = write.rows;
+        const found = state.seats.filter(({ tag }) => tag === row['tag']);
+        const isSeen = found.some((each) => this.#meets('read', each, state));
+        return isSeen ? this.#update(found, row, state, true) : this.#create([row], state);
       }
       case 'update':
         return this.#update(

@@ -35,6 +35,8 @@ function operationOf(write: Write) {
   switch (write.do) {
     case 'create':
       return { method: 'POST', path: '/seats', body: write.rows[0] };
+    case 'upsert':
+      return { method: 'POST', path: '/seats?upsert=tag', body: write.rows[0] };
     case 'create many':
       return { method: 'POST', path: '/seats', body: write.rows };
     case 'nest':
@@ -60,6 +62,8 @@ function fieldOf(write: Write): string {
   switch (write.do) {
     case 'create':
       return `createSeat(${members(write.rows[0])}) { id }`;
+    case 'upsert':
+      return `upsertSeat(by: tag, ${members(write.rows[0])}) { id }`;
     case 'create many':
       return `createSeats(records: ${value('', write.rows)}) { id }`;
     case 'nest':
