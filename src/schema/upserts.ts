@@ -8,10 +8,17 @@ const known = new WeakMap<Resource, ReadonlyMap<string, readonly Column[]>>();
 export function upsertKeys(resource: Resource): ReadonlyMap<string, readonly Column[]> {
   let keys = known.get(resource);
   if (!keys) {
-    keys = new Map(setsOf(resource).map((columns) => [columns.map(nameOf).join('_'), columns]));
+    keys = new Map(upsertNames(resource).map(({ name, columns }) => [name, columns]));
     known.set(resource, keys);
   }
   return keys;
+}
+
+/** The same; a file whose names are the same for two sets is refused. */
+export function upsertNames(
+  resource: Resource,
+): readonly { readonly name: string; readonly columns: readonly Column[] }[] {
+  return setsOf(resource).map((columns) => ({ name: columns.map(nameOf).join('_'), columns }));
 }
 
 function setsOf({ operations, key, uniques }: Resource): (readonly Column[])[] {

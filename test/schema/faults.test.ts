@@ -12,6 +12,19 @@ interface Row {
 
 const rows: readonly Row[] = [
   {
+    name: 'Upserts: names that mean two sets of fields, and a field that is called as their argument',
+    sdl: `
+      type Seat @resource @unique(fields: ["a", "b"]) { id: ID! a: String b: String a_b: String @unique }
+      type Note @resource { id: ID! code: String @unique by: String }
+      type Free @resource { id: ID! by: String }
+      type Same @resource { code: ID! @key @unique }
+    `,
+    faults: [
+      '1:6 Seat can be looked up by "a_b" in two ways: by a_b, and by a, b. Rename a field.',
+      '2:52 Note field "by" collides with a name that Duet derives. Rename it.',
+    ],
+  },
+  {
     name: 'Lists: two that point at each other, with the type that they need',
     sdl: `
       type Product @resource { id: ID! tags: [Tag!]! }

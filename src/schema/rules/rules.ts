@@ -10,6 +10,7 @@ import { recordsCanBeCreated } from './records-can-be-created.ts';
 import { rootNamesAreFree } from './root-names-are-free.ts';
 import type { Rule } from './rule.ts';
 import { storedNamesAreFree } from './stored-names-are-free.ts';
+import { upsertsFit } from './upserts-fit.ts';
 
 export const rules: readonly Rule[] = Object.freeze([
   namesAreFree,
@@ -20,5 +21,6 @@ export const rules: readonly Rule[] = Object.freeze([
   claimsFit,
   constraintsFit,
   indexesFit,
+  upsertsFit,
   queryHasFields,
 ]);
