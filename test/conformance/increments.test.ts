@@ -322,3 +322,41 @@ describe.each([...databases])('thirty buyers, on %s', (database) => {
       expect(await left(third)).toMatchObject({ quantity: 0, cash: '99.90' });
     });
 });
+
+describe.each(databases)('on %s', (kind) => {
+  test('a sum is held against what must be true of the record, and no upsert adds', async () => {
+    const app = await openApp(kind, {
+      sdl: `type Seat @resource @check(where: { sold: { lte: { field: "places" } } }, message: "It is full.") {
+        id: ID!  code: String! @unique  places: Int!  sold: Int! @default(value: 0)
+      }`,
+      data: { seats: [{ code: 'a', places: 2, sold: 1 }] },
+    });
+    const put = async (sold: number) => {
+      const { status, body } = await app.rest('PUT', '/seats/1', { _inc: { sold } });
+      return [status, body.sold ?? body.errors[0].code];
+    };
+    const set = async (sold: number) => {
+      const query = `mutation { updateSeat(id: 1, _inc: { sold: ${sold} }) { sold } }`;
+      const { data, errors } = await app.graphql(query);
+      return data.updateSeat?.sold ?? errors?.[0].extensions.errors[0].code;
+    };
+    expect([await put(2), await set(2)]).toEqual([[400, 'CHECK_FAILED'], 'CHECK_FAILED']);
+    expect([await put(1), await put(1), await set(1)]).toEqual([
+      [200, 2],
+      [400, 'CHECK_FAILED'],
+      'CHECK_FAILED',
+    ]);
+    expect([await set(-1), await set(1)]).toEqual([1, 2]);
+    const many = {
+      operations: [{ method: 'PUT', path: '/seats', where: {}, atMost: 9, body: { _inc: { sold: 1 } } }],
+    };
+    expect((await app.rest('POST', '/transaction', many)).body.errors[0].code).toBe('CHECK_FAILED');
+    const upsert = await app.rest('POST', '/seats?upsert=code', { code: 'a', _inc: { sold: -1 } });
+    expect([upsert.status, upsert.body.errors[0]]).toMatchObject([
+      400,
+      { pointer: '#/_inc', code: 'UNKNOWN' },
+    ]);
+    expect((await app.rest('GET', '/seats/1')).body.sold).toBe(2);
+    await app.close();
+  });
+});

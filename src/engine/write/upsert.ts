@@ -4,6 +4,7 @@ import { claimFor } from '../../access/claims.ts';
 import { type Fault, pointer, validationFailed } from '../../base/errors.ts';
 import { all, equal } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
+import { INCREMENTS } from '../../schema/names.ts';
 import { checkValue, storedColumns } from '../../schema/values.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
@@ -20,6 +21,12 @@ import { assigned, change, createAll, within } from './write.ts';
 
 /** Tells in the answer of an upsert that the record is new. No field begins with `_`. */
 export const CREATED = '_created';
+
+const ADDS: Fault = {
+  pointer: pointer(INCREMENTS),
+  code: 'UNKNOWN',
+  detail: `${INCREMENTS} has nothing to add to where the record is new; give the value, or update the record by its key`,
+};
 
 type On = Pick<Permitted<Upsert>, 'resource' | 'by'>;
 
@@ -75,6 +82,7 @@ function* isSeen(access: Access, resource: Resource, key: unknown): Program<bool
 
 /** What the record is looked up by; what is wrong with it is told with all that is wrong with the rest. */
 function valuesOf(access: Access, resource: Resource, by: readonly Column[], input: Input): Row {
+  if (Object.hasOwn(input, INCREMENTS)) throw validationFailed([ADDS]);
   const faults: Fault[] = [];
   const values: Row = Object.create(null);
   for (const column of by) {
