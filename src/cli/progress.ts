@@ -17,7 +17,8 @@ export class Progress {
   readonly #audience: Audience;
   readonly #words: (done: number) => string;
   readonly #begun = Date.now();
-  #told = Date.now();
+  /** What was begun a moment ago needs no telling. */
+  #told: number | undefined;
   #isDrawn = false;
 
   /** `words` say what was done: "exported 12 records". */
@@ -30,6 +31,7 @@ export class Progress {
   reached(done: number, all?: number): void {
     const { redraw, tell, columns = 80 } = this.#audience;
     const now = Date.now();
+    this.#told ??= now;
     if (now - this.#told < (redraw ? REDRAW_MS : TELL_MS)) return;
     this.#told = now;
     if (!redraw) tell(`${this.#words(done)} …`);

@@ -16,8 +16,7 @@ export const dialect: Dialect = {
     const type = `${codecOf(codecs, of).cast.replace('text::', '')}[]`;
     return `(SELECT $${position}::text::${type})::${type}`;
   },
-  list: (values) =>
-    `{${values.map((value) => (value === null ? 'NULL' : `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`)).join(',')}}`,
+  list: (values) => `{${values.map(element).join(',')}}`,
   codecs,
   selected: ({ stored }) => quote(stored),
   position: 'strpos',
@@ -54,6 +53,13 @@ export const dialect: Dialect = {
   answersInserts: true,
   lock: ' FOR UPDATE',
 };
+
+/** A value in the text of an array. */
+function element(value: unknown): string {
+  if (value === null) return 'NULL';
+  if (typeof value !== 'string') return String(value);
+  return /["\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : `"${value}"`;
+}
 
 /** A condition that holds, or ends the statement by a division by zero. */
 export function failsBeyond(most: number, bytes: string): string {
