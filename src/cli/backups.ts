@@ -19,6 +19,10 @@ import { StartFault } from '../app/deployment.ts';
 /** How a backup of a folder is called: by the time of its beginning, so that the last name is the newest. */
 const NAMED = /^duet-(\d{8}T\d{6}\.\d{3}Z)\.(?:db|ndjson\.gz)$/;
 
+const WORKSPACE = '.duet-backup-';
+/** What was killed, or lost its power, could not clear up after itself; nobody works for so long. */
+const ABANDONED_MS = 7 * 86_400_000;
+
 export type Ending = 'db' | 'ndjson.gz';
 
 export function nameAt(time: Date, ending: Ending): string {
@@ -82,7 +86,11 @@ class FolderPlace implements Place {
   /** On the same disk, so that a backup gets its name when it is whole. */
   workspace(): string {
     mkdirSync(this.#folder, { recursive: true });
-    return mkdtempSync(join(this.#folder, '.duet-backup-'));
+    for (const name of readdirSync(this.#folder).filter((each) => each.startsWith(WORKSPACE))) {
+      const left = join(this.#folder, name);
+      if (Date.now() - statSync(left).mtimeMs > ABANDONED_MS) rmSync(left, { recursive: true });
+    }
+    return mkdtempSync(join(this.#folder, WORKSPACE));
   }
 
   async store(path: string, name: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** A backup is made while the service writes, has one moment of it, and takes the place of what there is when told to. */
 
 import { describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { databases, JSON_HEADERS, sharedPostgres } from '../app.ts';
 import { alive, childrenOf, command, Folder, Server } from '../process.ts';
 import { S3 } from '../s3/server.ts';
@@ -88,14 +88,24 @@ describe.each([...databases])('on %s', (kind) => {
       for (let n = 0; n < 3; n++) {
         await fetch(`${server.url}/transaction`, posting([`t${n}`]));
         expect((await duet('backup', 'kept/', '--keep', '2')).exit).toBe(0);
-        if (n === 0) writeFileSync(folder.file('kept/duet-notes.txt'), 'mine');
+        if (n > 0) continue;
+        writeFileSync(folder.file('kept/duet-notes.txt'), 'mine');
+        // One was killed long ago, and one is at work.
+        for (const name of ['kept/.duet-backup-long-ago', 'kept/.duet-backup-now'])
+          mkdirSync(folder.file(name));
+        utimesSync(folder.file('kept/.duet-backup-long-ago'), 0, 0);
       }
       await fetch(`${server.url}/transaction`, posting(['lost']));
     }
     const kept = readdirSync(folder.file('kept')).sort();
     const name =
       kind === 'sqlite' ? /^duet-\d{8}T\d{6}\.\d{3}Z\.db$/ : /^duet-\d{8}T\d{6}\.\d{3}Z\.ndjson\.gz$/;
-    expect(kept.map((each) => name.test(each))).toEqual([true, true, false]);
+    expect(kept.map((each) => (name.test(each) ? 'backup' : each))).toEqual([
+      '.duet-backup-now',
+      'backup',
+      'backup',
+      'duet-notes.txt',
+    ]);
     expect((await duet('restore', 'kept', '--yes')).exit).toBe(0);
     expect([...(await exported()).matchAll(/"title":"(\w+)"/g)].map(([, title]) => title)).toEqual([
       't0',
