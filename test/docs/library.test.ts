@@ -15,6 +15,8 @@ async function running(name: string, ask: (url: string) => Promise<void>): Promi
     ...files,
     'node_modules/duet-server/package.json': '{ "name": "duet-server", "exports": "./index.ts" }',
     'node_modules/duet-server/index.ts': `export * from '${library}';`,
+    'node_modules/hono/package.json': '{ "name": "hono", "exports": "./index.ts" }',
+    'node_modules/hono/index.ts': `export * from '${Bun.resolveSync('hono', import.meta.dir)}';`,
   });
   const port = freePort();
   const child = Bun.spawn([process.execPath, '--no-env-file', name], {
@@ -58,5 +60,17 @@ test('several.ts', async () => {
     expect(((await (await as('red')).json()) as unknown[]).length).toBe(1);
     expect(await (await as('blue')).json()).toEqual([]);
     expect((await as('green')).status).toBe(404);
+  });
+});
+
+test('hono.ts', async () => {
+  await running('hono.ts', async (url) => {
+    expect(await (await fetch(`${url}/hello`)).text()).toBe('Hello!');
+    const created = await fetch(`${url}/notes`, note);
+    expect([created.status, created.headers.get('Location')]).toEqual([201, '/notes/1']);
+    expect((await fetch(`${url}/notes/1`)).headers.get('ETag')).toBe(created.headers.get('ETag'));
+    const query = '{ notes { title } }';
+    const answer = await fetch(`${url}/graphql`, { ...note, body: JSON.stringify({ query }) });
+    expect(await answer.json()).toEqual({ data: { notes: [{ title: 'first' }] } });
   });
 });
