@@ -8,8 +8,10 @@ import { dirname, join } from 'node:path';
 export const NOBODY = 65534;
 export const isRoot = process.getuid?.() === 0;
 
-/** Set by whoever starts a server for several processes of tests. */
-export const SHARED_PORT = 'DUET_TEST_POSTGRES';
+/** The URL of a server for several processes of tests, which need not be one that was started here. */
+export const SERVER = 'TEST_DATABASE_URL';
+/** How the names of the databases begin that the processes of one run make there. */
+export const RUN = 'DUET_TEST_RUN';
 
 /** As many as several processes of tests need at once, some of which open a hundred. */
 const settings = ['max_connections=600', 'shared_buffers=64MB', 'timezone=Asia/Tokyo'];
@@ -44,16 +46,21 @@ export function freePort(): number {
 /** A server for tests that do it no harm: each makes databases of its own there. */
 export class Databases {
   readonly port: number;
+  readonly #server: string;
   readonly #prefix: string;
   #count = 0;
 
-  constructor(port: number, prefix: string) {
-    this.port = port;
+  constructor(server: string, prefix: string) {
+    this.port = Number(new URL(server).port || 5432);
+    this.#server = server;
     this.#prefix = prefix;
   }
 
-  url(database = 'postgres'): string {
-    return `postgres://duet@127.0.0.1:${this.port}/${database}`;
+  /** That of the database that is named, or of the one to begin with. */
+  url(database?: string): string {
+    const url = new URL(this.#server);
+    if (database !== undefined) url.pathname = `/${database}`;
+    return url.href;
   }
 
   /** A new, empty database; its own text sorts as a language does, when one is named. */
@@ -69,10 +76,18 @@ export class Databases {
 
 /** The server that all processes of a run have in common, when there is one. */
 export function commonPostgres(): Promise<Databases> | undefined {
-  const port = process.env[SHARED_PORT];
+  const { [SERVER]: server, [RUN]: run = 'test' } = process.env;
   // Others make databases there at the same time.
-  const mine = `test_${crypto.randomUUID()}`;
-  return port === undefined ? undefined : Promise.resolve(new Databases(Number(port), mine));
+  const mine = `${run}_${crypto.randomUUID().slice(0, 8)}`;
+  return server === undefined ? undefined : Promise.resolve(new Databases(server, mine));
+}
+
+/** Leaves a server that others use as it was. */
+export async function dropAll(server: string, run: string): Promise<void> {
+  const admin = new Bun.SQL(server, { max: 1 });
+  const made = await admin`SELECT datname FROM pg_database WHERE starts_with(datname, ${`${run}_`})`;
+  for (const { datname } of made) await admin.unsafe(`DROP DATABASE "${datname}" WITH (FORCE)`);
+  await admin.close();
 }
 
 export class Postgres extends Databases {
@@ -82,7 +97,7 @@ export class Postgres extends Databases {
   #server: ReturnType<typeof Bun.spawn> | undefined;
 
   private constructor(folder: string, bin: string, port: number, durable: boolean) {
-    super(port, 'test');
+    super(`postgres://duet@127.0.0.1:${port}/postgres`, 'test');
     this.#folder = folder;
     this.#bin = bin;
     this.#durable = durable;

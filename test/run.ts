@@ -5,7 +5,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BUILT } from './console/build.ts';
 import durations from './durations.json' with { type: 'json' };
-import { endAll, Postgres, SHARED_PORT } from './postgres.ts';
+import { dropAll, endAll, Postgres, RUN, SERVER } from './postgres.ts';
 
 /** What something costs, in time or in calls, decides in these, and whatever uses the same processors adds to it. */
 const alone = [
@@ -91,8 +91,10 @@ async function runAll(): Promise<boolean> {
   // Tests start the command as it is installed: without this, each would load the sources, which takes three times as long.
   for (const script of ['console', 'bundle']) if ((await run([...bun, 'run', script])) !== 0) return false;
   const begun = performance.now();
-  const postgres = await Postgres.start();
-  const env = { ...process.env, [SHARED_PORT]: String(postgres.port), [BUILT]: 'yes' };
+  const given = process.env[SERVER];
+  const server = given ?? (await Postgres.start()).url();
+  const id = `duet_test_${crypto.randomUUID().slice(0, 8)}`;
+  const env = { ...process.env, [SERVER]: server, [RUN]: id, [BUILT]: 'yes' };
   const folder = mkdtempSync(join(tmpdir(), 'duet-tests-'));
   process.on('exit', () => rmSync(folder, { recursive: true }));
   const files = [...new Bun.Glob('test/**/*.test.ts').scanSync(project)].sort();
@@ -105,6 +107,7 @@ async function runAll(): Promise<boolean> {
   };
   await Promise.all(Array.from({ length: LANES }, lane));
   for (const file of alone) await runFile(file, env, folder);
+  if (given !== undefined) await dropAll(given, id);
 
   const lines = [...counts].map(([what, number]) => ` ${number} ${what}\n`).join('');
   const took = Math.round((performance.now() - begun) / 1000);
