@@ -80,6 +80,36 @@ describe.each([...databases])('from %s', (kind) => {
     }
   }, 30_000);
 
+  test('exact numbers keep every digit, on any database', async () => {
+    using folder = new Folder({
+      'schema.graphql': 'type Item @resource { id: ID!  price: Decimal! @decimal(scale: 2)  units: BigInt }',
+      'data.json':
+        '{"items":[{"price":"-92233720368547758.07","units":"9223372036854775807"},{"price":"0.5"}]}',
+    });
+    const from = await newDatabase(kind, 'from');
+    await command(folder, ['migrate'], { DATABASE_URL: from });
+    const exported = await command(folder, ['export'], { DATABASE_URL: from });
+    expect(exported.stdout.split('\n').slice(0, 2)).toEqual([
+      '{"resource":"items","version":1,"record":{"id":1,"price":"-92233720368547758.07","units":"9223372036854775807"}}',
+      '{"resource":"items","version":1,"record":{"id":2,"price":"0.50","units":null}}',
+    ]);
+    await Bun.write(folder.file('all.ndjson'), exported.stdout);
+    for (const target of databases) {
+      const to = await newDatabase(target, `to-${target}`);
+      await command(folder, ['import', 'all.ndjson'], { DATABASE_URL: to });
+      expect((await command(folder, ['export'], { DATABASE_URL: to })).stdout).toBe(exported.stdout);
+    }
+    const wrong = exported.stdout.replace('"0.50"', '0.5');
+    await Bun.write(folder.file('wrong.ndjson'), wrong);
+    const refused = await command(folder, ['import', 'wrong.ndjson'], {
+      DATABASE_URL: await newDatabase(kind, 'other'),
+    });
+    expect([refused.exit === 0, refused.stderr]).toEqual([
+      false,
+      expect.stringContaining('price must be a string'),
+    ]);
+  }, 30_000);
+
   test('an import lowers neither, whether or not its file speaks of them', async () => {
     using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
     const url = await newDatabase(kind, 'own');
