@@ -2,12 +2,11 @@
 
 import { type FieldDefinitionNode, Kind, type TypeNode } from 'graphql';
 import { cited, type Fault } from '../base/errors.ts';
+import { readBound, withScale } from './decimals.ts';
 import { type Applied, type AppliedDirectives, readDirectives } from './directives.ts';
 import { type Draft, type Faults, told } from './draft.ts';
-import { MOST_SCALE } from './exact.ts';
 import { whyRefused } from './formats.ts';
 import type {
-  Bound,
   Column,
   Constraint,
   DeleteAction,
@@ -18,10 +17,10 @@ import type {
   Resource,
 } from './model.ts';
 import { keyFieldOf } from './names.ts';
-import { decimals, type Scalar, Serial, scalars, UUID } from './scalars.ts';
+import { type Scalar, Serial, scalars, UUID } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
 import { readTransitions, toldTransitions } from './transitions.ts';
-import { checkValue, isScalar } from './values.ts';
+import { checkValue } from './values.ts';
 
 export interface FieldReader {
   readonly faults: Faults;
@@ -197,35 +196,6 @@ function readColumn(
   };
 }
 
-/** A Decimal is one of a scale; where that is missing or wrong, any will do to go on with. */
-function withScale(
-  type: Scalar | Enum,
-  node: FieldDefinitionNode,
-  directives: AppliedDirectives,
-  where: string,
-  faults: Faults,
-): Scalar | Enum {
-  const applied = directives.get('decimal')?.[0];
-  if (type !== decimals[0]) {
-    if (applied) faults.at(applied.node, `"@decimal" on "${where}" needs a Decimal field. Remove it.`);
-    return type;
-  }
-  const scale = applied?.arguments['scale'];
-  // An argument that does not fit its type was reported already.
-  if (scale === undefined && !node.directives?.some((each) => each.name.value === 'decimal'))
-    faults.at(
-      node.type,
-      `"${where}" is a Decimal, and nothing says how many digits it has behind the point. Add, for two: @decimal(scale: 2)`,
-    );
-  const found = scale === undefined ? type : decimals[Number(scale)];
-  if (applied && !found)
-    faults.at(
-      applied.node,
-      `The scale of "${where}" must be 0 to ${MOST_SCALE}, not ${scale}. Give the digits behind the point, such as 2 for cents.`,
-    );
-  return found ?? type;
-}
-
 /** What the server fills in looks like what it makes of the same value from a client. */
 function withCanonicalDefault(column: Column): Column {
   const { origin } = column;
@@ -317,25 +287,6 @@ function readConstraint(
     min: readBound('min', given.min, applied, type, where, faults),
     max: readBound('max', given.max, applied, type, where, faults),
   };
-}
-
-/** The bound of an exact number is read from its digits, because a float has lost some of them. */
-function readBound(
-  name: 'min' | 'max',
-  given: Bound | undefined,
-  { node }: Applied,
-  type: Scalar | Enum,
-  where: string,
-  faults: Faults,
-): Bound | undefined {
-  if (given === undefined || !isScalar(type) || type.is !== 'exact') return given;
-  const written = node.arguments?.find((argument) => argument.name.value === name)?.value;
-  const digits = written && 'value' in written ? String(written.value) : '';
-  const misfits: string[] = [];
-  const bound = type.check(digits, (_, detail) => misfits.push(detail));
-  for (const detail of misfits)
-    faults.at(node, `"${name}" on "${where}" ${detail}. Write out its digits, without an exponent.`);
-  return misfits.length === 0 ? String(bound) : undefined;
 }
 
 /** A dangerous pattern is not even kept: the field's own default would be matched against it. */

@@ -71,7 +71,7 @@ export interface Editing extends Visit {
   save(): Promise<void>;
 }
 
-/** The console at a place, going through a door. A wait that is in vain ends soon. */
+/** The console at a place, going through a door. A wait that is in vain ends. */
 export async function editing(
   url: string,
   door: Door,
@@ -80,7 +80,7 @@ export async function editing(
 ): Promise<Editing> {
   const here = await visit(url, options);
   const { page } = here;
-  page.setDefaultTimeout(8000);
+  page.setDefaultTimeout(25_000);
   const sent: Record<string, unknown>[] = [];
   page.on('request', (request) => {
     const written = writtenBy(request);

@@ -1,11 +1,10 @@
 /** Creates, updates and deletes records, as programs that run inside one transaction. */
 
 import { claimFor } from '../../access/claims.ts';
-import { DuetError, type Fault, nested } from '../../base/errors.ts';
-import { all, equal, type Filter } from '../../query/filter.ts';
+import { DuetError, nested } from '../../base/errors.ts';
+import { all, equal } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
-import { INCREMENTS, withArticle } from '../../schema/names.ts';
-import { staged } from '../../schema/transitions.ts';
+import { withArticle } from '../../schema/names.ts';
 import { defaultOf, storedColumns } from '../../schema/values.ts';
 import { Dangling, NotUnique, unavailable } from '../../storage/faults.ts';
 import { type Insert, type Row, select, type Update as UpdateStatement } from '../../storage/statements.ts';
@@ -28,8 +27,8 @@ import type { Permitted } from '../policy/permitted.ts';
 import { asSeen, changedOn, givenOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
 import { attach, type Node } from '../read/read.ts';
 import { Collision, conflict } from './collision.ts';
-import { mayPass, mustHold, mustStart } from './holds.ts';
-import { incremented, incrementsOf, roomFor } from './increments.ts';
+import { isBound, mayPass, mustHold, mustStart } from './holds.ts';
+import { incremented, incrementsOf, type LoneIncrement, loneIncrement } from './increments.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { lastVersion } from './remains.ts';
@@ -70,11 +69,6 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
 function isUnchecked(access: Access, resource: Resource, given: readonly string[]): boolean {
   if (access.isFree) return true;
   return isAlwaysAllowed(access, resource, 'CREATE') && givenOn(access, resource, given).length === 0;
-}
-
-/** Whether something must be true of a record, whoever writes it. */
-function isBound(resource: Resource): boolean {
-  return resource.checks.length > 0 || staged(resource).length > 0;
 }
 
 /** Generators within generators cost: what need not be one is none. */
@@ -246,27 +240,11 @@ export function* within<T>(path: readonly (string | number)[], program: Program<
   }
 }
 
-/** What is added, and where there is room for it, when nothing else needs to know the record: no rule, no check, no version, nothing related. */
-function loneIncrement(
-  access: Access,
-  operation: Permitted<Update>,
-): { readonly by: Row; readonly room: Filter } | undefined {
-  const { resource, key, input, ifVersion, unlessVersion, refusal, selection } = operation;
-  if (!Object.hasOwn(input, INCREMENTS) || Object.keys(input).length > 1 || !access.isFree) return undefined;
-  if (isBound(resource) || key === undefined || refusal || ifVersion || unlessVersion) return undefined;
-  if (selection.relations.length > 0 || selection.guards) return undefined;
-  const faults: Fault[] = [];
-  const by = incrementsOf(resource, input, faults) ?? {};
-  const isUnique = resource.uniques.some(({ columns }) => columns.some(({ name }) => name in by));
-  const room = faults.length > 0 || isUnique ? undefined : roomFor(resource, by);
-  return room && { by, room };
-}
-
 /** Looks and adds in one statement, so that nobody waits for a record that somebody only looks at. */
 function* increment(
   access: Access,
   operation: Permitted<Update>,
-  { by, room }: { readonly by: Row; readonly room: Filter },
+  { by, room }: LoneIncrement,
 ): Program<Node> {
   const { resource, key } = operation;
   const where = all([equal(resource.key, key), room]);
