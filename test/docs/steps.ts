@@ -128,7 +128,7 @@ export class Reader implements AsyncDisposable {
 
   async #follow(server: ReturnType<Reader['shell']>): Promise<void> {
     for await (const chunk of server.stdout.pipeThrough(new TextDecoderStream()))
-      this.#started += [...chunk.matchAll(/"event":"started"/g)].length;
+      this.#started += [...chunk.matchAll(/"event":"(?:started|reloaded)"/g)].length;
   }
 
   async #waitFor(started: number, what: string): Promise<void> {

@@ -2,7 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import type { Reference, Resource } from '../../src/schema/model.ts';
+import { textOfUnits } from '../../src/schema/exact.ts';
+import type { Column, Reference, Resource } from '../../src/schema/model.ts';
+import { incrementable, isScalar, scaleOf } from '../../src/schema/values.ts';
 import { databases, openApp, shipped } from '../app.ts';
 import { type DescribedOperation, type Description, join } from './described.ts';
 import { rich } from './rich.ts';
@@ -14,6 +16,13 @@ const unprovoked = /^(?!POST \/fulls 507).* (408|500|503|507)$|^POST \/(fulls|si
 
 /** Names no record. */
 const NOWHERE = '01890f5a-0000-7000-8000-000000000000';
+
+/** The most that can be added to a number. */
+function mostOf(column: Column): unknown {
+  const { type } = column;
+  if (isScalar(type) && type.is === 'exact') return textOfUnits(2n ** 63n - 1n, scaleOf(column));
+  return isScalar(type) && type.name === 'Float' ? Number.MAX_VALUE : 2 ** 31 - 1;
+}
 
 for (const [name, deployment] of Object.entries({ shipped, rich }))
   for (const database of databases)
@@ -351,6 +360,14 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
             const body = Object.fromEntries(columns.map(({ name: field }) => [field, first.body[field]]));
             const key = String(second.body[resource.key.name]);
             expect((await described.send(operation, { key, body })).status).toBe(409);
+          }
+          for (const column of incrementable(resource)) {
+            const key = String(first.body[resource.key.name] ?? walk.key(resource));
+            const body = { _inc: { [column.name]: mostOf(column) } };
+            // The second finds no room for it at the latest.
+            await described.send(operation, { key, body });
+            const again = await described.send(operation, { key, body });
+            expect([operation.path, column.name, again.status]).toEqual([operation.path, column.name, 409]);
           }
         }
       });

@@ -79,11 +79,13 @@ describe.each([...databases])('on %s', async (database) => {
   const folder = mkdtempSync(join(tmpdir(), 'duet-'));
   const url =
     database === 'sqlite' ? `sqlite:${join(folder, 'x.db')}` : await (await sharedPostgres()).database();
-  const app = await openApp(database, {
-    sdl,
-    url,
-    data: { shelves: [{}], books: [{ title: 'a', lang: 'en', shelfId: 1 }] },
-  });
+  const app = await openApp(database, { sdl, url });
+  // Not with the tables: an index that is made of one record would tell PostgreSQL that there is but one.
+  for (const [path, body] of [
+    ['/shelves', {}],
+    ['/books', { title: 'a', lang: 'en', shelfId: 1 }],
+  ] as const)
+    expect((await app.rest('POST', path, body)).status).toBe(201);
 
   test.each(paths)('%s', async (path) => {
     const before = app.statements.length;

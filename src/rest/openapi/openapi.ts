@@ -7,7 +7,7 @@ import type { Model, OperationKind, Reference, Resource } from '../../schema/mod
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { staged } from '../../schema/transitions.ts';
 import { upsertKeys } from '../../schema/upserts.ts';
-import { updatable } from '../../schema/values.ts';
+import { incrementable, updatable } from '../../schema/values.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../export.ts';
 import { visible } from '../shape.ts';
 import { parametersOfList, parametersOfOne, parametersOfWrite } from './parameters.ts';
@@ -256,7 +256,7 @@ function update({ schemas, failures, most }: Context, resource: Resource): Opera
     ...always,
     ...written,
   ];
-  if (collides(resource)) codes.push('CONFLICT');
+  if (collides(resource) || incrementable(resource).length > 0) codes.push('CONFLICT');
   return operation(resource, 'update', `Change one ${resource.singular}`, {
     parameters: [
       ...parametersOfWrite({ resource, schemas, most }, false),
