@@ -46,6 +46,10 @@ export class Inputs {
       },
       first: { type: GraphQLInt, description: 'How many at the most.' },
       after: { type: GraphQLString, description: 'Only those after this cursor.' },
+      offset: {
+        type: GraphQLInt,
+        description: 'How many to leave out at the beginning; each is counted off. Goes without cursors.',
+      },
     };
   }
 

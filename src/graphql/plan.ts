@@ -184,6 +184,7 @@ function listOf(resource: Resource, args: Arguments, given: Planning): ListQuery
     after: argument('after'),
     last: argument('last'),
     before: argument('before'),
+    offset: argument('offset'),
   };
   return readList(resource, where, order, page, given.most, (name, code, detail) =>
     given.faults.push({ pointer: pointer(...given.at, name), code, detail }),
@@ -243,7 +244,7 @@ function connectionOf(
     pageInfo: {
       // In the direction that was not read, the cursor itself stands for what lies beyond it.
       hasNextPage: list.backwards ? list.before !== undefined : more,
-      hasPreviousPage: list.backwards ? more : list.after !== undefined,
+      hasPreviousPage: list.backwards ? more : list.after !== undefined || list.offset > 0,
       startCursor: atEnds ? cursorOf(nodes[0]) : null,
       endCursor: atEnds ? cursorOf(nodes.at(-1)) : null,
     },

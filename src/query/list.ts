@@ -15,6 +15,8 @@ export interface ListQuery {
   /** Where that is all that is known of where to begin or to end. It says nothing of how many rows there are in all. */
   readonly within?: Filter | undefined;
   readonly limit: number | undefined;
+  /** How many rows are left out at the beginning; the database comes by each of them. */
+  readonly offset: number;
   /** The limit counts from the end of the list. */
   readonly backwards: boolean;
 }
@@ -23,7 +25,7 @@ export function wholeList(resource: Resource): ListQuery {
   return { where: everything, order: totalOrder(resource, []), ...wholePage };
 }
 
-const wholePage = { after: undefined, before: undefined, limit: undefined, backwards: false };
+const wholePage = { after: undefined, before: undefined, limit: undefined, offset: 0, backwards: false };
 
 /** A door's arguments for a page, under the door's own names. */
 export interface PageArguments {
@@ -31,7 +33,11 @@ export interface PageArguments {
   readonly after: Argument;
   readonly last: Argument;
   readonly before: Argument;
+  readonly offset: Argument;
 }
+
+/** Nine digits: beyond any table that could be read so. */
+const MOST_LEFT_OUT = 999_999_999;
 
 export interface Argument {
   readonly name: string;
@@ -49,10 +55,11 @@ export function readList(
   report: ArgumentReport,
 ): ListQuery {
   const order = totalOrder(resource, wanted);
-  const count = ({ name, value }: Argument): number | undefined => {
+  const whole = ({ name, value }: Argument, least: number, greatest: number): number | undefined => {
     if (value == null) return undefined;
-    if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
-    report(name, 'OUT_OF_RANGE', `${name} must be 1 to ${most}`);
+    if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= greatest)
+      return value;
+    report(name, 'OUT_OF_RANGE', `${name} must be ${least} to ${greatest}`);
     return undefined;
   };
   const query =
@@ -64,8 +71,16 @@ export function readList(
       report(name, 'CURSOR', `${name} is no cursor of this query; take it from an answer to the same one`);
     return found;
   };
-  const first = count(page.first);
-  const last = count(page.last);
+  const first = whole(page.first, 1, most);
+  const last = whole(page.last, 1, most);
+  const offset = whole(page.offset, 0, MOST_LEFT_OUT) ?? 0;
+  const other = [page.after, page.before, page.last].find(({ value }) => value != null);
+  if (page.offset.value != null && other)
+    report(
+      page.offset.name,
+      'UNKNOWN',
+      `${page.offset.name} and ${other.name} exclude each other; count from the beginning, or go on from a cursor`,
+    );
   if (page.first.value != null && page.last.value != null)
     report(page.last.name, 'UNKNOWN', `${page.first.name} and ${page.last.name} exclude each other`);
   return {
@@ -74,6 +89,7 @@ export function readList(
     after: place(page.after),
     before: place(page.before),
     limit: first ?? last,
+    offset,
     backwards: last !== undefined,
   };
 }

@@ -48,7 +48,7 @@ export class Links {
 /** The query of a link, up to its cursor; the rest as the client wrote it, so that it does not grow. */
 function linkTo(rel: Rel, backwards: boolean, query: string): string {
   // A bound that was asked for stays on the way towards it.
-  const replaced = rel === 'next' || !backwards ? ['after', 'before'] : ['before'];
+  const replaced = rel === 'next' || !backwards ? ['after', 'before', 'offset'] : ['before'];
   const kept = query.split('&').filter((part) => part !== '' && !replaced.includes(nameOf(part)));
   const end = rel === 'next' ? 'after=' : 'before=';
   return [...kept, end].join('&').replace(/[^\x21\x23-\x3b\x3d\x3f-\x7e]/gu, encodeURIComponent);

@@ -35,6 +35,7 @@ export const listParameters = [
   'limit',
   'after',
   'before',
+  'offset',
   'sort',
   'where',
   'fields',
@@ -45,7 +46,7 @@ export const listParameters = [
 ] as const;
 export const oneParameters = ['fields', 'include'] as const;
 /** What can be said of an included list: `posts[limit]=3`. */
-export const includedParameters = ['limit', 'after', 'sort', 'where'] as const;
+export const includedParameters = ['limit', 'after', 'offset', 'sort', 'where'] as const;
 
 export function readListRequest(resource: Resource, query: string, limits: ReadLimits): ListRequest {
   const reader = new QueryReader(query, limits);
@@ -153,17 +154,24 @@ class QueryReader {
   list(resource: Resource, where: Filter, prefix: string): ListQuery {
     const named = (name: string) => (prefix === '' ? name : `${prefix}[${name}]`);
     const text = (name: string) => ({ name: named(name), value: this.#take(named(name)) });
-    const { name, value } = text('limit');
-    const limit = value === undefined ? undefined : /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+    const number = (of: string) => {
+      const { name, value } = text(of);
+      return {
+        name,
+        value: value === undefined || /^\d{1,9}$/.test(value) ? value && Number(value) : Number.NaN,
+      };
+    };
+    const limit = number('limit');
     const before = prefix === '' ? text('before') : { name: '', value: undefined };
     // Before a cursor, the page that ends there is meant.
     const backwards = before.value !== undefined;
-    const none = { name, value: undefined };
+    const none = { name: limit.name, value: undefined };
     const page = {
-      first: backwards ? none : { name, value: limit },
+      first: backwards ? none : limit,
       after: text('after'),
-      last: backwards ? { name, value: limit } : none,
+      last: backwards ? limit : none,
       before,
+      offset: number('offset'),
     };
     return readList(
       resource,
@@ -296,7 +304,7 @@ class QueryReader {
       const column = this.#column(resource, field, 'aggregate', (each) => aggregateFits(of, each));
       return column ? [{ of, column }] : [];
     });
-    for (const name of ['limit', 'after', 'before', 'sort', 'fields', 'include', 'count'])
+    for (const name of ['limit', 'after', 'before', 'offset', 'sort', 'fields', 'include', 'count'])
       if (this.has(name)) this.#report(name, 'UNKNOWN', `${name} does not go with aggregates`);
     return { by: [...new Set(by)], wanted };
   }

@@ -49,7 +49,7 @@ const linksOf = new WeakMap<ListQuery, Links>();
 function headersOf({ resource }: Collection, { list }: List, listing: Listing, query: string): Headers {
   const { nodes, more } = listing;
   const next = list.backwards ? list.before !== undefined : more;
-  const previous = list.backwards ? more : list.after !== undefined;
+  const previous = list.backwards ? more : list.after !== undefined || list.offset > 0;
   if (nodes.length === 0 || list.limit === undefined || (!next && !previous)) return listHeaders;
   let links = linksOf.get(list);
   if (!links) {

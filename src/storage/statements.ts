@@ -46,7 +46,9 @@ export interface Select {
   readonly after: Place | undefined;
   readonly before: Place | undefined;
   readonly limit: number | undefined;
-  /** The rows whose column has one of these values; the limit then holds for each of them. */
+  /** How many rows are left out at the beginning; only where there is a limit, or a most. */
+  readonly offset: number;
+  /** The rows whose column has one of these values; the limit then holds for each of them, and the offset. */
   readonly per: { readonly column: Column; readonly values: readonly unknown[] } | undefined;
   /** How many rows there may be in all. */
   readonly most: number | undefined;
@@ -208,6 +210,7 @@ export function select(
     after: undefined,
     before: undefined,
     limit: undefined,
+    offset: 0,
     per: undefined,
     most: undefined,
     bytes: undefined,

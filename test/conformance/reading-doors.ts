@@ -37,13 +37,15 @@ export interface Door {
   readonly asked: string;
 }
 
+const wholly = { sort: [], limit: undefined, offset: undefined };
+
 export class Rest implements Door {
   readonly name = 'REST';
   asked = '';
 
   async list(app: AppUnderTest, request: ListRequest): Promise<Page | Failure> {
-    const { resource, where, sort, limit, shape, count, brackets, after, before } = request;
-    const parameters = parametersOf({ where, sort, limit }, '', brackets);
+    const { resource, shape, count, brackets, after, before } = request;
+    const parameters = parametersOf(request, '', brackets);
     if (after !== undefined) parameters.push(['after', after]);
     if (before !== undefined) parameters.push(['before', before]);
     if (count) parameters.push(['count', 'true']);
@@ -71,7 +73,7 @@ export class Rest implements Door {
 
   async aggregate(app: AppUnderTest, resource: Resource, { where, by, wanted }: Aggregates) {
     const words = wanted.map(({ of, column }) => (column ? `${of}(${column.name})` : of));
-    const parameters = parametersOf({ where, sort: [], limit: undefined }, '', false);
+    const parameters = parametersOf({ where, ...wholly }, '', false);
     if (by.length > 0) parameters.push(['groupBy', by.map(({ name }) => name).join()]);
     parameters.push(['aggregate', words.join()]);
     const { status, body } = await this.#get(app, `/${resource.path}`, parameters);
@@ -87,7 +89,11 @@ export class Rest implements Door {
   }
 }
 
-function parametersOf({ where, sort, limit }: Part, prefix: string, brackets: boolean): [string, string][] {
+function parametersOf(
+  { where, sort, limit, offset }: Part,
+  prefix: string,
+  brackets: boolean,
+): [string, string][] {
   const named = (name: string) => (prefix === '' ? name : `${prefix}[${name}]`);
   const parameters: [string, string][] = [];
   const left = where && brackets && prefix === '' ? written(where, '', parameters) : where;
@@ -99,6 +105,7 @@ function parametersOf({ where, sort, limit }: Part, prefix: string, brackets: bo
       sort.map(({ column, descending }) => `${descending ? '-' : ''}${column.name}`).join(),
     ]);
   if (limit !== undefined) parameters.push([named('limit'), String(limit)]);
+  if (offset !== undefined) parameters.push([named('offset'), String(offset)]);
   return parameters;
 }
 
@@ -209,7 +216,7 @@ export class Graphql implements Door {
       `[${resource.name}Group!]`,
       by.map(({ name }) => name),
     );
-    const filter = document.part(resource, { where, sort: [], limit: undefined });
+    const filter = document.part(resource, { where, ...wholly });
     const fields = wanted.map(({ of, column }) => (column ? `${of} { ${column.name} }` : of));
     if (by.length > 0) fields.push(`by { ${by.map(({ name }) => name).join(' ')} }`);
     const field = `it: ${resource.plural}Aggregate${listOf([...filter, ...groups])}`;
@@ -245,7 +252,7 @@ class Document {
     return [`${name}: $${variable}`];
   }
 
-  part(resource: Resource, { where, sort, limit }: Part): string[] {
+  part(resource: Resource, { where, sort, limit, offset }: Part): string[] {
     const orders = sort.map(({ column, descending }: Sort) => ({
       [column.name]: descending ? 'DESC' : 'ASC',
     }));
@@ -253,6 +260,7 @@ class Document {
       ...this.argument('where', `${resource.name}Where`, where),
       ...this.argument('orderBy', `[${resource.name}Order!]`, orders.length > 0 ? orders : undefined),
       ...this.argument('first', 'Int', limit),
+      ...this.argument('offset', 'Int', offset),
     ];
   }
 

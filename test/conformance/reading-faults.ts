@@ -8,7 +8,7 @@ import { isPlain } from './reading-queries.ts';
 import { pick } from './reading-schemas.ts';
 
 export interface Fault {
-  readonly change: Partial<Pick<ListRequest, 'limit' | 'after' | 'before' | 'sort' | 'where'>>;
+  readonly change: Partial<Pick<ListRequest, 'limit' | 'offset' | 'after' | 'before' | 'sort' | 'where'>>;
   /** The code inside `errors`. */
   readonly code: string;
   /** Whether GraphQL's own types refuse it, with codes of their own, before Duet sees it. */
@@ -36,6 +36,8 @@ export function faultOf(resource: Resource, choice: number, stray: string | unde
     ...resource.inverses.flatMap(({ name }) => [wrong({ [name]: null }), wrong({ [name]: { some: null } })]),
     { change: { limit: 0 }, code: 'OUT_OF_RANGE', typed: false },
     { change: { limit: 50_001 }, code: 'OUT_OF_RANGE', typed: false },
+    { change: { offset: -1 }, code: 'OUT_OF_RANGE', typed: false },
+    { change: { offset: 1_000_000_000 }, code: 'OUT_OF_RANGE', typed: false },
     { change: { sort: [unknownSort(resource)] }, code: 'UNKNOWN', typed: true },
     { change: { after: 'nonsense' }, code: 'CURSOR', typed: false },
     { change: { before: '' }, code: 'CURSOR', typed: false },

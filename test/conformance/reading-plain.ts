@@ -29,6 +29,7 @@ export interface Part {
   readonly where: Where | undefined;
   readonly sort: readonly Sort[];
   readonly limit: number | undefined;
+  readonly offset: number | undefined;
 }
 
 export interface Aggregates {
@@ -38,7 +39,11 @@ export interface Aggregates {
 }
 
 /** All rows that match, in order. */
-export function listed(world: World, resource: Resource, { where, sort }: Omit<Part, 'limit'>): Row[] {
+export function listed(
+  world: World,
+  resource: Resource,
+  { where, sort }: Pick<Part, 'where' | 'sort'>,
+): Row[] {
   const rows = world.rows.get(resource) ?? [];
   return rows
     .filter((row) => matches(world, resource, row, where ?? {}))
@@ -58,12 +63,17 @@ export function shown(world: World, resource: Resource, row: Row, { columns, inc
   return record;
 }
 
-function children(world: World, field: Inverse, row: Row, { shape, limit, after, ...part }: Included): Row[] {
+function children(
+  world: World,
+  field: Inverse,
+  row: Row,
+  { shape, limit, offset = 0, after, ...part }: Included,
+): Row[] {
   const own = new Set(pointingAt(world, field, row));
   return listed(world, field.target, part)
     .filter((child) => own.has(child))
     .filter((child) => !after || inOrder(field.target, part.sort, after.row, child) < 0)
-    .slice(0, limit)
+    .slice(offset, limit && offset + limit)
     .map((child) => shown(world, field.target, child, shape));
 }
 

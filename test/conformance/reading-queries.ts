@@ -16,6 +16,7 @@ interface PartChoices {
   readonly where: Condition | undefined;
   readonly sort: readonly { readonly field: number; readonly descending: boolean }[];
   readonly limit: number | undefined;
+  readonly offset: number | undefined;
 }
 
 interface ShapeChoices {
@@ -78,6 +79,7 @@ const part = {
   where: fc.option(condition, { nil: undefined, freq: 6 }),
   sort: fc.array(fc.record({ field: choice, descending: fc.boolean() }), few),
   limit: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined, freq: 3 }),
+  offset: fc.option(fc.integer({ min: 0, max: 5 }), { nil: undefined, freq: 2 }),
 };
 
 function shapes(depth: number): fc.Arbitrary<ShapeChoices> {
@@ -111,7 +113,7 @@ export const queryChoices: fc.Arbitrary<QueryChoices> = fc.record({
 /** Where the row at a position of a whole list stands. */
 export type CursorAt = (
   resource: Resource,
-  part: Omit<Part, 'limit'>,
+  part: Pick<Part, 'where' | 'sort'>,
   position: number,
 ) => Promise<Included['after']>;
 
@@ -122,12 +124,13 @@ export class Resolver {
     this.#world = world;
   }
 
-  part(resource: Resource, { where, sort, limit }: PartChoices): Part {
+  part(resource: Resource, { where, sort, limit, offset }: PartChoices): Part {
     const sortable = resource.columns.filter(isPlain);
     return {
       where: where && this.#where(resource, where),
       sort: sort.map(({ field, descending }): Sort => ({ column: pick(sortable, field), descending })),
       limit,
+      offset,
     };
   }
 
@@ -144,7 +147,8 @@ export class Resolver {
         field.kind === 'inverse' && after !== undefined
           ? await cursorAt(field.target, own, after)
           : undefined;
-      include.set(field.name, { field, shape: inner, ...own, after: from });
+      const offset = from ? undefined : own.offset;
+      include.set(field.name, { field, shape: inner, ...own, offset, after: from });
     }
     return {
       columns: columns.size > 0 ? resource.columns.filter((each) => columns.has(each)) : undefined,
@@ -224,7 +228,7 @@ function shorter(text: string): string {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
 
-const whole: Part = { where: undefined, sort: [], limit: undefined };
+const whole: Part = { where: undefined, sort: [], limit: undefined, offset: undefined };
 
 export function isPlain({ list, type }: Column): boolean {
   return !list && type.name !== 'JSON';

@@ -51,19 +51,25 @@ class Examiner {
     const request: ListRequest = { resource, shape, count, brackets, ...part };
     const rows = listed(this.#world, resource, part).map((row) => shown(this.#world, resource, row, shape));
     const total = count ? rows.length : undefined;
-    if (part.limit === undefined) await this.#page(request, { rows, total, next: false, previous: false });
+    // Without a limit there are no links, whatever is left out.
+    if (part.limit === undefined)
+      await this.#page({ ...request, offset: undefined }, { rows, total, next: false, previous: false });
     else await this.#pages(request, part.limit, rows, total);
   }
 
   /** Forwards to the end and back to the start, each page through every lane with the same cursor. */
   async #pages(request: ListRequest, limit: number, all: readonly Row[], total: number | undefined) {
-    let end = 0;
+    let end = request.offset ?? 0;
     let page: Page;
+    let { offset } = request;
     let after: string | undefined;
     do {
       const rows = all.slice(end, end + limit);
       const wanted = { rows, total, next: end + limit < all.length, previous: end > 0 && rows.length > 0 };
-      page = await this.#page({ ...request, after }, wanted);
+      page = await this.#page({ ...request, offset, after }, wanted);
+      // Beyond the end there is nothing, and no way back.
+      if (offset !== undefined && rows.length === 0) return;
+      offset = undefined;
       after = page.next ?? undefined;
       end += rows.length;
     } while (after !== undefined);
@@ -71,7 +77,7 @@ class Examiner {
     while (page.previous !== null) {
       const start = Math.max(0, end - limit);
       const wanted = { rows: all.slice(start, end), total, next: true, previous: start > 0 };
-      page = await this.#page({ ...request, before: page.previous }, wanted);
+      page = await this.#page({ ...request, offset, before: page.previous }, wanted);
       end = start;
     }
     expect(end).toBe(0);
@@ -131,7 +137,8 @@ class Examiner {
     const stray = await this.#cursorAt(resource, other, choices.choice);
     const { change, code, typed } = faultOf(resource, choices.choice, stray?.cursor);
     const shape = { columns: [resource.key], include: [] };
-    const request: ListRequest = { resource, shape, count: false, brackets: false, ...part, ...change };
+    const given = { ...part, offset: undefined, ...change };
+    const request: ListRequest = { resource, shape, count: false, brackets: false, ...given };
     const own = new Set(['GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT']);
     await this.#ask(
       { code: 'VALIDATION_FAILED', faults: [code] },
@@ -190,7 +197,7 @@ class Examiner {
     if (rows.length < 2 || !lane) return undefined;
     const limit = 1 + (position % (rows.length - 1));
     const shape = { columns: [resource.key], include: [] };
-    const request = { resource, ...part, shape, limit, count: false, brackets: false };
+    const request = { resource, ...part, shape, limit, offset: undefined, count: false, brackets: false };
     const page = await lane.door.list(lane.app, request);
     const row = rows[limit - 1];
     return row && 'next' in page && page.next !== null ? { row, cursor: page.next } : undefined;

@@ -169,6 +169,8 @@ const faults: [string, string, string | undefined, string, string][] = [
   ['another spelling of an id', 'id=1.0', 'where: { id: { eq: "1.0" } }', 'TYPE', '#/where/id/eq'],
   ['limit 0', 'limit=0', 'first: 0', 'OUT_OF_RANGE', '#/first'],
   ['a limit that is too large', 'limit=50001', 'first: 50001', 'OUT_OF_RANGE', '#/first'],
+  ['an offset that is too large', 'offset=1000000000', 'offset: 1000000000', 'OUT_OF_RANGE', '#/offset'],
+  ['an offset below nothing', 'offset=-1', 'offset: -1', 'OUT_OF_RANGE', '#/offset'],
   ['a cursor that is none', 'after=x', 'after: "x"', 'CURSOR', '#/after'],
   ['text for a number', 'pages=ten', undefined, 'TYPE', 'pages'],
   ['a limit that is no number', 'limit=1e1', undefined, 'OUT_OF_RANGE', 'limit'],
@@ -322,6 +324,72 @@ describe.each([...databases])('on %s', (database) => {
         edges: [],
         pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
       });
+    });
+
+    test('an offset jumps to a page, and cursors go on from there, both ways', async () => {
+      const second = await app.rest('GET', '/books?sort=-pages&limit=2&offset=2&count=true');
+      expect([ids(second.body), second.headers.get('X-Total-Count')]).toEqual([[1, 5], '5']);
+      const { data: relay } = await app.graphql(
+        connection('orderBy: [{ pages: DESC }], first: 2, offset: 2'),
+      );
+      expect([ids(relay.it.edges.map((edge: any) => edge.node)), relay.it.totalCount]).toEqual([[1, 5], 5]);
+      const { startCursor, endCursor, ...more } = relay.it.pageInfo;
+      expect(more).toEqual({ hasNextPage: true, hasPreviousPage: true });
+      const { next, prev } = linked(second.headers);
+      expect([next, prev]).toEqual([
+        `/books?sort=-pages&limit=2&count=true&after=${endCursor}`,
+        `/books?sort=-pages&limit=2&count=true&before=${startCursor}`,
+      ]);
+      expect(ids((await app.rest('GET', next ?? '')).body)).toEqual([3]);
+      expect(ids((await app.rest('GET', prev ?? '')).body)).toEqual([2, 4]);
+      const first = await app.rest('GET', '/books?limit=2&offset=0');
+      expect([ids(first.body), Object.keys(linked(first.headers))]).toEqual([[1, 2], ['next']]);
+      const beyond = await app.rest('GET', '/books?limit=2&offset=5');
+      expect([beyond.body, beyond.headers.get('Link')]).toEqual([[], null]);
+      expect(ids((await app.rest('GET', '/books?offset=3')).body)).toEqual([4, 5]);
+      expect(ids((await app.graphql('{ books(offset: 3) { id } }')).data.books)).toEqual([4, 5]);
+    });
+
+    test('what an offset leaves out of included lists, it leaves out for each record', async () => {
+      for (const [query, args, wanted] of [
+        ['chapters[offset]=1&chapters[limit]=1', 'offset: 1, first: 1', [[2], [], [], [], []]],
+        ['chapters[offset]=1', 'offset: 1', [[2, 3], [], [], [], []]],
+        [
+          'chapters[offset]=0&chapters[sort]=-id',
+          'offset: 0, orderBy: [{ id: DESC }]',
+          [[3, 2, 1], [4], [], [5], []],
+        ],
+      ] as const) {
+        const { body } = await app.rest('GET', `/books?include=chapters&${query}`);
+        expect(body.map((book: any) => ids(book.chapters))).toEqual(wanted);
+        const { data: relay } = await app.graphql(`{ books { chapters(${args}) { id } } }`);
+        expect(relay.books.map((book: any) => ids(book.chapters))).toEqual(wanted);
+      }
+    });
+
+    test('an export leaves out what an offset says, once', async () => {
+      // More than a page of those that exports are read by.
+      const many = { steps: Array.from({ length: 80 }, (_, at) => ({ at })) };
+      const under = await openApp(database, { sdl: 'type Step @resource { id: ID!  at: Int! }', data: many });
+      const file = await under.fetch('/steps?offset=3&fields=id', { headers: { Accept: 'text/csv' } });
+      expect((await file.text()).trim().split('\r\n').slice(1).map(Number)).toEqual(
+        Array.from({ length: 77 }, (_, index) => index + 4),
+      );
+      await under.close();
+    });
+
+    test.each(['after', 'before'])('offset and %s exclude each other', async (name) => {
+      const { data: relay } = await app.graphql(connection('first: 1'));
+      const cursor = relay.it.pageInfo.endCursor;
+      const { body } = await app.rest('GET', `/books?limit=1&offset=0&${name}=${cursor}`);
+      expect(body.errors).toMatchObject([{ parameter: 'offset', code: 'UNKNOWN' }]);
+      const { errors } = await app.graphql(connection(`offset: 0, ${name}: "${cursor}"`));
+      expect(errors?.[0].extensions.errors).toMatchObject([{ pointer: '#/offset', code: 'UNKNOWN' }]);
+    });
+
+    test('offset and last exclude each other', async () => {
+      const { errors } = await app.graphql(connection('offset: 1, last: 1'));
+      expect(errors?.[0].extensions.errors).toMatchObject([{ pointer: '#/offset', code: 'UNKNOWN' }]);
     });
 
     test('first and last exclude each other', async () => {

@@ -15,6 +15,7 @@ export const OWN_PARAMETERS: ReadonlySet<string> = new Set([
   'limit',
   'after',
   'before',
+  'offset',
   'sort',
   'where',
   'fields',

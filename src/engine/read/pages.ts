@@ -28,12 +28,13 @@ export async function* pagesOf(
 ): AsyncGenerator<Node[]> {
   const operation = hasAbridged(asked) ? await snapshot.run(() => placed(asked)) : asked;
   const { order, limit, backwards } = operation.list;
+  let { offset } = operation.list;
   // What lies before a cursor is found from its end: where it begins must be known before it can be read forwards.
   let { after } = backwards ? await beginning(operation, snapshot) : operation.list;
   let left = limit ?? Number.POSITIVE_INFINITY;
   let size = Math.min(FIRST_PAGE, limits.objects);
   while (left > 0) {
-    const page = { ...operation.list, after, limit: Math.min(size, left), backwards: false };
+    const page = { ...operation.list, after, offset, limit: Math.min(size, left), backwards: false };
     const budget = new Budget(limits);
     const read = await snapshot
       .run(() => list({ ...operation, list: page, places: true }, budget))
@@ -48,6 +49,7 @@ export async function* pagesOf(
     if (read && (!read.more || !last)) return;
     if (read && last) {
       after = placeIn(order, last);
+      offset = 0;
       left -= read.nodes.length;
     }
     size = read ? fitting(read, budget) : Math.max(1, Math.floor(page.limit / FEWER));

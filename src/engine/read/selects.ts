@@ -26,13 +26,14 @@ function madeFor(whom: List | Selection | Relation, most: number | undefined, ma
 export function selectList(operation: List, most: number, limits: AnswerLimits): Select {
   return madeFor(operation, most, () => {
     const { resource, selection, list: query, places } = operation;
-    const { order, backwards, limit } = query;
+    const { order, backwards, limit, offset } = query;
     const columns = needed(resource, selection);
     const [after, before] = [found(query.after), found(query.before)];
     return select(resource, places ? withPlaces(columns, order) : columns, listedBy(query), {
       order: backwards ? reversed(order) : order,
       after: backwards ? before : after,
       before: backwards ? after : before,
+      offset,
       most,
       bytes: mostBytes(limits),
       prefetch: prefetched(selection, limits, limit),
@@ -88,9 +89,11 @@ export function selectRelated(relation: Relation, limits: AnswerLimits): Select 
       prefetch: prefetched(selection, limits),
     };
     if (!query) return select(field.target, columns, seen, rest);
-    const { order, limit } = query;
+    const { order, offset } = query;
+    // What is left out is left out for each parent, as a limit is.
+    const limit = query.limit ?? (offset > 0 ? most : undefined);
     const [after, before] = [found(query.after), found(query.before)];
-    return select(field.target, columns, listedBy(query), { order, after, before, limit, ...rest });
+    return select(field.target, columns, listedBy(query), { order, after, before, limit, offset, ...rest });
   });
 }
 

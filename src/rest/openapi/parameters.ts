@@ -80,6 +80,11 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
     description: 'A cursor of the same query: the page ends before it. Take it from the `prev` link.',
     schema: { type: 'string' },
   }),
+  offset: () => ({
+    description:
+      'How many records to leave out at the beginning, to jump to a page; each of them is counted off. Does not go with `after` and `before`.',
+    schema: { type: 'integer', minimum: 0, maximum: 999_999_999 },
+  }),
   sort: ({ resource }) => ({
     description: 'Fields to sort by, a descending one with `-` before it. The key decides what is left.',
     ...words({ enum: namesOf(resource.columns.filter(isSortable)).flatMap((name) => [name, `-${name}`]) }),

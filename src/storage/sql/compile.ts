@@ -243,6 +243,7 @@ export class Writer {
       ...(statement.before ? [this.conditions.beyond(reversed(order), statement.before, alias)] : []),
     ];
     const ordered = (alias: string) => this.#order(order, alias);
+    const offset = () => (statement.offset > 0 ? ` OFFSET ${this.conditions.rows(statement.offset)}` : '');
     if (list && limit !== undefined)
       return this.#dialect.perValue({
         columns: this.#list(columns),
@@ -255,7 +256,7 @@ export class Writer {
             .map((each) => ` AND ${each}`)
             .join(''),
         order: ordered,
-        limit,
+        limit: `${limit}${offset()}`,
         most: statement.most === undefined ? '' : ` LIMIT ${statement.most}`,
       });
     const all = [
@@ -264,7 +265,7 @@ export class Writer {
     ];
     const condition = all.length > 0 ? ` WHERE ${all.join(' AND ')}` : '';
     const fewest = Math.min(limit ?? Number.POSITIVE_INFINITY, statement.most ?? Number.POSITIVE_INFINITY);
-    const most = Number.isFinite(fewest) ? ` LIMIT ${fewest}` : '';
+    const most = Number.isFinite(fewest) ? ` LIMIT ${fewest}${offset()}` : '';
     const single = where?.is === 'eq' && where.column === resource.key && !resource.primary;
     // One parent after the other, as the index has them: their order among each other is nobody's concern.
     const parents =

@@ -158,6 +158,11 @@ export class Conditions {
     return this.#dialect.parameter(this.parameters.length, column);
   }
 
+  /** A number of rows: a parameter, so that the text is the same whichever page is asked for. */
+  rows(count: number): string {
+    return this.#dialect.rows(this.parameters.push(count));
+  }
+
   #later(encode: (given: unknown) => unknown): void {
     this.encode = encode;
     this.openAt = this.parameters.push(undefined) - 1;

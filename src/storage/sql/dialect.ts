@@ -25,6 +25,8 @@ export interface Compiled {
 export interface Dialect {
   /** The text of the nth parameter, counted from 1, on its way into or beside a column. */
   parameter(position: number, of: Column): string;
+  /** The same, where it is a number of rows. */
+  rows(position: number): string;
   /** A condition that holds when the column is one of the values of a list. */
   among(column: string, list: string): string;
   /** The text of the nth parameter where it is a list. */
@@ -77,7 +79,8 @@ export interface PerValue {
   readonly near: (alias: string) => string;
   readonly condition: (alias: string) => string;
   readonly order: (alias: string) => string;
-  readonly limit: number;
+  /** With what is left out before. */
+  readonly limit: string;
   /** Ends the whole. */
   readonly most: string;
 }

@@ -119,8 +119,11 @@ export class Bounds implements Allowance {
       this.#plans.set(sql, kept);
     }
     const { loops, conditions } = kept.plan;
-    if (loops === 0) return listed;
+    // What is left out is visited too.
+    const offset = statement.do === 'select' ? statement.offset : 0;
+    if (loops === 0 && offset === 0) return listed;
     this.#recountNowAndThen();
+    if (loops === 0) return listed + offset * VISIT * this.#weightOf(resource);
     const visits = this.#visits(kept.plan, parameters);
     const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
     // Of a whole list of related records all that is visited is answered, and so counted as objects.

@@ -9,6 +9,7 @@ export const VISIT = '/*visit*/';
 
 export const dialect: Dialect = {
   parameter: (position) => `?${position}`,
+  rows: (position) => `?${position}`,
   among: (column, list) => `${column} IN (SELECT value FROM json_each(${list}))`,
   listed: (position) => `?${position}`,
   list: (values, of) =>

@@ -224,7 +224,7 @@ class Reader {
 }
 
 /** `posts[limit]` tells of the list, `pages[gte]` of the field. */
-export const LIST_OPTIONS: ReadonlySet<string> = new Set(['limit', 'after', 'sort', 'where']);
+export const LIST_OPTIONS: ReadonlySet<string> = new Set(['limit', 'after', 'offset', 'sort', 'where']);
 
 function told({ description, deprecated }: JsonSchema): { description?: string; deprecated?: boolean } {
   // Said of every relation, and known to whoever sees one.
