@@ -45,10 +45,15 @@ function filledCondition(condition: Condition, claims: Claims, positive: boolean
       return isNothing(where) ? where : { ...condition, where };
     }
     case 'null':
+    case 'empty':
       return condition;
-    case 'in': {
+    case 'in':
+    case 'hasSome':
+    case 'hasEvery': {
       const values = condition.values.flatMap((value) => operands(condition.column, value, claims));
-      return values.includes(undefined) ? unmet(positive) : { ...condition, values };
+      // Every list has each of no values: a claim that says nothing is not to match everything.
+      const isEmpty = condition.is === 'hasEvery' && values.length < condition.values.length;
+      return values.includes(undefined) || isEmpty ? unmet(positive) : { ...condition, values };
     }
     default: {
       const [value, ...more] = operands(condition.column, condition.value, claims);

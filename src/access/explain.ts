@@ -96,8 +96,12 @@ function described(filter: Filter): string {
       return `some ${filter.field.name} (${described(filter.where)})`;
     case 'null':
       return `${filter.column.name} is null`;
+    case 'empty':
+      return `${filter.column.name} is empty`;
     case 'in':
-      return `${filter.column.name} in ${filter.values.map(operand).join(', ') || 'nothing'}`;
+    case 'hasSome':
+    case 'hasEvery':
+      return `${filter.column.name} ${filter.is} ${filter.values.map(operand).join(', ') || 'nothing'}`;
     default:
       return `${filter.column.name} ${filter.is} ${operand(filter.value)}`;
   }

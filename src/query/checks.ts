@@ -68,6 +68,11 @@ function fits(resource: Resource, each: Condition, place: Place, report: Report)
     return;
   }
   const columns = [each.column];
+  if ('values' in each && each.values.some((value) => value instanceof FieldOperand))
+    report(
+      place,
+      `A @check of ${name} holds "${each.column.name}" against another field in a list. Name values in it.`,
+    );
   if ('value' in each && each.value instanceof FieldOperand) {
     const other = each.value.column;
     columns.push(other);

@@ -7,6 +7,10 @@ export type Comparison = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'contains' 
 export type Filter =
   | { readonly is: Comparison; readonly column: Column; readonly value: unknown }
   | { readonly is: 'in'; readonly column: Column; readonly values: readonly unknown[] }
+  /** A list that has one of the values, or each of them. */
+  | { readonly is: 'hasSome' | 'hasEvery'; readonly column: Column; readonly values: readonly unknown[] }
+  /** A list that has none at all. */
+  | { readonly is: 'empty'; readonly column: Column }
   | { readonly is: 'null'; readonly column: Column }
   | { readonly is: 'all' | 'any'; readonly of: readonly Filter[] }
   | { readonly is: 'not'; readonly of: Filter }
@@ -139,9 +143,12 @@ export function canonical(filter: Filter): string {
     case 'some':
       return `${filter.is} ${filter.field.name}(${canonical(filter.where)})`;
     case 'null':
-      return `${filter.column.name} null`;
+    case 'empty':
+      return `${filter.column.name} ${filter.is}`;
     case 'in':
-      return `${filter.column.name} in ${JSON.stringify(filter.values)}`;
+    case 'hasSome':
+    case 'hasEvery':
+      return `${filter.column.name} ${filter.is} ${JSON.stringify(filter.values)}`;
     default:
       return `${filter.column.name} ${filter.is} ${JSON.stringify(filter.value)}`;
   }

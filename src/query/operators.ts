@@ -24,6 +24,11 @@ function isText(column: Column): boolean {
   return isPlain(column) && isScalar(column.type) && column.type.stored === 'text';
 }
 
+/** A list of values that can be compared one by one. */
+function isListed(column: Column): boolean {
+  return column.list && isPlain({ ...column, list: false });
+}
+
 /**
  * How long the text of `contains` may be: a database holds it against every place of every text that it looks at, and
  * PostgreSQL cannot be interrupted meanwhile.
@@ -55,6 +60,18 @@ export const operators = {
     fits: isText,
     doc: 'ends with this text, taken literally; letter case counts',
   },
+  has: { operand: 'value', fits: isListed, doc: 'a list that has this value' },
+  hasSome: {
+    operand: 'list',
+    fits: isListed,
+    doc: `a list that has at least one of these values, ${MOST_VALUES} at most`,
+  },
+  hasEvery: {
+    operand: 'list',
+    fits: isListed,
+    doc: `a list that has each of these values, ${MOST_VALUES} at most`,
+  },
+  isEmpty: { operand: 'flag', fits: isListed, doc: 'whether a list has no values; null is no list' },
   isNull: { operand: 'flag', fits: () => true, doc: 'whether there is no value' },
 } as const satisfies Record<string, Operator>;
 

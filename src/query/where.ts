@@ -5,7 +5,7 @@ import type { Column, Resource } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
 import { Claim } from './claim.ts';
-import { all, FieldOperand, type Filter } from './filter.ts';
+import { all, any, FieldOperand, type Filter, not } from './filter.ts';
 import { LONGEST_PART, MOST_VALUES, type OperatorName, operatorsOf } from './operators.ts';
 
 /** Tells what is wrong and where: the path leads into the `where` object. */
@@ -172,27 +172,36 @@ export class WhereReader {
   }
 
   #filter(column: Column, operator: OperatorName, value: unknown, path: Path): Filter | undefined {
-    if (operator === 'isNull') {
+    if (operator === 'isNull' || operator === 'isEmpty') {
       if (typeof value !== 'boolean') {
-        this.#report(path, 'TYPE', `${column.name} isNull must be true or false`);
+        this.#report(path, 'TYPE', `${column.name} ${operator} must be true or false`);
         return undefined;
       }
       const isNull: Filter = { is: 'null', column };
-      return value ? isNull : { is: 'not', of: isNull };
+      if (operator === 'isNull') return value ? isNull : not(isNull);
+      const empty: Filter = { is: 'empty', column };
+      // Null is no list, so it is neither empty nor not.
+      return value ? empty : not(any([isNull, empty]));
     }
-    if (operator === 'in') {
+    if (operator === 'has')
+      return { is: 'hasSome', column, values: [this.#value(column, operator, value, path)] };
+    if (operator === 'in' || operator === 'hasSome' || operator === 'hasEvery') {
       // The claim may be a list itself.
       const list = value instanceof Claim ? [value] : value;
       if (!Array.isArray(list)) {
-        this.#report(path, 'TYPE', `${column.name} in must be a list`);
+        this.#report(path, 'TYPE', `${column.name} ${operator} must be a list`);
         return undefined;
       }
       if (list.length > MOST_VALUES) {
-        this.#report(path, 'OUT_OF_RANGE', `${column.name} in must have at most ${MOST_VALUES} values`);
+        this.#report(
+          path,
+          'OUT_OF_RANGE',
+          `${column.name} ${operator} must have at most ${MOST_VALUES} values`,
+        );
         return undefined;
       }
       const values = list.map((each, index) => this.#value(column, operator, each, [...path, index]));
-      return { is: 'in', column, values };
+      return { is: operator, column, values };
     }
     // Counted as constraints count: by characters, not by UTF-16 units.
     if (

@@ -5,7 +5,7 @@ import type { Selection } from '../engine/operation.ts';
 import { aggregateFits, aggregateFunctions, type Wanted } from '../query/aggregates.ts';
 import { all, type Filter } from '../query/filter.ts';
 import { type ListQuery, readList, wholeList } from '../query/list.ts';
-import { isSortable } from '../query/operators.ts';
+import { isSortable, type OperatorName, operators } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
 import { DEEPEST, WhereReader } from '../query/where.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
@@ -267,14 +267,9 @@ class QueryReader {
       const found = follow(resource, path, reader);
       if (!found) continue;
       this.#used.add(name);
+      const taken = operators[operator as OperatorName]?.operand;
       const operand =
-        operator === 'in'
-          ? text === ''
-            ? []
-            : text.split(',')
-          : operator === 'isNull'
-            ? flagFrom(text)
-            : text;
+        taken === 'list' ? (text === '' ? [] : text.split(',')) : taken === 'flag' ? flagFrom(text) : text;
       const filter = reader.compare(found.column, operator ?? 'eq', operand, [name]);
       if (filter)
         filters.push(

@@ -109,6 +109,7 @@ export function reservedTypes(resource: Named): string[] {
 /** The input that holds the operators of a type; what cannot be compared can only be there or not. */
 export function filterTypeName(type: string, operators: readonly string[]): string {
   if (operators.length === 1) return 'PresenceFilter';
+  if (operators.includes('has')) return `${type}ListFilter`;
   // An ID that the server counts up is a number at heart; one that clients give is text.
   return type === 'ID' && operators.includes('contains') ? 'IDTextFilter' : `${type}Filter`;
 }
@@ -122,8 +123,8 @@ export const ownTypes: readonly string[] = [
   'SortOrder',
   'PresenceFilter',
   'IDTextFilter',
-  ...['ID', 'String', 'Int', 'BigInt', 'Decimal', 'Float', 'Boolean', 'DateTime', 'Date', 'UUID'].map(
-    (scalar) => `${scalar}Filter`,
+  ...['ID', 'String', 'Int', 'BigInt', 'Decimal', 'Float', 'Boolean', 'DateTime', 'Date', 'UUID'].flatMap(
+    (scalar) => [`${scalar}Filter`, `${scalar}ListFilter`],
   ),
 ];
 

@@ -117,7 +117,9 @@ function written(where: Where, path: string, parameters: [string, string][]): Wh
     const entries = typeof inner === 'object' && !Array.isArray(inner) ? Object.entries<any>(inner) : [];
     const [[operator, operand] = ['', undefined]] = entries;
     const lone = entries.length === 1;
-    const plain = typeof operand !== 'object' || (Array.isArray(operand) && operator === 'in');
+    const plain =
+      typeof operand !== 'object' ||
+      (Array.isArray(operand) && ['in', 'hasSome', 'hasEvery'].includes(operator));
     const exact = !Array.isArray(operand) || !operand.some((each) => each === '' || /,/.test(String(each)));
     if (name !== 'not' && lone && plain && exact) parameters.push([`${at}[${operator}]`, String(operand)]);
     else if (name !== 'not' && lone && typeof operand === 'object' && /^ref/.test(name)) {

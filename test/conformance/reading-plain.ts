@@ -115,6 +115,14 @@ function holds(value: any, operator: string, operand: any): boolean {
   if (operator === 'ne') return value !== operand;
   if (value === null) return false;
   switch (operator) {
+    case 'has':
+      return value.includes(operand);
+    case 'hasSome':
+      return operand.some((each: unknown) => value.includes(each));
+    case 'hasEvery':
+      return operand.every((each: unknown) => value.includes(each));
+    case 'isEmpty':
+      return (value.length === 0) === operand;
     case 'eq':
       return value === operand;
     case 'in':

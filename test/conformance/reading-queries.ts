@@ -202,7 +202,14 @@ export class Resolver {
   }
 
   #operand(column: Column, operator: string, values: readonly number[]): unknown {
-    if (operator === 'isNull') return (values[0] ?? 0) % 2 === 0;
+    if (operator === 'isNull' || operator === 'isEmpty') return (values[0] ?? 0) % 2 === 0;
+    if (column.list) {
+      const items = values.flatMap((value) => {
+        const list = this.#value(column, value) as unknown[];
+        return list.length > 0 ? [list[value % list.length]] : [];
+      });
+      return operator === 'has' ? (items[0] ?? sample({ ...column, list: false }, values[0] ?? 0)) : items;
+    }
     if (operator === 'in') return values.map((value) => this.#value(column, value));
     const value = this.#value(column, values[0] ?? 0);
     if (operator !== 'contains' && operator !== 'startsWith' && operator !== 'endsWith') return value;
@@ -220,7 +227,7 @@ export class Resolver {
     const there = rows.map((row) => row[column.name]).filter((value) => value !== null);
     const value = there.length > 0 && nth % 4 !== 3 ? pick(there, nth) : sample(column, nth);
     // Zeros at the end need not be written.
-    return column.type.name === 'Decimal' && nth % 2 === 1 ? shorter(String(value)) : value;
+    return column.type.name === 'Decimal' && !column.list && nth % 2 === 1 ? shorter(String(value)) : value;
   }
 }
 
@@ -240,6 +247,7 @@ export function isNumeric({ list, type }: Column): boolean {
 
 /** What the contract lets one ask of a column. */
 function operatorsOf(column: Column): string[] {
+  if (column.list) return ['has', 'hasSome', 'hasEvery', 'isEmpty', 'isNull'];
   if (!isPlain(column)) return ['isNull'];
   const same = ['eq', 'ne', 'in', 'isNull'];
   if (!isScalar(column.type) || column.type.stored === 'boolean') return same;

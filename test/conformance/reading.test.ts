@@ -18,6 +18,12 @@ const sdl = `
     code: UUID
     limit: Int
     tags: [String!]
+    sizes: [Float!]
+    flags: [Boolean!]
+    colors: [Color!]
+    times: [DateTime!]
+    sums: [Decimal!] @decimal(scale: 2)
+    data: [JSON!]
     author: Author
     chapters: [Chapter!]!
   }
@@ -26,14 +32,36 @@ const sdl = `
 const day = '2024-05-01';
 const at = '2024-05-01T12:30:00.000Z';
 const code = '0190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11';
+const lists = { sizes: [0.5, 1e21, 2], colors: ['RED', 'GREEN'], times: [at], sums: ['1.50'], data: [1] };
 const data = {
   authors: [{ name: 'Ann' }, { name: 'Bob' }, { name: 'Ann' }],
   books: [
-    { title: 'Unit', pages: 10, price: 0.5, color: 'RED', lent: true, day, at, code, limit: 5, authorId: 1 },
-    { title: 'unit', pages: 20, price: -1.5, color: 'GREEN', lent: false, tags: [], authorId: 2 },
+    {
+      title: 'Unit',
+      pages: 10,
+      price: 0.5,
+      color: 'RED',
+      lent: true,
+      day,
+      at,
+      code,
+      limit: 5,
+      authorId: 1,
+      ...lists,
+    },
+    {
+      title: 'unit',
+      pages: 20,
+      price: -1.5,
+      color: 'GREEN',
+      lent: false,
+      tags: [],
+      flags: [true, false],
+      authorId: 2,
+    },
     { title: 'U_it%', pages: null, lent: false, authorId: 1 },
-    { title: '😀', pages: 20, lent: true, color: 'BLUE' },
-    { title: '\uffff', pages: -5, lent: true, limit: 9, authorId: 3 },
+    { title: '😀', pages: 20, lent: true, color: 'BLUE', tags: ['b', 'a', 'b'], flags: [true] },
+    { title: '\uffff', pages: -5, lent: true, limit: 9, authorId: 3, tags: ['"', 'a'] },
   ],
   chapters: [
     { title: 'One', bookId: 1 },
@@ -59,7 +87,39 @@ const filters: [string, string, string, number[]][] = [
   ['two operators', 'pages[gt]=0&pages[lt]=20', '{ pages: { gt: 0, lt: 20 } }', [1]],
   ['isNull', 'pages[isNull]=true', '{ pages: { isNull: true } }', [3]],
   ['isNull=false', 'pages[isNull]=false', '{ pages: { isNull: false } }', [1, 2, 4, 5]],
-  ['isNull of a list, which can be empty', 'tags[isNull]=false', '{ tags: { isNull: false } }', [2]],
+  ['isNull of a list, which can be empty', 'tags[isNull]=false', '{ tags: { isNull: false } }', [2, 4, 5]],
+  ['isEmpty: null is no list', 'tags[isEmpty]=true', '{ tags: { isEmpty: true } }', [2]],
+  ['isEmpty=false: neither is it then', 'tags[isEmpty]=false', '{ tags: { isEmpty: false } }', [4, 5]],
+  ['has', 'tags[has]=a', '{ tags: { has: "a" } }', [4, 5]],
+  ['has: letter case counts', 'tags[has]=A', '{ tags: { has: "A" } }', []],
+  ['has: a quote is a character', 'tags[has]="', '{ tags: { has: "\\"" } }', [5]],
+  ['hasSome', 'tags[hasSome]=b,%22', '{ tags: { hasSome: ["b", "\\""] } }', [4, 5]],
+  ['hasSome of nothing', 'tags[hasSome]=', '{ tags: { hasSome: [] } }', []],
+  ['hasEvery', 'tags[hasEvery]=b,a', '{ tags: { hasEvery: ["b", "a"] } }', [4]],
+  ['hasEvery, of a value twice', 'tags[hasEvery]=a,a', '{ tags: { hasEvery: ["a", "a"] } }', [4, 5]],
+  ['hasEvery of nothing: null is no list', 'tags[hasEvery]=', '{ tags: { hasEvery: [] } }', [2, 4, 5]],
+  [
+    'not: null has nothing',
+    'where={"not":{"tags":{"has":"a"}}}',
+    '{ not: { tags: { has: "a" } } }',
+    [1, 2, 3],
+  ],
+  ['a list of numbers', 'sizes[has]=0.5', '{ sizes: { has: 0.5 } }', [1]],
+  [
+    'a list of numbers, written otherwise',
+    'sizes[hasEvery]=1e21,2.0',
+    '{ sizes: { hasEvery: [1e21, 2.0] } }',
+    [1],
+  ],
+  ['a list of flags', 'flags[hasSome]=false', '{ flags: { hasSome: [false] } }', [2]],
+  ['a list of an enum', 'colors[hasSome]=RED,BLUE', '{ colors: { hasSome: [RED, BLUE] } }', [1]],
+  [
+    'a list of moments',
+    'times[has]=2024-05-01T14:30:00%2B02:00',
+    '{ times: { has: "2024-05-01T14:30:00+02:00" } }',
+    [1],
+  ],
+  ['a list of exact numbers', 'sums[has]=1.5', '{ sums: { has: "1.5" } }', [1]],
   ['contains: letter case counts', 'title[contains]=nit', '{ title: { contains: "nit" } }', [1, 2]],
   ['contains: % is a character', 'title[contains]=%25', '{ title: { contains: "%" } }', [3]],
   ['contains: _ is a character', 'title[contains]=_it', '{ title: { contains: "_it" } }', [3]],
@@ -167,6 +227,20 @@ const faults: [string, string, string | undefined, string, string][] = [
   ['no date', 'day=2024-02-30', 'where: { day: { eq: "2024-02-30" } }', 'FORMAT', '#/where/day/eq'],
   ['no id', 'id=01', 'where: { id: { eq: "01" } }', 'TYPE', '#/where/id/eq'],
   ['another spelling of an id', 'id=1.0', 'where: { id: { eq: "1.0" } }', 'TYPE', '#/where/id/eq'],
+  [
+    'null in a list',
+    'where={"tags":{"has":null}}',
+    'where: { tags: { has: null } }',
+    'REQUIRED',
+    '#/where/tags/has',
+  ],
+  [
+    'no date in a list',
+    'times[hasSome]=x',
+    'where: { times: { hasSome: ["x"] } }',
+    'FORMAT',
+    '#/where/times/hasSome/0',
+  ],
   ['limit 0', 'limit=0', 'first: 0', 'OUT_OF_RANGE', '#/first'],
   ['a limit that is too large', 'limit=50001', 'first: 50001', 'OUT_OF_RANGE', '#/first'],
   ['an offset that is too large', 'offset=1000000000', 'offset: 1000000000', 'OUT_OF_RANGE', '#/offset'],
@@ -176,6 +250,10 @@ const faults: [string, string, string | undefined, string, string][] = [
   ['a limit that is no number', 'limit=1e1', undefined, 'OUT_OF_RANGE', 'limit'],
   ['an unknown operator', 'pages[like]=1', undefined, 'UNKNOWN', 'pages[like]'],
   ['an operator that does not fit', 'pages[contains]=1', undefined, 'UNKNOWN', 'pages[contains]'],
+  ['a value of a list of JSON', 'data[has]=1', undefined, 'UNKNOWN', 'data[has]'],
+  ['an operator of lists on a value', 'title[has]=a', undefined, 'UNKNOWN', 'title[has]'],
+  ['an operator of values on a list', 'tags[eq]=a', undefined, 'UNKNOWN', 'tags[eq]'],
+  ['emptiness that is no flag', 'tags[isEmpty]=1', undefined, 'TYPE', 'tags[isEmpty]'],
   ['an unknown field', 'paages=1', undefined, 'UNKNOWN', 'paages'],
   ['a field of a field', 'title.x.title=Unit', undefined, 'UNKNOWN', 'title.x.title'],
   ['a list in a path', 'chapters.title=One', undefined, 'UNKNOWN', 'chapters.title'],

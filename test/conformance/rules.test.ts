@@ -37,6 +37,10 @@ type Entry @resource @allow(to: [READ, CREATE], role: "authenticated") {
   tags: [String!] @set(claim: "tags")
 }
 type Page @resource @allow(to: [READ], where: { number: { in: { claim: "pages" } } }) { id: ID! number: Int! }
+type Board @resource
+  @allow(to: [READ], role: "member", where: { teams: { has: { claim: "team" } } })
+  @allow(to: [READ], role: "auditor", where: { teams: { hasEvery: { claim: "teams" } } })
+{ id: ID! teams: [String!]! }
 type Drop @resource @allow(to: [CREATE, UPDATE, DELETE]) { id: ID! text: String }
 type Vault @resource { id: ID! text: String }
 `;
@@ -52,6 +56,7 @@ const data = {
     { text: 'three', readerId: null },
   ],
   pages: [{ number: 1 }, { number: 2 }, { number: 3 }],
+  boards: [{ teams: ['red'] }, { teams: ['blue', 'red'] }, { teams: [] }],
 };
 
 const as = (sub: string, more: object = {}) =>
@@ -349,6 +354,19 @@ for (const database of databases)
       expect(await seen(null)).toEqual([]);
       // Somebody whom nobody knows has no claims at all.
       expect((await app.rest('GET', '/pages')).status).toBe(401);
+    });
+
+    test('a rule asks a list for what a claim has; one that says nothing matches nothing', async () => {
+      const seen = async (claims: object) => {
+        const { body } = await app.rest('GET', '/boards', undefined, await as('ann', claims));
+        return body.map(({ id }: { id: number }) => id);
+      };
+      const member = (team?: unknown) => seen({ roles: ['member'], team });
+      const auditor = (teams?: unknown) => seen({ roles: ['auditor'], teams });
+      expect([await member('red'), await member('blue'), await member('Red')]).toEqual([[1, 2], [2], []]);
+      expect([await member(), await member({}), await member([])]).toEqual([[], [], []]);
+      expect([await auditor(['red', 'blue']), await auditor('red')]).toEqual([[2], [1, 2]]);
+      expect([await auditor([]), await auditor(), await auditor(['red', {}])]).toEqual([[], [], []]);
     });
 
     test('a collision with a record that is not seen is told, and nothing of that record is', async () => {

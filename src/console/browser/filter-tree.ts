@@ -36,6 +36,10 @@ export const spoken: Readonly<Record<string, string>> = {
   contains: 'contains',
   startsWith: 'starts with',
   endsWith: 'ends with',
+  has: 'has',
+  hasSome: 'has one of',
+  hasEvery: 'has all of',
+  isEmpty: 'is empty',
   isNull: 'is null',
 };
 

@@ -25,7 +25,7 @@ export const namesAreFree: Rule = (model, report) => {
     }
   };
 
-  const filters = model.enums.map(({ name }) => `${name}Filter`);
+  const filters = model.enums.flatMap(({ name }) => [`${name}Filter`, `${name}ListFilter`]);
   const derivedTypes = [...model.resources.flatMap(reservedTypes), ...filters];
   distinct(
     'Type',

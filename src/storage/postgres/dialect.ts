@@ -11,6 +11,8 @@ export const dialect: Dialect = {
   parameter: (position, of) => `$${position}::${codecOf(codecs, of).cast}`,
   rows: (position) => `$${position}::int4`,
   among: (column, list) => `${column} = ANY(${list})`,
+  // No stored name begins with `_`.
+  items: (column) => `json_array_elements_text(${column}) AS "_items"(value)`,
   // A list travels as the text of an array. In a SELECT of its own it is read once, and not for each row that it is held
   // against; and no plan hangs on how long it is, or on what the server knows of a table that is new.
   listed: (position, of) => {

@@ -67,6 +67,14 @@ export class Conditions {
         return `${column} IS NULL`;
       case 'in':
         return this.#dialect.among(column, this.listed(filter.values, filter.column));
+      case 'empty':
+        return `json_array_length(${column}) = 0`;
+      case 'hasSome':
+        return `EXISTS (SELECT 1 FROM ${this.#among(filter, column)})`;
+      case 'hasEvery': {
+        const wanted = this.rows(new Set(filter.values).size);
+        return `(${column} IS NOT NULL AND (SELECT COUNT(DISTINCT value) FROM ${this.#among(filter, column)}) = ${wanted})`;
+      }
       case 'contains':
         return `${this.#dialect.position}(${column}, ${this.parameter(filter.column, filter.value)}) > 0`;
       case 'startsWith':
@@ -78,6 +86,12 @@ export class Conditions {
       default:
         return `${column} ${signs[filter.is]} ${this.parameter(filter.column, filter.value)}`;
     }
+  }
+
+  /** The values of a list that are among these: as JSON has them, so that equal ones are written alike. */
+  #among({ values, column: of }: Extract<Filter, { values: unknown }>, column: string): string {
+    const listed = this.listed(values, { ...of, list: false, type: ByCodePoint });
+    return `${this.#dialect.items(column)} WHERE ${this.#dialect.among('value', listed)}`;
   }
 
   /** Two fields of one record. Null is not equal to anything, another null included. */

@@ -29,6 +29,8 @@ export interface Dialect {
   rows(position: number): string;
   /** A condition that holds when the column is one of the values of a list. */
   among(column: string, list: string): string;
+  /** The values of a column that holds a list, as a table to select `value` from. */
+  items(column: string): string;
   /** The text of the nth parameter where it is a list. */
   listed(position: number, of: Column): string;
   /** That parameter itself. */

@@ -211,6 +211,8 @@ function valuesIn(filter: Filter): number {
     case 'not':
       return valuesIn(filter.of);
     case 'in':
+    case 'hasSome':
+    case 'hasEvery':
       return filter.values.length;
     default:
       return 'where' in filter ? valuesIn(filter.where) : 0;

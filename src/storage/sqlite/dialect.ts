@@ -11,6 +11,7 @@ export const dialect: Dialect = {
   parameter: (position) => `?${position}`,
   rows: (position) => `?${position}`,
   among: (column, list) => `${column} IN (SELECT value FROM json_each(${list}))`,
+  items: (column) => `json_each(${column})`,
   listed: (position) => `?${position}`,
   list: (values, of) =>
     JSON.stringify(codecOf(codecs, of).encode ? values.map((value) => encoded(codecs, of, value)) : values),

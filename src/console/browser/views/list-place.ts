@@ -48,8 +48,10 @@ function columnAt(resource: Resource, path: readonly string[], schema: Schema): 
 
 /** Text as a person typed it, as the operand that the operator takes. */
 export function operand(column: Column | undefined, operator: string, text: string): unknown {
-  if (operator === 'isNull') return text === 'true' ? true : text === 'false' ? false : text;
-  if (operator === 'in') return text === '' ? [] : text.split(',').map((part) => scalar(column, part.trim()));
+  if (operator === 'isNull' || operator === 'isEmpty')
+    return text === 'true' ? true : text === 'false' ? false : text;
+  if (operator === 'in' || operator === 'hasSome' || operator === 'hasEvery')
+    return text === '' ? [] : text.split(',').map((part) => scalar(column, part.trim()));
   return scalar(column, text);
 }
 
