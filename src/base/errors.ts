@@ -150,7 +150,7 @@ export const catalogue = {
   SCHEMA_OUTDATED: {
     status: 503,
     meaning:
-      'The schema of this node is older than the database: what it asks for is no longer there. Nothing was changed; another node may answer.',
+      'The schema of this node is older than the database: it asks for what is gone, or knows too little to write. Another node may answer.',
   },
   OUTCOME_UNKNOWN: {
     status: 503,

@@ -44,6 +44,14 @@ export function schemaOutdated(): DuetError {
   );
 }
 
+/** A newer file has whoever writes these records keep something true that this node does not know of. */
+export function writerOutdated(): DuetError {
+  return passing(
+    'SCHEMA_OUTDATED',
+    'A newer schema keeps more true of these records than this node knows, which can only read them. Start it with the newer schema; to go back for good, run `duet migrate` with this one.',
+  );
+}
+
 export function answerTooLarge(): DuetError {
   return new DuetError(
     'ANSWER_TOO_LARGE',

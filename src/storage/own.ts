@@ -69,3 +69,6 @@ const apiKey = {
   revoked: nullable,
 };
 export const apiKeys = table('_duet_keys', apiKey, 'name');
+
+/** What the newest file has whoever writes a table keep true. */
+export const duties = table('_duet_duties', { table: text, duty: text }, 'table', 'duty');

@@ -34,13 +34,18 @@ export const applied: Record<string, Applied> = {
     from: A('n: Int m: Int'),
     data: { as: [{ n: 1, m: 2 }, { n: 2 }] },
     to: 'type A @resource @check(where: { or: [{ m: { isNull: true } }, { m: { gt: { field: "n" } } }] }, message: "m is above n.") { id: ID! n: Int m: Int }',
-    applied: [],
+    applied: ['let only nodes that know what A keeps true write it'],
   },
   'new check of fields that are given their default': {
     from: A('n: Int'),
     data: { as: [{ n: 1 }, {}] },
     to: 'type A @resource @check(where: { n: { lt: { field: "m" } } }, message: "m is above n.") { id: ID! n: Int! @default(value: 3) m: Int! @default(value: 4) }',
-    applied: ['fill A.n with its default', 'forbid null in A.n', 'add column A.m'],
+    applied: [
+      'fill A.n with its default',
+      'forbid null in A.n',
+      'add column A.m',
+      'let only nodes that know what A keeps true write it',
+    ],
     after: {
       as: [
         { id: 1, n: 1, m: 4 },
@@ -58,7 +63,7 @@ export const applied: Record<string, Applied> = {
     from: 'enum E { X Y } type A @resource { id: ID! e: E! }',
     data: { as: [{ e: 'Y' }] },
     to: 'enum E { X Y } type A @resource { id: ID! e: E! @default(value: X) @transitions(allow: { X: [Y] }) }',
-    applied: [],
+    applied: ['let only nodes that know what A keeps true write it'],
   },
   'new nullable field': added('String', null),
   'new nullable field with a default': added('String @default(value: "x")', null),

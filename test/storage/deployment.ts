@@ -7,7 +7,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { loading } from '../../src/engine/transfer/load.ts';
 import type { Model } from '../../src/schema/model.ts';
 import { readSchema } from '../../src/schema/read.ts';
-import { type Evolution, evolve, preview, prune } from '../../src/storage/evolve/evolve.ts';
+import { type Evolution, evolve, load, preview, prune } from '../../src/storage/evolve/evolve.ts';
 import { type Database, openDatabase } from '../../src/storage/open.ts';
 import { type AppUnderTest, type DatabaseKind, databaseSettings, openApp, sharedPostgres } from '../app.ts';
 
@@ -65,6 +65,14 @@ export class Deployment implements AsyncDisposable {
   async prune(sdl: string, shown: readonly string[]): Promise<readonly string[]> {
     const model = modelOf(sdl);
     return this.#with(model, (database) => prune(database, model, shown));
+  }
+
+  /** Stores records, as an import does. */
+  async load(sdl: string, data: unknown): Promise<void> {
+    const model = modelOf(sdl);
+    const { program, faults } = loading(model, data);
+    if (!program) throw new Error(faults.join('\n'));
+    await this.#with(model, (database) => load(database, program));
   }
 
   app(sdl: string): Promise<AppUnderTest> {

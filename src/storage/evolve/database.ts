@@ -56,6 +56,8 @@ export interface Ddl {
   otherNames(session: Session): Promise<ReadonlyMap<string, string>>;
   /** Whether there is a table of this name; Duet's own are missing until a file was applied. */
   has(session: Session, table: string): Promise<boolean>;
+  /** The statements that keep everybody else from a table until the transaction ends, where others can be at it. */
+  closing(table: string): string[];
   /** Whether an index of a table in use is built outside of the transaction, without keeping writers out. */
   readonly buildsIndexesConcurrently: boolean;
 }

@@ -7,6 +7,7 @@ import type { Program } from '../storage.ts';
 import { type Comparison, compare, notUnique, type Refusal } from './compare.ts';
 import { type Ddl, type Evolvable, ReadOnly, type Session, type Widening } from './database.ts';
 import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDeprecations } from './history.ts';
+import { add, compareDuties, release } from './raising.ts';
 import { rowsOf } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
 import { surplusOf } from './surplus.ts';
@@ -60,6 +61,10 @@ export async function evolve(
     const past = await pastOf(session, model);
     const { steps, refusals, rewrites, held, surplus } = await look(session, ddl, model, past, insists);
     refuse(refusals, rewrites);
+    const { fingerprint, source: schema } = model;
+    const isOlder = past.has(model) && past.last?.fingerprint !== fingerprint && !insists;
+    const { added, gone } = isOlder ? { added: [], gone: [] } : await compareDuties(session, model);
+    const raised = new Set(added.flatMap(({ table }) => (past.hasMade(table) ? [table] : [])));
     const late = ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
     const applied = steps.map(describe);
     // What makes records wrong is there before the first of them; what only finds them is made faster when all are.
@@ -69,26 +74,48 @@ export async function evolve(
         if (step.do === 'widen') await ddl.widen(session, step);
         else for (const sql of statements(step, ddl)) await session.query(sql);
     };
-    await session.transaction(async () => {
-      await apply((step) => !isFinder(step));
-      if (!past.last) await session.load(seed);
-      await apply(isFinder);
-      const { fingerprint, source: schema } = model;
-      const isOlder = past.has(model) && past.last?.fingerprint !== fingerprint && !insists;
-      const newest = isOlder && past.last ? past.last : { fingerprint, schema };
-      if (past.last?.fingerprint !== newest.fingerprint || steps.length > 0)
-        await remember(session, newest, applied);
-      await rememberDeprecations(session, model);
-      if (!isOlder) await forgetDeprecations(session, model);
-    });
+    if (added.length > 0) await session.transaction(() => add(session, ddl, added));
+    try {
+      // Until a moment ago, nodes of older files wrote what this one may refuse.
+      if (raised.size > 0 && ddl.buildsIndexesConcurrently) {
+        const again = await look(session, ddl, model, past, insists);
+        refuse(again.refusals, again.rewrites);
+      }
+      await session.transaction(async () => {
+        await apply((step) => !isFinder(step));
+        if (!past.last) await session.load(seed);
+        await apply(isFinder);
+        const newest = isOlder && past.last ? past.last : { fingerprint, schema };
+        if (past.last?.fingerprint !== newest.fingerprint || steps.length > 0)
+          await remember(session, newest, applied);
+        await release(session, gone);
+        await rememberDeprecations(session, model);
+        if (!isOlder) await forgetDeprecations(session, model);
+      });
+    } catch (error) {
+      // Those who cannot be told go on; SQLite has forgotten it by itself.
+      await session.transaction(() => release(session, added)).catch(() => {});
+      throw error;
+    }
     for (const step of late) await build(session, database.ddl, step);
     const deprecatedSince = await deprecations(session);
-    return { applied, held: held.map(describe), surplus, deprecatedSince, readOnly: false };
+    return {
+      applied: [...applied, ...[...raised].map(raising)],
+      held: held.map(describe),
+      surplus,
+      deprecatedSince,
+      readOnly: false,
+    };
   });
   return evolution.catch((error) => {
     if (error instanceof ReadOnly) return asItStands(database, model);
     throw error;
   });
+}
+
+/** Older nodes answer writes to the table with SCHEMA_OUTDATED from now on. */
+function raising(table: string): string {
+  return `let only nodes that know what ${table} keeps true write it`;
 }
 
 /** What rewrites a table is done when somebody asks for it, and not by a node that is to serve at once. */

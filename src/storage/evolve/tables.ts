@@ -2,7 +2,7 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { defaultOf, storedColumns } from '../../schema/values.ts';
-import { answers, apiKeys, graves, type OwnTable } from '../own.ts';
+import { answers, apiKeys, duties, graves, type OwnTable } from '../own.ts';
 import { codecOf, encoded } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
@@ -22,7 +22,16 @@ const ANSWERS_BY_AGE = `${answers.table}_at`;
 export const KEPT = [graves.table, answers.table, apiKeys.table];
 
 /** All that ownTables makes. */
-export const OWN = [LOCK, HISTORY, DEPRECATED, graves.table, answers.table, ANSWERS_BY_AGE, apiKeys.table];
+export const OWN = [
+  LOCK,
+  HISTORY,
+  DEPRECATED,
+  graves.table,
+  answers.table,
+  ANSWERS_BY_AGE,
+  apiKeys.table,
+  duties.table,
+];
 
 /** Duet's own tables. They are made whether or not they exist: any node may be the first. */
 export function ownTables(): string[] {
@@ -31,7 +40,7 @@ export function ownTables(): string[] {
     `INSERT INTO ${quote(LOCK)} ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`,
     `CREATE TABLE IF NOT EXISTS ${quote(HISTORY)} ("id" INTEGER NOT NULL PRIMARY KEY, "at" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "schema" TEXT NOT NULL, "steps" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
-    ...[graves, answers, apiKeys].map(({ table, kinds, primary }: OwnTable) => {
+    ...[graves, answers, apiKeys, duties].map(({ table, kinds, primary }: OwnTable) => {
       const columns = Object.entries(kinds).map(([name, { sql }]) => `${quote(name)} ${sql}`);
       const key = primary.map(({ stored }) => quote(stored)).join(', ');
       return `CREATE TABLE IF NOT EXISTS ${quote(table)} (${columns.join(', ')}, PRIMARY KEY (${key}))`;

@@ -1,9 +1,11 @@
 /** How PostgreSQL spells what databases disagree on. */
 
-import type { Column } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
+import { dutiesOf } from '../duties.ts';
+import { duties } from '../own.ts';
 import { codecOf, encoded } from '../sql/codec.ts';
-import { type Dialect, quote } from '../sql/dialect.ts';
+import { type Dialect, literal, quote } from '../sql/dialect.ts';
 import { codecs } from './codecs.ts';
 import { sequenceOf } from './ddl.ts';
 
@@ -53,6 +55,14 @@ export const dialect: Dialect = {
   lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,
   raiseLastId: (resource, parameter) =>
     `SELECT setval(${sequenceOf(resource)}, ${parameter}) WHERE ${parameter} > COALESCE(pg_sequence_last_value(${sequenceOf(resource)}), 0)`,
+  current: (resource) => {
+    let condition = conditions.get(resource);
+    if (condition === undefined) {
+      condition = failsIfOutdated(resource);
+      conditions.set(resource, condition);
+    }
+    return condition;
+  },
   answersInserts: true,
   lock: ' FOR UPDATE',
 };
@@ -67,6 +77,19 @@ function element(value: unknown): string {
 /** A condition that holds, or ends the statement by a division by zero. */
 export function failsBeyond(most: number, bytes: string): string {
   return `CASE WHEN ${bytes} > ${most} THEN 1 / (${bytes} - (${bytes})) = 0 ELSE true END`;
+}
+
+const conditions = new WeakMap<Resource, string>();
+
+/**
+ * A condition that holds, or ends the statement by the root of a negative number, which nothing else asks for. It names no
+ * row, so it is found out once; and since the statement reads the table of duties, nobody can add one before it is committed.
+ */
+function failsIfOutdated(resource: Resource): string {
+  const own = dutiesOf(resource).map(literal).join(', ');
+  const unknown = own === '' ? '' : ` AND "duty" NOT IN (${own})`;
+  const found = `SELECT 1 FROM ${quote(duties.table)} WHERE "table" = ${literal(resource.table)}${unknown}`;
+  return `sqrt(CASE WHEN EXISTS (${found}) THEN -1 ELSE 1 END) = 1`;
 }
 
 /** What the columns of a row take, under the names of the answer; of a text the server knows it without reading it. */

@@ -15,6 +15,7 @@ import {
   requiredByNewer,
   schemaOutdated,
   unavailable,
+  writerOutdated,
 } from '../faults.ts';
 import { indexName } from '../sql/index-names.ts';
 import type { Deadline } from '../storage.ts';
@@ -98,6 +99,8 @@ function translated(error: unknown): unknown {
 export function refused({ resources }: Model, error: unknown): DuetError | undefined {
   const { table, column = '', routine } = error as { table?: string; column?: string; routine?: string };
   const state = stateOf(error);
+  // 2201F: how a statement ends that is not to be this node's (`current` of the dialect).
+  if (state === '2201F') return writerOutdated();
   if (state === '23502')
     return requiredByNewer(
       resources.find((each) => each.table === table),

@@ -2,9 +2,11 @@
 
 import type { Metrics } from '../../base/metrics.ts';
 import type { Model } from '../../schema/model.ts';
+import { LOOK, outdatedOf } from '../duties.ts';
 import { type Evolvable, ReadOnly, type Session } from '../evolve/database.ts';
 import { LOCK } from '../evolve/tables.ts';
-import { unavailable } from '../faults.ts';
+import { unavailable, writerOutdated } from '../faults.ts';
+import { duties } from '../own.ts';
 import { currentScope, scoped } from '../scopes.ts';
 import { quote } from '../sql/dialect.ts';
 import { filled, type Query } from '../statements.ts';
@@ -44,6 +46,8 @@ const MEASURE_MS = 10_000;
 /** How often a node that starts asks whether another is done with the tables. */
 const LOCK_POLL_MS = 50;
 
+/** A snapshot that is older than what writers are held to would not show it: whoever adds to that waits from here on. */
+const BEFORE_ALL = `LOCK TABLE ${quote(duties.table)} IN ACCESS SHARE MODE`;
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 export interface PostgresOptions extends ServerOptions {
@@ -217,7 +221,10 @@ export class PostgresStorage implements Storage, Evolvable {
     await this.#tried(deadline, async (connection) => {
       const look = `SELECT current_setting('transaction_read_only') AS "readOnly"`;
       const [row] = await connection.patiently(connection.send(look));
-      if (row?.['readOnly'] === 'on' && !this.#readOnly) throw new ReadOnly();
+      if (this.#readOnly) return;
+      if (row?.['readOnly'] === 'on') throw new ReadOnly();
+      const stored = await connection.patiently(connection.send(LOOK));
+      if (outdatedOf(this.#options.model, stored).size > 0) throw writerOutdated();
     });
   }
 
@@ -309,10 +316,13 @@ export class PostgresStorage implements Storage, Evolvable {
       // A standby is asked for what it never does before it is asked to write.
       throw begin === SERIALIZABLE && stateOf(error) === '0A000' ? new ReadOnly() : error;
     });
+    const held = begin === SERIALIZABLE ? connection.send(BEFORE_ALL) : undefined;
+    held?.catch(() => {});
     // A statement that writes, behind a BEGIN that failed, would commit by itself.
     if (!readOnly) await connection.patiently(begun);
     else begun.catch(() => {});
     try {
+      if (held) await connection.patiently(held);
       const result = await this.#runner.drive(connection, program(), ahead);
       await begun;
       const commit = connection.send('COMMIT');

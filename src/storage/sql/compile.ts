@@ -2,7 +2,7 @@
 
 import { ownColumns } from '../../query/filter.ts';
 import { type Order, reversed } from '../../query/order.ts';
-import type { Column } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { graves } from '../own.ts';
 import {
@@ -144,6 +144,12 @@ export class Writer {
   write(statement: Exclude<Statement, Filled>): string {
     const resource: Table = statement.resource;
     const table = quote(resource.table);
+    // Duet's own tables are written by every node.
+    const current = () => resource.version && this.#dialect.current?.(statement.resource as Resource);
+    const ifCurrent = (before: string) => {
+      const condition = current();
+      return condition === undefined ? '' : ` ${before} ${condition}`;
+    };
     const returning = () => ` RETURNING ${this.#list(storedColumns(resource))}`;
     switch (statement.do) {
       case 'select':
@@ -158,11 +164,11 @@ export class Writer {
       case 'aggregate':
         return this.#within(statement, this.#aggregate(statement, table));
       case 'insert':
-        return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version)}${this.#dialect.answersInserts ? returning() : ''}`;
+        return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version, current())}${this.#dialect.answersInserts ? returning() : ''}`;
       case 'insert all': {
         const columns = storedColumns(resource);
         const rows = this.conditions.rows(columns, statement.rows);
-        const insert = `INSERT INTO ${table} (${listOf(columns)}) ${rows}`;
+        const insert = `INSERT INTO ${table} (${listOf(columns)}) ${rows}${ifCurrent('WHERE')}`;
         if (!statement.claims) return insert;
         const primary = resource.primary ?? [resource.key];
         // Only what is written is locked, and answered.
@@ -174,11 +180,11 @@ export class Writer {
         const values = this.conditions.values([resource.key, ...columns], rows);
         const set = columns.map(({ stored }) => `${quote(stored)} = "_new".${quote(stored)}`);
         const key = quote(resource.key.stored);
-        return `UPDATE ${table} SET ${set.join(', ')} FROM ${values} AS "_new" WHERE ${table}.${key} = "_new".${key}`;
+        return `UPDATE ${table} SET ${set.join(', ')} FROM ${values} AS "_new" WHERE ${table}.${key} = "_new".${key}${ifCurrent('AND')}`;
       }
       case 'upsert': {
         const { values, version, conflict, set, where } = statement;
-        const row = this.#values(resource, values, version);
+        const row = this.#values(resource, values, version, current());
         // What collides is the same in both rows; a sharded server lets the column that it shards by be set to itself alone.
         const changes = set.map((column) => {
           const name = quote(column.stored);
@@ -198,15 +204,15 @@ export class Writer {
           statement.ifVersion === undefined || !version
             ? ''
             : ` AND ${quote(version.stored)} = ${this.conditions.parameter(version, statement.ifVersion)}`;
-        return `UPDATE ${table} SET ${set.join(', ')} WHERE ${where}${guard}${statement.isSilent ? '' : returning()}`;
+        return `UPDATE ${table} SET ${set.join(', ')} WHERE ${where}${guard}${ifCurrent('AND')}${statement.isSilent ? '' : returning()}`;
       }
       case 'delete': {
         const { where, first } = statement;
         const condition = this.conditions.condition(where, table);
-        if (!first) return `DELETE FROM ${table} WHERE ${condition}`;
+        if (!first) return `DELETE FROM ${table} WHERE ${condition}${ifCurrent('AND')}`;
         const key = listOf(resource.primary ?? [resource.key]);
         const order = this.#order(first.order, table);
-        return `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT ${first.limit})`;
+        return `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT ${first.limit})${ifCurrent('AND')}`;
       }
       case 'bury': {
         const { key, version } = statement.resource;
@@ -303,10 +309,14 @@ export class Writer {
     return `SELECT ${selected.join(', ')} FROM ${quote(resource.table)}${condition}${grouped}${most}`;
   }
 
-  #values(resource: Table, values: Row, version: number | undefined): string {
+  /** `current`: what must hold for there to be a version, which no row is without. */
+  #values(resource: Table, values: Row, version: number | undefined, current: string | undefined): string {
     const given = resource.columns.filter(({ name }) => Object.hasOwn(values, name));
     const parameters = given.map((column) => this.conditions.parameter(column, values[column.name]));
-    if (resource.version) parameters.push(this.conditions.parameter(resource.version, version));
+    if (resource.version) {
+      const given = this.conditions.parameter(resource.version, version);
+      parameters.push(current === undefined ? given : `CASE WHEN ${current} THEN ${given} END`);
+    }
     const names = listOf(resource.version ? [...given, resource.version] : given);
     return `(${names}) VALUES (${parameters.join(', ')})`;
   }

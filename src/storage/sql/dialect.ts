@@ -67,6 +67,11 @@ export interface Dialect {
   raiseLastId(resource: Resource, parameter: string): string;
   /** Whether an INSERT answers with the new row; otherwise with its serial key alone, and the rest is what was given. */
   readonly answersInserts: boolean;
+  /**
+   * A condition that holds while the file of this node knows all that writers of the table keep true, or else ends the
+   * statement; undefined where that is looked up once for a whole transaction.
+   */
+  readonly current?: (resource: Resource) => string;
   /** Ends a SELECT whose rows are to be kept from others. */
   readonly lock: string;
 }

@@ -29,6 +29,7 @@ export const sqliteDdl: Ddl = {
     'PRAGMA defer_foreign_keys = ON',
     ...tables.map((table) => `DROP TABLE ${quote(table)}`),
   ],
+  closing: () => [],
   buildsIndexesConcurrently: false,
   keepsUnits: true,
 

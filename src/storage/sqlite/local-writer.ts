@@ -1,6 +1,9 @@
 /** Writes of SQLite that are carried out in this process: those that came together share one transaction. */
 
 import { type Database, SQLiteError } from 'bun:sqlite';
+import type { Model } from '../../schema/model.ts';
+import { LOOK, outdatedOf } from '../duties.ts';
+import type { Row } from '../statements.ts';
 import type { Bounds } from './bounds.ts';
 import { explained, explaining } from './errors.ts';
 import { type Runner, UNBOUNDED } from './runner.ts';
@@ -20,8 +23,12 @@ export class LocalWriter {
   readonly #runner: Runner;
   /** What is not within them goes to another process; undefined where there is none. */
   readonly #bounds: Bounds | undefined;
+  readonly #model: Model;
+  /** Which state of the file was looked at for what writers keep true; another process may have changed it since. */
+  #looked: unknown;
 
-  constructor(database: Database, runner: Runner, bounds: Bounds | undefined) {
+  constructor(database: Database, model: Model, runner: Runner, bounds: Bounds | undefined) {
+    this.#model = model;
     this.#database = database;
     this.#runner = runner;
     this.#bounds = bounds;
@@ -42,6 +49,14 @@ export class LocalWriter {
     }
   }
 
+  /** Looks what writers keep true, if somebody else has written since; `anew` after this connection may have changed it. */
+  look(anew = false): void {
+    const [[version] = []] = this.#runner.prepare('PRAGMA data_version').values();
+    if (version === this.#looked && !anew) return;
+    this.#runner.outdated = outdatedOf(this.#model, this.#runner.prepare(LOOK).all() as Row[]);
+    this.#looked = version;
+  }
+
   /**
    * One transaction, and so one wait for the disk, for the whole batch; each write in a savepoint of its own, so that
    * one that fails does so alone. Undefined when another process is writing.
@@ -51,6 +66,7 @@ export class LocalWriter {
       return explaining(() => {
         if (!this.begin()) return undefined;
         return this.transaction(() => {
+          this.look();
           const [only] = batch;
           const done = only && batch.length === 1 ? [{ result: this.#drive(only) }] : this.#each(batch);
           const now = performance.now();

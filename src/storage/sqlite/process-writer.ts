@@ -2,13 +2,14 @@
 
 import { DuetError } from '../../base/errors.ts';
 import type { Model } from '../../schema/model.ts';
+import { LOOK, outdatedOf } from '../duties.ts';
 import { deadlineExceeded, passing, unavailable } from '../faults.ts';
 import type { Row, Statement } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import { ended, type Trace } from '../trace.ts';
 import { explained, toldToPrograms } from './errors.ts';
 import { type Launch, ProcessFault, StatementProcess } from './process.ts';
-import { asking } from './runner.ts';
+import { asking, refuseOutdated } from './runner.ts';
 import type { Asked } from './statement-process.ts';
 import { isResult, type Outcome, type Waiting } from './write-queue.ts';
 
@@ -22,6 +23,7 @@ function control(sql: string): Asked {
 
 // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
 const BEGIN = control('BEGIN IMMEDIATE');
+const DUTIES = control(LOOK);
 const COMMIT = control('COMMIT');
 const ROLLBACK = control('ROLLBACK');
 // All that can be carried over without anybody having to wait.
@@ -92,6 +94,7 @@ class Transaction {
   readonly #isWanted: () => boolean;
   readonly #timers: Timer[] = [];
   #endedBy: DuetError | undefined;
+  #outdated: ReadonlySet<string> = new Set();
 
   constructor(options: WriterOptions, process: StatementProcess, write: Waiting, isWanted: () => boolean) {
     this.#options = options;
@@ -143,7 +146,8 @@ class Transaction {
   /** False when somebody else is writing. */
   async #begin(): Promise<boolean> {
     try {
-      await this.#process.ask([BEGIN]);
+      const [, duties = []] = await this.#process.ask([BEGIN, DUTIES]);
+      this.#outdated = outdatedOf(this.#options.model, duties);
       return true;
     } catch (error) {
       if (error instanceof ProcessFault && error.code.startsWith('SQLITE_BUSY')) return false;
@@ -173,6 +177,11 @@ class Transaction {
 
   /** The rows of each statement, or what a program is to be told of the one that failed. */
   async #ask(statements: readonly Statement[]): Promise<Row[][] | Error> {
+    try {
+      for (const each of statements) refuseOutdated(this.#outdated, each);
+    } catch (error) {
+      return error as Error;
+    }
     const asked = statements.map(asking);
     const { trace } = this.#options;
     const begun = trace && asked.map(({ sql }) => trace(sql));

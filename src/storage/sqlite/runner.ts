@@ -3,7 +3,8 @@
 import { type Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { Lru } from '../../base/lru.ts';
 import type { Model } from '../../schema/model.ts';
-import { answerTooLarge } from '../faults.ts';
+import { isWrite } from '../duties.ts';
+import { answerTooLarge, writerOutdated } from '../faults.ts';
 import { decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import { type Heavy, heavyOf } from '../sql/heavy.ts';
@@ -54,6 +55,8 @@ export class Runner {
   readonly #model: Model;
   readonly #trace: Trace | undefined;
   readonly #prepared = new Lru<string, Prepared>(KEPT_STATEMENTS, (each) => each.finalize());
+  /** The tables that a newer file asks more of than this one knows. */
+  outdated: ReadonlySet<string> = new Set();
   /** Undefined until a statement is watched. */
   #watch: Watch | undefined;
   #size = 0;
@@ -87,6 +90,7 @@ export class Runner {
   }
 
   execute(statement: Statement, allowance: Allowance | undefined): Row[] {
+    if (this.outdated.size > 0) refuseOutdated(this.outdated, statement);
     const { sql, parameters, decoders } = compiler.compile(statement);
     const prepared = this.#admitted(statement, sql, parameters, allowance);
     const bindings = parameters as SQLQueryBindings[];
@@ -167,6 +171,11 @@ export class Runner {
     this.#prepared.set(sql, prepared);
     return prepared;
   }
+}
+
+/** Who knows less of a table than the newest file may only read it. */
+export function refuseOutdated(outdated: ReadonlySet<string>, statement: Statement): void {
+  if (isWrite(statement) && outdated.has(statement.resource.table)) throw writerOutdated();
 }
 
 function one(prepared: Prepared, bindings: SQLQueryBindings[]): Row[] {

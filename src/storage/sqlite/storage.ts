@@ -8,6 +8,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { Model } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
+import { writerOutdated } from '../faults.ts';
 import { currentScope, scoped, within } from '../scopes.ts';
 import { filled, type Query, type Row, type Select } from '../statements.ts';
 import {
@@ -102,7 +103,7 @@ export class SqliteStorage implements Storage, Evolvable {
       this.#processReader = new ProcessReader(launch, trace);
       this.#writer = new ProcessWriter({ launch, model, holdMs, trace });
     }
-    this.#local = new LocalWriter(this.#database, this.#runner, this.#writer && this.#bounds);
+    this.#local = new LocalWriter(this.#database, model, this.#runner, this.#writer && this.#bounds);
   }
 
   prepare(statement: Query): Prepared {
@@ -222,7 +223,8 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   async ping(): Promise<void> {
-    this.#runner.prepare('SELECT 1').get();
+    this.#local.look();
+    if (this.#runner.outdated.size > 0) throw writerOutdated();
   }
 
   async close(): Promise<void> {
@@ -238,7 +240,9 @@ export class SqliteStorage implements Storage, Evolvable {
     await this.#becomeWriter();
     try {
       for (const sql of ownTables()) this.#database.run(sql);
+      this.#local.look(true);
       const result = await work(this.#session);
+      this.#local.look(true);
       this.#database.run('COMMIT');
       return result;
     } finally {
