@@ -11,7 +11,7 @@ import { sequenceOf } from './ddl.ts';
 
 export const dialect: Dialect = {
   parameter: (position, of) => `$${position}::${codecOf(codecs, of).cast}`,
-  rows: (position) => `$${position}::int4`,
+  rowCount: (position) => `$${position}::int4`,
   among: (column, list) => `${column} = ANY(${list})`,
   // No stored name begins with `_`.
   items: (column) => `json_array_elements_text(${column}) AS "_items"(value)`,

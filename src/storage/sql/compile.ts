@@ -249,7 +249,8 @@ export class Writer {
       ...(statement.before ? [this.conditions.beyond(reversed(order), statement.before, alias)] : []),
     ];
     const ordered = (alias: string) => this.#order(order, alias);
-    const offset = () => (statement.offset > 0 ? ` OFFSET ${this.conditions.rows(statement.offset)}` : '');
+    const offset = () =>
+      statement.offset > 0 ? ` OFFSET ${this.conditions.rowCount(statement.offset)}` : '';
     if (list && limit !== undefined)
       return this.#dialect.perValue({
         columns: this.#list(columns),

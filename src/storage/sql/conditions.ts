@@ -72,7 +72,7 @@ export class Conditions {
       case 'hasSome':
         return `EXISTS (SELECT 1 FROM ${this.#among(filter, column)})`;
       case 'hasEvery': {
-        const wanted = this.rows(new Set(filter.values).size);
+        const wanted = this.rowCount(new Set(filter.values).size);
         return `(${column} IS NOT NULL AND (SELECT COUNT(DISTINCT value) FROM ${this.#among(filter, column)}) = ${wanted})`;
       }
       case 'contains':
@@ -173,8 +173,8 @@ export class Conditions {
   }
 
   /** A number of rows: a parameter, so that the text is the same whichever page is asked for. */
-  rows(count: number): string {
-    return this.#dialect.rows(this.parameters.push(count));
+  rowCount(count: number): string {
+    return this.#dialect.rowCount(this.parameters.push(count));
   }
 
   #later(encode: (given: unknown) => unknown): void {

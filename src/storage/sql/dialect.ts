@@ -26,7 +26,7 @@ export interface Dialect {
   /** The text of the nth parameter, counted from 1, on its way into or beside a column. */
   parameter(position: number, of: Column): string;
   /** The same, where it is a number of rows. */
-  rows(position: number): string;
+  rowCount(position: number): string;
   /** A condition that holds when the column is one of the values of a list. */
   among(column: string, list: string): string;
   /** The values of a column that holds a list, as a table to select `value` from. */

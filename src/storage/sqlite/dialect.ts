@@ -9,7 +9,7 @@ export const VISIT = '/*visit*/';
 
 export const dialect: Dialect = {
   parameter: (position) => `?${position}`,
-  rows: (position) => `?${position}`,
+  rowCount: (position) => `?${position}`,
   among: (column, list) => `${column} IN (SELECT value FROM json_each(${list}))`,
   items: (column) => `json_each(${column})`,
   listed: (position) => `?${position}`,
