@@ -87,3 +87,8 @@ export function passesAll({ transitions: old }: Column, { transitions: now }: Co
   if (!old) return false;
   return [...old].every(([from, to]) => to.every((each) => now.get(from)?.includes(each)));
 }
+
+/** Whether something must be true of a record, whoever writes it. */
+export function isBound(resource: Resource): boolean {
+  return resource.checks.length > 0 || staged(resource).length > 0;
+}

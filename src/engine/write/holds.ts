@@ -13,11 +13,6 @@ import { conflict } from './collision.ts';
 
 type Path = readonly (string | number)[];
 
-/** Whether something must be true of a record, whoever writes it. */
-export function isBound(resource: Resource): boolean {
-  return resource.checks.length > 0 || staged(resource).length > 0;
-}
-
 /** Refuses records that break a check of their type. `set`: what an update changes; the rest was true before. */
 export function* mustHold(
   resource: Resource,

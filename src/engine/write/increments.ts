@@ -6,13 +6,13 @@ import { textOfUnits, unitsIn } from '../../schema/exact.ts';
 import type { Bound, Column, Resource } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
+import { isBound } from '../../schema/transitions.ts';
 import { checkValue, incrementable, isNumber, isScalar, keptAs, scaleOf } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Input, Update } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { conflict } from './collision.ts';
-import { isBound } from './holds.ts';
 
 /** By how much each number changes; undefined where the update adds nothing. Faults are those of the request. */
 export function incrementsOf(resource: Resource, input: Input, faults: Fault[]): Row | undefined {
