@@ -13,6 +13,7 @@ import {
   GraphQLString,
 } from 'graphql';
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
+import { groupable } from '../query/parts.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { filterTypeName, INCREMENTS } from '../schema/names.ts';
 import { upsertKeys } from '../schema/upserts.ts';
@@ -150,10 +151,8 @@ export class Inputs {
   /** The fields that records can be grouped by. */
   group(resource: Resource): GraphQLEnumType {
     return this.#once(`${resource.name}Group`, (name) => {
-      const sortable = resource.columns
-        .filter(isSortable)
-        .map((column) => [column.name, { value: column.name }]);
-      return new GraphQLEnumType({ name, values: Object.fromEntries(sortable) });
+      const groups = groupable(resource).map((column) => [column.name, { value: column.name }]);
+      return new GraphQLEnumType({ name, values: Object.fromEntries(groups) });
     });
   }
 

@@ -13,6 +13,7 @@ import {
 } from 'graphql';
 import { isExact } from '../query/aggregates.ts';
 import { isSortable } from '../query/operators.ts';
+import { groupable, timeParts } from '../query/parts.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { BY_ARGUMENT } from '../schema/names.ts';
 import { creatable, isNumber, keptAs } from '../schema/values.ts';
@@ -69,20 +70,35 @@ export function aggregate(types: TypesOf, resource: Resource): Field {
     name: `${resource.name}Values`,
     fields: () => fieldsOf(sortable, (column) => types.column(column)),
   });
+  const hasParts = timeParts(resource).length > 0;
+  const groups = hasParts
+    ? new GraphQLObjectType({
+        name: `${resource.name}Groups`,
+        fields: () => fieldsOf(groupable(resource), (column) => types.column(column)),
+      })
+    : values;
   // Sums and averages are of one type but where they are exact: the average of whole numbers is none.
   const numbers = (name: string, exact: (column: Column) => GraphQLOutputType) =>
     new GraphQLObjectType({
       name: `${resource.name}${name}`,
       fields: fieldsOf(numeric, (column) => (isExact(column) ? exact(column) : GraphQLFloat)),
     });
+  const counts = new GraphQLObjectType({
+    name: `${resource.name}Counts`,
+    fields: fieldsOf(sortable, () => new GraphQLNonNull(GraphQLInt)),
+  });
   const hasWhole = numeric.some((column) => keptAs(column) === 'bigint');
   const sums = numbers('Numbers', (column) => types.column(column));
   const averages = hasWhole ? numbers('Averages', () => types.decimal) : sums;
   const type = new GraphQLObjectType({
     name: `${resource.name}Aggregate`,
     fields: {
-      by: { type: new GraphQLNonNull(values), description: 'What the records of this group have in common.' },
+      by: { type: new GraphQLNonNull(groups), description: 'What the records of this group have in common.' },
       count: { type: new GraphQLNonNull(GraphQLInt) },
+      countDistinct: {
+        type: new GraphQLNonNull(counts),
+        description: 'How many different values there are; null is none.',
+      },
       ...(numeric.length > 0 && {
         sum: { type: new GraphQLNonNull(sums) },
         avg: { type: new GraphQLNonNull(averages) },

@@ -10,6 +10,7 @@ import { cursorTo, longestCursor, queryName } from '../query/cursors.ts';
 import { everything } from '../query/filter.ts';
 import { type ListQuery, readAtLeast, readAtMost, readList } from '../query/list.ts';
 import { type OrderBy, placeIn } from '../query/order.ts';
+import { groupable } from '../query/parts.ts';
 import { WhereReader } from '../query/where.ts';
 import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
@@ -253,6 +254,7 @@ function connectionOf(
 
 function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
   const find = (name: string) => resource.columns.find((column) => column.name === name);
+  const group = (name: string) => groupable(resource).find((column) => column.name === name);
   const wanted: Wanted[] = [];
   const times: Record<string, number> = Object.create(null);
   const asked = objectsOf([fields], given);
@@ -265,7 +267,7 @@ function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], give
       const inside = objectsOf(objects, given);
       names += objects.length * AROUND_OBJECT + bytesOfNames(inside, `${resource.name}Aggregate`);
       for (const [inner, { length }] of inside) {
-        const column = find(inner);
+        const column = name === 'by' ? group(inner) : find(inner);
         if (!column) continue;
         const value = { of: name as AggregateFunction, column };
         if (name !== 'by') wanted.push(value);
@@ -274,10 +276,10 @@ function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], give
     }
   }
   const measures = measuresOf(wanted);
-  const empty = { by: nothing(), sum: {}, avg: {}, min: {}, max: {} };
+  const empty = { by: nothing(), countDistinct: {}, sum: {}, avg: {}, min: {}, max: {} };
   return (args, within) => {
     const where = whereOf(resource, args, within);
-    const by = [...new Set(((args['groupBy'] ?? []) as string[]).flatMap((name) => find(name) ?? []))];
+    const by = [...new Set(((args['groupBy'] ?? []) as string[]).flatMap((name) => group(name) ?? []))];
     const operation: Aggregate = {
       do: 'aggregate',
       resource,

@@ -10,16 +10,23 @@ import { isSortable } from './operators.ts';
 export interface Measure {
   /** The name in the row. */
   readonly as: string;
-  readonly of: 'count' | 'sum' | 'min' | 'max';
+  readonly of: 'count' | 'countDistinct' | 'sum' | 'min' | 'max';
   /** `count` without one counts rows. */
   readonly column: Column | undefined;
   /** Whether a sum is itself asked for, and not only an average that is made of it. */
   readonly isTotal?: true;
 }
 
-export type AggregateFunction = 'count' | 'sum' | 'avg' | 'min' | 'max';
+export type AggregateFunction = 'count' | 'countDistinct' | 'sum' | 'avg' | 'min' | 'max';
 
-export const aggregateFunctions: readonly AggregateFunction[] = ['count', 'sum', 'avg', 'min', 'max'];
+export const aggregateFunctions: readonly AggregateFunction[] = [
+  'count',
+  'countDistinct',
+  'sum',
+  'avg',
+  'min',
+  'max',
+];
 
 /** Sums and averages are of numbers; least and greatest are of whatever has an order. */
 export function aggregateFits(of: AggregateFunction, column: Column): boolean {
@@ -107,7 +114,7 @@ export function checkSum({ column, isTotal }: Measure, sum: unknown): void {
 }
 
 function computed(row: Readonly<Record<string, unknown>>, of: AggregateFunction, column: Column): unknown {
-  if (of === 'min' || of === 'max') return row[nameOf(of, column)];
+  if (of === 'min' || of === 'max' || of === 'countDistinct') return row[nameOf(of, column)];
   const sum = row[nameOf('sum', column)];
   if (of !== 'avg') return rounded(column, sum);
   const count = Number(row[nameOf('count', column)]);

@@ -7,6 +7,7 @@ import { all, type Filter } from '../query/filter.ts';
 import { type ListQuery, readList, wholeList } from '../query/list.ts';
 import { isSortable, type OperatorName, operators } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
+import { groupable, spelt } from '../query/parts.ts';
 import { DEEPEST, WhereReader } from '../query/where.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import { flagFrom, fromText } from '../schema/spelling.ts';
@@ -218,9 +219,9 @@ class QueryReader {
     columns: readonly Column[] = resource.columns,
   ): Column | undefined {
     const fitting = columns.filter(fits);
-    const column = fitting.find((each) => each.name === name);
+    const column = fitting.find((each) => spelt(each) === name);
     if (!column) {
-      const names = fitting.map((each) => each.name);
+      const names = fitting.map(spelt);
       const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
       this.#report(parameter, 'UNKNOWN', `"${cited(name)}" cannot stand in ${parameter}.${cure}`);
     }
@@ -282,16 +283,16 @@ class QueryReader {
   aggregate(resource: Resource): ListRequest['aggregate'] {
     if (!this.has('aggregate') && !this.has('groupBy')) return undefined;
     const by = this.#words('groupBy').flatMap(
-      (name) => this.#column(resource, name, 'groupBy', isSortable) ?? [],
+      (name) => this.#column(resource, name, 'groupBy', () => true, groupable(resource)) ?? [],
     );
     const wanted = this.#words('aggregate').flatMap((word): Wanted[] => {
-      const [, name = '', , field] = /^([a-z]+)(\(([^()]*)\))?$/.exec(word) ?? [];
+      const [, name = '', , field] = /^([a-zA-Z]+)(\(([^()]*)\))?$/.exec(word) ?? [];
       const of = aggregateFunctions.find((each) => each === name);
       if (!of || (of === 'count') !== (field === undefined)) {
         this.#report(
           'aggregate',
           'UNKNOWN',
-          `"${cited(word)}" is no aggregate. There are: count, sum(field), avg(field), min(field), max(field).`,
+          `"${cited(word)}" is no aggregate. There are: count, countDistinct(field), sum(field), avg(field), min(field), max(field).`,
         );
         return [];
       }

@@ -7,6 +7,7 @@ import { CREATED } from '../engine/write/upsert.ts';
 import { answer, answerWithoutBody, common, JSON_TYPE } from '../http/answer.ts';
 import { answerOf } from '../query/aggregates.ts';
 import type { ListQuery } from '../query/list.ts';
+import { decisive } from '../query/parts.ts';
 import type { Aggregation, Collection } from './collection.ts';
 import { deprecationOf, deprecationOfColumns } from './deprecation.ts';
 import { etag, noneMatches } from './etag.ts';
@@ -35,7 +36,7 @@ function isPlain({ isShaped }: Collection, { selection, places, list }: List): b
 }
 
 export function aggregated(from: Collection, { by, wanted }: Aggregation, rows: readonly Node[]): Response {
-  const columns = [...by, ...wanted.flatMap(({ column }) => column ?? [])];
+  const columns = [...by.map(decisive), ...wanted.flatMap(({ column }) => column ?? [])];
   const deprecation = deprecationOfColumns(from.resource, columns, from.deprecatedSince);
   const body = JSON.stringify(rows.map((row) => answerOf(row, by, wanted)));
   return answer(200, body, deprecation, listHeaders);

@@ -1,5 +1,6 @@
 /** One query as both doors take it, and their answers in one form. */
 
+import { groupable, spelt } from '../../src/query/parts.ts';
 import type { Column, Resource } from '../../src/schema/model.ts';
 import { Serial } from '../../src/schema/scalars.ts';
 import type { AppUnderTest } from '../app.ts';
@@ -74,7 +75,7 @@ export class Rest implements Door {
   async aggregate(app: AppUnderTest, resource: Resource, { where, by, wanted }: Aggregates) {
     const words = wanted.map(({ of, column }) => (column ? `${of}(${column.name})` : of));
     const parameters = parametersOf({ where, ...wholly }, '', false);
-    if (by.length > 0) parameters.push(['groupBy', by.map(({ name }) => name).join()]);
+    if (by.length > 0) parameters.push(['groupBy', by.map(spelt).join()]);
     parameters.push(['aggregate', words.join()]);
     const { status, body } = await this.#get(app, `/${resource.path}`, parameters);
     return status === 200 ? body : failure(body);
@@ -230,7 +231,10 @@ export class Graphql implements Door {
       );
     return data.it.map((row: Row) =>
       Object.fromEntries(
-        Object.entries(row).map(([name, value]) => [name, name === 'count' ? value : values(value as Row)]),
+        Object.entries(row).map(([name, value]) => [
+          name,
+          name.startsWith('count') ? value : values(value as Row),
+        ]),
       ),
     );
   }
@@ -299,8 +303,8 @@ function restoredValue(column: Column, value: unknown): unknown {
   return column.type === Serial && typeof value === 'string' ? Number(value) : value;
 }
 
-function columnOf({ columns }: Resource, name: string): Column {
-  const column = columns.find((each) => each.name === name);
+function columnOf(resource: Resource, name: string): Column {
+  const column = [...resource.columns, ...groupable(resource)].find((each) => each.name === name);
   if (!column) throw new Error(`there is no ${name}`);
   return column;
 }

@@ -180,15 +180,21 @@ function inOrder({ key }: Resource, sort: readonly Sort[], a: Row, b: Row): numb
 
 export function aggregated(world: World, resource: Resource, { where, by, wanted }: Aggregates): Row[] {
   const groups = new Map<string, Row[]>();
-  const sort = by.map((column) => ({ column, descending: false }));
   if (by.length === 0) groups.set('[]', []);
-  for (const row of listed(world, resource, { where, sort })) {
-    const name = JSON.stringify(by.map((column) => row[column.name]));
+  for (const row of listed(world, resource, { where, sort: [] })) {
+    const name = JSON.stringify(by.map((column) => groupOf(column, row)));
     groups.set(name, [...(groups.get(name) ?? []), row]);
   }
-  return [...groups.values()].map((rows) => {
+  const inGroups = ([a]: readonly Row[], [b]: readonly Row[]) =>
+    by.reduce((sign, column) => {
+      const [left, right] = [a, b].map((row) => comparable(column, row && groupOf(column, row)));
+      return sign || compare(left, right);
+    }, 0);
+  return [...groups.values()].toSorted(inGroups).map((rows) => {
     const answer: Record<string, any> = {};
-    if (by.length > 0) answer['by'] = Object.fromEntries(by.map(({ name }) => [name, rows[0]?.[name]]));
+    const [first] = rows;
+    if (by.length > 0 && first)
+      answer['by'] = Object.fromEntries(by.map((column) => [column.name, groupOf(column, first)]));
     for (const { of, column } of wanted)
       if (!column) answer[of] = rows.length;
       else
@@ -204,10 +210,25 @@ export function aggregated(world: World, resource: Resource, { where, by, wanted
   });
 }
 
+/** A value, or the first day or the beginning of the hour that it lies in. */
+function groupOf(column: Column, row: Row): unknown {
+  if (!('part' in column)) return row[column.name];
+  const { part, of } = column as Column & { part: string; of: Column };
+  const value = row[of.name];
+  if (value === null) return null;
+  const time = new Date(String(value));
+  if (part === 'hour') time.setUTCMinutes(0, 0, 0);
+  if (part === 'year') time.setUTCMonth(0, 1);
+  if (part === 'month') time.setUTCDate(1);
+  if (part === 'week') time.setUTCDate(time.getUTCDate() - ((time.getUTCDay() + 6) % 7));
+  return part === 'hour' ? time.toISOString() : time.toISOString().slice(0, 10);
+}
+
 function computed(of: string, column: Column, all: readonly unknown[]): unknown {
   const values = all
     .filter((value) => value !== null)
     .toSorted((a, b) => compare(comparable(column, a), comparable(column, b)));
+  if (of === 'countDistinct') return new Set(values).size;
   if (values.length === 0) return null;
   if (of === 'min') return values[0];
   if (of === 'max') return values.at(-1);

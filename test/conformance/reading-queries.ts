@@ -1,6 +1,7 @@
 /** Random queries as choices that fit any schema: a field is the nth that there is, a value the nth of its column. */
 
 import fc from 'fast-check';
+import { groupable } from '../../src/query/parts.ts';
 import type { Column, Inverse, Reference, Resource } from '../../src/schema/model.ts';
 import { isScalar } from '../../src/schema/values.ts';
 import type { Aggregates, Included, Part, Shape, Sort, Where } from './reading-plain.ts';
@@ -161,7 +162,9 @@ export class Resolver {
     const numeric = sortable.filter(isNumeric);
     const wanted = aggregates.map(({ of: nth, field }) => {
       const of = pick(
-        numeric.length > 0 ? ['count', 'min', 'max', 'sum', 'avg'] : ['count', 'min', 'max'],
+        numeric.length > 0
+          ? ['count', 'countDistinct', 'min', 'max', 'sum', 'avg']
+          : ['count', 'countDistinct', 'min', 'max'],
         nth,
       );
       const columns = of === 'sum' || of === 'avg' ? numeric : sortable;
@@ -169,7 +172,7 @@ export class Resolver {
     });
     return {
       where: where && this.#where(resource, where),
-      by: [...new Set(groupBy.map((field) => pick(sortable, field)))],
+      by: [...new Set(groupBy.map((field) => pick(groupable(resource), field)))],
       wanted: wanted.length > 0 ? wanted : [{ of: 'count', column: undefined }],
     };
   }

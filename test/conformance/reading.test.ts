@@ -265,6 +265,8 @@ const faults: [string, string, string | undefined, string, string][] = [
   ['an unknown relation', 'include=title', undefined, 'UNKNOWN', 'include'],
   ['an unknown column', 'fields=id,chapters.nothing', undefined, 'UNKNOWN', 'fields'],
   ['pages of aggregates', 'aggregate=count&limit=1', undefined, 'UNKNOWN', 'limit'],
+  ['different lists', 'aggregate=countDistinct(tags)', undefined, 'UNKNOWN', 'aggregate'],
+  ['different values of nothing', 'aggregate=countDistinct', undefined, 'UNKNOWN', 'aggregate'],
   ['the sum of text', 'aggregate=sum(title)', undefined, 'UNKNOWN', 'aggregate'],
 ];
 
@@ -306,6 +308,132 @@ describe.each([...databases])('on %s', (database) => {
     expect(errors).toMatchObject([
       { extensions: { code: 'VALIDATION_FAILED', errors: [{ code, pointer: place }] } },
     ]);
+  });
+
+  test('countDistinct counts different values, in each group; null is none', async () => {
+    const { body: rows } = await app.rest(
+      'GET',
+      '/books?aggregate=count,countDistinct(pages),countDistinct(title)&groupBy=lent',
+    );
+    const wanted = [
+      { by: { lent: false }, count: 2, countDistinct: { pages: 1, title: 2 } },
+      { by: { lent: true }, count: 3, countDistinct: { pages: 3, title: 3 } },
+    ];
+    expect(rows).toEqual(wanted);
+    const { data: relay } = await app.graphql(
+      '{ booksAggregate(groupBy: [lent]) { by { lent } count countDistinct { pages title } } }',
+    );
+    expect(relay.booksAggregate).toEqual(wanted);
+    const of = async (query: string) => (await app.rest('GET', `/books?aggregate=${query}`)).body;
+    expect(await of('countDistinct(pages),countDistinct(authorId),countDistinct(day)')).toEqual([
+      { countDistinct: { pages: 3, authorId: 3, day: 1 } },
+    ]);
+    expect(await of('countDistinct(pages)&pages=7')).toEqual([{ countDistinct: { pages: 0 } }]);
+  });
+
+  test('groups by parts of a time, in UTC: each is the first day of it, or the hour', async () => {
+    const sales = [
+      ['2020-12-31T23:59:59.999Z', '2020-12-31'],
+      ['2021-01-01T00:00:00.000Z', '2021-01-01'],
+      ['2021-01-03T23:59:59.000Z', '2021-01-03'],
+      ['2021-01-04T00:30:00.000Z', '2021-01-04'],
+      ['2024-12-30T12:00:00.000Z', '2024-12-30'],
+      ['2025-01-01T01:30:00+02:00', '2025-01-01'],
+      [null, null],
+    ].map(([at, day]) => ({ at, day }));
+    const text = 'type Sale @resource { id: ID!  at: DateTime  day: Date }';
+    const under = await openApp(database, { sdl: text, data: { sales } });
+    const table: [string, string, [string | null, number][]][] = [
+      [
+        'year(at)',
+        'atYear',
+        [
+          [null, 1],
+          ['2020-01-01', 1],
+          ['2021-01-01', 3],
+          ['2024-01-01', 2],
+        ],
+      ],
+      [
+        'month(at)',
+        'atMonth',
+        [
+          [null, 1],
+          ['2020-12-01', 1],
+          ['2021-01-01', 3],
+          ['2024-12-01', 2],
+        ],
+      ],
+      [
+        'week(at)',
+        'atWeek',
+        [
+          [null, 1],
+          ['2020-12-28', 3],
+          ['2021-01-04', 1],
+          ['2024-12-30', 2],
+        ],
+      ],
+      [
+        'week(day)',
+        'dayWeek',
+        [
+          [null, 1],
+          ['2020-12-28', 3],
+          ['2021-01-04', 1],
+          ['2024-12-30', 2],
+        ],
+      ],
+      [
+        'year(day)',
+        'dayYear',
+        [
+          [null, 1],
+          ['2020-01-01', 1],
+          ['2021-01-01', 3],
+          ['2024-01-01', 1],
+          ['2025-01-01', 1],
+        ],
+      ],
+      [
+        'day(at)',
+        'atDay',
+        [
+          [null, 1],
+          ...['2020-12-31', '2021-01-01', '2021-01-03', '2021-01-04', '2024-12-30', '2024-12-31'].map(
+            (day): [string, number] => [day, 1],
+          ),
+        ],
+      ],
+      [
+        'hour(at)',
+        'atHour',
+        [
+          [null, 1],
+          ...[
+            '2020-12-31T23',
+            '2021-01-01T00',
+            '2021-01-03T23',
+            '2021-01-04T00',
+            '2024-12-30T12',
+            '2024-12-31T23',
+          ].map((hour): [string, number] => [`${hour}:00:00.000Z`, 1]),
+        ],
+      ],
+    ];
+    for (const [groupBy, name, groups] of table) {
+      const wanted = groups.map(([value, count]) => ({ by: { [name]: value }, count }));
+      expect((await under.rest('GET', `/sales?aggregate=count&groupBy=${groupBy}`)).body).toEqual(wanted);
+      const { data: relay } = await under.graphql(
+        `{ salesAggregate(groupBy: [${name}]) { by { ${name} } count } }`,
+      );
+      expect(relay.salesAggregate).toEqual(wanted);
+    }
+    for (const unknown of ['hour(day)', 'month(id)', 'atMonth', 'decade(at)'])
+      expect((await under.rest('GET', `/sales?groupBy=${unknown}`)).body.errors).toMatchObject([
+        { parameter: 'groupBy', code: 'UNKNOWN' },
+      ]);
+    await under.close();
   });
 
   test('every fault is told at once', async () => {

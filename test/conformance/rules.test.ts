@@ -40,7 +40,7 @@ type Page @resource @allow(to: [READ], where: { number: { in: { claim: "pages" }
 type Board @resource
   @allow(to: [READ], role: "member", where: { teams: { has: { claim: "team" } } })
   @allow(to: [READ], role: "auditor", where: { teams: { hasEvery: { claim: "teams" } } })
-{ id: ID! teams: [String!]! }
+{ id: ID! teams: [String!]! opened: Date @allow(to: [READ], role: "admin") }
 type Drop @resource @allow(to: [CREATE, UPDATE, DELETE]) { id: ID! text: String }
 type Vault @resource { id: ID! text: String }
 `;
@@ -367,6 +367,17 @@ for (const database of databases)
       expect([await member(), await member({}), await member([])]).toEqual([[], [], []]);
       expect([await auditor(['red', 'blue']), await auditor('red')]).toEqual([[2], [1, 2]]);
       expect([await auditor([]), await auditor(), await auditor(['red', {}])]).toEqual([[], [], []]);
+    });
+
+    test('nothing is grouped by a part of what one may not read, nor is it counted', async () => {
+      const member = await as('ann', { roles: ['member'], team: 'red' });
+      for (const query of ['groupBy=opened', 'groupBy=month(opened)', 'aggregate=countDistinct(opened)']) {
+        const { status, body } = await app.rest('GET', `/boards?${query}`, undefined, member);
+        expect([query, status, body.code]).toEqual([query, 403, 'FORBIDDEN']);
+        expect(body.detail).toContain('Board.opened,');
+      }
+      const { body } = await app.rest('GET', '/boards?aggregate=count,countDistinct(id)', undefined, member);
+      expect(body).toEqual([{ count: 2, countDistinct: { id: 2 } }]);
     });
 
     test('a collision with a record that is not seen is told, and nothing of that record is', async () => {

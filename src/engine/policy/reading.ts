@@ -3,6 +3,7 @@
 import type { Fault } from '../../base/errors.ts';
 import { all, any, everything, type Filter, isEverything, isNothing } from '../../query/filter.ts';
 import type { ListQuery } from '../../query/list.ts';
+import { decisive } from '../../query/parts.ts';
 import type { Column, Field, Inverse, Resource } from '../../schema/model.ts';
 import type { Aggregate, Relation, Selection } from '../operation.ts';
 import { relationKey } from '../read/read.ts';
@@ -16,7 +17,7 @@ export function readableList(access: Access, resource: Resource, list: ListQuery
 
 export function readableAggregate(access: Access, operation: Aggregate): Aggregate {
   const { resource, by, measures, where } = operation;
-  for (const column of [...by, ...measures.flatMap(({ column }) => column ?? [])])
+  for (const column of [...by.map(decisive), ...measures.flatMap(({ column }) => column ?? [])])
     mustBeComparable(access, resource, column, 'aggregates');
   return { ...operation, where: readableWhere(access, resource, where) };
 }

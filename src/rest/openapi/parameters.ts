@@ -2,6 +2,7 @@
 
 import { aggregateFits, aggregateFunctions } from '../../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../../query/operators.ts';
+import { groupable, spelt } from '../../query/parts.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
@@ -122,8 +123,9 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
     }),
   }),
   groupBy: ({ resource }) => ({
-    description: 'One row of numbers for all records that are alike in these fields.',
-    ...words({ enum: namesOf(resource.columns.filter(isSortable)) }),
+    description:
+      'One row of numbers for all records that are alike in these fields, or in these parts of a time.',
+    ...words({ enum: groupable(resource).map(spelt) }),
   }),
 };
 

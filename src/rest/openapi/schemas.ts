@@ -1,7 +1,8 @@
 /** Records, bodies, filters and aggregates as JSON Schema: the components of the API description. */
 
 import { aggregateFits, aggregateFunctions, isExact, scaleOfAverage } from '../../query/aggregates.ts';
-import { isSortable, LONGEST_PART, MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
+import { LONGEST_PART, MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
+import { groupable } from '../../query/parts.ts';
 import type {
   Column,
   Described,
@@ -335,6 +336,13 @@ function aggregateSchema(resource: Resource): JsonSchema {
   const of = aggregateFunctions.flatMap((name): [string, JsonSchema][] => {
     if (name === 'count') return [[name, { type: 'integer', minimum: 0 }]];
     const columns = resource.columns.filter((column) => aggregateFits(name, column));
+    if (name === 'countDistinct') {
+      const counts = columns.map((column): [string, JsonSchema] => [
+        column.name,
+        { type: 'integer', minimum: 0 },
+      ]);
+      return [[name, object(counts)]];
+    }
     const value = (column: Column) => {
       if (name === 'min' || name === 'max') return typeSchema(column);
       if (!isExact(column)) return { type: 'number' };
@@ -352,11 +360,6 @@ function aggregateSchema(resource: Resource): JsonSchema {
   ]);
   const description = `Numbers about all ${resource.plural}, or about those that are alike in what they are grouped by.`;
   return { description, ...object([['by', object(groups)], ...of]) };
-}
-
-/** Columns that rows can be grouped by. */
-function groupable({ columns }: Resource): Column[] {
-  return columns.filter(isSortable);
 }
 
 function enumSchema(each: Enum): JsonSchema {

@@ -29,6 +29,11 @@ export const dialect: Dialect = {
     if (required) return descending ? `${quoted} DESC` : quoted;
     return descending ? `${quoted} DESC NULLS LAST` : `${quoted} NULLS FIRST`;
   },
+  part: (quoted, { part, of }) => {
+    const local = keptAs(of) === 'time' ? `${quoted} AT TIME ZONE 'UTC'` : `${quoted}::timestamp`;
+    const begin = `date_trunc('${part}', ${local})`;
+    return part === 'hour' ? `${begin} AT TIME ZONE 'UTC'` : `${begin}::date`;
+  },
   count: (quoted) => `COUNT(${quoted})::float8`,
   sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(${quoted}::float8)::float8`,
   extreme: (of, quoted, column) => codecOf(codecs, column).extremes?.[of](quoted) ?? `${of}(${quoted})`,

@@ -2,6 +2,7 @@
 
 import { ownColumns } from '../../query/filter.ts';
 import { type Order, reversed } from '../../query/order.ts';
+import { isTimePart } from '../../query/parts.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { graves } from '../own.ts';
@@ -293,12 +294,21 @@ export class Writer {
   }
 
   #aggregate({ resource, where, by, measures, limit }: Aggregate, table: string): string {
-    const groups = by.map(({ stored }) => `${table}.${quote(stored)}`);
+    const groups = by.map((column) => {
+      const quoted = `${table}.${quote(column.stored)}`;
+      return isTimePart(column) ? `(${this.#dialect.part(quoted, column)})` : quoted;
+    });
+    const shown = by.map((column, index) =>
+      isTimePart(column)
+        ? `${readAs(this.#dialect.codecs, column, groups[index] ?? '')} AS ${quote(column.name)}`
+        : this.#list([column]),
+    );
     const selected = [
-      ...(by.length > 0 ? [this.#list(by)] : []),
+      ...shown,
       ...measures.map(({ as, of, column }) => {
         const quoted = column ? `${table}.${quote(column.stored)}` : '*';
         if (!column || of === 'count') return `${this.#dialect.count(quoted)} AS ${quote(as)}`;
+        if (of === 'countDistinct') return `${this.#dialect.count(`DISTINCT ${quoted}`)} AS ${quote(as)}`;
         if (of === 'sum') return `${this.#dialect.sum(quoted, column)} AS ${quote(as)}`;
         return `${readAs(this.#dialect.codecs, column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
       }),

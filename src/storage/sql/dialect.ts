@@ -1,5 +1,6 @@
 /** What SQL is made of on every database, and the few things that databases disagree on. */
 
+import type { TimePart } from '../../query/parts.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import type { Row } from '../statements.ts';
 import type { Codecs, Decoders } from './codec.ts';
@@ -42,6 +43,8 @@ export interface Dialect {
   readonly position: string;
   /** Nulls are the lowest values. */
   order(quoted: string, column: Column, descending: boolean): string;
+  /** The first day of a part of a time, or the beginning of its hour, in UTC. */
+  part(quoted: string, part: TimePart): string;
   count(quoted: string): string;
   sum(quoted: string, column: Column): string;
   /** The least or the greatest value, for every column that rows can be ordered by. */

@@ -20,6 +20,13 @@ export const dialect: Dialect = {
   selected: ({ stored }) => `\`${stored.replaceAll('`', '``')}\``,
   position: 'instr',
   order: (quoted, _, descending) => (descending ? `${quoted} DESC` : quoted),
+  // Times are texts whose beginnings are their days and hours.
+  part: (quoted, { part }) => {
+    const first = (length: number, rest = '') => `substr(${quoted}, 1, ${length}) || '${rest}'`;
+    if (part === 'hour') return first(13, ':00:00.000Z');
+    if (part === 'week') return `date(${first(10)}, 'weekday 0', '-6 days')`;
+    return part === 'year' ? first(4, '-01-01') : part === 'month' ? first(7, '-01') : first(10);
+  },
   count: (quoted) => `COUNT(${quoted})`,
   // As integers the sum could overflow, and then it fails.
   sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(CAST(${quoted} AS REAL))`,
