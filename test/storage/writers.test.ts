@@ -63,8 +63,11 @@ describe.each([...databases])('on %s', (kind) => {
     const shown = (await old.rest('GET', '/as')).body;
     expect((await old.rest('GET', '/readyz')).status).toBe(200);
     expect((await old.rest('PUT', '/as/1', { n: 1 })).status).toBe(200);
+    const { steps } = await deployment.preview(after);
+    expect(steps.at(-1)).toEqual({ do: 'raise', table: 'A' });
     const { applied } = await deployment.evolve(after);
-    expect(applied).toContain('let only nodes that know what A keeps true write it');
+    expect(applied.at(-1)).toBe('let only nodes that know what A keeps true write it');
+    expect((await deployment.history()).at(-1)?.steps).toEqual([...applied]);
     expect(await writes(old)).toEqual(outdated);
     expect(await codes(old.rest('GET', '/readyz'))).toEqual([503, OUTDATED]);
     expect((await old.rest('GET', '/as')).body).toEqual(shown);

@@ -2,12 +2,13 @@
 
 import type { Model } from '../../schema/model.ts';
 import { defaultOf } from '../../schema/values.ts';
+import { duties } from '../own.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Program } from '../storage.ts';
 import { type Comparison, compare, notUnique, type Refusal } from './compare.ts';
 import { type Ddl, type Evolvable, ReadOnly, type Session, type Widening } from './database.ts';
 import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDeprecations } from './history.ts';
-import { add, compareDuties, release } from './raising.ts';
+import { add, compareDuties, type Duties, release } from './raising.ts';
 import { rowsOf } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
 import { surplusOf } from './surplus.ts';
@@ -59,12 +60,10 @@ export async function evolve(
   const { ddl } = database;
   const evolution = database.exclusively(async (session) => {
     const past = await pastOf(session, model);
-    const { steps, refusals, rewrites, held, surplus } = await look(session, ddl, model, past, insists);
+    const comparison = await look(session, ddl, model, past, insists);
+    const { steps, refusals, rewrites, held, surplus, isOlder } = comparison;
     refuse(refusals, rewrites);
-    const { fingerprint, source: schema } = model;
-    const isOlder = past.has(model) && past.last?.fingerprint !== fingerprint && !insists;
-    const { added, gone } = isOlder ? { added: [], gone: [] } : await compareDuties(session, model);
-    const raised = new Set(added.flatMap(({ table }) => (past.hasMade(table) ? [table] : [])));
+    const { added, gone } = comparison.duties;
     const late = ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
     const applied = steps.map(describe);
     // What makes records wrong is there before the first of them; what only finds them is made faster when all are.
@@ -77,7 +76,7 @@ export async function evolve(
     if (added.length > 0) await session.transaction(() => add(session, ddl, added));
     try {
       // Until a moment ago, nodes of older files wrote what this one may refuse.
-      if (raised.size > 0 && ddl.buildsIndexesConcurrently) {
+      if (steps.some((step) => step.do === 'raise') && ddl.buildsIndexesConcurrently) {
         const again = await look(session, ddl, model, past, insists);
         refuse(again.refusals, again.rewrites);
       }
@@ -85,6 +84,7 @@ export async function evolve(
         await apply((step) => !isFinder(step));
         if (!past.last) await session.load(seed);
         await apply(isFinder);
+        const { fingerprint, source: schema } = model;
         const newest = isOlder && past.last ? past.last : { fingerprint, schema };
         if (past.last?.fingerprint !== newest.fingerprint || steps.length > 0)
           await remember(session, newest, applied);
@@ -100,7 +100,7 @@ export async function evolve(
     for (const step of late) await build(session, database.ddl, step);
     const deprecatedSince = await deprecations(session);
     return {
-      applied: [...applied, ...[...raised].map(raising)],
+      applied,
       held: held.map(describe),
       surplus,
       deprecatedSince,
@@ -111,11 +111,6 @@ export async function evolve(
     if (error instanceof ReadOnly) return asItStands(database, model);
     throw error;
   });
-}
-
-/** Older nodes answer writes to the table with SCHEMA_OUTDATED from now on. */
-function raising(table: string): string {
-  return `let only nodes that know what ${table} keeps true write it`;
 }
 
 /** What rewrites a table is done when somebody asks for it, and not by a node that is to serve at once. */
@@ -190,9 +185,10 @@ async function lookAhead(
   session: Session,
   ddl: Ddl,
   model: Model,
-): Promise<Comparison & { readonly past: Past }> {
+): Promise<Looked & { readonly past: Past }> {
   const past = (await ddl.has(session, HISTORY)) ? await pastOf(session, model) : new Past([], model);
-  return { ...(await look(session, ddl, model, past, false)), past };
+  const isKept = await ddl.has(session, duties.table);
+  return { ...(await look(session, ddl, model, past, false, isKept)), past };
 }
 
 /**
@@ -234,18 +230,31 @@ export async function prune(
   });
 }
 
+interface Looked extends Comparison {
+  readonly duties: Duties;
+  /** Another file has followed this one, and stays the newest. */
+  readonly isOlder: boolean;
+}
+
+/** `isKept`: the database has a table of what writers keep true. */
 async function look(
   session: Session,
   ddl: Ddl,
   model: Model,
   past: Past,
   insists: boolean,
-): Promise<Comparison> {
+  isKept = true,
+): Promise<Looked> {
   const shapes = await ddl.shapes(session);
   // An ordinary start makes no table, and need not ask.
   const isNew = model.resources.some(({ table }) => !shapes.has(table));
   const otherNames = isNew ? await ddl.otherNames(session) : new Map<string, string>();
-  return compare(past, model, shapes, ddl, rowsOf(session), insists, otherNames);
+  const comparison = await compare(past, model, shapes, ddl, rowsOf(session), insists, otherNames);
+  const isOlder = past.has(model) && past.last?.fingerprint !== model.fingerprint && !insists;
+  const found = isOlder || !isKept ? { added: [], gone: [] } : await compareDuties(session, model);
+  const raised = new Set(found.added.map(({ table }) => table).filter((table) => past.hasMade(table)));
+  const raises = [...raised].map((table): Step => ({ do: 'raise', table }));
+  return { ...comparison, steps: [...comparison.steps, ...raises], duties: found, isOlder };
 }
 
 type LateIndex = Extract<Step, { do: 'create index' }>;
@@ -299,6 +308,8 @@ function statements(step: Exclude<Step, Widening>, ddl: Ddl): string[] {
       return [...(step.rebuild ? [dropIndex(step.index)] : []), createIndex(step.index, ddl, '')];
     case 'drop index':
       return [dropIndex(step.index)];
+    case 'raise':
+      return [];
   }
 }
 

@@ -20,7 +20,9 @@ export type Step =
       readonly rebuild: boolean;
       readonly live: boolean;
     }
-  | { readonly do: 'drop index'; readonly index: IndexPlan };
+  | { readonly do: 'drop index'; readonly index: IndexPlan }
+  /** Older nodes answer writes to the table with SCHEMA_OUTDATED from then on. */
+  | { readonly do: 'raise'; readonly table: string };
 
 export function describe(step: Step): string {
   const at = (table: string, column: Column | string) =>
@@ -42,6 +44,8 @@ export function describe(step: Step): string {
       return `widen ${at(step.resource.table, step.column)} from ${typeName(step.from)} to ${typeName(step.column)}`;
     case 'fill':
       return `fill ${at(step.resource.table, step.column)} with its default`;
+    case 'raise':
+      return `let only nodes that know what ${step.table} keeps true write it`;
     case 'forbid null':
       return `forbid null in ${at(step.resource.table, step.column)}`;
   }
