@@ -196,6 +196,12 @@ function checkExact(example: string, scale: number, least: bigint) {
   };
 }
 
+/** "12.50", and with the most digits behind the point, which leave room for one before it, "1.250000000000000000". */
+function exampleOf(scale: number): string {
+  const hundredths = scale < MOST_SCALE ? 1250n : 125n;
+  return textOfUnits((hundredths * 10n ** BigInt(scale)) / 100n, scale);
+}
+
 /** The type of a field is that of its scale; the file names the first, and has no Decimal without one. */
 export const decimals: readonly Scalar[] = Array.from({ length: MOST_SCALE + 1 }, (_, scale) =>
   scalar({
@@ -207,7 +213,7 @@ export const decimals: readonly Scalar[] = Array.from({ length: MOST_SCALE + 1 }
     range: [-MOST_UNITS, MOST_UNITS],
     // Of any scale: what a filter takes is described once.
     jsonSchema: { type: 'string', format: 'decimal', pattern: patternOf(MOST_SCALE) },
-    check: checkExact(textOfUnits((1250n * 10n ** BigInt(scale)) / 100n, scale), scale, -MOST_UNITS),
+    check: checkExact(exampleOf(scale), scale, -MOST_UNITS),
   }),
 );
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { readConfig } from '../../src/config/config.ts';
 import { loading } from '../../src/engine/transfer/load.ts';
-import { operatorsOf } from '../../src/query/operators.ts';
+import { type OperatorName, operators, operatorsOf } from '../../src/query/operators.ts';
 import { WhereReader } from '../../src/query/where.ts';
 import type { Column, Resource } from '../../src/schema/model.ts';
 import { readSchema } from '../../src/schema/read.ts';
@@ -117,10 +117,12 @@ function wheres(resource: Resource, depth: number): fc.Arbitrary<object> {
   );
 }
 
-function operandOf({ name }: Column, operator: string): fc.Arbitrary<unknown> {
-  if (operator === 'isNull') return fc.boolean();
-  const one = fc.constantFrom(...(values[name] ?? []));
-  return operator === 'in' ? fc.array(one, { maxLength: 3 }) : one;
+function operandOf({ name, list }: Column, operator: OperatorName): fc.Arbitrary<unknown> {
+  const { operand } = operators[operator];
+  if (operand === 'flag') return fc.boolean();
+  // A list is asked for its values.
+  const one = fc.constantFrom(...((list ? values[name]?.flat() : values[name]) ?? []));
+  return operand === 'list' ? fc.array(one, { maxLength: 3 }) : one;
 }
 
 const { model, faults } = readSchema(sdl);
