@@ -66,7 +66,7 @@ test('docs/settings.md has every setting, and no other', async () => {
 
 test('docs/settings.md has every setting that a reload cannot change, and no other', async () => {
   const [, written = ''] =
-    /All settings may change so, but for ([^:]+):/.exec(await read('docs/settings.md')) ?? [];
+    /All settings may change so, but\s+for ([^:]+):/.exec(await read('docs/settings.md')) ?? [];
   const names = [...written.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   const fixed = Object.values<Setting<unknown>>(settings).filter((setting) => setting.fixed);
   expect(names).toEqual(fixed.map(({ env }) => env));
