@@ -1,7 +1,7 @@
 /** What can be computed of many records, and how the numbers of a statement become an answer. */
 
 import { type DuetError, validationFailed } from '../base/errors.ts';
-import { dividedEvenly, SCALE_OF_AVERAGES, textOfUnits, unitsIn } from '../schema/exact.ts';
+import { dividedEvenly, SCALE_OF_AVERAGES, textOfUnits, unitsOf } from '../schema/exact.ts';
 import type { Column } from '../schema/model.ts';
 import { isNumber, isScalar, keptAs, scaleOf } from '../schema/values.ts';
 import { isSortable } from './operators.ts';
@@ -120,8 +120,11 @@ function computed(row: Readonly<Record<string, unknown>>, of: AggregateFunction,
   const count = Number(row[nameOf('count', column)]);
   if (count === 0) return null;
   if (!isExact(column)) return rounded(column, Number(sum) / count);
+  const units = unitsOf(String(sum), scaleOf(column));
+  // What no database answers is told as it is: whoever writes the answer refuses it, and says where it stands.
+  if (units === undefined || !Number.isSafeInteger(count)) return sum;
   const scale = scaleOfAverage(column);
-  return textOfUnits(dividedEvenly(unitsIn(String(sum)), BigInt(count), scale - scaleOf(column)), scale);
+  return textOfUnits(dividedEvenly(units, BigInt(count), scale - scaleOf(column)), scale);
 }
 
 /** Databases add fractions in their own ways, which show in the last digits: those are not given. */

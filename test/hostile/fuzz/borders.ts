@@ -47,13 +47,14 @@ export class Borders {
     if (status !== 400 || body?.code !== 'VALIDATION_FAILED') return;
     // Those of parameters have none.
     for (const { pointer = '', code } of body.errors) {
-      const [, field = ''] = pointer.split('/');
+      const [, field = '', ...within] = pointer.split('/');
       if (!OF_BORDERS.has(code) || !Object.hasOwn(fields, field)) continue;
       const value = JSON.parse(sent ?? '')[field];
       // What is too large for a number is read as Infinity, of which a schema knows nothing.
       const isCarried = Bun.deepEquals(JSON.parse(JSON.stringify(value)), value);
       // Nor of how large a number is that is written as text.
-      const isText = code === 'OUT_OF_RANGE' && [value].flat().every((each) => typeof each === 'string');
+      const leaf = within.reduce((outer: any, name: string) => outer?.[name], value);
+      const isText = code === 'OUT_OF_RANGE' && [leaf].flat().every((each) => typeof each === 'string');
       if (isCarried && !isText && this.#described.fits(this.#at(operation, field), value))
         throw new Error(`${pointer} was refused for its ${code}, and is as described`);
     }
