@@ -45,6 +45,7 @@ export function costKey({ method, path, headers, body }: Wire): string {
 export async function send(ask: Ask, through: Door, schema: Schema): Promise<Answer> {
   const wire = wireOf(ask, doorFor(ask, through, schema), schema);
   if (!wire) throw new Fault('NOT_OFFERED', 405, `${ask.resource.name} does not offer this.`);
+  const used = token.value;
   try {
     const response = await exchange(wire);
     const answer =
@@ -54,7 +55,7 @@ export async function send(ask: Ask, through: Door, schema: Schema): Promise<Ans
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // In GraphQL it is a code in an answer of status 200.
-    if (error.status === 401) tokenWanted.value = true;
+    if (error.status === 401) wantAnother(used);
     // Fields that may not be given are told at their places, and the rest of the record may be.
     const isOfRecord = error.status === 403 && error.errors.length === 0;
     if (isOfRecord && (ask.do === 'update' || ask.do === 'delete'))
@@ -76,6 +77,7 @@ export async function exchange(wire: Wire): Promise<Response> {
 
 export async function request(wire: Wire, signal?: AbortSignal): Promise<Response> {
   underWay.value++;
+  const used = token.value;
   try {
     const response = await fetch(wire.path, {
       method: wire.method,
@@ -83,7 +85,7 @@ export async function request(wire: Wire, signal?: AbortSignal): Promise<Respons
       ...(wire.body !== undefined && { body: wire.body }),
       ...(signal && { signal }),
     });
-    if (response.status === 401) tokenWanted.value = true;
+    if (response.status === 401) wantAnother(used);
     return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
@@ -91,6 +93,11 @@ export async function request(wire: Wire, signal?: AbortSignal): Promise<Respons
   } finally {
     underWay.value--;
   }
+}
+
+/** Nobody is asked for a token because of an answer to the one before. */
+function wantAnother(used: string): void {
+  if (token.value === used) tokenWanted.value = true;
 }
 
 export function authorization(): Record<string, string> {
