@@ -4,7 +4,7 @@ import { inBatch } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { Observation } from '../base/observe.ts';
-import { caught, type Soon, then } from '../base/soon.ts';
+import { type Soon, then } from '../base/soon.ts';
 import type { SpanContext } from '../base/tracer.ts';
 import { answerLimits, hasAuthentication } from '../config/config.ts';
 import { ApiKeys } from '../engine/api-keys.ts';
@@ -125,11 +125,13 @@ export function createApp(given: AppOptions): App {
     return isGuarded ? then(introduced(exchange), () => handle(exchange)) : handle(exchange);
   };
 
-  const answered = (exchange: Arriving): Soon<Response> =>
-    caught(
-      () => handled(exchange),
-      (error) => failing(error, exchange),
-    );
+  const attempted = (exchange: Arriving): Soon<Response> => {
+    try {
+      return handled(exchange);
+    } catch (error) {
+      return failing(error, exchange);
+    }
+  };
 
   const finished = (response: Response, exchange: Arriving): Soon<Response> => {
     load.inFlight--;
@@ -199,21 +201,29 @@ export function createApp(given: AppOptions): App {
       span: tracer?.begin(request.headers),
     };
     const isCounted = introspection && request.headers.get('Duet-Trace') === '1';
-    const response =
-      isCounted || isTimed || exchange.span
-        ? watched(exchange, () => answered(exchange), isCounted)
-        : answered(exchange);
-    return then(response, (made) => finished(made, exchange));
+    const isWatched = isCounted || isTimed || exchange.span !== undefined;
+    const response = isWatched ? watched(exchange, isCounted) : attempted(exchange);
+    return response instanceof Promise ? finishedLater(response, exchange) : finished(response, exchange);
   };
 
+  /** One promise for both ends: each costs. */
+  const finishedLater = (response: Promise<Response>, exchange: Arriving): Promise<Response> =>
+    response.then(
+      (made) => finished(made, exchange),
+      (error) => finished(failing(error, exchange), exchange),
+    );
+
   /** Knows its statements; whoever is learning the API and asks is told what the answer took. */
-  const watched = async (
-    { requestId, span, started }: Arriving,
-    work: () => Soon<Response>,
-    isCounted: boolean,
-  ): Promise<Response> => {
+  const watched = async (exchange: Arriving, isCounted: boolean): Promise<Response> => {
+    const { requestId, span, started } = exchange;
     const scope: Scope = { requestId, span, statements: 0 };
-    const response = await scopes.during(scope, async () => work());
+    const response = await scopes.during(scope, async () => {
+      try {
+        return await handled(exchange);
+      } catch (error) {
+        return failing(error, exchange);
+      }
+    });
     if (!isCounted) return response;
     const ms = (performance.now() - started).toFixed(3);
     response.headers.set('Server-Timing', `total;dur=${ms}, db;desc="${scope.statements} statements"`);

@@ -28,10 +28,12 @@ export function inBatch<T>(work: () => Soon<T>): Soon<T> {
   });
 }
 
-/** When everything has been read that arrived in this turn; at once where that is so already. */
-export function afterArrivals(): Soon<void> {
-  return inBatch(() => {});
+/** When everything has been read that arrived in this turn; undefined where that is so already. */
+export function afterArrivals(): Promise<void> | undefined {
+  return isWorking ? undefined : (inBatch(nothing) as Promise<void>);
 }
+
+function nothing(): void {}
 
 /** When all of that is done, with everything that it did not have to wait for. */
 export function afterBatch(work: () => void): void {

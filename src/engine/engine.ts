@@ -150,9 +150,29 @@ export class Engine {
     gone?: Gone,
   ): Promise<WrittenBy<W>> {
     const keyed = this.#keyed(caller, idempotency);
-    const write = (located: W) =>
-      begun(gone, () => this.#writer.write(caller, located, keyed, deadline) as Promise<WrittenBy<W>>);
-    return isOnMany(operation) ? this.#located(caller, operation, deadline).then(write) : write(operation);
+    return isOnMany(operation)
+      ? this.#writeLocated(caller, operation, keyed, deadline, gone)
+      : this.#write(caller, operation, keyed, deadline, gone);
+  }
+
+  async #writeLocated<W extends Write>(
+    caller: Caller,
+    operation: W,
+    keyed: Idempotency | undefined,
+    deadline: Deadline,
+    gone: Gone | undefined,
+  ): Promise<WrittenBy<W>> {
+    return this.#write(caller, await this.#located(caller, operation, deadline), keyed, deadline, gone);
+  }
+
+  #write<W extends Write>(
+    caller: Caller,
+    operation: W,
+    keyed: Idempotency | undefined,
+    deadline: Deadline,
+    gone: Gone | undefined,
+  ): Promise<WrittenBy<W>> {
+    return begun(gone, () => this.#writer.write(caller, operation, keyed, deadline) as Promise<WrittenBy<W>>);
   }
 
   /** One of several writes whose answers are one: what is too much of it together has not happened. */
@@ -251,11 +271,18 @@ export class Engine {
  */
 function begun<T>(gone: Gone | undefined, write: () => Promise<T>): Promise<T> {
   if (!gone) return write();
-  const begin = () => {
-    if (gone()) throw new DuetError('MALFORMED_BODY', 'The client went away; nothing was written.');
-    return write();
-  };
-  return then(afterArrivals(), begin);
+  const arrivals = afterArrivals();
+  return arrivals ? begunAfter(arrivals, gone, write) : unlessGone(gone, write);
+}
+
+async function begunAfter<T>(arrivals: Promise<void>, gone: Gone, write: () => Promise<T>): Promise<T> {
+  await arrivals;
+  return unlessGone(gone, write);
+}
+
+function unlessGone<T>(gone: Gone, write: () => Promise<T>): Promise<T> {
+  if (gone()) throw new DuetError('MALFORMED_BODY', 'The client went away; nothing was written.');
+  return write();
 }
 
 function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {

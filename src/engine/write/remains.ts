@@ -51,10 +51,13 @@ function* deadAfter(resource: Resource, after: unknown): Program<{ dead: Row[]; 
 const unchanged = [graves.column.table];
 const upsert = { do: 'upsert', resource: graves, conflict: graves.primary } as const;
 
-/** Makes the key of a new record this transaction's own; the last version that it ever had, or 0. */
+/** Every key but a natural one is new. */
+export function isNatural({ key }: Resource): boolean {
+  return key.origin.by === 'client';
+}
+
+/** Makes the natural key of a new record this transaction's own; the last version that it ever had, or 0. */
 export function* lastVersion({ table, key }: Resource, values: Row): Program<number> {
-  // Every key but a natural one is new.
-  if (key.origin.by !== 'client') return 0;
   // A row that is there is written as it is: only what is written is locked, and answered.
   const grave = { table, key: values[key.name], version: 0 };
   const [claimed] = yield* run({ ...upsert, values: grave, set: unchanged });

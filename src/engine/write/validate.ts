@@ -68,12 +68,12 @@ function newRecord(
     else values[column.name] = null;
     if (column === resource.key) checkNaturalKey(column, given, faults);
   }
-  const children = lists.flatMap((inverse) => {
+  const children: NewRecord['children'][number][] = [];
+  for (const inverse of lists) {
     const given = Object.hasOwn(input, inverse.name) ? input[inverse.name] : undefined;
-    return given === undefined || given === null
-      ? []
-      : [{ inverse, records: newRecords(inverse, given, through, faults) }];
-  });
+    if (given !== undefined && given !== null)
+      children.push({ inverse, records: newRecords(inverse, given, through, faults) });
+  }
   return { values, given: Object.keys(input), children };
 }
 

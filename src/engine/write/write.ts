@@ -8,7 +8,7 @@ import { withArticle } from '../../schema/names.ts';
 import { isBound } from '../../schema/transitions.ts';
 import { defaultOf, storedColumns } from '../../schema/values.ts';
 import { Dangling, NotUnique, unavailable } from '../../storage/faults.ts';
-import { type Insert, type Row, select, type Update as UpdateStatement } from '../../storage/statements.ts';
+import { type Row, select, type Update as UpdateStatement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Caller } from '../caller.ts';
@@ -32,7 +32,7 @@ import { mayPass, mustHold, mustStart } from './holds.ts';
 import { incremented, incrementsOf, type LoneIncrement, loneIncrement } from './increments.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
-import { lastVersion } from './remains.ts';
+import { isNatural, lastVersion } from './remains.ts';
 import { type NewRecord, touched, validCreate, validUpdate } from './validate.ts';
 
 /** How often others may change a record between a look at it and the next. */
@@ -79,10 +79,17 @@ function create(access: Access, operation: Permitted<Create>, budget: Budget): P
   const isLone =
     !isBound(resource) &&
     (access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given)));
-  const creating = isLone ? createRecord(access, resource, record) : createOne(access, resource, record);
+  const creating = isLone ? createLone(access, resource, record) : createOne(access, resource, record);
   return selection.relations.length > 0 || selection.guards
     ? attached(selection, creating, budget)
     : creating;
+}
+
+/** Mostly a single statement. */
+function createLone(access: Access, resource: Resource, record: NewRecord): Program<Node> {
+  const { values, children } = record;
+  const isSingle = resource.references.length === 0 && children.length === 0 && !isNatural(resource);
+  return isSingle ? insert(resource, values, 1, undefined) : createRecord(access, resource, record);
 }
 
 function* attached(selection: Selection, creating: Program<Node>, budget: Budget): Program<Node> {
@@ -127,7 +134,7 @@ function* createList(
   resource: Resource,
   records: readonly NewRecord[],
   at: (index: number) => Path,
-  created: Created,
+  created: Created | undefined,
   known?: Column,
   outer?: DuetError,
 ): Program<Node[]> {
@@ -195,7 +202,7 @@ function* createRecord(
   access: Access,
   resource: Resource,
   record: NewRecord,
-  created: Created = new Map(),
+  created?: Created,
   known?: Column,
   judged?: Judged,
   outer?: DuetError,
@@ -210,10 +217,9 @@ function* createRecord(
   if (judged && missing > 0) yield* mayCreate(access, resource, [record], [], known);
   // What was written of its list since then may show it.
   const isHidden = judged?.isHidden === true && (yield* unseen(access, resource, [record])).size > 0;
-  const version = 1 + (yield* lastVersion(resource, values));
+  const version = 1 + (isNatural(resource) ? yield* lastVersion(resource, values) : 0);
   const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : outer;
-  const [node] = yield* store({ do: 'insert', resource, values, version }, values, refusal);
-  if (!node) throw new Error(`inserting ${withArticle(resource.name)} answered no row`);
+  const node = yield* insert(resource, values, version, refusal);
   const key = node[resource.key.name];
   for (const { inverse, records } of children) {
     const { name, target, reference } = inverse;
@@ -221,7 +227,7 @@ function* createRecord(
     const at = (index: number) => [name, index];
     yield* createList(access, target, records, at, created, reference.column, refusal);
   }
-  if (access.isFree) return node;
+  if (access.isFree || !created) return node;
   const keys = created.get(resource);
   if (keys) keys.push(key);
   else created.set(resource, [key]);
@@ -338,9 +344,24 @@ export function* addressed(access: Access, operation: Permitted<Update | Delete>
   throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
 }
 
+function* insert(
+  resource: Resource,
+  values: Row,
+  version: number,
+  refusal: DuetError | undefined,
+): Program<Node> {
+  try {
+    const [[node] = []] = yield [{ do: 'insert', resource, values, version }];
+    if (!node) throw new Error(`inserting ${withArticle(resource.name)} answered no row`);
+    return node;
+  } catch (error) {
+    throw collisionOf(error, values, refusal);
+  }
+}
+
 /** Runs the statement that stores `row`, and says what the row collided with, unless that is `refusal` to tell. */
 export function* store(
-  statement: Insert | UpdateStatement,
+  statement: UpdateStatement,
   row: Row,
   refusal: DuetError | undefined,
 ): Program<Node[]> {
@@ -348,11 +369,15 @@ export function* store(
     const [rows = []] = yield [statement];
     return rows;
   } catch (error) {
-    if (error instanceof NotUnique) throw refusal ?? new Collision(error.resource, row, error.columns);
-    // Somebody deleted the target after it was looked up.
-    if (error instanceof Dangling) throw conflict(notFound(error.reference ? [error.reference] : []));
-    throw error;
+    throw collisionOf(error, row, refusal);
   }
+}
+
+function collisionOf(error: unknown, row: Row, refusal: DuetError | undefined): unknown {
+  if (error instanceof NotUnique) return refusal ?? new Collision(error.resource, row, error.columns);
+  // Somebody deleted the target after it was looked up.
+  if (error instanceof Dangling) return conflict(notFound(error.reference ? [error.reference] : []));
+  return error;
 }
 
 function checkVersion({ resource, ifVersion, unlessVersion }: Update | Delete, row: Row): void {

@@ -77,9 +77,9 @@ export class Runner {
   drive<T>(running: Program<T>, allowance?: Allowance): T {
     let step = running.next();
     while (!step.done) {
-      let rows: Row[][];
+      const rows: Row[][] = [];
       try {
-        rows = step.value.map((statement) => this.execute(statement, allowance));
+        for (const statement of step.value) rows.push(this.execute(statement, allowance));
       } catch (error) {
         step = running.throw(error instanceof SQLiteError ? toldToPrograms(this.#model, error) : error);
         continue;
