@@ -14,6 +14,7 @@ import { Engine } from '../engine/engine.ts';
 import { Policy } from '../engine/policy/policy.ts';
 import { takeLong } from '../http/answer.ts';
 import { discardBody } from '../http/body.ts';
+import { codingsOf, compressed } from '../http/compress.ts';
 import { type Exchange, type Found, handlerOf, type Route, withoutBody } from '../http/exchange.ts';
 import { addressReader, type Connections, grouped } from '../http/guard/address.ts';
 import { type Authenticate, authenticator } from '../http/guard/authenticate.ts';
@@ -73,6 +74,7 @@ export function createApp(given: AppOptions): App {
   });
   const state = { draining: false };
   const find = router(options, engine, metrics, load, state);
+  const codings = codingsOf(config.compress);
   const share = config.corsOrigins && cors(config.corsOrigins);
   const closing = new AbortController();
   const authenticate = authentication(options, closing.signal, metrics);
@@ -166,7 +168,8 @@ export function createApp(given: AppOptions): App {
     if (tracer && span) endRequest(tracer, span, request, started, observed);
     if (bytes !== undefined && bytes > LONG_BYTES && connections && method !== 'HEAD')
       load.hand({ request, connections, bytes });
-    const whole = method === 'HEAD' ? withoutBody(response) : response;
+    const sent = codings ? compressed(request, response, codings) : response;
+    const whole = method === 'HEAD' ? then(sent, withoutBody) : sent;
     return closing && request.body ? discardBody(request, config.limitBodyTime).then(() => whole) : whole;
   };
 

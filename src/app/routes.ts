@@ -8,7 +8,7 @@ import { consoleRoute, FILE_STATE } from '../console/routes.ts';
 import { requireRole } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
 import { graphqlRoute } from '../graphql/handler.ts';
-import { acceptsGzip } from '../http/accept.ts';
+import { acceptsCoding } from '../http/accept.ts';
 import { accessOf } from '../http/access.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
 import { BodyWaits } from '../http/body.ts';
@@ -50,12 +50,8 @@ export function router(
     fixed.set('/graphql', graphqlRoute(options));
   }
   if (door && introspection) {
-    // As long as the description below, and as seldom asked for.
-    let sdl: string | undefined;
-    add('/schema.graphql', () => {
-      sdl ??= `${printSchema(door.schema)}\n`;
-      return text(sdl, 'text/plain; charset=utf-8');
-    });
+    const sdl = () => `${printSchema(door.schema)}\n`;
+    add('/schema.graphql', described(sdl, 'text/plain; charset=utf-8'));
   }
   const authentication = hasAuthentication(config);
   if (introspection) {
@@ -71,18 +67,10 @@ export function router(
       authentication,
       limited,
     } as const;
-    // Long, and seldom asked for: made when somebody does.
-    let description: { plain: string; zipped: Uint8Array<ArrayBuffer> } | undefined;
-    add('/openapi.json', ({ request }) => {
-      if (!description) {
-        const plain = JSON.stringify(openapi(model, served));
-        description = { plain, zipped: Bun.gzipSync(plain) };
-      }
-      const vary = { Vary: 'Accept-Encoding' };
-      return acceptsGzip(request)
-        ? answer(200, description.zipped, { ...vary, 'Content-Encoding': 'gzip' })
-        : answer(200, description.plain, vary);
-    });
+    add(
+      '/openapi.json',
+      described(() => JSON.stringify(openapi(model, served)), JSON_TYPE),
+    );
   }
   if (introspection)
     // Nobody's secret: there are no faults to tell of but before the developer's own eyes.
@@ -108,6 +96,21 @@ export function router(
     if (found || !introspection) return found;
     const page = consoleRoute(path);
     return page && { route: page, key: '' };
+  };
+}
+
+/** Long, and seldom asked for: made when somebody does. */
+function described(make: () => string, type: string): Handler {
+  let description: { plain: string; zipped: Uint8Array<ArrayBuffer> } | undefined;
+  return ({ request }) => {
+    if (!description) {
+      const plain = make();
+      description = { plain, zipped: Bun.gzipSync(plain) };
+    }
+    const fields = { 'Content-Type': type, Vary: 'Accept-Encoding' };
+    return acceptsCoding(request, 'gzip')
+      ? answer(200, description.zipped, { ...fields, 'Content-Encoding': 'gzip' })
+      : answer(200, description.plain, fields);
   };
 }
 

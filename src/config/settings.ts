@@ -200,6 +200,13 @@ export const settings = {
     allowed: 'a number from 0 to 1',
     parse: readShare,
   }),
+  compress: setting({
+    env: 'COMPRESS',
+    flag: true,
+    default: 'off',
+    doc: 'Compresses answers for clients that take them so: `gzip`; or `zstd`, and `gzip` for those that do not know it. What describes the service always is.',
+    ...oneOf('off', 'gzip', 'zstd'),
+  }),
   introspection: setting({
     env: 'INTROSPECTION',
     flag: true,

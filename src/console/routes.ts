@@ -1,7 +1,7 @@
 /** The console at `/` and the files it is made of, as `build.ts` left them. */
 
 import { DuetError } from '../base/errors.ts';
-import { acceptsGzip } from '../http/accept.ts';
+import { acceptsCoding } from '../http/accept.ts';
 import type { Exchange, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
 
@@ -74,7 +74,8 @@ async function served(
     'X-Content-Type-Options': 'nosniff',
   };
   const kept = Bun.file(file.path);
-  if (acceptsGzip(request)) return new Response(kept, { headers: { ...told, 'Content-Encoding': 'gzip' } });
+  if (acceptsCoding(request, 'gzip'))
+    return new Response(kept, { headers: { ...told, 'Content-Encoding': 'gzip' } });
   return new Response(Bun.gunzipSync(await kept.bytes()), { headers: told });
 }
 

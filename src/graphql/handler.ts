@@ -4,6 +4,7 @@ import {
   type ExecutionResult,
   GraphQLError,
   getOperationAST,
+  Kind,
   type OperationDefinitionNode,
   validateExecutionArgs,
 } from 'graphql';
@@ -15,6 +16,7 @@ import type { Engine } from '../engine/engine.ts';
 import { preferredType } from '../http/accept.ts';
 import { answer, common, JSON_TYPE } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
+import { compressed } from '../http/compress.ts';
 import { type Exchange, goneOf, type Route } from '../http/exchange.ts';
 import { costOfAnswer, WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
@@ -205,7 +207,13 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   const result = await execute(valid, context, performed);
   finished(given, valid.operation, result);
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
-  return respond(200, type, errors ? { errors, data: result.data } : { data: result.data });
+  const response = respond(200, type, errors ? { errors, data: result.data } : { data: result.data });
+  return describes(valid.operation) ? compressed(exchange.request, response, ['gzip']) : response;
+}
+
+/** Whether it asks for the schema, which is long and says the same in many places. */
+function describes({ selectionSet }: OperationDefinitionNode): boolean {
+  return selectionSet.selections.some((each) => each.kind === Kind.FIELD && each.name.value === '__schema');
 }
 
 /** As much as the same work costs through REST; the first unit is paid for. */

@@ -39,6 +39,11 @@ function weigh(type: string, ranges: readonly Range[]) {
   return { quality: 0, named: false, position: -1 };
 }
 
-export function acceptsGzip({ headers }: Request): boolean {
-  return /(^|,)\s*gzip\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/i.test(headers.get('Accept-Encoding') ?? '');
+const codings = {
+  gzip: /(^|,)\s*gzip\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/i,
+  zstd: /(^|,)\s*zstd\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/i,
+};
+
+export function acceptsCoding({ headers }: Request, coding: keyof typeof codings): boolean {
+  return codings[coding].test(headers.get('Accept-Encoding') ?? '');
 }

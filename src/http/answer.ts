@@ -25,11 +25,19 @@ export function answer(
 ): Response {
   const response = new Response(body, { status, headers });
   if (fields) for (const name in fields) response.headers.set(name, fields[name] ?? '');
-  if (body !== null && !(body instanceof ReadableStream) && body.length > BUFFERED_BYTES) {
+  if (body instanceof ReadableStream) streamed.add(response);
+  else if (body !== null && body.length > BUFFERED_BYTES) {
     long.bytes.set(response, Buffer.byteLength(body));
     long.count++;
   }
   return response;
+}
+
+const streamed = new WeakSet<Response>();
+
+/** Whether the answer is still being written while it is sent. */
+export function isStreamed(response: Response): boolean {
+  return streamed.has(response);
 }
 
 /** Those that nobody has asked about yet; most of the time there are none, and then there is nothing to look up. */

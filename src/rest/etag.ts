@@ -1,5 +1,7 @@
 /** Strong entity tags, made from a row's version and the schema's fingerprint. */
 
+import { plainTag } from '../http/compress.ts';
+
 /** `shown`: what the caller is shown, where that is not the same for everybody. */
 export function etag(version: unknown, fingerprint: string, shown?: string): string {
   const own = shown === undefined ? '' : `-${Bun.hash(shown).toString(36)}`;
@@ -39,5 +41,5 @@ function strong(tag: string): string {
 }
 
 function tags(header: string): string[] {
-  return header.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  return header.match(/(?:W\/)?"[^"]*"/g)?.map(plainTag) ?? [];
 }
