@@ -204,7 +204,7 @@ export const settings = {
     env: 'COMPRESS',
     flag: true,
     default: 'off',
-    doc: 'Compresses answers for clients that take them so: `gzip`; or `zstd`, and `gzip` for those that do not know it. What describes the service always is.',
+    doc: 'Compresses answers for clients that take them so: `gzip`; or `zstd`, or `gzip` where that is not known.',
     ...oneOf('off', 'gzip', 'zstd'),
   }),
   introspection: setting({
