@@ -86,6 +86,11 @@ function fits(resource: Resource, each: Condition, place: Place, report: Report)
         place,
         `A @check of ${name} compares "${each.column.name}" with "${other.name}", which is of another type. Compare fields of one type.`,
       );
+    else if ((each.column.folded === undefined) !== (other.folded === undefined))
+      report(
+        place,
+        `A @check of ${name} compares "${each.column.name}" with "${other.name}", of which one is @caseless. Add it to both, or to neither.`,
+      );
   }
   if (columns.includes(key) && key.origin.by === 'serial')
     report(

@@ -1,5 +1,6 @@
 /** The text of a place in an order: opaque to clients, bound to its query, and short whatever the place is made of. */
 
+import { folded } from '../schema/folding.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { isScalar, longestOf } from '../schema/values.ts';
 import { all, any, canonical, equal, everything, type Filter } from './filter.ts';
@@ -97,7 +98,7 @@ function leadOf(order: Order, place: Place): Pick<Abridged, 'lead' | 'cut'> {
     const bytes = bytesOf(value, room);
     if (bytes > room) {
       const column = order[index]?.column;
-      const text = typeof value === 'string' ? beginningOf(value, room) : '';
+      const text = typeof value === 'string' ? beginningOf(column?.folded ? folded(value) : value, room) : '';
       // Of a text that has a form, such as a date, a part is nothing to compare with.
       const cut = text !== '' && column !== undefined && admits(column, text);
       return { lead: cut ? [...lead, text] : lead, cut };

@@ -16,8 +16,8 @@ import type {
   Reference,
   Resource,
 } from './model.ts';
-import { keyFieldOf } from './names.ts';
-import { type Scalar, Serial, scalars, UUID } from './scalars.ts';
+import { foldedNameOf, keyFieldOf } from './names.ts';
+import { Folded, type Scalar, Serial, scalars, UUID } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
 import { readTransitions, toldTransitions } from './transitions.ts';
 import { checkValue } from './values.ts';
@@ -57,6 +57,7 @@ const fits: Readonly<Record<string, readonly ('column' | 'reference' | 'inverse'
   constraint: ['column'],
   decimal: ['column'],
   transitions: ['column'],
+  caseless: ['column'],
   inverse: ['inverse'],
   onDelete: ['reference'],
   column: ['column', 'reference'],
@@ -175,7 +176,11 @@ function readColumn(
   const transitions = applied && readTransitions(applied, where, named, shape.list, faults);
   const column: Column = {
     ...described,
-    description: told([described.description, transitions && toldTransitions(transitions)]),
+    description: told([
+      described.description,
+      transitions && toldTransitions(transitions),
+      directives.has('caseless') ? 'Compared and sorted without letter case.' : undefined,
+    ]),
     kind: 'column',
     stored: storedName(directives, described.name),
     type,
@@ -184,16 +189,54 @@ function readColumn(
     origin,
     constraint: readConstraint(directives, type, where, faults),
     transitions,
+    folded: undefined,
     allow: faults.allowRules(directives),
     reference: undefined,
   };
   return {
-    column: withCanonicalDefault(column),
+    column: withFolded(withCanonicalDefault(column), natural, directives, where, faults),
     reference: undefined,
     key: natural || assigned,
     unique: directives.has('unique'),
     index: directives.has('index'),
   };
+}
+
+/** Null until records that were there before have been brought up to date. */
+function foldedOf(column: Column): Column {
+  return {
+    ...column,
+    stored: foldedNameOf(column.stored),
+    type: Folded,
+    required: false,
+    origin: { by: 'nobody', default: undefined },
+    constraint: undefined,
+    allow: [],
+  };
+}
+
+/** Lets texts that differ in letter case only be the same, where that is asked for. */
+function withFolded(
+  column: Column,
+  natural: boolean,
+  directives: AppliedDirectives,
+  where: string,
+  faults: Faults,
+): Column {
+  const node = directives.get('caseless')?.[0].node;
+  if (!node) return column;
+  if (natural)
+    faults.at(
+      node,
+      `"@caseless" does not fit "${where}", which is the key: paths name records by it letter by letter. Remove it, or let another field be @unique @caseless.`,
+    );
+  else if (column.type !== scalars.get('String') || column.list)
+    faults.at(
+      node,
+      `"@caseless" on "${where}" needs a String field${column.list ? ', and this is a list' : ''}. Remove it.`,
+    );
+  else return { ...column, folded: foldedOf(column) };
+  return column;
 }
 
 /** What the server fills in looks like what it makes of the same value from a client. */
@@ -229,6 +272,7 @@ function readReference(
     origin: readOrigin(directives, `${owner.name}.${described.name}`, shape, faults),
     constraint: undefined,
     transitions: undefined,
+    folded: undefined,
     allow: faults.allowRules(directives),
     reference: undefined as Reference | undefined,
   };

@@ -87,6 +87,11 @@ export interface Column extends Described {
   readonly origin: Origin;
   readonly constraint: Constraint | undefined;
   readonly transitions: Transitions | undefined;
+  /**
+   * `@caseless`: the hidden column that rows are compared by instead. It is given the same values, which it keeps without letter
+   * case, so it has the same name.
+   */
+  readonly folded: Column | undefined;
   readonly allow: readonly AllowRule[];
   /** The reference whose key this column stores. */
   readonly reference: Reference | undefined;

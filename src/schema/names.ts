@@ -24,6 +24,11 @@ export function keyFieldOf(reference: string): string {
   return `${reference}Id`;
 }
 
+/** The hidden column that has the text of another without letter case. Names of columns have 60 characters at the most, and PostgreSQL's 63. */
+export function foldedNameOf(stored: string): string {
+  return `_f_${stored}`;
+}
+
 interface Named {
   readonly name: string;
   readonly singular: string;

@@ -173,6 +173,7 @@ function draftResource(
     origin: { by: 'version' },
     constraint: undefined,
     transitions: undefined,
+    folded: undefined,
     allow: [],
     reference: undefined,
   } as const;

@@ -24,6 +24,7 @@ export interface Scalar {
     | 'float'
     | 'boolean'
     | 'text'
+    | 'folded'
     | 'time'
     | 'date'
     | 'uuid'
@@ -159,6 +160,15 @@ export const Serial = scalar({
     else if (value < 1 || value > MAX_KEY) report('OUT_OF_RANGE', `must be 1 to ${MAX_KEY}`);
     return value;
   },
+});
+
+/** What is kept of text beside it, to compare it by without letter case; no field has it. */
+export const Folded = scalar({
+  name: 'Folded',
+  stored: 'folded',
+  is: 'text',
+  jsonSchema: { type: 'string' },
+  check: checkText,
 });
 
 export const UUID = scalar({

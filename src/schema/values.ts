@@ -20,6 +20,37 @@ export function storedColumns(resource: Stored): readonly Column[] {
   return columns;
 }
 
+const kept = new WeakMap<Stored, readonly Column[]>();
+
+/** The same, and what rows are compared by instead: all that a table has. */
+export function keptColumns(resource: Stored): readonly Column[] {
+  let columns = kept.get(resource);
+  if (!columns) {
+    const own = storedColumns(resource);
+    const folded = own.flatMap((column) => column.folded ?? []);
+    columns = folded.length > 0 ? [...own, ...folded] : own;
+    kept.set(resource, columns);
+  }
+  return columns;
+}
+
+const written = new WeakMap<Stored, readonly Column[]>();
+
+/** The same without the version, which is nobody's to give. */
+export function writtenColumns(resource: Stored): readonly Column[] {
+  let columns = written.get(resource);
+  if (!columns) {
+    columns = keptColumns(resource).filter((column) => column !== resource.version);
+    written.set(resource, columns);
+  }
+  return columns;
+}
+
+/** The column that rows are compared, ordered and grouped by. */
+export function comparedBy(column: Column): Column {
+  return column.folded ?? column;
+}
+
 const given = new WeakMap<Resource, readonly Column[]>();
 
 /** Columns a client may give on create. */

@@ -2,6 +2,7 @@
 
 import { checksOf } from '../query/checks.ts';
 import { canonical } from '../query/filter.ts';
+import { UNICODE } from '../schema/folding.ts';
 import type { Model, Resource } from '../schema/model.ts';
 import { duties } from './own.ts';
 import { quote } from './sql/dialect.ts';
@@ -21,7 +22,10 @@ export function dutiesOf(resource: Resource): readonly string[] {
     const transitions = resource.columns.flatMap(({ stored, transitions: allow }) =>
       allow ? [`transitions ${stored} ${digest(JSON.stringify([...allow]))}`] : [],
     );
-    found = [...new Set([...checks, ...transitions])];
+    const caseless = resource.columns.flatMap(({ stored, folded }) =>
+      folded ? [`caseless ${stored} ${UNICODE}`] : [],
+    );
+    found = [...new Set([...checks, ...transitions, ...caseless])];
     known.set(resource, found.length > 0 ? found : none);
   }
   return found;

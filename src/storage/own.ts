@@ -32,6 +32,7 @@ const plain = {
   deprecated: undefined,
   constraint: undefined,
   transitions: undefined,
+  folded: undefined,
   allow: [],
   reference: undefined,
 } as const;

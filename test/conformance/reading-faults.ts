@@ -76,6 +76,8 @@ function wrongOperands({ type, list }: Column): [unknown, string, boolean][] {
   if (list) return [];
   if (!isScalar(type)) return [['PURPLE', 'ENUM', true]];
   switch (type.stored) {
+    case 'folded':
+      return [];
     case 'serial':
       return [
         ['abc', 'TYPE', false],

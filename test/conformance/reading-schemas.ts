@@ -247,6 +247,7 @@ function itemOf({ type }: Column, choice: number): unknown {
       return pick(documents, choice);
     case 'serial':
       return (choice % 20) + 1;
+    case 'folded':
     case 'text':
       return choice % 3 === 0 ? pick(texts, choice / 3) : pick(alike, choice);
   }

@@ -5,7 +5,7 @@ import { canonical, ownColumns } from '../../query/filter.ts';
 import { admitsAll, widens } from '../../schema/admits.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
-import { defaultOf, keptAs, scaleOf, storedColumns } from '../../schema/values.ts';
+import { defaultOf, keptAs, keptColumns, scaleOf } from '../../schema/values.ts';
 import { codecOf } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Ddl, Shape, Shapes, Widening } from './database.ts';
@@ -131,7 +131,7 @@ class Comparing {
 
   async table(resource: Resource, shape: Shape, surplus: readonly Surplus[]): Promise<void> {
     const before = this.refusals.length;
-    for (const column of storedColumns(resource)) {
+    for (const column of keptColumns(resource)) {
       const stored = shape.columns.get(column.stored);
       const from = stored && this.#widenedFrom(resource, column, stored.type);
       if (from) await this.#widenedColumn(resource, column, from, stored.required);
@@ -280,7 +280,7 @@ class Comparing {
     if (this.#again || column.reference || ['version', 'serial', 'uuid'].includes(column.origin.by))
       return false;
     const before = this.#past.model?.resources.find((each) => each.table === table);
-    const old = before && storedColumns(before).find(({ stored }) => stored === column.stored);
+    const old = before && keptColumns(before).find(({ stored }) => stored === column.stored);
     return !old || !admitsAll(old, column);
   }
 

@@ -3,7 +3,7 @@
 import { checksFit } from '../../query/checks.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { readSchema } from '../../schema/read.ts';
-import { storedColumns } from '../../schema/values.ts';
+import { keptColumns } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Session } from './database.ts';
 import { DEPRECATED, HISTORY, type IndexPlan, indexesOf } from './tables.ts';
@@ -89,7 +89,7 @@ export class Past {
   /** As the newest file that had it. */
   column(table: string, stored: string): Column | undefined {
     for (const resource of this.#resources(table))
-      for (const column of storedColumns(resource)) if (column.stored === stored) return column;
+      for (const column of keptColumns(resource)) if (column.stored === stored) return column;
     return undefined;
   }
 

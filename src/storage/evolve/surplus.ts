@@ -1,7 +1,7 @@
 /** What a database has and the file does not name: it stays, unseen, until somebody asks for it to be dropped. */
 
 import type { Model } from '../../schema/model.ts';
-import { storedColumns } from '../../schema/values.ts';
+import { keptColumns } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Shapes } from './database.ts';
 import type { Past } from './history.ts';
@@ -26,7 +26,7 @@ export function surplusOf(model: Model, shapes: Shapes, past: Past): Surplus[] {
       whole.push({ name: spell(table), table, column: undefined, own: past.hasMade(table) });
       continue;
     }
-    const named = new Set(storedColumns(resource).map(({ stored }) => stored));
+    const named = new Set(keptColumns(resource).map(({ stored }) => stored));
     for (const [column, { primary }] of shape.columns)
       if (!named.has(column)) {
         // A file with another key is refused, and its records keep theirs.

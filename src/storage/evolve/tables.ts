@@ -1,7 +1,7 @@
 /** Model → the statements that make its tables, columns and indexes. */
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
-import { defaultOf, storedColumns } from '../../schema/values.ts';
+import { comparedBy, defaultOf, keptColumns } from '../../schema/values.ts';
 import { answers, apiKeys, duties, graves, type OwnTable } from '../own.ts';
 import { codecOf, encoded } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
@@ -50,7 +50,7 @@ export function ownTables(): string[] {
 }
 
 export function createTable(resource: Resource, ddl: Ddl): string {
-  const columns = storedColumns(resource).map((column) => {
+  const columns = keptColumns(resource).map((column) => {
     const primary = column === resource.key ? ddl.primaryKey(resource) : '';
     if (column === resource.key && column.origin.by === 'serial')
       return `${ddl.serialKey(resource)}${primary}`;
@@ -96,7 +96,8 @@ export interface IndexPlan extends Index {
 
 /** Each index once, however often the file asks for it. */
 export function indexesOf(resource: Resource): IndexPlan[] {
-  const plan = (columns: readonly Column[], why: 'unique' | 'reference' | 'index'): IndexPlan => {
+  const plan = (given: readonly Column[], why: 'unique' | 'reference' | 'index'): IndexPlan => {
+    const columns = given.map(comparedBy);
     const unique = why === 'unique';
     const ordered = unique || columns.includes(resource.key) ? columns : [...columns, resource.key];
     const parts = ordered.map(({ stored }) => quote(stored));

@@ -1,5 +1,6 @@
 /** How PostgreSQL keeps each kind of value. */
 
+import { folded } from '../../schema/folding.ts';
 import { type Codec, type Codecs, ofEachScale } from '../sql/codec.ts';
 
 export interface PostgresCodec extends Codec {
@@ -33,6 +34,12 @@ export const codecs: Codecs<PostgresCodec> = {
   },
   // By code point whatever the database's own collation is.
   text: { type: 'text', definition: 'text COLLATE "C"', cast: 'text' },
+  folded: {
+    type: 'text',
+    definition: 'text COLLATE "C"',
+    cast: 'text',
+    encode: (value) => folded(String(value)),
+  },
   time: { type: 'timestamp with time zone', cast: 'text::timestamptz', decode: isoTime, decodeJson: isoTime },
   date: { type: 'date', cast: 'text::date', read: (quoted) => `${quoted}::text` },
   uuid: {

@@ -21,7 +21,9 @@ export const dialect: Dialect = {
     const type = `${codecOf(codecs, of).cast.replace('text::', '')}[]`;
     return `(SELECT $${position}::text::${type})::${type}`;
   },
-  list: (values) => `{${values.map(element).join(',')}}`,
+  // What is compared with other kinds the server reads as they are.
+  list: (values, of) =>
+    arrayOf(keptAs(of) === 'folded' ? values.map((value) => encoded(codecs, of, value)) : values),
   codecs,
   selected: ({ stored }) => quote(stored),
   position: 'strpos',
@@ -37,12 +39,15 @@ export const dialect: Dialect = {
   count: (quoted) => `COUNT(${quoted})::float8`,
   sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(${quoted}::float8)::float8`,
   extreme: (of, quoted, column) => codecOf(codecs, column).extremes?.[of](quoted) ?? `${of}(${quoted})`,
+  // In an array, nothing comes after null.
+  extremeBy: (of, compared, quoted) =>
+    `(${of}(ARRAY[${compared}, ${quoted}]) FILTER (WHERE ${compared} IS NOT NULL))[2]`,
   // A column each, so that the text is the same however many rows there are.
   values: (columns, rows, given) => {
     const lists = columns.map((column) => {
       const values = rows.map((row) => encoded(codecs, column, row[column.name] ?? null));
-      const list = dialect.listed(given(dialect.list(values, column)), column);
-      return keptAs(column) === 'text' ? `${list} COLLATE "C"` : list;
+      const list = dialect.listed(given(arrayOf(values)), column);
+      return ['text', 'folded'].includes(keptAs(column)) ? `${list} COLLATE "C"` : list;
     });
     const names = columns.map(({ stored }) => quote(stored)).join(', ');
     return `(SELECT * FROM unnest(${lists.join(', ')}) WITH ORDINALITY AS "_listed"(${names}, "_row"))`;
@@ -71,6 +76,10 @@ export const dialect: Dialect = {
   answersInserts: true,
   lock: ' FOR UPDATE',
 };
+
+function arrayOf(values: readonly unknown[]): string {
+  return `{${values.map(element).join(',')}}`;
+}
 
 /** A value in the text of an array. */
 function element(value: unknown): string {

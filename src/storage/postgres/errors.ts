@@ -3,6 +3,7 @@
 import { DuetError } from '../../base/errors.ts';
 import { sumTooLarge } from '../../query/aggregates.ts';
 import type { Column, Model, Reference, Resource } from '../../schema/model.ts';
+import { comparedBy } from '../../schema/values.ts';
 import { ReadOnly } from '../evolve/database.ts';
 import {
   answerTooLarge,
@@ -119,7 +120,7 @@ export function constraintsOf({ resources }: Model): Map<string, NotUnique | Dan
   for (const resource of resources) {
     unique(resource, [resource.key], indexName(resource, [resource.key], 'key'));
     for (const { columns } of resource.uniques)
-      unique(resource, columns, indexName(resource, columns, 'unique'));
+      unique(resource, columns, indexName(resource, columns.map(comparedBy), 'unique'));
     for (const reference of resource.references) found.set(nameOf(reference), new Dangling(reference));
   }
   return found;
@@ -132,7 +133,7 @@ export function notUnique({ resources }: Model, error: unknown): NotUnique | und
     .split(', ')
     .map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'));
   const resource = resources.find((each) => each.table === table);
-  const columns = resource?.columns.filter((column) => stored.includes(column.stored)) ?? [];
+  const columns = resource?.columns.filter((column) => stored.includes(comparedBy(column).stored)) ?? [];
   return resource && columns.length > 0 ? new NotUnique(resource, columns) : undefined;
 }
 

@@ -4,7 +4,7 @@ import { ownColumns } from '../../query/filter.ts';
 import { type Order, reversed } from '../../query/order.ts';
 import { isTimePart } from '../../query/parts.ts';
 import type { Column, Resource } from '../../schema/model.ts';
-import { storedColumns } from '../../schema/values.ts';
+import { comparedBy, keptColumns, storedColumns, writtenColumns } from '../../schema/values.ts';
 import { graves } from '../own.ts';
 import {
   type Aggregate,
@@ -157,7 +157,9 @@ export class Writer {
         return this.#within(statement, this.select(statement));
       case 'match': {
         const { where, rows } = statement;
-        const used = [...ownColumns(where, statement.resource)];
+        const used = [...ownColumns(where, statement.resource)].flatMap((column) =>
+          column.folded ? [column, column.folded] : [column],
+        );
         // A filter that asks nothing of the row itself still answers for each.
         const values = this.conditions.values(used.length > 0 ? used : [resource.key], rows);
         return `SELECT "_row" AS "row" FROM ${values} AS "_new" WHERE ${this.conditions.condition(where, '"_new"')}`;
@@ -167,7 +169,7 @@ export class Writer {
       case 'insert':
         return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version, current())}${this.#dialect.answersInserts ? returning() : ''}`;
       case 'insert all': {
-        const columns = storedColumns(resource);
+        const columns = keptColumns(resource);
         const rows = this.conditions.rows(columns, statement.rows);
         const insert = `INSERT INTO ${table} (${listOf(columns)}) ${rows}${ifCurrent('WHERE')}`;
         if (!statement.claims) return insert;
@@ -178,8 +180,9 @@ export class Writer {
       }
       case 'update all': {
         const { columns, rows } = statement;
-        const values = this.conditions.values([resource.key, ...columns], rows);
-        const set = columns.map(({ stored }) => `${quote(stored)} = "_new".${quote(stored)}`);
+        const written = columns.flatMap((column) => (column.folded ? [column, column.folded] : [column]));
+        const values = this.conditions.values([resource.key, ...written], rows);
+        const set = written.map(({ stored }) => `${quote(stored)} = "_new".${quote(stored)}`);
         const key = quote(resource.key.stored);
         return `UPDATE ${table} SET ${set.join(', ')} FROM ${values} AS "_new" WHERE ${table}.${key} = "_new".${key}${ifCurrent('AND')}`;
       }
@@ -187,14 +190,16 @@ export class Writer {
         const { values, version, conflict, set, where } = statement;
         const row = this.#values(resource, values, version, current());
         // What collides is the same in both rows; a sharded server lets the column that it shards by be set to itself alone.
-        const changes = set.map((column) => {
-          const name = quote(column.stored);
-          return `${name} = ${conflict.includes(column) ? table : 'excluded'}.${name}`;
-        });
+        const changes = set
+          .flatMap((column) => (column.folded ? [column, column.folded] : [column]))
+          .map((column) => {
+            const name = quote(column.stored);
+            return `${name} = ${conflict.map(comparedBy).includes(column) ? table : 'excluded'}.${name}`;
+          });
         if (resource.version && set.length > 0) changes.push(this.#raised(resource.version, table));
         const guard = where ? ` WHERE ${this.conditions.condition(where, table)}` : '';
         const change = set.length > 0 ? `UPDATE SET ${changes.join(', ')}${guard}` : 'NOTHING';
-        return `INSERT INTO ${table} ${row} ON CONFLICT (${listOf(conflict)}) DO ${change}${returning()}`;
+        return `INSERT INTO ${table} ${row} ON CONFLICT (${listOf(conflict.map(comparedBy))}) DO ${change}${returning()}`;
       }
       case 'update': {
         const { version } = resource;
@@ -288,33 +293,39 @@ export class Writer {
   #order(order: Order, table: string): string {
     return order
       .map(({ column, descending }) =>
-        this.#dialect.order(this.conditions.inOrder(column, table), column, descending),
+        this.#dialect.order(this.conditions.inOrder(column, table), comparedBy(column), descending),
       )
       .join(', ');
   }
 
   #aggregate({ resource, where, by, measures, limit }: Aggregate, table: string): string {
     const groups = by.map((column) => {
-      const quoted = `${table}.${quote(column.stored)}`;
+      const quoted = `${table}.${quote(comparedBy(column).stored)}`;
       return isTimePart(column) ? `(${this.#dialect.part(quoted, column)})` : quoted;
     });
-    const shown = by.map((column, index) =>
-      isTimePart(column)
-        ? `${readAs(this.#dialect.codecs, column, groups[index] ?? '')} AS ${quote(column.name)}`
-        : this.#list([column]),
-    );
+    const shown = by.map((column, index) => {
+      if (isTimePart(column))
+        return `${readAs(this.#dialect.codecs, column, groups[index] ?? '')} AS ${quote(column.name)}`;
+      if (!column.folded) return this.#list([column]);
+      // Of texts that differ in letter case only, the first by code point stands for all.
+      return `MIN(${table}.${quote(column.stored)}) AS ${quote(column.name)}`;
+    });
     const selected = [
       ...shown,
       ...measures.map(({ as, of, column }) => {
         const quoted = column ? `${table}.${quote(column.stored)}` : '*';
         if (!column || of === 'count') return `${this.#dialect.count(quoted)} AS ${quote(as)}`;
-        if (of === 'countDistinct') return `${this.#dialect.count(`DISTINCT ${quoted}`)} AS ${quote(as)}`;
+        const compared = `${table}.${quote(comparedBy(column).stored)}`;
+        if (of === 'countDistinct') return `${this.#dialect.count(`DISTINCT ${compared}`)} AS ${quote(as)}`;
         if (of === 'sum') return `${this.#dialect.sum(quoted, column)} AS ${quote(as)}`;
+        if (column.folded) return `${this.#dialect.extremeBy(of, compared, quoted)} AS ${quote(as)}`;
         return `${readAs(this.#dialect.codecs, column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
       }),
     ];
     const condition = where ? ` WHERE ${this.conditions.condition(where, table)}` : '';
-    const order = by.map((column, index) => this.#dialect.order(groups[index] ?? '', column, false));
+    const order = by.map((column, index) =>
+      this.#dialect.order(groups[index] ?? '', comparedBy(column), false),
+    );
     const grouped = by.length > 0 ? ` GROUP BY ${groups.join(', ')} ORDER BY ${order.join(', ')}` : '';
     const most = limit === undefined ? '' : ` LIMIT ${limit}`;
     return `SELECT ${selected.join(', ')} FROM ${quote(resource.table)}${condition}${grouped}${most}`;
@@ -322,7 +333,7 @@ export class Writer {
 
   /** `current`: what must hold for there to be a version, which no row is without. */
   #values(resource: Table, values: Row, version: number | undefined, current: string | undefined): string {
-    const given = resource.columns.filter(({ name }) => Object.hasOwn(values, name));
+    const given = writtenColumns(resource).filter(({ name }) => Object.hasOwn(values, name));
     const parameters = given.map((column) => this.conditions.parameter(column, values[column.name]));
     if (resource.version) {
       const given = this.conditions.parameter(resource.version, version);
@@ -337,7 +348,7 @@ export class Writer {
   }
 
   #assignments(resource: Table, values: Row, added: Row | undefined, table: string): string[] {
-    return resource.columns.flatMap((column) => {
+    return writtenColumns(resource).flatMap((column) => {
       const { name, stored } = column;
       const assign = (before: string, value: unknown) =>
         `${quote(stored)} = ${before}${this.conditions.parameter(column, value)}`;

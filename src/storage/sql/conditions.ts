@@ -2,7 +2,9 @@
 
 import { type Comparison, FieldOperand, type Filter } from '../../query/filter.ts';
 import type { Order, Place } from '../../query/order.ts';
+import { folded } from '../../schema/folding.ts';
 import type { Column, Resource } from '../../schema/model.ts';
+import { comparedBy, keptAs } from '../../schema/values.ts';
 import { ByCodePoint } from '../own.ts';
 import { PLACEHOLDER, type Row } from '../statements.ts';
 import { encoded } from './codec.ts';
@@ -47,8 +49,10 @@ export class Conditions {
           `${table}.${quote(reference.target.key.stored)}`,
         ]);
       }
-      default:
-        return this.#comparison(filter, `${table}.${quote(filter.column.stored)}`, table);
+      default: {
+        const of = filter.is === 'null' ? filter.column : comparedBy(filter.column);
+        return this.#comparison(filter, of, `${table}.${quote(of.stored)}`, table);
+      }
     }
   }
 
@@ -59,14 +63,20 @@ export class Conditions {
     return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner}${this.#dialect.visit})`;
   }
 
-  #comparison(filter: Extract<Filter, { column: Column }>, column: string, table: string): string {
+  /** `of`: what rows are compared by. */
+  #comparison(
+    filter: Extract<Filter, { column: Column }>,
+    of: Column,
+    column: string,
+    table: string,
+  ): string {
     if ('value' in filter && filter.value instanceof FieldOperand)
-      return this.#between(filter.is, column, `${table}.${quote(filter.value.column.stored)}`);
+      return this.#between(filter.is, column, `${table}.${quote(comparedBy(filter.value.column).stored)}`);
     switch (filter.is) {
       case 'null':
         return `${column} IS NULL`;
       case 'in':
-        return this.#dialect.among(column, this.listed(filter.values, filter.column));
+        return this.#dialect.among(column, this.listed(filter.values, of));
       case 'empty':
         return `json_array_length(${column}) = 0`;
       case 'hasSome':
@@ -76,15 +86,15 @@ export class Conditions {
         return `(${column} IS NOT NULL AND (SELECT COUNT(DISTINCT value) FROM ${this.#among(filter, column)}) = ${wanted})`;
       }
       case 'contains':
-        return `${this.#dialect.position}(${column}, ${this.parameter(filter.column, filter.value)}) > 0`;
+        return `${this.#dialect.position}(${column}, ${this.parameter(of, filter.value)}) > 0`;
       case 'startsWith':
-        return this.#startsWith(filter.column, column, String(filter.value));
+        return this.#startsWith(of, column, comparedText(of, filter.value));
       case 'endsWith':
-        return this.#endsWith(filter.column, column, String(filter.value));
+        return this.#endsWith(of, column, comparedText(of, filter.value));
       case 'ne':
-        return `${column} IS DISTINCT FROM ${this.parameter(filter.column, filter.value)}`;
+        return `${column} IS DISTINCT FROM ${this.parameter(of, filter.value)}`;
       default:
-        return `${column} ${signs[filter.is]} ${this.parameter(filter.column, filter.value)}`;
+        return `${column} ${signs[filter.is]} ${this.parameter(of, filter.value)}`;
     }
   }
 
@@ -114,7 +124,8 @@ export class Conditions {
   }
 
   /** A column as rows are ordered by it. */
-  inOrder({ stored, type }: Column, table: string): string {
+  inOrder(column: Column, table: string): string {
+    const { stored, type } = comparedBy(column);
     return `${table}.${quote(stored)}${type === ByCodePoint ? this.#dialect.byCodePoint : ''}`;
   }
 
@@ -126,7 +137,7 @@ export class Conditions {
       order.every(({ column, descending }) => column.required && descending === first?.descending);
     if (rowWise) {
       const columns = order.map(({ column }) => this.inOrder(column, table)).join(', ');
-      const values = order.map(({ column }, index) => this.parameter(column, place[index])).join(', ');
+      const values = order.map(({ column }, at) => this.parameter(comparedBy(column), place[at])).join(', ');
       return `(${columns}) ${first?.descending ? '<' : '>'} (${values})`;
     }
     return this.#beyondStepwise(order, place, table);
@@ -136,7 +147,7 @@ export class Conditions {
     if (!first) return 'FALSE';
     const { column, descending } = first;
     const name = this.inOrder(column, table);
-    const parameter = () => this.parameter(column, value);
+    const parameter = () => this.parameter(comparedBy(column), value);
     // Nulls are the lowest: before everything in ascending order, after everything in descending order.
     const ahead =
       value === null
@@ -181,6 +192,11 @@ export class Conditions {
     this.encode = encode;
     this.openAt = this.parameters.push(undefined) - 1;
   }
+}
+
+/** Where the length of a text counts, it is that of what it is compared with. */
+function comparedText(column: Column, value: unknown): string {
+  return keptAs(column) === 'folded' ? folded(String(value)) : String(value);
 }
 
 const signs = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;

@@ -49,6 +49,8 @@ export interface Dialect {
   sum(quoted: string, column: Column): string;
   /** The least or the greatest value, for every column that rows can be ordered by. */
   extreme(of: 'min' | 'max', quoted: string, column: Column): string;
+  /** The text that stands beside the least or the greatest other; of several, itself the least or the greatest. */
+  extremeBy(of: 'min' | 'max', compared: string, quoted: string): string;
   /**
    * Rows that are not stored, as a table to select from: these columns, which compare as stored ones do, and "_row", which
    * counts them from 1. `given` makes a parameter of a value and tells its position.

@@ -1,6 +1,7 @@
 /** The texts of INSERT statements, made once for all records that have values for the same columns. */
 
 import type { Column, Resource } from '../../schema/model.ts';
+import { writtenColumns } from '../../schema/values.ts';
 import type { Insert } from '../statements.ts';
 import { type Codecs, encoded } from './codec.ts';
 import type { Compiled } from './dialect.ts';
@@ -10,14 +11,19 @@ const KEPT = 8;
 
 interface Insertion {
   readonly sql: string;
-  /** For each column of the resource, whether it is among them. */
+  /** For each column that is written, whether it is among them. */
   readonly has: readonly boolean[];
+}
+
+interface Known {
+  readonly columns: readonly Column[];
+  readonly insertions: Insertion[];
 }
 
 export class Insertions {
   readonly #codecs: Codecs;
   readonly #write: (insert: Insert) => string;
-  readonly #kept = new WeakMap<Resource, Insertion[]>();
+  readonly #kept = new WeakMap<Resource, Known>();
 
   /** `write`: makes the text of one. */
   constructor(codecs: Codecs, write: (insert: Insert) => string) {
@@ -27,11 +33,11 @@ export class Insertions {
 
   compile(insert: Insert): Omit<Compiled, 'decoders'> {
     const { resource, values, version } = insert;
-    const { columns } = resource;
+    const known = this.#kept.get(resource) ?? this.#begun(resource);
+    const { columns } = known;
     const parameters: unknown[] = [];
-    const known = this.#kept.get(resource) ?? [];
     // Mostly the first is the one.
-    let [same] = known;
+    let [same] = known.insertions;
     for (let index = 0; index < columns.length; index++) {
       const column = columns[index] as Column;
       const has = Object.hasOwn(values, column.name);
@@ -44,14 +50,18 @@ export class Insertions {
     return { sql, parameters };
   }
 
-  #textOf(insert: Insert, known: Insertion[]): Insertion {
-    const { resource, values } = insert;
-    const has = resource.columns.map(({ name }) => Object.hasOwn(values, name));
-    const same = known.find((each) => each.has.every((is, index) => is === has[index]));
+  #begun(resource: Resource): Known {
+    const known = { columns: writtenColumns(resource), insertions: [] };
+    this.#kept.set(resource, known);
+    return known;
+  }
+
+  #textOf(insert: Insert, { columns, insertions }: Known): Insertion {
+    const has = columns.map(({ name }) => Object.hasOwn(insert.values, name));
+    const same = insertions.find((each) => each.has.every((is, index) => is === has[index]));
     if (same) return same;
     const made = { sql: this.#write(insert), has };
-    if (known.length < KEPT) known.push(made);
-    this.#kept.set(resource, known);
+    if (insertions.length < KEPT) insertions.push(made);
     return made;
   }
 }

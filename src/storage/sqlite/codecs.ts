@@ -1,6 +1,7 @@
 /** How SQLite keeps each kind of value. */
 
 import { textOfUnits } from '../../schema/exact.ts';
+import { folded } from '../../schema/folding.ts';
 import { type Codec, type Codecs, ofEachScale } from '../sql/codec.ts';
 
 export const codecs: Codecs = {
@@ -12,6 +13,7 @@ export const codecs: Codecs = {
   float: { type: 'REAL' },
   boolean: { type: 'INTEGER', encode: Number, decode: (given) => given !== 0 },
   text: { type: 'TEXT' },
+  folded: { type: 'TEXT', encode: (value) => folded(String(value)) },
   time: { type: 'TEXT' },
   date: { type: 'TEXT' },
   uuid: { type: 'TEXT' },

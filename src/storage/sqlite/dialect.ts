@@ -31,6 +31,11 @@ export const dialect: Dialect = {
   // As integers the sum could overflow, and then it fails.
   sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(CAST(${quoted} AS REAL))`,
   extreme: (of, quoted) => `${of}(${quoted})`,
+  // No text has the character 0, and functions of text stop at it, those of bytes do not.
+  extremeBy: (of, compared, quoted) => {
+    const found = `${of}(CAST(${compared} || char(0) || ${quoted} AS BLOB))`;
+    return `CAST(substr(${found}, instr(${found}, x'00') + 1) AS TEXT)`;
+  },
   // All of them are one parameter. A cast gives a column the affinity that a stored one has, and a whole number among
   // fractions the value that it would be kept as.
   values: (columns, rows, given) => {

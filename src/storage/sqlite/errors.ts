@@ -3,6 +3,7 @@
 import { SQLiteError } from 'bun:sqlite';
 import { DuetError } from '../../base/errors.ts';
 import type { Model, Resource } from '../../schema/model.ts';
+import { comparedBy } from '../../schema/values.ts';
 import {
   answerTooLarge,
   Dangling,
@@ -87,7 +88,7 @@ function refused({ resources }: Model, error: SQLiteError | ProcessFault): DuetE
 function notUnique(model: Model, { message }: Error): NotUnique | undefined {
   const stored = message.replace(/^.*failed: /, '').split(', ');
   const find = (resource: Resource) =>
-    resource.columns.filter((column) => stored.includes(`${resource.table}.${column.stored}`));
+    resource.columns.filter((column) => stored.includes(`${resource.table}.${comparedBy(column).stored}`));
   for (const resource of model.resources) {
     const columns = find(resource);
     if (columns.length > 0) return new NotUnique(resource, columns);
