@@ -2,8 +2,8 @@
 
 import { checksOf } from '../query/checks.ts';
 import { canonical } from '../query/filter.ts';
-import { UNICODE } from '../schema/folding.ts';
 import type { Model, Resource } from '../schema/model.ts';
+import { derivedOf } from './derived.ts';
 import { duties } from './own.ts';
 import { quote } from './sql/dialect.ts';
 import type { Row, Statement, Table } from './statements.ts';
@@ -22,10 +22,8 @@ export function dutiesOf(resource: Resource): readonly string[] {
     const transitions = resource.columns.flatMap(({ stored, transitions: allow }) =>
       allow ? [`transitions ${stored} ${digest(JSON.stringify([...allow]))}`] : [],
     );
-    const caseless = resource.columns.flatMap(({ stored, folded }) =>
-      folded ? [`caseless ${stored} ${UNICODE}`] : [],
-    );
-    found = [...new Set([...checks, ...transitions, ...caseless])];
+    const derived = derivedOf(resource).map(({ duty }) => duty);
+    found = [...new Set([...checks, ...transitions, ...derived])];
     known.set(resource, found.length > 0 ? found : none);
   }
   return found;

@@ -203,7 +203,7 @@ describe.each([...databases])('on %s', (kind) => {
     await replace(unique?.name, 'CREATE INDEX', '("s")');
     await deployment.sql(`INSERT INTO "A" ("s", "_version") VALUES ('x', 1)`);
     expect(await deployment.refusals(sdl)).toEqual([
-      'A(s): it is now unique, but there are records with the same value. Change such records first, or drop the @unique.',
+      'A(s): it is now unique, but there are records with the same value: 1 and 2. Change such records first, or drop the @unique.',
     ]);
     await deployment.sql(`DELETE FROM "A" WHERE "id" = 2`);
     expect((await deployment.evolve(sdl)).applied).toEqual(['create unique index on A (s)']);

@@ -195,7 +195,7 @@ describe('on postgres', () => {
       ).length;
     await session.unsafe('COMMIT');
     expect(await refusing).toEqual([
-      'A(n): it is now unique, but there are records with the same value. Change such records first, or drop the @unique.',
+      'A(n): it is now unique, but there are records with the same value: 1 and 2. Change such records first, or drop the @unique.',
     ]);
     await deployment.using(old, async (app) => {
       expect(await post(app, { n: 1 })).toEqual({ id: 3, n: 1, s: null });

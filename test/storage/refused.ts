@@ -6,7 +6,7 @@ const newRequired = 'it is new and required, but existing records have no value 
 const otherType = (field: string, type: string, name: string) =>
   `${field}: its type changed to ${type}, but stored values have another type. Give the new type to a new field and copy the values, or keep "${name}" as it was.`;
 const notUnique = (fields: string) =>
-  `A(${fields}): it is now unique, but there are records with the same value. Change such records first, or drop the @unique.`;
+  `A(${fields}): it is now unique, but there are records with the same value: 1 and 2. Change such records first, or drop the @unique.`;
 const less = (field: string, why: string) =>
   `${field}: it admits less than before, but ${why} has another value. Change such records first, or widen the constraint.`;
 const otherKey = (field: string) =>

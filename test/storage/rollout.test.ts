@@ -54,7 +54,7 @@ describe.each([...databases])('on %s', (kind) => {
     expect(await deployment.refusals(old, true)).toEqual([
       'A.s: it is now required, but there are records without a value for it. Give them one first, add @default(value: …), or drop the "!".',
       'A.e: it admits less than before, but e must have at most 1 character, but a 2 has another value. Change such records first, or widen the constraint.',
-      'A(n): it is now unique, but there are records with the same value. Change such records first, or drop the @unique.',
+      'A(n): it is now unique, but there are records with the same value: 1 and 2. Change such records first, or drop the @unique.',
     ]);
     await deployment.using(old, async (app) =>
       expect((await app.rest('PUT', '/as/2', { n: 2, s: 'y', e: 'e' })).status).toBe(200),

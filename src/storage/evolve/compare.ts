@@ -1,7 +1,7 @@
 /** Compares the file with the database: the steps that lead from one to the other, and what stands in the way. */
 
 import { checksOf } from '../../query/checks.ts';
-import { canonical, ownColumns } from '../../query/filter.ts';
+import { canonical, type Filter, ownColumns } from '../../query/filter.ts';
 import { admitsAll, widens } from '../../schema/admits.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
@@ -168,9 +168,9 @@ class Comparing {
   async #checks(resource: Resource, { columns }: Shape): Promise<void> {
     if (this.#again || resource.checks.length === 0) return;
     const old = this.#past.model?.resources.find(({ table }) => table === resource.table);
-    const known = new Set(old && checksOf(old).map(({ where }) => canonical(where)));
+    const known = new Set(old && checksOf(old).map(({ where }) => meaning(old, where)));
     for (const { where, message } of checksOf(resource)) {
-      if (known.has(canonical(where))) continue;
+      if (known.has(meaning(resource, where))) continue;
       const later = new Map<Column, Later>();
       for (const column of ownColumns(where, resource)) {
         const stored = columns.get(column.stored);
@@ -279,6 +279,8 @@ class Comparing {
   #mayMisfit({ table }: Resource, column: Column): boolean {
     if (this.#again || column.reference || ['version', 'serial', 'uuid'].includes(column.origin.by))
       return false;
+    // What the engine itself makes fits.
+    if (keptAs(column) === 'folded') return false;
     const before = this.#past.model?.resources.find((each) => each.table === table);
     const old = before && keptColumns(before).find(({ stored }) => stored === column.stored);
     return !old || !admitsAll(old, column);
@@ -291,9 +293,10 @@ class Comparing {
       if (stored && isSame(stored, index)) continue;
       const create: Tightening = { do: 'create index', index, rebuild: stored !== undefined, live: true };
       if (index.unique && this.#isHeld(create)) continue;
-      const values = index.columns.map((column) => this.#future(column, shape));
-      if (index.unique && (await this.#rows.duplicate(resource, values))) {
-        this.refusals.push(notUnique(index));
+      const values = index.columns.map((column) => this.#future(resource, column, shape));
+      const twins = index.unique ? await this.#rows.twins(resource, values) : [];
+      if (twins.length > 0) {
+        this.refusals.push(notUnique(index, twins));
         continue;
       }
       this.#last.push(create);
@@ -309,8 +312,9 @@ class Comparing {
       if (harmful.has(name)) this.steps.push({ do: 'drop index', index });
   }
 
-  #future(column: Column, { columns }: Shape): FutureValue {
-    const value = column.required ? defaultOf(column) : undefined;
+  #future(resource: Resource, column: Column, { columns }: Shape): FutureValue {
+    const given = resource.columns.find(({ folded }) => folded === column) ?? column;
+    const value = given.required ? defaultOf(given) : undefined;
     return {
       stored: columns.has(column.stored) ? column.stored : undefined,
       otherwise: value === undefined ? undefined : literalOf(column, value, this.#ddl),
@@ -326,6 +330,12 @@ class Comparing {
   }
 }
 
+/** A filter means something else where letter case counts no more. */
+function meaning(resource: Resource, where: Filter): string {
+  const folded = [...ownColumns(where, resource)].filter((column) => column.folded);
+  return `${canonical(where)} ${folded.map(({ name }) => name).sort()}`;
+}
+
 /** What undoes a step. */
 function opposite(step: Tightening): Step {
   if (step.do === 'create index') return { do: 'drop index', index: step.index };
@@ -333,10 +343,11 @@ function opposite(step: Tightening): Step {
 }
 
 /** What is said of a unique index that rows stand against. */
-export function notUnique({ resource, columns }: IndexPlan): Refusal {
+export function notUnique({ resource, columns }: IndexPlan, twins: readonly string[]): Refusal {
+  const aside = columns.some((column) => keptAs(column) === 'folded') ? ', letter case aside' : '';
   return {
     what: `${resource.name}(${columns.map(({ name }) => name).join(', ')}): it is now unique`,
-    why: 'there are records with the same value',
+    why: `there are records with the same value${aside}: ${twins.join(', ')}`,
     how: 'Change such records first, or drop the @unique',
   };
 }

@@ -58,6 +58,8 @@ export interface Ddl {
   has(session: Session, table: string): Promise<boolean>;
   /** The statements that keep everybody else from a table until the transaction ends, where others can be at it. */
   closing(table: string): string[];
+  /** Whether nobody else can write anything while somebody works exclusively. */
+  readonly keepsWritersOut: boolean;
   /** Whether an index of a table in use is built outside of the transaction, without keeping writers out. */
   readonly buildsIndexesConcurrently: boolean;
 }

@@ -1,27 +1,22 @@
 /** Brings a database to the state that a file asks for, once, however many nodes start. */
 
-import type { Model } from '../../schema/model.ts';
-import { defaultOf } from '../../schema/values.ts';
+import type { Column, Model } from '../../schema/model.ts';
+import { keptAs } from '../../schema/values.ts';
+import type { Derived } from '../derived.ts';
+import { LOOK } from '../duties.ts';
 import { duties } from '../own.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Program } from '../storage.ts';
+import { alter, statements } from './applying.ts';
 import { type Comparison, compare, notUnique, type Refusal } from './compare.ts';
 import { type Ddl, type Evolvable, ReadOnly, type Session, type Widening } from './database.ts';
 import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDeprecations } from './history.ts';
-import { add, compareDuties, type Duties, release } from './raising.ts';
+import { mend, mendInTurns } from './mending.ts';
+import { add, compareDuties, type Duties, release, settle } from './raising.ts';
 import { rowsOf } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
 import { surplusOf } from './surplus.ts';
-import {
-  createIndex,
-  createTable,
-  definitionOf,
-  HISTORY,
-  type IndexPlan,
-  KEPT,
-  literalOf,
-  required,
-} from './tables.ts';
+import { createIndex, HISTORY, KEPT } from './tables.ts';
 
 export class EvolutionRefused extends Error {
   readonly refusals: readonly Refusal[];
@@ -57,13 +52,57 @@ export async function evolve(
   seed: () => Program<void>,
   insists = false,
 ): Promise<Evolution> {
+  const evolution = (async () => {
+    const first = await attempt(database, model, seed, insists, false);
+    if (!('unmended' in first)) return first;
+    for (const derived of first.unmended) await mendInTurns(database, derived);
+    const second = await attempt(database, model, seed, insists, true);
+    return { ...second, applied: [...first.applied, ...second.applied] };
+  })();
+  return evolution.catch((error) => {
+    if (error instanceof ReadOnly) return asItStands(database, model);
+    throw error;
+  });
+}
+
+/** There is room for what is kept beside records, who can be given it before anything else changes. */
+interface Prepared {
+  readonly applied: readonly string[];
+  readonly unmended: readonly Derived[];
+}
+
+/** `isMended`: records have been given what is kept beside them; a look is enough, for what older nodes wrote since. */
+function attempt<Is extends boolean>(
+  database: Evolvable,
+  model: Model,
+  seed: () => Program<void>,
+  insists: boolean,
+  isMended: Is,
+): Promise<Evolution | (Is extends true ? never : Prepared)>;
+async function attempt(
+  database: Evolvable,
+  model: Model,
+  seed: () => Program<void>,
+  insists: boolean,
+  isMended: boolean,
+): Promise<Evolution | Prepared> {
   const { ddl } = database;
-  const evolution = database.exclusively(async (session) => {
+  return database.exclusively(async (session) => {
     const past = await pastOf(session, model);
-    const comparison = await look(session, ddl, model, past, insists);
+    const comparison = await look(session, ddl, model, past, { insists, isMended });
     const { steps, refusals, rewrites, held, surplus, isOlder } = comparison;
     refuse(refusals, rewrites);
-    const { added, gone } = comparison.duties;
+    const { added, gone, unmended } = comparison.duties;
+    const isNew = (column: Column) =>
+      steps.some((step) => step.do === 'add column' && step.column === column);
+    const early = unmended.filter(({ of }) => !of.some(isNew));
+    if (early.length > 0 && !isMended) {
+      const room = steps.filter(makesRoom);
+      await session.transaction(async () => {
+        for (const step of room) for (const sql of statements(step, ddl)) await session.query(sql);
+      });
+      return { applied: room.map(describe), unmended: early };
+    }
     const late = ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
     const applied = steps.map(describe);
     // What makes records wrong is there before the first of them; what only finds them is made faster when all are.
@@ -73,11 +112,13 @@ export async function evolve(
         if (step.do === 'widen') await ddl.widen(session, step);
         else for (const sql of statements(step, ddl)) await session.query(sql);
     };
-    if (added.length > 0) await session.transaction(() => add(session, ddl, added));
+    if (added.length > 0) await session.transaction(() => add(session, ddl, comparison.duties));
     try {
-      // Until a moment ago, nodes of older files wrote what this one may refuse.
-      if (steps.some((step) => step.do === 'raise') && ddl.buildsIndexesConcurrently) {
-        const again = await look(session, ddl, model, past, insists);
+      for (const derived of early) await mend(session, derived);
+      // Until a moment ago, nodes of older files wrote what this one may refuse; on SQLite, until its records were mended.
+      const wereOthers = !ddl.keepsWritersOut && steps.some((step) => step.do === 'raise');
+      if (wereOthers || early.length > 0) {
+        const again = await look(session, ddl, model, past, { insists, isMended: true });
         refuse(again.refusals, again.rewrites);
       }
       await session.transaction(async () => {
@@ -97,6 +138,8 @@ export async function evolve(
       await session.transaction(() => release(session, added)).catch(() => {});
       throw error;
     }
+    for (const derived of unmended) if (!early.includes(derived)) await mend(session, derived);
+    if (unmended.length > 0) await session.transaction(() => settle(session, unmended));
     for (const step of late) await build(session, database.ddl, step);
     const deprecatedSince = await deprecations(session);
     return {
@@ -107,10 +150,11 @@ export async function evolve(
       readOnly: false,
     };
   });
-  return evolution.catch((error) => {
-    if (error instanceof ReadOnly) return asItStands(database, model);
-    throw error;
-  });
+}
+
+/** Nobody sees it, and nobody minds it where it stays unused. */
+function makesRoom(step: Step): step is Extract<Step, { do: 'add column' }> {
+  return step.do === 'add column' && keptAs(step.column) === 'folded';
 }
 
 /** What rewrites a table is done when somebody asks for it, and not by a node that is to serve at once. */
@@ -188,7 +232,7 @@ async function lookAhead(
 ): Promise<Looked & { readonly past: Past }> {
   const past = (await ddl.has(session, HISTORY)) ? await pastOf(session, model) : new Past([], model);
   const isKept = await ddl.has(session, duties.table);
-  return { ...(await look(session, ddl, model, past, false, isKept)), past };
+  return { ...(await look(session, ddl, model, past, { isKept })), past };
 }
 
 /**
@@ -236,25 +280,44 @@ interface Looked extends Comparison {
   readonly isOlder: boolean;
 }
 
-/** `isKept`: the database has a table of what writers keep true. */
+/** `isKept`: the database has a table of what writers keep true. `isMended`: as in `attempt`. */
 async function look(
   session: Session,
   ddl: Ddl,
   model: Model,
   past: Past,
-  insists: boolean,
-  isKept = true,
+  { insists = false, isKept = true, isMended = false },
 ): Promise<Looked> {
   const shapes = await ddl.shapes(session);
   // An ordinary start makes no table, and need not ask.
   const isNew = model.resources.some(({ table }) => !shapes.has(table));
   const otherNames = isNew ? await ddl.otherNames(session) : new Map<string, string>();
-  const comparison = await compare(past, model, shapes, ddl, rowsOf(session), insists, otherNames);
+  const found = compareDuties(isKept ? await session.query(LOOK) : [], model);
+  const unmended = found.unmended.filter(
+    ({ resource: { table } }) => shapes.has(table) && past.hasMade(table),
+  );
+  const rows = rowsOf(session, isMended ? [] : unmended);
+  const comparison = await compare(past, model, shapes, ddl, rows, insists, otherNames);
   const isOlder = past.has(model) && past.last?.fingerprint !== model.fingerprint && !insists;
-  const found = isOlder || !isKept ? { added: [], gone: [] } : await compareDuties(session, model);
+  if (isOlder) {
+    const refusals = [...comparison.refusals, ...unmended.map(neglected)];
+    return { ...comparison, refusals, duties: { added: [], gone: [], unmended: [] }, isOlder };
+  }
   const raised = new Set(found.added.map(({ table }) => table).filter((table) => past.hasMade(table)));
   const raises = [...raised].map((table): Step => ({ do: 'raise', table }));
-  return { ...comparison, steps: [...comparison.steps, ...raises], duties: found, isOlder };
+  const mends = unmended.map((derived): Step => ({ do: 'mend', derived }));
+  const steps = [...comparison.steps, ...raises, ...mends];
+  return { ...comparison, steps, duties: { ...found, unmended }, isOlder };
+}
+
+/** A node that starts again must not hold the others to it, and cannot do without. */
+function neglected({ resource, of }: Derived): Refusal {
+  const names = of.map(({ name }) => `${resource.name}.${name}`).join(', ');
+  return {
+    what: `${names}: what is kept beside it is read by this schema`,
+    why: 'another schema gave it up, and has written records without it',
+    how: 'Run `duet migrate` with this schema, which brings all records up to date',
+  };
 }
 
 type LateIndex = Extract<Step, { do: 'create index' }>;
@@ -272,51 +335,8 @@ async function build(session: Session, ddl: Ddl, { index, rebuild }: LateIndex):
   } catch (error) {
     await session.query(drop).catch(() => {});
     const values = index.columns.map(({ stored }) => ({ stored, otherwise: undefined }));
-    if (index.unique && (await rowsOf(session).duplicate(index.resource, values)))
-      throw new EvolutionRefused([notUnique(index)]);
+    const twins = index.unique ? await rowsOf(session).twins(index.resource, values) : [];
+    if (twins.length > 0) throw new EvolutionRefused([notUnique(index, twins)]);
     throw error;
   }
-}
-
-function statements(step: Exclude<Step, Widening>, ddl: Ddl): string[] {
-  switch (step.do) {
-    case 'create table':
-      return [createTable(step.resource, ddl)];
-    case 'add reference':
-      return ddl.addReference(step.reference);
-    case 'add column': {
-      const { resource, column } = step;
-      // Without a default there is nothing to fill rows with; null is then forbidden by a step of its own.
-      const fill = defaultOf(column) === undefined ? '' : required(column, ddl);
-      const reference = column.reference ? ddl.inlineReference(column.reference) : '';
-      return [
-        `${alter(resource.table)} ADD COLUMN ${quote(column.stored)} ${definitionOf(column, ddl)}${fill}${reference}`,
-      ];
-    }
-    case 'fill': {
-      const name = quote(step.column.stored);
-      const value = literalOf(step.column, defaultOf(step.column), ddl);
-      const version = quote(step.resource.version.stored);
-      const set = `${name} = ${value}, ${version} = ${version} + 1`;
-      return [`UPDATE ${quote(step.resource.table)} SET ${set} WHERE ${name} IS NULL`];
-    }
-    case 'allow null':
-      return [`${alter(step.table)} ALTER COLUMN ${quote(step.column)} DROP NOT NULL`];
-    case 'forbid null':
-      return [`${alter(step.resource.table)} ALTER COLUMN ${quote(step.column.stored)} SET NOT NULL`];
-    case 'create index':
-      return [...(step.rebuild ? [dropIndex(step.index)] : []), createIndex(step.index, ddl, '')];
-    case 'drop index':
-      return [dropIndex(step.index)];
-    case 'raise':
-      return [];
-  }
-}
-
-function dropIndex({ name }: IndexPlan): string {
-  return `DROP INDEX ${quote(name)}`;
-}
-
-function alter(table: string): string {
-  return `ALTER TABLE ${quote(table)}`;
 }

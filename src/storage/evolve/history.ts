@@ -2,6 +2,7 @@
 
 import { checksFit } from '../../query/checks.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
+import { foldedNameOf } from '../../schema/names.ts';
 import { readSchema } from '../../schema/read.ts';
 import { keptColumns } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
@@ -91,6 +92,14 @@ export class Past {
     for (const resource of this.#resources(table))
       for (const column of keptColumns(resource)) if (column.stored === stored) return column;
     return undefined;
+  }
+
+  /** Whether a file had it, or might have: what is hidden beside a column is made before its file is remembered. */
+  hasNamed(table: string, stored: string): boolean {
+    for (const resource of this.#resources(table))
+      for (const column of keptColumns(resource))
+        if (column.stored === stored || foldedNameOf(column.stored) === stored) return true;
+    return false;
   }
 
   /** Every index that any file asked for. */

@@ -5,6 +5,7 @@ import { type Filter, not, ownColumns } from '../../query/filter.ts';
 import type { Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { checkValue, isScalar } from '../../schema/values.ts';
+import type { Derived } from '../derived.ts';
 import { quote } from '../sql/dialect.ts';
 import { select } from '../statements.ts';
 import { run } from '../storage.ts';
@@ -15,8 +16,8 @@ const PAGE = 1000;
 
 export interface Rows {
   any(resource: Resource, condition: string): Promise<boolean>;
-  /** Whether two rows will share these values; none of them being null. */
-  duplicate(resource: Resource, values: readonly FutureValue[]): Promise<boolean>;
+  /** The keys of the first rows that will share these values, two by two, in words; none of the values being null. */
+  twins(resource: Resource, values: readonly FutureValue[]): Promise<readonly string[]>;
   /** The first stored value that the column does not admit. */
   misfit(
     resource: Resource,
@@ -45,15 +46,20 @@ export interface FutureValue {
   readonly otherwise: string | undefined;
 }
 
-export function rowsOf(session: Session): Rows {
+/** `unmended`: what tells nothing of the records yet. */
+export function rowsOf(session: Session, unmended: readonly Derived[] = []): Rows {
+  const hidden = (table: string) =>
+    unmended.flatMap(({ resource, of }) =>
+      resource.table === table ? of.flatMap(({ folded }) => folded?.stored ?? []) : [],
+    );
   return {
     async any({ table }, condition) {
       const sql = `SELECT 1 AS "x" FROM ${quote(table)} WHERE ${condition} LIMIT 1`;
       return (await session.query(sql)).length > 0;
     },
-    async duplicate({ table }, values) {
-      if (values.some(({ stored, otherwise }) => stored === undefined && otherwise === undefined))
-        return false;
+    async twins({ table, key }, values) {
+      if (values.some(({ stored, otherwise }) => stored === undefined && otherwise === undefined)) return [];
+      if (values.some(({ stored }) => stored !== undefined && hidden(table).includes(stored))) return [];
       const own = values.flatMap(({ stored, otherwise }) =>
         stored === undefined ? [] : [{ name: quote(stored), otherwise }],
       );
@@ -66,8 +72,10 @@ export function rowsOf(session: Session): Rows {
       );
       const where = given.length > 0 ? ` WHERE ${given.join(' AND ')}` : '';
       const by = groups.length > 0 ? ` GROUP BY ${groups.join(', ')}` : '';
-      const sql = `SELECT COUNT(*) AS "n" FROM ${quote(table)}${where}${by} HAVING COUNT(*) > 1 LIMIT 1`;
-      return (await session.query(sql)).length > 0;
+      // As text, because not every kind of key has a least one everywhere.
+      const ends = ['MIN', 'MAX'].map((of) => `${of}(CAST(${quote(key.stored)} AS TEXT)) AS "${of}"`);
+      const sql = `SELECT ${ends.join(', ')} FROM ${quote(table)}${where}${by} HAVING COUNT(*) > 1 LIMIT ${SHOWN}`;
+      return (await session.query(sql)).map((row) => `${row['MIN']} and ${row['MAX']}`);
     },
     async misfit(resource, column, from) {
       const { key } = resource;
@@ -93,7 +101,8 @@ export function rowsOf(session: Session): Rows {
       const { key } = resource;
       const found: unknown[] = [];
       await session.load(function* () {
-        if (later.size === 0) {
+        // What is folded may not be there yet, and is made of what is.
+        if (later.size === 0 && ![...ownColumns(where, resource)].some(({ folded }) => folded)) {
           const rows = yield* run(select(resource, [key], not(where), { limit: SHOWN }));
           found.push(...rows.map((row) => row[key.name]));
           return;

@@ -2,6 +2,7 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { graphqlTypeName, scaleOf } from '../../schema/values.ts';
+import type { Derived } from '../derived.ts';
 import type { Widening } from './database.ts';
 import { creation } from './history.ts';
 import type { IndexPlan } from './tables.ts';
@@ -21,6 +22,8 @@ export type Step =
       readonly live: boolean;
     }
   | { readonly do: 'drop index'; readonly index: IndexPlan }
+  /** Gives records that were there before what is kept beside them. */
+  | { readonly do: 'mend'; readonly derived: Derived }
   /** Older nodes answer writes to the table with SCHEMA_OUTDATED from then on. */
   | { readonly do: 'raise'; readonly table: string };
 
@@ -44,6 +47,8 @@ export function describe(step: Step): string {
       return `widen ${at(step.resource.table, step.column)} from ${typeName(step.from)} to ${typeName(step.column)}`;
     case 'fill':
       return `fill ${at(step.resource.table, step.column)} with its default`;
+    case 'mend':
+      return step.derived.work;
     case 'raise':
       return `let only nodes that know what ${step.table} keeps true write it`;
     case 'forbid null':

@@ -30,7 +30,7 @@ export function surplusOf(model: Model, shapes: Shapes, past: Past): Surplus[] {
     for (const [column, { primary }] of shape.columns)
       if (!named.has(column)) {
         // A file with another key is refused, and its records keep theirs.
-        const own = past.column(table, column) !== undefined && !primary;
+        const own = past.hasNamed(table, column) && !primary;
         parts.push({ name: `${spell(table)}.${spell(column)}`, table, column, own });
       }
   }

@@ -45,6 +45,7 @@ export const postgresDdl: Ddl = {
   tableOptions: () => '',
   dropTables: (tables) => [`DROP TABLE ${tables.map(quote).join(', ')}`],
   closing: (table) => [`LOCK TABLE ${quote(table)} IN ACCESS EXCLUSIVE MODE`],
+  keepsWritersOut: false,
   buildsIndexesConcurrently: true,
   keepsUnits: false,
 

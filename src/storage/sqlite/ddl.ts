@@ -30,6 +30,7 @@ export const sqliteDdl: Ddl = {
     ...tables.map((table) => `DROP TABLE ${quote(table)}`),
   ],
   closing: () => [],
+  keepsWritersOut: true,
   buildsIndexesConcurrently: false,
   keepsUnits: true,
 

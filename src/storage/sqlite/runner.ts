@@ -175,7 +175,8 @@ export class Runner {
 
 /** Who knows less of a table than the newest file may only read it. */
 export function refuseOutdated(outdated: ReadonlySet<string>, statement: Statement): void {
-  if (isWrite(statement) && outdated.has(statement.resource.table)) throw writerOutdated();
+  if (isWrite(statement) && statement.resource.version && outdated.has(statement.resource.table))
+    throw writerOutdated();
 }
 
 function one(prepared: Prepared, bindings: SQLQueryBindings[]): Row[] {

@@ -1,0 +1,88 @@
+/** What is kept beside records and made of them by the engine: whoever writes a record keeps it, old records are given it later. */
+
+import { among } from '../query/filter.ts';
+import type { Place } from '../query/order.ts';
+import { folded, UNICODE } from '../schema/folding.ts';
+import type { Column, Resource } from '../schema/model.ts';
+import { type Row, select, type Table } from './statements.ts';
+import { type Program, run } from './storage.ts';
+
+/** Few enough to be locked for a moment, many enough to make statements rare. */
+const PAGE = 500;
+
+export interface Derived {
+  readonly resource: Resource;
+  /** As writers of the table are held to it; where that changes, all records are brought up to date. */
+  readonly duty: string;
+  /** What is done to records that were there before, in words. */
+  readonly work: string;
+  /** What it is made of. */
+  readonly of: readonly Column[];
+  /** What is read of each record beside its key: `of`, and what is kept, where that stands in the same row. */
+  readonly columns: readonly Column[];
+  /** Those of the records that are not up to date. */
+  stale(rows: readonly Row[]): Program<readonly Row[]>;
+  /** Brings these up to date, which are locked. */
+  mend(rows: readonly Row[]): Program<void>;
+}
+
+const none: readonly Derived[] = [];
+const known = new WeakMap<Resource, readonly Derived[]>();
+
+export function derivedOf(resource: Resource): readonly Derived[] {
+  let found = known.get(resource);
+  if (!found) {
+    found = resource.columns.flatMap((column) =>
+      column.folded ? [caseless(resource, column, column.folded)] : [],
+    );
+    if (found.length === 0) found = none;
+    known.set(resource, found);
+  }
+  return found;
+}
+
+/**
+ * Brings the records of one page up to date, and answers with where the next begins. Read again under a lock before they
+ * are written: others may have changed them, and what is derived with them.
+ */
+export function* mendPage(derived: Derived, after: Place | undefined): Program<Place | undefined> {
+  const { resource } = derived;
+  const columns = [resource.key, ...derived.columns];
+  const rows = yield* run(select(resource, columns, undefined, { after, limit: PAGE }));
+  const keys = (yield* derived.stale(rows)).map((row) => row[resource.key.name]);
+  if (keys.length > 0)
+    yield* derived.mend(yield* run(select(resource, columns, among(resource.key, keys), { lock: true })));
+  return rows.length < PAGE ? undefined : [rows.at(-1)?.[resource.key.name]];
+}
+
+/** The table as any node writes it, whatever its file says of it: nothing is changed that anybody sees. */
+export function asAnybody(resource: Resource): Table {
+  return { ...resource, version: undefined };
+}
+
+/** A program that needs no statement. */
+// biome-ignore lint/correctness/useYield: there is nothing to ask for.
+function* resulting<T>(result: T): Program<T> {
+  return result;
+}
+
+function caseless(resource: Resource, column: Column, hidden: Column): Derived {
+  // It has the name of the other.
+  const kept = { ...hidden, name: hidden.stored };
+  const table = asAnybody(resource);
+  const isStale = (row: Row) => {
+    const text = row[column.name];
+    return row[kept.name] !== (typeof text === 'string' ? folded(text) : null);
+  };
+  return {
+    resource,
+    duty: `caseless ${column.stored} ${UNICODE}`,
+    work: `fold the letters of ${resource.table}.${column.stored} in all records`,
+    of: [column],
+    columns: [column, kept],
+    stale: (rows) => resulting(rows.filter(isStale)),
+    *mend(rows) {
+      yield* run({ do: 'update all', resource: table, columns: [hidden], rows });
+    },
+  };
+}

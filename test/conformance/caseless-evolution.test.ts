@@ -1,0 +1,259 @@
+/** A table with records is given a field that ignores letter case, or loses it, while nodes of both files are running. */
+
+import { describe, expect, test } from 'bun:test';
+import { readConfig } from '../../src/config/config.ts';
+import type { Evolvable, Session } from '../../src/storage/evolve/database.ts';
+import { evolve } from '../../src/storage/evolve/evolve.ts';
+import { describe as inWords } from '../../src/storage/evolve/steps.ts';
+import { openDatabase } from '../../src/storage/open.ts';
+import { databaseSettings, databases } from '../app.ts';
+import { Deployment, modelOf } from '../storage/deployment.ts';
+
+const A = (directives: string, more = '') =>
+  `type A @resource ${more} { id: ID! s: String ${directives} n: Int }`;
+/** More than are brought up to date at once. */
+const many = Array.from({ length: 1203 }, (_, n) => ({ s: n % 3 === 0 ? null : `Straße ${n}`, n }));
+const raise = 'let only nodes that know what A keeps true write it';
+const fold = 'fold the letters of A.s in all records';
+
+/**
+ * Evolves as a node does, and calls back before each turn that it has alone, and before each program, of which it says whether
+ * writers are held to it by then. A callback that throws is the node's end.
+ */
+async function watched(
+  deployment: Deployment,
+  sdl: string,
+  turn: (turn: number) => Promise<void>,
+  load: (isHeld: boolean, load: number) => void = () => {},
+): Promise<void> {
+  const { config } = readConfig([], await databaseSettings(deployment.url));
+  if (!config) throw new Error(deployment.url);
+  const model = modelOf(sdl);
+  const database = openDatabase(config, model);
+  let [turns, loads, isHeld, isDead] = [0, 0, false, false];
+  const alive = <T>(then: () => T): T => {
+    if (isDead) throw new Error('killed');
+    return then();
+  };
+  const watching = (session: Session): Session => ({
+    query: async (sql, ...more) => {
+      if (sql.startsWith('INSERT INTO "_duet_duties"') && !isHeld) [isHeld, loads] = [true, 0];
+      return alive(() => session.query(sql, ...more));
+    },
+    transaction: async (inner) => alive(() => session.transaction(inner)),
+    load: async (program) => {
+      try {
+        load(isHeld, ++loads);
+      } catch (error) {
+        isDead = true;
+        throw error;
+      }
+      return alive(() => session.load(program));
+    },
+  });
+  const evolvable: Evolvable = {
+    ddl: database.ddl,
+    looking: (work) => database.looking(work),
+    exclusively: async (work) => {
+      await turn(++turns);
+      return database.exclusively((session) => work(watching(session)));
+    },
+  };
+  try {
+    await evolve(evolvable, model, function* () {});
+  } finally {
+    await database.close();
+  }
+}
+
+const found = (deployment: Deployment, sdl: string, text: string) =>
+  deployment.using(sdl, async (app) => {
+    const { body } = await app.rest('GET', `/as?s=${encodeURIComponent(text)}`);
+    return body.map(({ id }: any) => id);
+  });
+
+describe.each([...databases])('on %s', (kind) => {
+  test('records that were there before are found without letter case, and are none the newer', async () => {
+    await using deployment = await Deployment.create(kind);
+    const sdl = A('@caseless @index');
+    await deployment.evolve(A(''), { as: many });
+    const { steps } = await deployment.preview(sdl);
+    const told = ['add column A._f_s', 'create index on A (_f_s)', raise, fold];
+    expect(steps.map(inWords)).toEqual(told);
+    const old = await deployment.app(A(''));
+    expect((await deployment.evolve(sdl)).applied).toEqual(told);
+    expect((await deployment.evolve(sdl)).applied).toEqual([]);
+    expect((await old.rest('POST', '/as', { s: 'x' })).body.code).toBe('SCHEMA_OUTDATED');
+    expect((await old.rest('GET', '/as?s=Stra%C3%9Fe%201')).body).toHaveLength(1);
+    await old.close();
+    await deployment.using(sdl, async (app) => {
+      for (const n of [1, 500, 1202])
+        expect((await app.rest('GET', `/as?s=STRASSE%20${n}`)).body).toMatchObject([{ n, s: `Straße ${n}` }]);
+      const { data } = await app.graphql('{ aConnection: as(first: 3) { _version } }');
+      expect(data.aConnection).toEqual([{ _version: 1 }, { _version: 1 }, { _version: 1 }]);
+      expect(
+        (await app.rest('GET', '/as?count=true&limit=1&where={"s":{"isNull":true}}')).headers.get(
+          'X-Total-Count',
+        ),
+      ).toBe('401');
+    });
+  });
+
+  test('what older nodes write until they may no longer is found too', async () => {
+    await using deployment = await Deployment.create(kind);
+    await deployment.evolve(A(''), { as: many });
+    const old = await deployment.app(A(''));
+    const written: number[] = [];
+    const write = async (turn: number) => {
+      const { status, body } = await old.rest('PUT', '/as/2', { s: `Turn ${turn}` });
+      expect([turn, status]).toEqual([turn, 200]);
+      const made = await old.rest('POST', '/as', { s: `Made in ${turn}` });
+      expect([turn, made.status]).toEqual([turn, 201]);
+      written.push(turn);
+      return body;
+    };
+    await watched(deployment, A('@caseless'), write);
+    // One that makes room, at least one that fills it, and one that raises.
+    expect(written.length).toBeGreaterThanOrEqual(3);
+    await old.close();
+    expect(await found(deployment, A('@caseless'), `TURN ${written.length}`)).toEqual([2]);
+    for (const turn of written)
+      expect(await found(deployment, A('@caseless'), `made IN ${turn}`)).toHaveLength(1);
+  });
+
+  test.each([
+    [false, 2],
+    [true, 1],
+    [true, 3],
+  ])(
+    'a node that dies (writers held: %p) at program %p is followed by one that goes on',
+    async (held, program) => {
+      await using deployment = await Deployment.create(kind);
+      await deployment.evolve(A(''), { as: many });
+      const sdl = A('@caseless');
+      const old = await deployment.app(A(''));
+      const dying = watched(
+        deployment,
+        sdl,
+        async () => {},
+        (isHeld, load) => {
+          if (isHeld === held && load === program) throw new Error('killed');
+        },
+      );
+      expect(await dying.catch((error) => error.message)).toBe('killed');
+      const isHeld = (await old.rest('PUT', '/as/3', { s: 'Later' })).status === 503;
+      // A transaction of SQLite's that nobody commits has not been.
+      expect(isHeld).toBe(kind === 'postgres' && held);
+      await old.close();
+      expect((await deployment.evolve(sdl)).applied).toContain(fold);
+      expect((await deployment.evolve(sdl)).applied).toEqual([]);
+      for (const n of [1, 700, 1202]) expect(await found(deployment, sdl, `STRASSE ${n}`)).toEqual([n + 1]);
+      if (!isHeld) expect(await found(deployment, sdl, 'LATER')).toEqual([3]);
+    },
+  );
+
+  test('twins are refused with their keys, and older nodes go on', async () => {
+    await using deployment = await Deployment.create(kind);
+    const data = { as: [{ s: 'ΣΑΣ' }, { s: 'b' }, { s: 'σας' }, { s: null }, { s: null }] };
+    await deployment.evolve(A('@unique'), data);
+    const old = await deployment.app(A('@unique'));
+    const refusal =
+      'A(s): it is now unique, but there are records with the same value, letter case aside: 1 and 3. Change such records first, or drop the @unique.';
+    expect(await deployment.refusals(A('@unique @caseless'))).toEqual([refusal]);
+    expect((await old.rest('PUT', '/as/3', { s: 'B' })).status).toBe(200);
+    expect(await deployment.refusals(A('@unique @caseless'))).toEqual([
+      refusal.replace('1 and 3', '2 and 3'),
+    ]);
+    expect((await old.rest('PUT', '/as/3', { s: 'c' })).status).toBe(200);
+    await old.close();
+    // Nobody else made the column that is left of it.
+    const { prunable } = await deployment.preview(A('@unique'));
+    expect(prunable).toEqual(['A._f_s']);
+    expect(await deployment.refusals(A('@unique @caseless'))).toEqual([]);
+    await deployment.using(A('@unique @caseless'), async (app) =>
+      expect((await app.rest('POST', '/as', { s: 'Σας' })).body.errors).toMatchObject([
+        { code: 'NOT_UNIQUE' },
+      ]),
+    );
+  });
+
+  test('twins of several fields, one of which ignores letter case', async () => {
+    await using deployment = await Deployment.create(kind);
+    const set = '@unique(fields: ["s", "n"])';
+    await deployment.evolve(A(''), {
+      as: [
+        { s: 'x', n: 1 },
+        { s: 'X', n: 2 },
+        { s: 'X', n: 1 },
+      ],
+    });
+    expect(await deployment.refusals(A('@caseless', set))).toEqual([
+      'A(s, n): it is now unique, but there are records with the same value, letter case aside: 1 and 3. Change such records first, or drop the @unique.',
+    ]);
+  });
+
+  test('it is given up, dropped by --prune alone, and taken up again by `duet migrate`', async () => {
+    await using deployment = await Deployment.create(kind);
+    const sdl = A('@unique @caseless');
+    await deployment.evolve(sdl, { as: [{ s: 'Ann' }, { s: 'Bob' }] });
+    const { applied, surplus } = await deployment.evolve(A('@unique'));
+    expect(applied).toEqual(['drop unique index on A (_f_s)', 'create unique index on A (s)']);
+    expect(surplus).toEqual(['A._f_s']);
+    await deployment.using(A('@unique'), async (app) => {
+      expect((await app.rest('POST', '/as', { s: 'ann' })).status).toBe(201);
+      expect((await app.rest('PUT', '/as/2', { s: 'Carol' })).status).toBe(200);
+    });
+    expect(await deployment.refusals(sdl)).toEqual([
+      'A.s: what is kept beside it is read by this schema, but another schema gave it up, and has written records without it. Run `duet migrate` with this schema, which brings all records up to date.',
+    ]);
+    expect(await deployment.refusals(sdl, true)).toEqual([
+      'A(s): it is now unique, but there are records with the same value, letter case aside: 1 and 3. Change such records first, or drop the @unique.',
+    ]);
+    await deployment.using(A('@unique'), async (app) =>
+      expect((await app.rest('DELETE', '/as/3')).status).toBe(204),
+    );
+    await deployment.migrate(sdl);
+    expect(await found(deployment, sdl, 'CAROL')).toEqual([2]);
+    expect(await found(deployment, sdl, 'BOB')).toEqual([]);
+    await deployment.migrate(A(''));
+    expect(await deployment.prune(A(''), ['A._f_s'])).toEqual(['A._f_s']);
+    expect(await found(deployment, A(''), 'Ann')).toEqual([1]);
+    await deployment.migrate(sdl);
+    expect(await found(deployment, sdl, 'ANN')).toEqual([1]);
+  });
+
+  test('new fields have it from their default', async () => {
+    await using deployment = await Deployment.create(kind);
+    await deployment.evolve(A(''), { as: [{ s: 'x' }, { s: null }] });
+    const sdl = (directives: string) =>
+      `type A @resource { id: ID! s: String! @default(value: "Groß") @caseless t: String! @default(value: "ẞ") @caseless ${directives} n: Int }`;
+    expect(await deployment.refusals(sdl('@unique'))).toEqual([
+      'A(t): it is now unique, but there are records with the same value, letter case aside: 1 and 2. Change such records first, or drop the @unique.',
+    ]);
+    await deployment.evolve(sdl(''));
+    await deployment.using(sdl(''), async (app) => {
+      expect((await app.rest('GET', '/as?t=ss')).body).toHaveLength(2);
+      expect((await app.rest('GET', '/as?s=GROSS')).body).toMatchObject([{ id: 2, s: 'Groß' }]);
+    });
+  });
+
+  test('text that was folded by another table of Unicode is folded anew', async () => {
+    await using deployment = await Deployment.create(kind);
+    const sdl = A('@caseless');
+    await deployment.evolve(sdl, { as: [{ s: 'Ann' }] });
+    await deployment.sql(`UPDATE "A" SET "_f_s" = 'older'`);
+    await deployment.sql(`UPDATE "_duet_duties" SET "duty" = 'caseless s 1'`);
+    expect((await deployment.evolve(sdl)).applied).toEqual([raise, fold]);
+    expect(await found(deployment, sdl, 'ANN')).toEqual([1]);
+    expect(await deployment.sql('SELECT "table" FROM "_duet_duties"')).toEqual([{ table: 'A' }]);
+  });
+
+  test('a check that letter case counted for is asked of all records again', async () => {
+    await using deployment = await Deployment.create(kind);
+    const check = '@check(where: { s: { ne: "none" } }, message: "Somebody.")';
+    await deployment.evolve(A('', check), { as: [{ s: 'Ann' }, { s: 'None' }] });
+    expect(await deployment.refusals(A('@caseless', check))).toEqual([
+      'A: a new @check, "Somebody.", but there are records that break it: 2. Change such records first, or drop the @check.',
+    ]);
+  });
+});
