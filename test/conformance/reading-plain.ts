@@ -146,10 +146,19 @@ function holds(value: any, operator: string, operand: any): boolean {
   }
 }
 
-/** A number that is written as text, in units of the last digit that its column has. */
+/** A number that is written as text, in units of the last digit that its column has; a text without the letter case that does not count. */
 function comparable(column: Column, value: any): any {
   if (Array.isArray(value)) return value.map((each) => comparable(column, each));
+  if (typeof value === 'string' && column.folded) return caseless(value);
   return typeof value === 'string' && isExact(column) ? unitsOf(column, value) : value;
+}
+
+/** As the runtime has the cases of each character, whatever stands beside it; only ı is a letter of its own. */
+export function caseless(text: string): string {
+  const letters = Array.from(text.normalize('NFC'), (each) =>
+    each === 'ı' ? each : each.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ'),
+  );
+  return letters.join('').normalize('NFC');
 }
 
 function isExact({ type, list }: Column): boolean {
@@ -182,7 +191,7 @@ export function aggregated(world: World, resource: Resource, { where, by, wanted
   const groups = new Map<string, Row[]>();
   if (by.length === 0) groups.set('[]', []);
   for (const row of listed(world, resource, { where, sort: [] })) {
-    const name = JSON.stringify(by.map((column) => groupOf(column, row)));
+    const name = JSON.stringify(by.map((column) => alike(column, groupOf(column, row))));
     groups.set(name, [...(groups.get(name) ?? []), row]);
   }
   const inGroups = ([a]: readonly Row[], [b]: readonly Row[]) =>
@@ -194,7 +203,13 @@ export function aggregated(world: World, resource: Resource, { where, by, wanted
     const answer: Record<string, any> = {};
     const [first] = rows;
     if (by.length > 0 && first)
-      answer['by'] = Object.fromEntries(by.map((column) => [column.name, groupOf(column, first)]));
+      answer['by'] = Object.fromEntries(
+        by.map((column) => {
+          // Of texts that count as one, the first by code point.
+          const [least] = rows.map((row) => groupOf(column, row)).toSorted(compare);
+          return [column.name, column.folded ? least : groupOf(column, first)];
+        }),
+      );
     for (const { of, column } of wanted)
       if (!column) answer[of] = rows.length;
       else
@@ -208,6 +223,10 @@ export function aggregated(world: World, resource: Resource, { where, by, wanted
         };
     return answer;
   });
+}
+
+function alike({ folded }: Column, value: unknown): unknown {
+  return folded && typeof value === 'string' ? caseless(value) : value;
 }
 
 /** A value, or the first day or the beginning of the hour that it lies in. */
@@ -227,8 +246,10 @@ function groupOf(column: Column, row: Row): unknown {
 function computed(of: string, column: Column, all: readonly unknown[]): unknown {
   const values = all
     .filter((value) => value !== null)
-    .toSorted((a, b) => compare(comparable(column, a), comparable(column, b)));
-  if (of === 'countDistinct') return new Set(values).size;
+    .toSorted(
+      (a, b) => compare(comparable(column, a), comparable(column, b)) || (column.folded ? compare(a, b) : 0),
+    );
+  if (of === 'countDistinct') return new Set(values.map((value) => alike(column, value))).size;
   if (values.length === 0) return null;
   if (of === 'min') return values[0];
   if (of === 'max') return values.at(-1);

@@ -20,7 +20,7 @@ const seed = fc.nat({ max: 1_000_000 });
 const resource = fc.record({
   oddName: fc.boolean(),
   key: fc.nat({ max: 3 }),
-  columns: fc.array(fc.record({ type: fc.nat({ max: 18 }), required: fc.boolean(), oddName: fc.boolean() }), {
+  columns: fc.array(fc.record({ type: fc.nat({ max: 21 }), required: fc.boolean(), oddName: fc.boolean() }), {
     maxLength: 7,
     size: 'max',
   }),
@@ -48,6 +48,8 @@ const types = [
   ...['String', 'String', 'Int'],
   ...['[String!]', '[Color!]'],
   ...['BigInt', 'Decimal', 'Decimal', '[Decimal!]'],
+  // Text without letter case.
+  ...['Caseless', 'Caseless', 'Caseless'],
 ];
 const scales = [2, 0, 18, 1, 6, 2, 9];
 /** Fields that are named like parameters, like words of SQL, or like properties of every object. */
@@ -102,7 +104,9 @@ function sdlOf(choices: WorldChoices): string {
       const name = types[type] ?? '';
       const plain = `${name.replaceAll(/\W/g, '').toLowerCase()}${position}`;
       const scale = name.includes('Decimal') ? ` @decimal(scale: ${scales[position]})` : '';
-      return `${oddName ? oddFields[position] : plain}: ${name}${required ? '!' : ''}${scale}`;
+      const written = `${name.replace('Caseless', 'String')}${required ? '!' : ''}`;
+      const caseless = name === 'Caseless' ? ' @caseless' : '';
+      return `${oddName ? oddFields[position] : plain}: ${written}${scale}${caseless}`;
     }),
     ...references.map(({ target: choice, required, inverse }, position) => {
       const target = choice % choices.length;
@@ -189,6 +193,12 @@ export const texts = [
 /** Most texts are from here, so that some are equal, or would be to somebody careless. */
 const alike = ['a', 'A', 'ab', 'aB', 'AB', 'a%', 'a_', ''];
 
+/** Text whose letter case is more than a shift of the alphabet. */
+const cased = [
+  ...['a', 'A', 'ab', 'aB', 'AB', 'i', 'I', 'ı', 'İ', 'i\u0307', 'ss', 'sS', 'ß', 'ẞ', 'Straße', 'STRASSE', 'straẞe'],
+  ...['Σ', 'σ', 'ς', 'ΣΑΣ', 'σας', 'σΑσ', 'é', 'É', 'e\u0301', 'E\u0301', 'ﬁ', 'FI', 'Ǆ', 'ǅ', 'ΐ', 'Ϊ\u0301', '', '😀', '\uffff'],
+];
+
 const days = [
   '2024-02-29',
   '1970-01-01',
@@ -223,8 +233,9 @@ export function sample(column: Column, choice: number): unknown {
   return Array.from({ length: choice % 4 }, (_, index) => itemOf(column, choice + index));
 }
 
-function itemOf({ type }: Column, choice: number): unknown {
+function itemOf({ type, folded }: Column, choice: number): unknown {
   if (!isScalar(type)) return pick(type.values, choice).name;
+  if (folded && choice % 4 > 0) return pick(cased, choice);
   switch (type.stored) {
     case 'integer':
       return pick(integers, choice);

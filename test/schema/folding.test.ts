@@ -1,0 +1,45 @@
+/** Unicode's case folding, held against what the runtime knows of letters. */
+
+import { expect, test } from 'bun:test';
+import { folded, foldedCase } from '../../src/schema/folding.ts';
+import { caseless } from '../conformance/reading-plain.ts';
+
+/** Those of which the small letters fold to the capital ones. */
+const isCherokee = (point: number) => (point >= 0x13a0 && point <= 0x13ff) || (point >= 0xab70 && point <= 0xabbf);
+
+test('every letter that the runtime knows folds as its cases say', () => {
+  const wrong: string[] = [];
+  for (let point = 1; point <= 0x10ffff; point++) {
+    if ((point >= 0xd800 && point <= 0xdfff) || isCherokee(point)) continue;
+    const text = String.fromCodePoint(point);
+    if (folded(text) !== caseless(text) && !/\p{Cn}/u.test(text)) wrong.push(`${point.toString(16)} ${text}`);
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('what is folded stays as it is', () => {
+  for (let point = 1; point <= 0x10ffff; point++) {
+    const text = point >= 0xd800 && point <= 0xdfff ? '' : folded(String.fromCodePoint(point));
+    if (folded(text) !== text) throw new Error(point.toString(16));
+  }
+});
+
+test('what is more than a shift of the alphabet', () => {
+  for (const [text, wanted] of [
+    ['ẞ', 'ss'],
+    ['ß', 'ss'],
+    ['İ', 'i\u0307'],
+    ['ı', 'ı'],
+    ['ΣΑΣ', 'σασ'],
+    ['σας', 'σασ'],
+    ['ﬃ', 'ffi'],
+    ['E\u0301', 'é'],
+    ['Ꭰ', 'Ꭰ'],
+    ['ꭰ', 'Ꭰ'],
+    ['ᲀ', 'в'],
+    ['𐐀', '𐐨'],
+    ['K', 'k'],
+  ] as const)
+    expect([text, folded(text)]).toEqual([text, wanted]);
+  expect(foldedCase('E\u0301')).toBe('e\u0301');
+});
