@@ -165,11 +165,19 @@ export class Inputs {
 
   #order(resource: Resource): GraphQLInputObjectType {
     return this.#once(`${resource.name}Order`, (name) => {
-      const sortable = resource.columns
-        .filter(isSortable)
-        .map((column) => [column.name, { type: SortOrder }]);
+      const fields = () => {
+        const all: InputFields = {};
+        for (const field of resource.fields)
+          if (field.kind === 'column' && isSortable(field)) all[field.name] = { type: SortOrder };
+          else if (field.kind === 'reference' && field.target.graphql)
+            all[field.name] = {
+              type: this.#order(field.target),
+              description: `By a field of its ${field.name}, or as if that field were null where there is none.`,
+            };
+        return all;
+      };
       // One field at a time: an object with two would not say which comes first.
-      return new GraphQLInputObjectType({ name, isOneOf: true, fields: Object.fromEntries(sortable) });
+      return new GraphQLInputObjectType({ name, isOneOf: true, fields });
     });
   }
 

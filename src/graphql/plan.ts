@@ -11,6 +11,7 @@ import { everything } from '../query/filter.ts';
 import { type ListQuery, readAtLeast, readAtMost, readList } from '../query/list.ts';
 import { type OrderBy, placeIn } from '../query/order.ts';
 import { groupable } from '../query/parts.ts';
+import { columnThrough, MOST_STEPS } from '../query/referred.ts';
 import { WhereReader } from '../query/where.ts';
 import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
@@ -172,12 +173,15 @@ function inputOf(resource: Resource, args: Arguments): Arguments {
 
 function listOf(resource: Resource, args: Arguments, given: Planning): ListQuery {
   const where = whereOf(resource, args, given);
-  const orderBy = (args['orderBy'] ?? []) as Readonly<Record<string, 'ASC' | 'DESC'>>[];
-  const order = orderBy.flatMap((each) =>
-    Object.entries(each).flatMap(([name, direction]): OrderBy[] => {
-      const column = resource.columns.find((column) => column.name === name);
-      return column ? [{ column, descending: direction === 'DESC' }] : [];
-    }),
+  const orderBy = (args['orderBy'] ?? []) as Arguments[];
+  const order = orderBy.flatMap((each, index) =>
+    orderOf(resource, each, () =>
+      given.faults.push({
+        pointer: pointer(...given.at, 'orderBy', index),
+        code: 'OUT_OF_RANGE',
+        detail: `orderBy may follow ${MOST_STEPS} references at most`,
+      }),
+    ),
   );
   const argument = (name: string) => ({ name, value: args[name] });
   const page = {
@@ -190,6 +194,25 @@ function listOf(resource: Resource, args: Arguments, given: Planning): ListQuery
   return readList(resource, where, order, page, given.most, (name, code, detail) =>
     given.faults.push({ pointer: pointer(...given.at, name), code, detail }),
   );
+}
+
+/** `{ title: ASC }`, or `{ category: { name: ASC } }`; it has one member. */
+function orderOf(
+  resource: Resource,
+  input: Arguments,
+  report: () => void,
+  before: readonly Reference[] = [],
+): OrderBy[] {
+  return Object.entries(input).flatMap(([name, value]): OrderBy[] => {
+    const field = resource.fieldByName.get(name);
+    if (field?.kind === 'column')
+      return [{ column: columnThrough(before, field), descending: value === 'DESC' }];
+    if (field?.kind !== 'reference') return [];
+    if (before.length < MOST_STEPS)
+      return orderOf(field.target, value as Arguments, report, [...before, field]);
+    report();
+    return [];
+  });
 }
 
 function whereOf(resource: Resource, args: Arguments, { at, faults }: Planning) {

@@ -3,6 +3,7 @@
 import type { Column, Resource } from '../schema/model.ts';
 
 export interface OrderBy {
+  /** Its own, or one of a record that references lead to (`Referred`). */
   readonly column: Column;
   readonly descending: boolean;
 }
@@ -14,7 +15,7 @@ export function totalOrder(resource: Resource, wanted: Order): Order {
   const order: OrderBy[] = [];
   for (const each of wanted) {
     // A column that has decided already decides nothing, nor does whatever comes after the key.
-    if (order.some(({ column }) => column === each.column)) continue;
+    if (order.some(({ column }) => column.name === each.column.name)) continue;
     order.push(each);
     if (each.column === resource.key) return order;
   }

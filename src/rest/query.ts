@@ -8,13 +8,14 @@ import { type ListQuery, readList, wholeList } from '../query/list.ts';
 import { isSortable, type OperatorName, operators } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
 import { groupable, spelt } from '../query/parts.ts';
+import { columnThrough, MOST_STEPS } from '../query/referred.ts';
 import { DEEPEST, WhereReader } from '../query/where.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import { flagFrom, fromText } from '../schema/spelling.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { upsertKeys } from '../schema/upserts.ts';
 import { storedColumns } from '../schema/values.ts';
-import { readShape } from './shape.ts';
+import { readShape, visible } from './shape.ts';
 
 /** What a read may ask for. */
 export interface ReadLimits {
@@ -198,9 +199,34 @@ class QueryReader {
   #sort(resource: Resource, name: string): OrderBy[] {
     return this.#words(name).flatMap((word) => {
       const descending = word.startsWith('-');
-      const column = this.#column(resource, descending ? word.slice(1) : word, name, isSortable);
+      const column = this.#sortable(resource, descending ? word.slice(1) : word, name);
       return column ? [{ column, descending }] : [];
     });
+  }
+
+  /** `title`, or `category.name`. */
+  #sortable(resource: Resource, path: string, parameter: string): Column | undefined {
+    const names = path.split('.');
+    const last = names.pop() ?? '';
+    if (names.length > MOST_STEPS) {
+      this.#report(parameter, 'OUT_OF_RANGE', `${parameter} may follow ${MOST_STEPS} references at most`);
+      return undefined;
+    }
+    const references: Reference[] = [];
+    let at = resource;
+    for (const name of names) {
+      const field = visible(at.fieldByName.get(name));
+      if (field?.kind !== 'reference') {
+        const there = at.references.filter(visible).map((each) => each.name);
+        const cure = didYouMean(name, there) || ` There are: ${there.join(', ') || 'none'}.`;
+        this.#report(parameter, 'UNKNOWN', `"${cited(name)}" is no reference of ${at.name}.${cure}`);
+        return undefined;
+      }
+      references.push(field);
+      at = field.target;
+    }
+    const column = this.#column(at, last, parameter, isSortable);
+    return column && columnThrough(references, column);
   }
 
   #words(name: string): string[] {

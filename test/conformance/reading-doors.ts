@@ -103,7 +103,12 @@ function parametersOf(
   if (sort.length > 0)
     parameters.push([
       named('sort'),
-      sort.map(({ column, descending }) => `${descending ? '-' : ''}${column.name}`).join(),
+      sort
+        .map(({ through = [], column, descending }) => {
+          const path = [...through, column].map(({ name }) => name).join('.');
+          return `${descending ? '-' : ''}${path}`;
+        })
+        .join(),
     ]);
   if (limit !== undefined) parameters.push([named('limit'), String(limit)]);
   if (offset !== undefined) parameters.push([named('offset'), String(offset)]);
@@ -259,9 +264,12 @@ class Document {
   }
 
   part(resource: Resource, { where, sort, limit, offset }: Part): string[] {
-    const orders = sort.map(({ column, descending }: Sort) => ({
-      [column.name]: descending ? 'DESC' : 'ASC',
-    }));
+    const orders = sort.map(({ through = [], column, descending }: Sort) =>
+      [...through, column].reduceRight<unknown>(
+        (inner, { name }) => ({ [name]: inner }),
+        descending ? 'DESC' : 'ASC',
+      ),
+    );
     return [
       ...this.argument('where', `${resource.name}Where`, where),
       ...this.argument('orderBy', `[${resource.name}Order!]`, orders.length > 0 ? orders : undefined),

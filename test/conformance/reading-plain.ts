@@ -7,6 +7,8 @@ import { type Row, type World, withPoint } from './reading-schemas.ts';
 export type Where = Readonly<Record<string, any>>;
 
 export interface Sort {
+  /** The references that lead to the record whose column it is. */
+  readonly through?: readonly Reference[];
   readonly column: Column;
   readonly descending: boolean;
 }
@@ -47,7 +49,7 @@ export function listed(
   const rows = world.rows.get(resource) ?? [];
   return rows
     .filter((row) => matches(world, resource, row, where ?? {}))
-    .toSorted((a, b) => inOrder(resource, sort, a, b));
+    .toSorted((a, b) => inOrder(world, resource, sort, a, b));
 }
 
 export function shown(world: World, resource: Resource, row: Row, { columns, include }: Shape): Row {
@@ -72,7 +74,7 @@ function children(
   const own = new Set(pointingAt(world, field, row));
   return listed(world, field.target, part)
     .filter((child) => own.has(child))
-    .filter((child) => !after || inOrder(field.target, part.sort, after.row, child) < 0)
+    .filter((child) => !after || inOrder(world, field.target, part.sort, after.row, child) < 0)
     .slice(offset, limit && offset + limit)
     .map((child) => shown(world, field.target, child, shape));
 }
@@ -179,12 +181,20 @@ function compare(a: any, b: any): number {
 }
 
 /** The key decides last. */
-function inOrder({ key }: Resource, sort: readonly Sort[], a: Row, b: Row): number {
-  for (const { column, descending } of [...sort, { column: key, descending: false }]) {
-    const sign = compare(comparable(column, a[column.name]), comparable(column, b[column.name]));
+function inOrder(world: World, { key }: Resource, sort: readonly Sort[], a: Row, b: Row): number {
+  for (const by of [...sort, { column: key, descending: false }]) {
+    const { column, descending } = by;
+    const [one, other] = [a, b].map((row) => comparable(column, valueAt(world, by, row)));
+    const sign = compare(one, other);
     if (sign !== 0) return descending ? -sign : sign;
   }
   return 0;
+}
+
+/** Null where a reference leads nowhere. */
+function valueAt(world: World, { through = [], column }: Sort, row: Row): unknown {
+  const far = through.reduce<Row | undefined>((at, field) => at && referenced(world, field, at), row);
+  return far ? far[column.name] : null;
 }
 
 export function aggregated(world: World, resource: Resource, { where, by, wanted }: Aggregates): Row[] {

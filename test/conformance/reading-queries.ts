@@ -15,7 +15,11 @@ type Condition =
 
 interface PartChoices {
   readonly where: Condition | undefined;
-  readonly sort: readonly { readonly field: number; readonly descending: boolean }[];
+  readonly sort: readonly {
+    readonly field: number;
+    readonly descending: boolean;
+    readonly through: readonly number[];
+  }[];
   readonly limit: number | undefined;
   readonly offset: number | undefined;
 }
@@ -78,7 +82,14 @@ const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
 
 const part = {
   where: fc.option(condition, { nil: undefined, freq: 6 }),
-  sort: fc.array(fc.record({ field: choice, descending: fc.boolean() }), few),
+  sort: fc.array(
+    fc.record({
+      field: choice,
+      descending: fc.boolean(),
+      through: fc.array(choice, { maxLength: 3, size: 'max' }),
+    }),
+    few,
+  ),
   limit: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined, freq: 3 }),
   offset: fc.option(fc.integer({ min: 0, max: 5 }), { nil: undefined, freq: 2 }),
 };
@@ -126,10 +137,19 @@ export class Resolver {
   }
 
   part(resource: Resource, { where, sort, limit, offset }: PartChoices): Part {
-    const sortable = resource.columns.filter(isPlain);
     return {
       where: where && this.#where(resource, where),
-      sort: sort.map(({ field, descending }): Sort => ({ column: pick(sortable, field), descending })),
+      sort: sort.map(({ field, descending, through }): Sort => {
+        const references: Reference[] = [];
+        let at = resource;
+        for (const nth of through) {
+          if (at.references.length === 0) break;
+          const reference = pick(at.references, nth);
+          references.push(reference);
+          at = reference.target;
+        }
+        return { through: references, column: pick(at.columns.filter(isPlain), field), descending };
+      }),
       limit,
       offset,
     };

@@ -3,7 +3,9 @@
 import type { Fault } from '../../base/errors.ts';
 import { all, any, everything, type Filter, isEverything, isNothing } from '../../query/filter.ts';
 import type { ListQuery } from '../../query/list.ts';
+import type { OrderBy } from '../../query/order.ts';
 import { decisive } from '../../query/parts.ts';
+import { isReferred, referred } from '../../query/referred.ts';
 import type { Column, Field, Inverse, Resource } from '../../schema/model.ts';
 import type { Aggregate, Relation, Selection } from '../operation.ts';
 import { relationKey } from '../read/read.ts';
@@ -11,8 +13,27 @@ import type { Access } from './access.ts';
 import type { Guard } from './guards.ts';
 
 export function readableList(access: Access, resource: Resource, list: ListQuery): ListQuery {
-  for (const { column } of list.order) mustBeComparable(access, resource, column, 'the order of a list');
-  return { ...list, where: readableWhere(access, resource, list.where) };
+  const order = list.order.map((each) => readableOrder(access, resource, each));
+  return { ...list, order, where: readableWhere(access, resource, list.where) };
+}
+
+/** What a record refers to and the caller may not see has no value, so that its place tells nothing of it. */
+function readableOrder(access: Access, resource: Resource, by: OrderBy): OrderBy {
+  const where = 'the order of a list';
+  const { column } = by;
+  if (!isReferred(column)) {
+    mustBeComparable(access, resource, column, where);
+    return by;
+  }
+  let owner = resource;
+  const through = column.through.map(({ field }) => {
+    mustBeReadable(access, owner, field, where);
+    owner = field.target;
+    access.admit(owner, 'READ');
+    return { field, where: access.rows(owner, 'READ') };
+  });
+  mustBeComparable(access, owner, column.of, where);
+  return { ...by, column: referred(through, column.of) };
 }
 
 export function readableAggregate(access: Access, operation: Aggregate): Aggregate {
@@ -71,8 +92,8 @@ function referenceSeen(access: Access, { reference: field }: Column): Filter {
   return isEverything(where) || isNothing(where) ? where : { is: 'related', field, where };
 }
 
-function mustBeReadable(access: Access, resource: Resource, field: Field): void {
-  if (!isEverything(access.field(field, 'READ'))) throw unusable(access, resource, field, 'a filter');
+function mustBeReadable(access: Access, resource: Resource, field: Field, where = 'a filter'): void {
+  if (!isEverything(access.field(field, 'READ'))) throw unusable(access, resource, field, where);
 }
 
 /** The order of values tells what they are, also of keys that one may not see. */

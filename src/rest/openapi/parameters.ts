@@ -3,12 +3,14 @@
 import { aggregateFits, aggregateFunctions } from '../../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../../query/operators.ts';
 import { groupable, spelt } from '../../query/parts.ts';
-import type { Column, Resource } from '../../schema/model.ts';
+import { MOST_STEPS } from '../../query/referred.ts';
+import type { Column, Field, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { upsertKeys } from '../../schema/upserts.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { includedParameters, isListParameter, listParameters, oneParameters } from '../query.ts';
+import { visible } from '../shape.ts';
 import { documented, list, operandSchema, type Schemas, shownFields, typeSchema } from './schemas.ts';
 
 type Parameter = JsonSchema;
@@ -87,8 +89,9 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
     schema: { type: 'integer', minimum: 0, maximum: 999_999_999 },
   }),
   sort: ({ resource }) => ({
-    description: 'Fields to sort by, a descending one with `-` before it. The key decides what is left.',
-    ...words({ enum: namesOf(resource.columns.filter(isSortable)).flatMap((name) => [name, `-${name}`]) }),
+    description:
+      'Fields to sort by, a descending one with `-` before it. A path leads through references: `author.name`. The key decides what is left.',
+    ...words(sorts(resource)),
   }),
   where: ({ resource, schemas }) => ({
     description: 'A filter as JSON, for what the other parameters cannot say; all of them must match.',
@@ -129,6 +132,15 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
   }),
 };
 
+/** `title`, `-title`, `author.name`. */
+function sorts(resource: Resource): JsonSchema {
+  const own = namesOf(resource.columns.filter(isSortable)).flatMap((name) => [name, `-${name}`]);
+  const references = namesOf(resource.references.filter(visible));
+  if (references.length === 0) return { enum: own };
+  const path = `^-?(${references.join('|')})(\\.[A-Za-z0-9_]+){1,${MOST_STEPS}}$`;
+  return { anyOf: [{ enum: own }, { type: 'string', pattern: path }] };
+}
+
 /** `pages=412`, `pages[gte]=100`. */
 function filters(column: Column, path: string): Parameter[] {
   const allowed = operatorsOf(column);
@@ -160,6 +172,6 @@ function relationsOf(resource: Resource): string[] {
   return shownFields(resource).flatMap(({ kind, name }) => (kind === 'column' ? [] : [name]));
 }
 
-function namesOf(columns: readonly Column[]): string[] {
-  return columns.map(({ name }) => name);
+function namesOf(fields: readonly Field[]): string[] {
+  return fields.map(({ name }) => name);
 }

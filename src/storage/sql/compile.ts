@@ -3,6 +3,7 @@
 import { ownColumns } from '../../query/filter.ts';
 import { type Order, reversed } from '../../query/order.ts';
 import { isTimePart } from '../../query/parts.ts';
+import { isReferred } from '../../query/referred.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptColumns, storedColumns, writtenColumns } from '../../schema/values.ts';
 import { graves } from '../own.ts';
@@ -17,7 +18,7 @@ import {
   type Table,
 } from '../statements.ts';
 import { type Decoders, decodersOf, decodersOfSums, readAs } from './codec.ts';
-import { Conditions } from './conditions.ts';
+import { Conditions, columnOf } from './conditions.ts';
 import { type Compiled, type Dialect, quote } from './dialect.ts';
 import { heavyOf } from './heavy.ts';
 import { Insertions } from './insertions.ts';
@@ -83,7 +84,17 @@ export class Compiler {
   }
 
   writer(): Writer {
-    return new Writer(this.#dialect, (columns) => this.#answered(columns).list);
+    return new Writer(this.#dialect, (columns, table) =>
+      table === undefined ? this.#answered(columns).list : this.#qualified(columns, table),
+    );
+  }
+
+  /** Beside another table that has columns of the same names. */
+  #qualified(columns: readonly Column[], table: string): string {
+    const { codecs } = this.#dialect;
+    return columns
+      .map((column) => `${readAs(codecs, column, columnOf(column, table))} AS ${quote(column.name)}`)
+      .join(', ');
   }
 
   /** Lists of columns are mostly made once. */
@@ -134,9 +145,9 @@ function namesOf(statement: Query): string[] {
 export class Writer {
   readonly conditions: Conditions;
   readonly #dialect: Dialect;
-  readonly #list: (columns: readonly Column[]) => string;
+  readonly #list: (columns: readonly Column[], table?: string) => string;
 
-  constructor(dialect: Dialect, list: (columns: readonly Column[]) => string) {
+  constructor(dialect: Dialect, list: (columns: readonly Column[], table?: string) => string) {
     this.#dialect = dialect;
     this.conditions = new Conditions(dialect);
     this.#list = list;
@@ -255,14 +266,18 @@ export class Writer {
       ...(statement.before ? [this.conditions.beyond(reversed(order), statement.before, alias)] : []),
     ];
     const ordered = (alias: string) => this.#order(order, alias);
+    const referred = [...order.map(({ column }) => column), ...columns].filter(isReferred);
+    const joined = (alias: string) => this.conditions.joined(referred, alias);
+    const answered = this.#list(columns, referred.length > 0 ? table : undefined);
     const offset = () =>
       statement.offset > 0 ? ` OFFSET ${this.conditions.rowCount(statement.offset)}` : '';
     if (list && limit !== undefined)
       return this.#dialect.perValue({
-        columns: this.#list(columns),
+        columns: answered,
         table,
         key: quote(resource.key.stored),
         list,
+        joined,
         near: (alias) => `${alias}.${quote(per.column.stored)}`,
         condition: (alias) =>
           conditions(alias)
@@ -286,7 +301,7 @@ export class Writer {
         ? `${this.#dialect.order(`${table}.${quote(per.column.stored)}`, per.column, false)}, `
         : '';
     const inOrder = single ? '' : ` ORDER BY ${parents}${ordered(table)}`;
-    return `SELECT ${this.#list(columns)} FROM ${table}${condition}${inOrder}${most}${lock ? this.#dialect.lock : ''}`;
+    return `SELECT ${answered} FROM ${table}${joined(table)}${condition}${inOrder}${most}${lock ? this.#dialect.lock : ''}`;
   }
 
   /** Qualified: a bare name would mean another column whose answer has been given this name. */

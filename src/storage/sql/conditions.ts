@@ -1,7 +1,8 @@
 /** Filters and places in an order → conditions of SQL, and the parameters that they need. */
 
-import { type Comparison, FieldOperand, type Filter } from '../../query/filter.ts';
+import { type Comparison, FieldOperand, type Filter, isEverything } from '../../query/filter.ts';
 import type { Order, Place } from '../../query/order.ts';
+import { isReferred, pathOf, type Step } from '../../query/referred.ts';
 import { folded } from '../../schema/folding.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptAs } from '../../schema/values.ts';
@@ -51,7 +52,7 @@ export class Conditions {
       }
       default: {
         const of = filter.is === 'null' ? filter.column : comparedBy(filter.column);
-        return this.#comparison(filter, of, `${table}.${quote(of.stored)}`, table);
+        return this.#comparison(filter, of, columnOf(of, table), table);
       }
     }
   }
@@ -125,8 +126,28 @@ export class Conditions {
 
   /** A column as rows are ordered by it. */
   inOrder(column: Column, table: string): string {
-    const { stored, type } = comparedBy(column);
-    return `${table}.${quote(stored)}${type === ByCodePoint ? this.#dialect.byCodePoint : ''}`;
+    const of = comparedBy(column);
+    return `${columnOf(of, table)}${of.type === ByCodePoint ? this.#dialect.byCodePoint : ''}`;
+  }
+
+  /** The records that lead to those of these columns that are not the table's own, each once; nulls where there are none. */
+  joined(columns: readonly Column[], table: string): string {
+    const joins = new Map<string, string>();
+    for (const column of columns) {
+      if (!isReferred(column)) continue;
+      let near = table;
+      column.through.forEach(({ field, where }, index) => {
+        const { target } = field;
+        const alias = joinedAs(column.through.slice(0, index + 1));
+        if (!joins.has(alias)) {
+          const same = `${alias}.${quote(target.key.stored)} = ${near}.${quote(field.column.stored)}`;
+          const seen = isEverything(where) ? '' : ` AND ${this.condition(where, alias)}`;
+          joins.set(alias, ` LEFT JOIN ${quote(target.table)} AS ${alias} ON ${same}${seen}`);
+        }
+        near = alias;
+      });
+    }
+    return [...joins.values()].join('');
   }
 
   /** Rows that come after a place in an order. */
@@ -197,6 +218,16 @@ export class Conditions {
 /** Where the length of a text counts, it is that of what it is compared with. */
 function comparedText(column: Column, value: unknown): string {
   return keptAs(column) === 'folded' ? folded(String(value)) : String(value);
+}
+
+/** A column of the table under this name, or of what is joined to it. */
+export function columnOf(column: Column, table: string): string {
+  return `${isReferred(column) ? joinedAs(column.through) : table}.${quote(column.stored)}`;
+}
+
+/** No stored name begins with `_`. */
+function joinedAs(through: readonly Step[]): string {
+  return quote(`_.${pathOf(through)}`);
 }
 
 const signs = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;

@@ -87,6 +87,8 @@ export interface PerValue {
   readonly table: string;
   readonly key: string;
   readonly list: string;
+  /** What is joined to the table under this name. */
+  readonly joined: (alias: string) => string;
   /** The column that has its values, of the table under this name. */
   readonly near: (alias: string) => string;
   readonly condition: (alias: string) => string;

@@ -2,6 +2,7 @@
 
 import type { Database } from 'bun:sqlite';
 import { conditionsIn, type Filter, reached } from '../../query/filter.ts';
+import { isReferred } from '../../query/referred.ts';
 import type { Resource } from '../../schema/model.ts';
 import { indexesOf } from '../evolve/tables.ts';
 import { quote } from '../sql/dialect.ts';
@@ -28,6 +29,9 @@ interface Line {
   readonly detail: string;
 }
 
+/** What it costs to find a record that a row refers to, in conditions. */
+const LOOKUP = 4;
+
 type IsOpen = (line: Line) => boolean;
 
 export function planOf(database: Database, statement: Reading, sql: string): Plan {
@@ -35,8 +39,12 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   const lines = explained.all() as Line[];
   explained.finalize();
   const { resource, where } = statement;
-  const asked = where ? conditionsIn(where) : [];
-  const resources = new Set([resource, ...(where ? reached(where) : [])]);
+  const order = (statement.do === 'select' && statement.order) || [];
+  const steps = order.flatMap(({ column }) => (isReferred(column) ? column.through : []));
+  const filters = [...(where ? [where] : []), ...steps.map((step) => step.where)];
+  const asked = filters.flatMap(conditionsIn);
+  const resources = new Set<Table>([resource, ...filters.flatMap((each) => [...reached(each)])]);
+  for (const { field } of steps) resources.add(field.target);
   // A unique index may hold any number of nulls, and a plan words a search for them as one for a value.
   const uniques = asked.some((each) => each.is === 'null') ? new Map<string, number>() : uniquesOf(resources);
   const isOpen: IsOpen = ({ detail }) => isLoop(detail) && !isBounded(detail, uniques);
@@ -47,7 +55,7 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
       .filter(isOpen)
       .every(({ detail }) => /^SEARCH _\d+ .*INDEX \S+ \((\w+=\?( AND )?)+\)$/.test(detail)),
     tables: Array.from(resources, ({ table }) => table),
-    conditions: asked.filter((each) => 'column' in each).length,
+    conditions: asked.filter((each) => 'column' in each).length + steps.length * LOOKUP,
     rows: loops === 1 ? rowsOf(statement, lines) : undefined,
   };
 }
@@ -93,7 +101,7 @@ function isLoop(detail: string): boolean {
 /** Whether a loop finds one row at the most, or runs over a list that the statement was given. */
 function isBounded(detail: string, uniques: ReadonlyMap<string, number>): boolean {
   if (detail.startsWith('SCAN json_each ')) return true;
-  const [, by = '', terms = ''] = / USING (.*) \((.*)\)$/.exec(detail) ?? [];
+  const [, by = '', terms = ''] = / USING (.*) \((.*)\)(?: LEFT-JOIN)?$/.exec(detail) ?? [];
   const columns = terms.split(' AND ');
   if (!columns.every((term) => term.endsWith('=?'))) return false;
   if (by === 'INTEGER PRIMARY KEY' || by === 'PRIMARY KEY') return true;

@@ -181,7 +181,7 @@ class Reader {
           ? [parameter.slice(name.length + 1, -1)]
           : [],
       ),
-      sortable: sorts?.enum?.includes(name) ?? false,
+      sortable: [sorts, ...(sorts?.anyOf ?? [])].some((each) => each?.enum?.includes(name)),
       ...told(schema),
     };
   }
