@@ -4,6 +4,7 @@ import type { DuetError } from '../base/errors.ts';
 import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { ListQuery } from '../query/list.ts';
+import type { GroupQuery } from '../query/results.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
 import type { Guard } from './policy/guards.ts';
 
@@ -68,12 +69,14 @@ export type List = On & {
   readonly count: boolean;
 };
 /** One row of numbers for each group, or for all records. */
-export type Aggregate = {
+export type Aggregate = GroupQuery & {
   readonly do: 'aggregate';
   readonly resource: Resource;
   readonly where: Filter;
   readonly by: readonly Column[];
   readonly measures: readonly Measure[];
+  /** The records that groups are of: references whose keys are among `by`. */
+  readonly relations: readonly Relation[];
   /** How often the answer has each value of a row, by its name in the row, and the bytes of all names that it has of a row. */
   readonly rendered?: { readonly times: Readonly<Record<string, number>>; readonly names: number };
 };

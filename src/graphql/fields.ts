@@ -48,7 +48,7 @@ export function asWritten(args: Arguments, node: FieldNode): Arguments {
   const isOnMany = node.arguments?.some(({ name }) => name.value === 'where');
   for (const { name, value } of node.arguments ?? []) {
     // A filter that is a variable as a whole can be left out, like one that is not written at all.
-    const isFilter = name.value === 'where' && value.kind !== Kind.VARIABLE;
+    const isFilter = (name.value === 'where' || name.value === 'having') && value.kind !== Kind.VARIABLE;
     if (isFilter || name.value === VERSION_ARGUMENT || (isOnMany && name.value === 'atLeast'))
       written = { ...written, [name.value]: conditions(value, args[name.value]) };
   }

@@ -12,8 +12,10 @@ import {
   type GraphQLScalarType,
   GraphQLString,
 } from 'graphql';
+import type { AggregateFunction } from '../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import { groupable } from '../query/parts.ts';
+import { groupsOf, type Results } from '../query/results.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { filterTypeName, INCREMENTS } from '../schema/names.ts';
 import { upsertKeys } from '../schema/upserts.ts';
@@ -27,7 +29,21 @@ export const SortOrder = new GraphQLEnumType({
   },
 });
 
+/** What the types are called that a function has its fields in. */
+const ofFunction: Readonly<Record<AggregateFunction, string>> = {
+  count: 'Counts',
+  countDistinct: 'Counts',
+  sum: 'Numbers',
+  avg: 'Averages',
+  min: 'Values',
+  max: 'Values',
+};
+
 type InputFields = Record<string, { type: GraphQLInputType; description?: string | undefined }>;
+
+function whyNotAll({ refused }: Results): string | undefined {
+  return refused.size > 0 ? `${[...refused.values()].join('. ')}.` : undefined;
+}
 
 export class Inputs {
   readonly #leaf: (column: Column) => GraphQLScalarType | GraphQLEnumType;
@@ -148,6 +164,65 @@ export class Inputs {
     );
   }
 
+  /** What an aggregate takes. */
+  aggregate(resource: Resource): GraphQLFieldConfigArgumentMap {
+    return {
+      where: { type: this.where(resource), description: 'Which records.' },
+      groupBy: {
+        type: new GraphQLList(new GraphQLNonNull(this.group(resource))),
+        description: 'One object for all records that are alike in these; without it, one for all.',
+      },
+      having: { type: this.#having(resource), description: 'Which groups, by what is computed of them.' },
+      orderBy: {
+        type: new GraphQLList(new GraphQLNonNull(this.#groupOrder(resource))),
+        description: 'In which order; what the groups have in common decides between equals.',
+      },
+      first: { type: GraphQLInt, description: 'How many groups at the most.' },
+      offset: { type: GraphQLInt, description: 'How many groups to leave out at the beginning.' },
+    };
+  }
+
+  #having(resource: Resource): GraphQLInputObjectType {
+    return this.#input(`${resource.name}Having`, () => {
+      const self = this.#having(resource);
+      const many = { type: new GraphQLList(new GraphQLNonNull(self)) };
+      const fields: InputFields = { and: many, or: many, not: { type: self } };
+      for (const field of groupsOf(resource).fieldByName.values()) {
+        if (field.kind === 'column') fields[field.name] = { type: this.#filter(field) };
+        else if (field.fields.length > 0)
+          fields[field.name] = {
+            type: this.#input(`${resource.name}${ofFunction[field.name]}Having`, () =>
+              Object.fromEntries(
+                [...field.fieldByName].map(([name, each]) => [name, { type: this.#filter(each) }]),
+              ),
+            ),
+            description: whyNotAll(field),
+          };
+      }
+      return fields;
+    });
+  }
+
+  #groupOrder(resource: Resource): GraphQLInputObjectType {
+    const orders = (of: string, names: readonly string[]) =>
+      this.#oneOf(`${resource.name}${of}Order`, () =>
+        Object.fromEntries(names.map((name) => [name, { type: SortOrder }])),
+      );
+    return this.#oneOf(`${resource.name}AggregateOrder`, () => {
+      const common = groupable(resource).map(({ name }) => name);
+      const fields: InputFields = { by: { type: orders('Groups', common) } };
+      for (const field of groupsOf(resource).fieldByName.values()) {
+        if (field.kind === 'column') fields[field.name] = { type: SortOrder };
+        else if (field.fields.length > 0)
+          fields[field.name] = {
+            type: orders(ofFunction[field.name], [...field.fieldByName.keys()]),
+            description: whyNotAll(field),
+          };
+      }
+      return fields;
+    });
+  }
+
   /** The fields that records can be grouped by. */
   group(resource: Resource): GraphQLEnumType {
     return this.#once(`${resource.name}Group`, (name) => {
@@ -164,20 +239,16 @@ export class Inputs {
   }
 
   #order(resource: Resource): GraphQLInputObjectType {
-    return this.#once(`${resource.name}Order`, (name) => {
-      const fields = () => {
-        const all: InputFields = {};
-        for (const field of resource.fields)
-          if (field.kind === 'column' && isSortable(field)) all[field.name] = { type: SortOrder };
-          else if (field.kind === 'reference' && field.target.graphql)
-            all[field.name] = {
-              type: this.#order(field.target),
-              description: `By a field of its ${field.name}, or as if that field were null where there is none.`,
-            };
-        return all;
-      };
-      // One field at a time: an object with two would not say which comes first.
-      return new GraphQLInputObjectType({ name, isOneOf: true, fields });
+    return this.#oneOf(`${resource.name}Order`, () => {
+      const all: InputFields = {};
+      for (const field of resource.fields)
+        if (field.kind === 'column' && isSortable(field)) all[field.name] = { type: SortOrder };
+        else if (field.kind === 'reference' && field.target.graphql)
+          all[field.name] = {
+            type: this.#order(field.target),
+            description: `By a field of its ${field.name}, or as if that field were null where there is none.`,
+          };
+      return all;
     });
   }
 
@@ -198,6 +269,11 @@ export class Inputs {
       }
       return fields;
     });
+  }
+
+  /** One field at a time: an object with two would not say which comes first. */
+  #oneOf(name: string, fields: () => InputFields): GraphQLInputObjectType {
+    return this.#once(name, () => new GraphQLInputObjectType({ name, isOneOf: true, fields }));
   }
 
   #input(name: string, fields: () => InputFields): GraphQLInputObjectType {

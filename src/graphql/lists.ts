@@ -11,13 +11,14 @@ import {
   type GraphQLOutputType,
   GraphQLString,
 } from 'graphql';
+import { relationKey } from '../engine/read/read.ts';
 import { isExact } from '../query/aggregates.ts';
 import { isSortable } from '../query/operators.ts';
 import { groupable, timeParts } from '../query/parts.ts';
-import type { Column, Resource } from '../schema/model.ts';
+import type { Column, Reference, Resource } from '../schema/model.ts';
 import { BY_ARGUMENT } from '../schema/names.ts';
 import { creatable, isNumber, keptAs } from '../schema/values.ts';
-import type { TypesOf } from './types.ts';
+import { type TypesOf, texts } from './types.ts';
 
 type Field = GraphQLFieldConfig<unknown, unknown>;
 
@@ -70,11 +71,15 @@ export function aggregate(types: TypesOf, resource: Resource): Field {
     name: `${resource.name}Values`,
     fields: () => fieldsOf(sortable, (column) => types.column(column)),
   });
-  const hasParts = timeParts(resource).length > 0;
-  const groups = hasParts
+  const references = resource.references.filter(({ target }) => target.graphql);
+  const hasMore = timeParts(resource).length > 0 || references.length > 0;
+  const groups = hasMore
     ? new GraphQLObjectType({
         name: `${resource.name}Groups`,
-        fields: () => fieldsOf(groupable(resource), (column) => types.column(column)),
+        fields: () => ({
+          ...fieldsOf(groupable(resource), (column) => types.column(column)),
+          ...Object.fromEntries(references.map((reference) => [reference.name, ofGroup(types, reference)])),
+        }),
       })
     : values;
   // Sums and averages are of one type but where they are exact: the average of whole numbers is none.
@@ -110,10 +115,16 @@ export function aggregate(types: TypesOf, resource: Resource): Field {
   return {
     type: listOf(type),
     description: `Counts, sums, averages, least and greatest values of ${resource.plural}, for each group or for all.`,
-    args: {
-      where: { type: types.inputs.where(resource) },
-      groupBy: { type: new GraphQLList(new GraphQLNonNull(types.inputs.group(resource))) },
-    },
+    args: types.inputs.aggregate(resource),
+  };
+}
+
+/** The record that all of a group refer to; null where that is not what they have in common. */
+function ofGroup(types: TypesOf, reference: Reference): Field {
+  return {
+    ...texts(reference),
+    type: types.object(reference.target),
+    resolve: (group) => (group as Readonly<Record<string, unknown>>)[relationKey(reference.name)],
   };
 }
 

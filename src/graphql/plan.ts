@@ -3,15 +3,16 @@
 import type { FieldNode, GraphQLObjectType } from 'graphql';
 import { type Fault, type FaultCode, pointer, validationFailed } from '../base/errors.ts';
 import type { Aggregate, Operation, Read, Relation, Selection } from '../engine/operation.ts';
-import type { Listing, Node } from '../engine/read/read.ts';
+import { type Listing, type Node, relationKey } from '../engine/read/read.ts';
 import { AROUND_OBJECT, bytesOfName, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
 import { cursorTo, longestCursor, queryName } from '../query/cursors.ts';
-import { everything } from '../query/filter.ts';
+import { everything, type Filter } from '../query/filter.ts';
 import { type ListQuery, readAtLeast, readAtMost, readList } from '../query/list.ts';
 import { type OrderBy, placeIn } from '../query/order.ts';
 import { groupable } from '../query/parts.ts';
 import { columnThrough, MOST_STEPS } from '../query/referred.ts';
+import { type Groups, groupsOf } from '../query/results.ts';
 import { WhereReader } from '../query/where.ts';
 import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
@@ -26,6 +27,7 @@ import {
   objectsOf,
   relationName,
 } from './fields.ts';
+import { groupQueryOf } from './groups.ts';
 import type { Binding, BulkKind, UpsertKind } from './schema.ts';
 
 /** What is being planned: where in the selection, and what was found to be wrong so far. */
@@ -215,15 +217,19 @@ function orderOf(
   });
 }
 
-function whereOf(resource: Resource, args: Arguments, { at, faults }: Planning) {
-  const where = args['where'];
-  if (where == null) return everything;
+function whereOf(resource: Resource, args: Arguments, given: Planning): Filter {
+  return filterOf(resource, 'where', args, given);
+}
+
+function filterOf(of: Resource | Groups, name: string, args: Arguments, { at, faults }: Planning): Filter {
+  const given = args[name];
+  if (given == null) return everything;
   const reader = new WhereReader(
     spelt,
-    (path, code, detail) => faults.push({ pointer: pointer(...at, 'where', ...path), code, detail }),
+    (path, code, detail) => faults.push({ pointer: pointer(...at, name, ...path), code, detail }),
     (target) => target.graphql,
   );
-  return reader.read(resource, where);
+  return reader.read(of, given);
 }
 
 function connectionPlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
@@ -279,42 +285,58 @@ function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], give
   const find = (name: string) => resource.columns.find((column) => column.name === name);
   const group = (name: string) => groupable(resource).find((column) => column.name === name);
   const wanted: Wanted[] = [];
+  const asked: Relation[] = [];
   const times: Record<string, number> = Object.create(null);
-  const asked = objectsOf([fields], given);
-  let names = AROUND_OBJECT + bytesOfNames(asked, `${resource.name}Aggregate`);
-  for (const [name, objects] of asked) {
+  const parts = objectsOf([fields], given);
+  let names = AROUND_OBJECT + bytesOfNames(parts, `${resource.name}Aggregate`);
+  for (const [name, objects] of parts) {
     if (name === 'count') {
       wanted.push({ of: 'count', column: undefined });
       times[measuresOf(wanted.slice(-1))[0]?.as ?? ''] = objects.length;
     } else if (name !== '__typename') {
       const inside = objectsOf(objects, given);
       names += objects.length * AROUND_OBJECT + bytesOfNames(inside, `${resource.name}Aggregate`);
-      for (const [inner, { length }] of inside) {
+      for (const [inner, nodes] of inside) {
+        const field = resource.references.find((each) => name === 'by' && each.name === inner);
+        if (field) {
+          const within = { ...given, at: [...given.at, name, inner] };
+          const selection = selectionOf(field.target, nodes, within);
+          asked.push({ as: relationName(inner, {}), field, selection, list: undefined });
+        }
         const column = name === 'by' ? group(inner) : find(inner);
         if (!column) continue;
         const value = { of: name as AggregateFunction, column };
         if (name !== 'by') wanted.push(value);
-        times[name === 'by' ? inner : (measuresOf([value])[0]?.as ?? '')] = length;
+        times[name === 'by' ? inner : (measuresOf([value])[0]?.as ?? '')] = nodes.length;
       }
     }
   }
   const measures = measuresOf(wanted);
-  const empty = { by: nothing(), countDistinct: {}, sum: {}, avg: {}, min: {}, max: {} };
+  const keys = asked.map(({ as }) => relationKey(as));
+  const empty = { countDistinct: {}, sum: {}, avg: {}, min: {}, max: {} };
   return (args, within) => {
     const where = whereOf(resource, args, within);
+    const having = filterOf(groupsOf(resource), 'having', args, within);
     const by = [...new Set(((args['groupBy'] ?? []) as string[]).flatMap((name) => group(name) ?? []))];
+    const query = groupQueryOf(resource, by, having, args, within.most, (name, code, detail) =>
+      within.faults.push({ pointer: pointer(...within.at, name), code, detail }),
+    );
     const operation: Aggregate = {
       do: 'aggregate',
       resource,
       where,
       by,
       measures,
+      relations: asked.filter(({ field }) => field.kind === 'reference' && by.includes(field.column)),
+      ...query,
       rendered: { times, names },
     };
-    return {
-      operation,
-      complete: (answer) => (answer as Node[]).map((row) => ({ ...empty, ...answerOf(row, by, wanted) })),
+    const complete = (row: Node) => {
+      const group: Record<string, unknown> = { by: nothing(), ...empty, ...answerOf(row, by, wanted) };
+      for (const key of keys) (group['by'] as Node)[key] = row[key] ?? null;
+      return group;
     };
+    return { operation, complete: (answer) => (answer as Node[]).map(complete) };
   };
 }
 

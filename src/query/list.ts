@@ -55,13 +55,6 @@ export function readList(
   report: ArgumentReport,
 ): ListQuery {
   const order = totalOrder(resource, wanted);
-  const whole = ({ name, value }: Argument, least: number, greatest: number): number | undefined => {
-    if (value == null) return undefined;
-    if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= greatest)
-      return value;
-    report(name, 'OUT_OF_RANGE', `${name} must be ${least} to ${greatest}`);
-    return undefined;
-  };
   const query =
     page.after.value == null && page.before.value == null ? '' : queryName(resource, where, order);
   const place = ({ name, value }: Argument): Place | Abridged | undefined => {
@@ -71,9 +64,9 @@ export function readList(
       report(name, 'CURSOR', `${name} is no cursor of this query; take it from an answer to the same one`);
     return found;
   };
-  const first = whole(page.first, 1, most);
-  const last = whole(page.last, 1, most);
-  const offset = whole(page.offset, 0, MOST_LEFT_OUT) ?? 0;
+  const first = readLimit(page.first, most, report);
+  const last = readLimit(page.last, most, report);
+  const offset = readOffset(page.offset, report);
   const other = [page.after, page.before, page.last].find(({ value }) => value != null);
   if (page.offset.value != null && other)
     report(
@@ -92,6 +85,29 @@ export function readList(
     offset,
     backwards: last !== undefined,
   };
+}
+
+/** How many there are to be at the most. */
+export function readLimit(argument: Argument, most: number, report: ArgumentReport): number | undefined {
+  return whole(argument, 1, most, report);
+}
+
+/** How many are left out at the beginning. */
+export function readOffset(argument: Argument, report: ArgumentReport): number {
+  return whole(argument, 0, MOST_LEFT_OUT, report) ?? 0;
+}
+
+function whole(
+  { name, value }: Argument,
+  least: number,
+  greatest: number,
+  report: ArgumentReport,
+): number | undefined {
+  if (value == null) return undefined;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= greatest)
+    return value;
+  report(name, 'OUT_OF_RANGE', `${name} must be ${least} to ${greatest}`);
+  return undefined;
 }
 
 /** The most records that a write on many may touch. */

@@ -1,12 +1,14 @@
 /** `where` as clients write it → Filter, typed against the Model, with every fault reported. */
 
 import { cited, type FaultCode, isFull } from '../base/errors.ts';
-import type { Column, Resource } from '../schema/model.ts';
+import type { Column, Field, Resource } from '../schema/model.ts';
+import { ownFilters } from '../schema/names.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
 import { Claim } from './claim.ts';
 import { all, any, FieldOperand, type Filter, not } from './filter.ts';
 import { LONGEST_PART, MOST_VALUES, type OperatorName, operatorsOf } from './operators.ts';
+import type { Groups, Results } from './results.ts';
 
 /** Tells what is wrong and where: the path leads into the `where` object. */
 export type WhereReport = (path: readonly (string | number)[], code: FaultCode, detail: string) => void;
@@ -15,6 +17,9 @@ export type WhereReport = (path: readonly (string | number)[], code: FaultCode, 
 export type Spelling = (column: Column, value: unknown) => unknown;
 
 type Path = readonly (string | number)[];
+
+/** What a filter is of: records, or groups of them. */
+type Filtered = Resource | Groups;
 
 /**
  * Less than what SQLite refuses: an expression whose tree is deeper than 1000, where the levels within a relation count
@@ -43,20 +48,21 @@ export class WhereReader {
   }
 
   /** What is empty is everything: only a whole filter, and what `some` and `none` ask of a record, may be. */
-  read(resource: Resource, where: unknown, path: Path = []): Filter {
+  read(of: Filtered, where: unknown, path: Path = []): Filter {
     if (isFull(this.#told)) return all([]);
+    const called = 'table' in of ? 'where' : 'having';
     if (!isObject(where)) {
-      this.#report(path, 'TYPE', 'where must be an object of fields, and, or, not');
+      this.#report(path, 'TYPE', `${called} must be an object of fields, and, or, not`);
       return all([]);
     }
     if (this.#exceeds(path)) return all([]);
     if (this.#depth === DEEPEST) {
-      this.#report(path, 'OUT_OF_RANGE', `where must not nest deeper than ${DEEPEST}`);
+      this.#report(path, 'OUT_OF_RANGE', `${called} must not nest deeper than ${DEEPEST}`);
       return all([]);
     }
     this.#depth++;
     const filters = Object.entries(where).map(([name, value]) =>
-      this.#entry(resource, name, value, [...path, name]),
+      this.#entry(of, name, value, [...path, name]),
     );
     this.#depth--;
     return all(filters);
@@ -99,13 +105,13 @@ export class WhereReader {
   }
 
   /** A filter inside of another. */
-  #part(resource: Resource, where: unknown, path: Path, name: string, cure: string): Filter {
+  #part(of: Filtered, where: unknown, path: Path, name: string, cure: string): Filter {
     if (isFull(this.#told)) return all([]);
     if (isEmpty(where)) this.#sayingNothing(path, name, cure);
-    return this.read(resource, where, path);
+    return this.read(of, where, path);
   }
 
-  #entry(resource: Resource, name: string, value: unknown, path: Path): Filter | undefined {
+  #entry(filtered: Filtered, name: string, value: unknown, path: Path): Filter | undefined {
     if (isFull(this.#told)) return undefined;
     if (value === undefined) return this.#notSent(path, name);
     if (name === 'and' || name === 'or') {
@@ -115,30 +121,40 @@ export class WhereReader {
       }
       if (value.length === 0) return this.#sayingNothing(path, name, 'give it at least one filter');
       const of = value.map((each, index) =>
-        this.#part(resource, each, [...path, index], `a filter in ${name}`, 'say what must match'),
+        this.#part(filtered, each, [...path, index], `a filter in ${name}`, 'say what must match'),
       );
       return name === 'and' ? all(of) : { is: 'any', of };
     }
     if (name === 'not')
-      return { is: 'not', of: this.#part(resource, value, path, name, 'say what must not match') };
-    const field = this.field(resource, name);
+      return { is: 'not', of: this.#part(filtered, value, path, name, 'say what must not match') };
+    return this.#named(filtered, name, value, path);
+  }
+
+  /** What is asked of a field, or of what is computed of one. */
+  #named(of: Filtered | Results, name: string, value: unknown, path: Path): Filter | undefined {
+    if (isFull(this.#told)) return undefined;
+    if (value === undefined) return this.#notSent(path, name);
+    const field = this.field<Field | Results>(of, name);
     if (!field) {
-      const names = this.#names(resource);
-      const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
-      this.#report(path, 'UNKNOWN', `"${cited(name)}" is no field of ${resource.name}.${cure}`);
+      const names = this.#names(of);
+      const cure = didYouMean(name, names) || ` There are: ${names.join(', ') || 'none'}.`;
+      const refused = 'refused' in of ? of.refused.get(name) : undefined;
+      this.#report(path, 'UNKNOWN', refused ?? `"${cited(name)}" is no field of ${of.name}.${cure}`);
       return undefined;
     }
     if (field.kind === 'reference') {
       const cure = `say what must match, or ask ${field.column.name} for isNull: false`;
       return { is: 'related', field, where: this.#part(field.target, value, path, name, cure) };
     }
-    const example = field.kind === 'inverse' ? '{ some: {…} }' : '{ eq: … }';
+    const example = examples[field.kind];
     if (!isObject(value)) {
-      this.#report(path, 'TYPE', `${name} must be an object such as ${example}`);
+      this.#report(path, 'TYPE', `${field.name} must be an object such as ${example}`);
       return undefined;
     }
-    if (isEmpty(value)) return this.#sayingNothing(path, name, `ask for something, such as ${example}`);
+    if (isEmpty(value)) return this.#sayingNothing(path, field.name, `ask for something, such as ${example}`);
     const entries = Object.entries(value);
+    if (field.kind === 'results')
+      return all(entries.map(([inner, asked]) => this.#named(field, inner, asked, [...path, inner])));
     if (field.kind === 'column')
       return all(
         entries.map(([operator, operand]) => this.compare(field, operator, operand, [...path, operator])),
@@ -161,14 +177,16 @@ export class WhereReader {
     );
   }
 
-  field(resource: Resource, name: string) {
-    const field = resource.fieldByName.get(name);
-    return field && (field.kind === 'column' || this.#sees(field.target)) ? field : undefined;
+  field<F extends Field | Results>(of: { fieldByName: ReadonlyMap<string, F> }, name: string): F | undefined {
+    const field = of.fieldByName.get(name);
+    return field && (!('target' in field) || this.#sees(field.target)) ? field : undefined;
   }
 
-  #names(resource: Resource): string[] {
-    const seen = resource.fields.filter(({ name }) => this.field(resource, name)).map(({ name }) => name);
-    return [...seen, 'and', 'or', 'not'];
+  #names(of: Filtered | Results): string[] {
+    const seen = of.fields
+      .filter(({ name }) => this.field<Field | Results>(of, name))
+      .map(({ name }) => name);
+    return 'refused' in of ? seen : [...seen, ...ownFilters];
   }
 
   #filter(column: Column, operator: OperatorName, value: unknown, path: Path): Filter | undefined {
@@ -232,6 +250,8 @@ export class WhereReader {
     return value;
   }
 }
+
+const examples = { column: '{ eq: … }', inverse: '{ some: {…} }', results: '{ total: { gt: … } }' } as const;
 
 function isEmpty(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length === 0;

@@ -30,9 +30,16 @@ function readListOperation(from: Collection, query: string): List | Aggregation 
   const { resource } = from;
   const { list, selection, count, aggregate } = readListRequest(resource, query, from);
   if (!aggregate) return { do: 'list', resource, selection, list, count, places: list.limit !== undefined };
-  const { by, wanted } = aggregate;
   const { where } = list;
-  return { do: 'aggregate', resource, where, by, wanted, measures: measuresOf(wanted) };
+  const { relations } = selection;
+  return {
+    do: 'aggregate',
+    resource,
+    where,
+    relations,
+    ...aggregate,
+    measures: measuresOf(aggregate.wanted),
+  };
 }
 
 export function parseExport(from: Collection, type: ExportType, { query }: Exchange): List {

@@ -2,19 +2,20 @@
 
 import { cited, type Fault, validationFailed } from '../base/errors.ts';
 import type { Selection } from '../engine/operation.ts';
-import { aggregateFits, aggregateFunctions, type Wanted } from '../query/aggregates.ts';
 import { all, type Filter } from '../query/filter.ts';
-import { type ListQuery, readList, wholeList } from '../query/list.ts';
-import { isSortable, type OperatorName, operators } from '../query/operators.ts';
+import { type Argument, type ArgumentReport, type ListQuery, readList, wholeList } from '../query/list.ts';
+import { isSortable } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
-import { groupable, spelt } from '../query/parts.ts';
+import { spelt } from '../query/parts.ts';
 import { columnThrough, MOST_STEPS } from '../query/referred.ts';
+import type { Groups } from '../query/results.ts';
 import { DEEPEST, WhereReader } from '../query/where.ts';
 import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
-import { flagFrom, fromText } from '../schema/spelling.ts';
+import { fromText } from '../schema/spelling.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { upsertKeys } from '../schema/upserts.ts';
 import { storedColumns } from '../schema/values.ts';
+import { type AggregateRequest, includedIn, operandIn, readAggregate } from './groups.ts';
 import { readShape, visible } from './shape.ts';
 
 /** What a read may ask for. */
@@ -29,7 +30,8 @@ export interface ListRequest {
   readonly list: ListQuery;
   readonly selection: Selection;
   readonly count: boolean;
-  readonly aggregate: { readonly by: readonly Column[]; readonly wanted: readonly Wanted[] } | undefined;
+  /** Then the selection has what is included of the records that groups are of. */
+  readonly aggregate: AggregateRequest | undefined;
 }
 
 /** The parameters that are not fields; a field of the same name is filtered by its bracket form. */
@@ -45,6 +47,7 @@ export const listParameters = [
   'count',
   'aggregate',
   'groupBy',
+  'having',
 ] as const;
 export const oneParameters = ['fields', 'include'] as const;
 /** What can be said of an included list: `posts[limit]=3`. */
@@ -52,11 +55,11 @@ export const includedParameters = ['limit', 'after', 'offset', 'sort', 'where'] 
 
 export function readListRequest(resource: Resource, query: string, limits: ReadLimits): ListRequest {
   const reader = new QueryReader(query, limits);
-  const selection = reader.selection(resource);
-  const where = all([reader.where(resource, 'where'), ...reader.filters(resource)]);
-  const list = reader.list(resource, where, '');
-  const count = reader.flag('count');
   const aggregate = reader.aggregate(resource);
+  const selection = aggregate ? reader.groupSelection(resource, aggregate.by) : reader.selection(resource);
+  const where = all([reader.where(resource, 'where'), ...reader.filters(resource)]);
+  const list = aggregate ? { ...wholeList(resource), where } : reader.list(resource, where, '');
+  const count = reader.flag('count');
   reader.finish(listParameters, resource);
   return { list, selection, count, aggregate };
 }
@@ -156,14 +159,7 @@ class QueryReader {
   list(resource: Resource, where: Filter, prefix: string): ListQuery {
     const named = (name: string) => (prefix === '' ? name : `${prefix}[${name}]`);
     const text = (name: string) => ({ name: named(name), value: this.#take(named(name)) });
-    const number = (of: string) => {
-      const { name, value } = text(of);
-      return {
-        name,
-        value: value === undefined || /^\d{1,9}$/.test(value) ? value && Number(value) : Number.NaN,
-      };
-    };
-    const limit = number('limit');
+    const limit = this.#number(named('limit'));
     const before = prefix === '' ? text('before') : { name: '', value: undefined };
     // Before a cursor, the page that ends there is meant.
     const backwards = before.value !== undefined;
@@ -173,7 +169,7 @@ class QueryReader {
       after: text('after'),
       last: backwards ? limit : none,
       before,
-      offset: number('offset'),
+      offset: this.#number(named('offset')),
     };
     return readList(
       resource,
@@ -183,6 +179,14 @@ class QueryReader {
       this.#limits.most,
       (parameter, code, detail) => this.#report(parameter, code, detail),
     );
+  }
+
+  #number(name: string): Argument {
+    const value = this.#take(name);
+    return {
+      name,
+      value: value === undefined || /^\d{1,9}$/.test(value) ? value && Number(value) : Number.NaN,
+    };
   }
 
   upsert(resource: Resource): readonly Column[] | undefined {
@@ -254,7 +258,7 @@ class QueryReader {
     return column;
   }
 
-  where(resource: Resource, parameter: string): Filter | undefined {
+  where(of: Resource | Groups, parameter: string): Filter | undefined {
     const text = this.#take(parameter);
     if (text === undefined) return undefined;
     let value: unknown;
@@ -267,7 +271,7 @@ class QueryReader {
     return this.#reader(
       () => parameter,
       (_, given) => given,
-    ).read(resource, value);
+    ).read(of, value);
   }
 
   #reader(
@@ -281,23 +285,25 @@ class QueryReader {
     );
   }
 
-  /** `pages=412`, `pages[gte]=100`, `author.name[eq]=Ann`. */
-  filters(resource: Resource): Filter[] {
-    const filters: Filter[] = [];
-    const reader = this.#reader(
+  /** Of conditions that are parameters each. */
+  #textReader(): WhereReader {
+    return this.#reader(
       ([name]) => String(name),
       (column, value) => fromText(column, String(value)),
     );
+  }
+
+  /** `pages=412`, `pages[gte]=100`, `author.name[eq]=Ann`. */
+  filters(resource: Resource): Filter[] {
+    const filters: Filter[] = [];
+    const reader = this.#textReader();
     for (const [name, text] of this.#parameters) {
       const [, path = '', operator] = /^([^[\]]+)(?:\[([^[\]]*)\])?$/.exec(name) ?? [];
       if (this.#used.has(name) || (operator === undefined && isListParameter(name))) continue;
       const found = follow(resource, path, reader);
       if (!found) continue;
       this.#used.add(name);
-      const taken = operators[operator as OperatorName]?.operand;
-      const operand =
-        taken === 'list' ? (text === '' ? [] : text.split(',')) : taken === 'flag' ? flagFrom(text) : text;
-      const filter = reader.compare(found.column, operator ?? 'eq', operand, [name]);
+      const filter = reader.compare(found.column, operator ?? 'eq', operandIn(text, operator), [name]);
       if (filter)
         filters.push(
           found.references.reduceRight<Filter>((where, field) => ({ is: 'related', field, where }), filter),
@@ -306,38 +312,45 @@ class QueryReader {
     return filters;
   }
 
-  aggregate(resource: Resource): ListRequest['aggregate'] {
-    if (!this.has('aggregate') && !this.has('groupBy')) return undefined;
-    const by = this.#words('groupBy').flatMap(
-      (name) => this.#column(resource, name, 'groupBy', () => true, groupable(resource)) ?? [],
-    );
-    const wanted = this.#words('aggregate').flatMap((word): Wanted[] => {
-      const [, name = '', , field] = /^([a-zA-Z]+)(\(([^()]*)\))?$/.exec(word) ?? [];
-      const of = aggregateFunctions.find((each) => each === name);
-      if (!of || (of === 'count') !== (field === undefined)) {
-        this.#report(
-          'aggregate',
-          'UNKNOWN',
-          `"${cited(word)}" is no aggregate. There are: count, countDistinct(field), sum(field), avg(field), min(field), max(field).`,
-        );
-        return [];
-      }
-      if (field === undefined) return [{ of, column: undefined }];
-      const column = this.#column(resource, field, 'aggregate', (each) => aggregateFits(of, each));
-      return column ? [{ of, column }] : [];
+  aggregate(resource: Resource): AggregateRequest | undefined {
+    return readAggregate(resource, {
+      parameters: this.#parameters,
+      most: this.#limits.most,
+      report: (parameter, code, detail) => this.#report(parameter, code, detail),
+      take: (name) => this.#take(name),
+      number: (name) => this.#number(name),
+      words: (name) => this.#words(name),
+      column: (name, parameter, fits, columns) => this.#column(resource, name, parameter, fits, columns),
+      where: (of, parameter) => this.where(of, parameter),
+      reader: () => this.#textReader(),
     });
-    for (const name of ['limit', 'after', 'before', 'offset', 'sort', 'fields', 'include', 'count'])
-      if (this.has(name)) this.#report(name, 'UNKNOWN', `${name} does not go with aggregates`);
-    return { by: [...new Set(by)], wanted };
+  }
+
+  /** What is included of the records that groups are of. */
+  groupSelection(resource: Resource, by: readonly Column[]): Selection {
+    const report: ArgumentReport = (parameter, code, detail) => this.#report(parameter, code, detail);
+    const include = includedIn(resource, by, 'include', this.#words('include'), report);
+    const fields = includedIn(resource, by, 'fields', this.#words('fields'), report);
+    // As in GraphQL, what the groups have in common is a level of its own.
+    return this.#shape(resource, include, fields, this.#limits.depth - 1);
   }
 
   /** `fields=title,posts.title&include=posts.comments`: what a GraphQL selection would say. */
   selection(resource: Resource): Selection {
-    return readShape(resource, this.#words('include'), this.#words('fields'), {
+    return this.#shape(resource, this.#words('include'), this.#words('fields'), this.#limits.depth);
+  }
+
+  #shape(
+    resource: Resource,
+    include: readonly string[],
+    fields: readonly string[],
+    depth: number,
+  ): Selection {
+    return readShape(resource, include, fields, {
       report: (parameter, detail) => this.#report(parameter, 'UNKNOWN', detail),
       column: (of, name) => this.#column(of, name, 'fields', () => true, storedColumns(of)),
       list: (field, at) => this.#included(field, at),
-      depth: this.#limits.depth,
+      depth,
     });
   }
 

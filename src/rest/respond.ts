@@ -9,7 +9,7 @@ import { answerOf } from '../query/aggregates.ts';
 import type { ListQuery } from '../query/list.ts';
 import { decisive } from '../query/parts.ts';
 import type { Aggregation, Collection } from './collection.ts';
-import { deprecationOf, deprecationOfColumns } from './deprecation.ts';
+import { deprecationOf } from './deprecation.ts';
 import { etag, noneMatches } from './etag.ts';
 import { Links } from './links.ts';
 
@@ -35,11 +35,16 @@ function isPlain({ isShaped }: Collection, { selection, places, list }: List): b
   return !places || list.order.every(({ column }) => selection.columns.includes(column));
 }
 
-export function aggregated(from: Collection, { by, wanted }: Aggregation, rows: readonly Node[]): Response {
+export function aggregated(from: Collection, operation: Aggregation, rows: readonly Node[]): Response {
+  const { by, wanted, relations } = operation;
   const columns = [...by.map(decisive), ...wanted.flatMap(({ column }) => column ?? [])];
-  const deprecation = deprecationOfColumns(from.resource, columns, from.deprecatedSince);
-  const body = JSON.stringify(rows.map((row) => answerOf(row, by, wanted)));
-  return answer(200, body, deprecation, listHeaders);
+  const deprecation = deprecationOf(from.resource, { columns, relations }, from.deprecatedSince);
+  const groups = rows.map((row) => {
+    const group = answerOf(row, by, wanted);
+    if (relations.length > 0) group['by'] = shown({ columns: by, relations }, row);
+    return group;
+  });
+  return answer(200, JSON.stringify(groups), deprecation, listHeaders);
 }
 
 const LONGEST_LOCATION = 1024;

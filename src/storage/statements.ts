@@ -87,14 +87,20 @@ export function filled(query: Query, value: unknown): Filled | Aggregate {
   return query.do === 'select' ? { do: 'filled', select: query, value } : query;
 }
 
-/** One row for each combination of values in `by`, in their order; without any, one row for all. */
+/** One row for each combination of values in `by`; without any, one row for all. */
 export interface Aggregate {
   readonly do: 'aggregate';
   readonly resource: Resource;
   readonly where: Filter | undefined;
   readonly by: readonly Column[];
   readonly measures: readonly Measure[];
+  /** Only the rows whose results match. */
+  readonly having: Filter | undefined;
+  /** By results, and by what is in `by`. */
+  readonly order: Order;
   readonly limit: number | undefined;
+  /** As in a Select. */
+  readonly offset: number;
   /** As in a Select. */
   readonly bytes: number | undefined;
 }

@@ -264,7 +264,7 @@ const faults: [string, string, string | undefined, string, string][] = [
   ['an argument of a reference', 'include=author&author[limit]=1', undefined, 'UNKNOWN', 'author[limit]'],
   ['an unknown relation', 'include=title', undefined, 'UNKNOWN', 'include'],
   ['an unknown column', 'fields=id,chapters.nothing', undefined, 'UNKNOWN', 'fields'],
-  ['pages of aggregates', 'aggregate=count&limit=1', undefined, 'UNKNOWN', 'limit'],
+  ['cursors of aggregates', 'aggregate=count&after=x', undefined, 'UNKNOWN', 'after'],
   ['different lists', 'aggregate=countDistinct(tags)', undefined, 'UNKNOWN', 'aggregate'],
   ['different values of nothing', 'aggregate=countDistinct', undefined, 'UNKNOWN', 'aggregate'],
   ['the sum of text', 'aggregate=sum(title)', undefined, 'UNKNOWN', 'aggregate'],

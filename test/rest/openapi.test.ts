@@ -17,6 +17,11 @@ const unprovoked = /^(?!POST \/fulls 507).* (408|500|503|507)$|^POST \/(fulls|si
 /** Names no record. */
 const NOWHERE = '01890f5a-0000-7000-8000-000000000000';
 
+/** `month(orderedOn)` */
+function isPart(word: string): boolean {
+  return /^(year|month|week|day|hour)\(/.test(word);
+}
+
 /** The most that can be added to a number. */
 function mostOf(column: Column): unknown {
   const { type } = column;
@@ -139,8 +144,13 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
           for (const [field, of] of Object.entries<any>(schema.properties ?? {}))
             for (const [operator, operand] of Object.entries<any>(described.schema(of).properties ?? {}))
               values.push({ [field]: { [operator]: sample(described, operand) } });
+          const ofGroups = (parameter.name === 'sort' && schema.items.anyOf?.[1].enum) || [];
+          const parts = new Set(ofGroups.map((word: string) => word.replace('-', '')).filter(isPart));
+          const groups = parts.size > 0 ? `groupBy=${[...parts].join()}&` : 'aggregate=count&';
+          values.push(...ofGroups.map((word: string) => [word]));
           for (const value of values) {
-            const query = walk.query(parameter, value);
+            const isOfGroups = parameter.name === 'having' || ofGroups.includes(value[0]);
+            const query = (isOfGroups ? groups : '') + walk.query(parameter, value);
             const { status, body } = await described.send(operation, { key, query });
             expect([operation.path, query, status, body.errors]).toEqual([
               operation.path,

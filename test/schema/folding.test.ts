@@ -5,7 +5,8 @@ import { folded, foldedCase } from '../../src/schema/folding.ts';
 import { caseless } from '../conformance/reading-plain.ts';
 
 /** Those of which the small letters fold to the capital ones. */
-const isCherokee = (point: number) => (point >= 0x13a0 && point <= 0x13ff) || (point >= 0xab70 && point <= 0xabbf);
+const isCherokee = (point: number) =>
+  (point >= 0x13a0 && point <= 0x13ff) || (point >= 0xab70 && point <= 0xabbf);
 
 test('every letter that the runtime knows folds as its cases say', () => {
   const wrong: string[] = [];

@@ -23,6 +23,7 @@ export const OWN_PARAMETERS: ReadonlySet<string> = new Set([
   'count',
   'aggregate',
   'groupBy',
+  'having',
 ]);
 
 /** What a filter has beside fields. */

@@ -6,6 +6,7 @@ import type { ListQuery } from '../../query/list.ts';
 import type { OrderBy } from '../../query/order.ts';
 import { decisive } from '../../query/parts.ts';
 import { isReferred, referred } from '../../query/referred.ts';
+import { askedOf, isResult } from '../../query/results.ts';
 import type { Column, Field, Inverse, Resource } from '../../schema/model.ts';
 import type { Aggregate, Relation, Selection } from '../operation.ts';
 import { relationKey } from '../read/read.ts';
@@ -38,9 +39,14 @@ function readableOrder(access: Access, resource: Resource, by: OrderBy): OrderBy
 
 export function readableAggregate(access: Access, operation: Aggregate): Aggregate {
   const { resource, by, measures, where } = operation;
-  for (const column of [...by.map(decisive), ...measures.flatMap(({ column }) => column ?? [])])
+  const decide = askedOf(operation).flatMap((column) =>
+    isResult(column) ? (column.from ?? []) : decisive(column),
+  );
+  for (const column of [...by.map(decisive), ...measures.flatMap(({ column }) => column ?? []), ...decide])
     mustBeComparable(access, resource, column, 'aggregates');
-  return { ...operation, where: readableWhere(access, resource, where) };
+  // Each hangs on a column that passed just now, so no group needs to hide it.
+  const { relations } = readableParts(access, resource, { columns: [], relations: operation.relations });
+  return { ...operation, relations, where: readableWhere(access, resource, where) };
 }
 
 /** Those of the wanted records that the caller may see. */

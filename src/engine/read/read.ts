@@ -1,6 +1,8 @@
 /** Reads records and what is related to them: each relation of each level is asked for once, however many rows. */
 
 import { checkSum, type Measure } from '../../query/aggregates.ts';
+import { isEverything } from '../../query/filter.ts';
+import { withSums } from '../../query/results.ts';
 import { filled, type Query, type Row, type Statement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
@@ -35,7 +37,7 @@ export interface Listing {
 }
 
 export function stepsOf(operation: Permitted<Read>): Steps {
-  if (operation.do === 'aggregate') return 'one';
+  if (operation.do === 'aggregate') return operation.relations.length === 0 ? 'one' : 'many';
   const { selection } = operation;
   if (isGuarded(selection) || (operation.do === 'list' && operation.count)) return 'many';
   if (hasAbridged(operation)) return 'many';
@@ -57,9 +59,19 @@ export function statementOf(operation: Permitted<Read>, budget: Budget): Query {
       return selectList(operation, most, budget.limits);
     }
     case 'aggregate': {
-      const { resource, where, by, measures } = operation;
-      const bytes = mostBytes(budget.limits);
-      return { do: 'aggregate', resource, where, by, measures, limit: budget.most, bytes };
+      const { resource, where, by, having, order, limit = budget.most, offset } = operation;
+      return {
+        do: 'aggregate',
+        resource,
+        where,
+        by,
+        measures: withSums(operation.measures, operation),
+        having: isEverything(having) ? undefined : having,
+        order,
+        limit: Math.min(limit, budget.most),
+        offset,
+        bytes: mostBytes(budget.limits),
+      };
     }
   }
 }
@@ -84,7 +96,7 @@ export function answerOf(
     }
     case 'aggregate':
       budget.take(rows.length, (isExact) => bytesOfGroups(operation, rows, isExact));
-      for (const measure of operation.measures)
+      for (const measure of withSums(operation.measures, operation))
         if (measure.of === 'sum') for (const row of rows) checkSum(measure, row[measure.as]);
       return rows;
   }
@@ -111,7 +123,10 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
     where,
     by: [],
     measures: [ROWS],
+    having: undefined,
+    order: [],
     limit: undefined,
+    offset: 0,
     bytes: undefined,
   };
   const [nodes = [], counted] = yield count ? [statement, counting] : [statement];
@@ -138,7 +153,10 @@ export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | 
 }
 
 export function* aggregate(operation: Permitted<Aggregate>, budget: Budget): Program<Node[]> {
-  return answerOf(operation, yield* run(asked(operation, budget)), budget) as Node[];
+  const { by, relations } = operation;
+  const rows = answerOf(operation, yield* run(asked(operation, budget)), budget) as Node[];
+  if (relations.length > 0) yield* follow({ columns: by, relations }, rows, budget);
+  return rows;
 }
 
 /** Hides of nodes that were read already what is to be hidden, and adds what is related to the rest. */
@@ -289,15 +307,20 @@ function spend({ relation, parents, times, found }: Branch, budget: Budget): voi
   );
 }
 
-function bytesOfGroups({ rendered }: Permitted<Aggregate>, rows: readonly Row[], isExact: boolean): number {
+function bytesOfGroups(
+  { by, measures, relations, rendered }: Permitted<Aggregate>,
+  rows: readonly Row[],
+  isExact: boolean,
+): number {
   const bytesOfValue = isExact ? bytesOfWritten : bytesOfJson;
+  const answered = [...by.map(({ name }) => name), ...measures.map(({ as }) => as)];
   // REST has the names of a row, each in an object of its function.
+  const named = [...answered, ...relations.map(({ as }) => as)];
   const names =
-    rendered?.names ??
-    Object.keys(rows[0] ?? {}).reduce((sum, name) => sum + bytesOfName(name) + 2 * AROUND_OBJECT, 0);
+    rendered?.names ?? named.reduce((sum, name) => sum + bytesOfName(name) + 2 * AROUND_OBJECT, 0);
   let bytes = rows.length * names;
   for (const row of rows)
-    for (const name in row) bytes += (rendered?.times[name] ?? 1) * bytesOfValue(row[name]);
+    for (const name of answered) bytes += (rendered?.times[name] ?? 1) * bytesOfValue(row[name]);
   return bytes;
 }
 

@@ -2,8 +2,9 @@
 
 import { aggregateFits, aggregateFunctions } from '../../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../../query/operators.ts';
-import { groupable, spelt } from '../../query/parts.ts';
+import { groupable, spelt, timeParts } from '../../query/parts.ts';
 import { MOST_STEPS } from '../../query/referred.ts';
+import { groupsOf } from '../../query/results.ts';
 import type { Column, Field, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
@@ -21,9 +22,12 @@ interface About {
   readonly schemas: Schemas;
   /** The longest page. */
   readonly most: number;
+  /** Whether numbers about groups can be asked for too. */
+  readonly groups?: true;
 }
 
-export function parametersOfList(about: About): Parameter[] {
+export function parametersOfList(wanted: About): Parameter[] {
+  const about = { ...wanted, groups: true } as const;
   const { resource } = about;
   const through = resource.references.flatMap(({ name, target }) =>
     target.rest ? target.columns.flatMap((column) => filters(column, `${name}.${column.name}`)) : [],
@@ -88,11 +92,16 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
       'How many records to leave out at the beginning, to jump to a page; each of them is counted off. Does not go with `after` and `before`.',
     schema: { type: 'integer', minimum: 0, maximum: 999_999_999 },
   }),
-  sort: ({ resource }) => ({
-    description:
-      'Fields to sort by, a descending one with `-` before it. A path leads through references: `author.name`. The key decides what is left.',
-    ...words(sorts(resource)),
-  }),
+  sort: ({ resource, groups }) => {
+    const told =
+      'Fields to sort by, a descending one with `-` before it. A path leads through references: `author.name`. The key decides what is left.';
+    if (!groups) return { description: told, ...words(sorts(resource)) };
+    const ofGroups = signed([...timeParts(resource).map(spelt), ...resultsOf(resource)]);
+    return {
+      description: `${told} Groups are sorted by what is computed of them and by what they have in common, which decides what is left.`,
+      ...words({ anyOf: [sorts(resource), ofGroups] }),
+    };
+  },
   where: ({ resource, schemas }) => ({
     description: 'A filter as JSON, for what the other parameters cannot say; all of them must match.',
     content: { 'application/json': { schema: schemas.part(resource, 'Where') } },
@@ -105,7 +114,8 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
     const relations = relationsOf(resource);
     if (relations.length === 0) return undefined;
     return {
-      description: 'Related records to answer along. A path leads further: `posts.comments`.',
+      description:
+        'Related records to answer along. A path leads further: `posts.comments`. With `groupBy`, the records that groups are of, by references whose keys it names.',
       ...words(orPath(relations, relations)),
     };
   },
@@ -115,7 +125,7 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
   }),
   aggregate: ({ resource }) => ({
     description:
-      'Numbers about the records in place of the records. Goes with filters and `groupBy`, and with nothing else.',
+      'Numbers about the records in place of the records. Goes with filters, `groupBy`, `having`, `sort`, `limit`, `offset`, and `include` and `fields` of the records that groups are of.',
     ...words({
       enum: aggregateFunctions.flatMap((name) => {
         if (name === 'count') return [name];
@@ -130,15 +140,29 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
       'One row of numbers for all records that are alike in these fields, or in these parts of a time.',
     ...words({ enum: groupable(resource).map(spelt) }),
   }),
+  having: ({ resource, schemas }) => ({
+    description:
+      'Which groups, by what is computed of them, as JSON. One condition can be a parameter of its own too: `having[count][gt]=1`; all of them must match.',
+    content: { 'application/json': { schema: schemas.part(resource, 'Having') } },
+  }),
 };
+
+const signed = (names: readonly string[]) => ({ enum: names.flatMap((name) => [name, `-${name}`]) });
 
 /** `title`, `-title`, `author.name`. */
 function sorts(resource: Resource): JsonSchema {
-  const own = namesOf(resource.columns.filter(isSortable)).flatMap((name) => [name, `-${name}`]);
+  const own = signed(namesOf(resource.columns.filter(isSortable)));
   const references = namesOf(resource.references.filter(visible));
-  if (references.length === 0) return { enum: own };
+  if (references.length === 0) return own;
   const path = `^-?(${references.join('|')})(\\.[A-Za-z0-9_]+){1,${MOST_STEPS}}$`;
-  return { anyOf: [{ enum: own }, { type: 'string', pattern: path }] };
+  return { anyOf: [own, { type: 'string', pattern: path }] };
+}
+
+/** `count`, `sum(total)`. */
+function resultsOf(resource: Resource): string[] {
+  return [...groupsOf(resource).fieldByName.values()].flatMap((field) =>
+    field.kind === 'column' ? [field.name] : namesOf([...field.fieldByName.values()]),
+  );
 }
 
 /** `pages=412`, `pages[gte]=100`. */

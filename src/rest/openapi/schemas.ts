@@ -3,6 +3,7 @@
 import { aggregateFits, aggregateFunctions, isExact, scaleOfAverage } from '../../query/aggregates.ts';
 import { LONGEST_PART, MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
 import { groupable } from '../../query/parts.ts';
+import { groupsOf } from '../../query/results.ts';
 import type {
   Column,
   Described,
@@ -34,7 +35,7 @@ import {
 } from '../../schema/values.ts';
 import { visible } from '../shape.ts';
 
-type Part = 'Partial' | 'Create' | 'Update' | 'Where' | 'Aggregate';
+type Part = 'Partial' | 'Create' | 'Update' | 'Where' | 'Having' | 'Aggregate';
 
 export class Schemas {
   readonly #model: Model;
@@ -46,7 +47,7 @@ export class Schemas {
     this.all = {
       ...Object.fromEntries(served.flatMap((resource) => this.#ofResource(resource))),
       ...Object.fromEntries(model.enums.map((each) => [each.name, enumSchema(each)])),
-      ...Object.fromEntries(served.flatMap(({ columns }) => columns).map((each) => this.#filter(each))),
+      ...Object.fromEntries(served.flatMap(filtered).map((each) => this.#filter(each))),
     };
   }
 
@@ -85,7 +86,8 @@ export class Schemas {
       ]),
       part('Update', updateSchema(resource)),
       part('Where', this.#where(resource)),
-      part('Aggregate', aggregateSchema(resource)),
+      part('Having', this.#having(resource)),
+      part('Aggregate', this.#aggregate(resource)),
     ];
   }
 
@@ -156,11 +158,53 @@ export class Schemas {
             );
       return [field.name, { ...schema, ...documented(field) }];
     });
-    const logic = ownFilters.map((name): [string, JsonSchema] => [
-      name,
-      name === 'not' ? self : { ...list(self), minItems: 1 },
+    return { description: `Which ${resource.plural} are meant.`, ...object([...fields, ...logic(self)]) };
+  }
+
+  #having(resource: Resource): JsonSchema {
+    const self = { ...this.part(resource, 'Having'), ...NOT_EMPTY };
+    const filter = (column: Column) => this.ref(filterName(column));
+    const results = [...groupsOf(resource).fieldByName.values()].flatMap((field): [string, JsonSchema][] => {
+      if (field.kind === 'column') return [[field.name, filter(field)]];
+      const fields = [...field.fieldByName].map(([name, each]): [string, JsonSchema] => [name, filter(each)]);
+      return fields.length > 0 ? [[field.name, object(fields, NOT_EMPTY)]] : [];
+    });
+    const description = `Which groups of ${resource.plural} are meant, by what is computed of them.`;
+    return { description, ...object([...results, ...logic(self)]) };
+  }
+
+  #aggregate(resource: Resource): JsonSchema {
+    const of = aggregateFunctions.flatMap((name): [string, JsonSchema][] => {
+      if (name === 'count') return [[name, { type: 'integer', minimum: 0 }]];
+      const columns = resource.columns.filter((column) => aggregateFits(name, column));
+      if (name === 'countDistinct') {
+        const counts = columns.map((column): [string, JsonSchema] => [
+          column.name,
+          { type: 'integer', minimum: 0 },
+        ]);
+        return [[name, object(counts)]];
+      }
+      const value = (column: Column) => {
+        if (name === 'min' || name === 'max') return typeSchema(column);
+        if (!isExact(column)) return { type: 'number' };
+        return {
+          type: 'string',
+          pattern: patternOf(name === 'avg' ? scaleOfAverage(column) : scaleOf(column)),
+        };
+      };
+      const properties = columns.map((column): [string, JsonSchema] => [column.name, orNull(value(column))]);
+      return columns.length > 0 ? [[name, object(properties)]] : [];
+    });
+    const groups = groupable(resource).map((column): [string, JsonSchema] => [
+      column.name,
+      columnSchema(column),
     ]);
-    return { description: `Which ${resource.plural} are meant.`, ...object([...fields, ...logic]) };
+    const included = resource.references.filter(visible).map((field): [string, JsonSchema] => {
+      const of = { anyOf: [...this.shown(field.target), { type: 'null' }] };
+      return [field.name, { ...of, ...answered(field, 'Present when `include` names it.') }];
+    });
+    const description = `Numbers about all ${resource.plural}, or about those that are alike in what they are grouped by.`;
+    return { description, ...object([['by', object([...groups, ...included])], ...of]) };
   }
 
   #filter(column: Column): [string, JsonSchema] {
@@ -173,6 +217,19 @@ export class Schemas {
 }
 
 const NOT_EMPTY: JsonSchema = { minProperties: 1 };
+
+/** What filters are combined by, where this is one. */
+function logic(self: JsonSchema): [string, JsonSchema][] {
+  return ownFilters.map((name) => [name, name === 'not' ? self : { ...list(self), minItems: 1 }]);
+}
+
+/** What can be compared. */
+function filtered(resource: Resource): Column[] {
+  const results = [...groupsOf(resource).fieldByName.values()].flatMap((field) =>
+    field.kind === 'column' ? field : [...field.fieldByName.values()],
+  );
+  return [...resource.columns, ...results];
+}
 
 /** The fields of a record as this door shows them. */
 export function shownFields(resource: Resource): Field[] {
@@ -330,36 +387,6 @@ function updateSchema(resource: Resource): JsonSchema {
   }
   const description = `What to change of ${withArticle(resource.singular)}; what is left out keeps its value.`;
   return { description, ...object(properties, { minProperties: 1 }) };
-}
-
-function aggregateSchema(resource: Resource): JsonSchema {
-  const of = aggregateFunctions.flatMap((name): [string, JsonSchema][] => {
-    if (name === 'count') return [[name, { type: 'integer', minimum: 0 }]];
-    const columns = resource.columns.filter((column) => aggregateFits(name, column));
-    if (name === 'countDistinct') {
-      const counts = columns.map((column): [string, JsonSchema] => [
-        column.name,
-        { type: 'integer', minimum: 0 },
-      ]);
-      return [[name, object(counts)]];
-    }
-    const value = (column: Column) => {
-      if (name === 'min' || name === 'max') return typeSchema(column);
-      if (!isExact(column)) return { type: 'number' };
-      return {
-        type: 'string',
-        pattern: patternOf(name === 'avg' ? scaleOfAverage(column) : scaleOf(column)),
-      };
-    };
-    const properties = columns.map((column): [string, JsonSchema] => [column.name, orNull(value(column))]);
-    return columns.length > 0 ? [[name, object(properties)]] : [];
-  });
-  const groups = groupable(resource).map((column): [string, JsonSchema] => [
-    column.name,
-    columnSchema(column),
-  ]);
-  const description = `Numbers about all ${resource.plural}, or about those that are alike in what they are grouped by.`;
-  return { description, ...object([['by', object(groups)], ...of]) };
 }
 
 function enumSchema(each: Enum): JsonSchema {

@@ -15,6 +15,8 @@ export interface PostgresCodec extends Codec {
 /** The digits of 2^63. */
 const PRECISION = 19;
 
+const MOST_FLOAT = '1.7976931348623157e308';
+
 /** The types are spelt as `format_type` does. */
 export const codecs: Codecs<PostgresCodec> = {
   serial: { type: 'bigint', cast: 'int8', decode: Number },
@@ -25,7 +27,11 @@ export const codecs: Codecs<PostgresCodec> = {
   float: {
     type: 'double precision',
     cast: 'float8',
-    sum: (quoted) => `SUM(${quoted}::numeric)::float8`,
+    // One that no float can hold is an error only where it is answered, and here it would be one wherever it is added up.
+    sum: (quoted) => {
+      const sum = `SUM(${quoted}::numeric)`;
+      return `CASE WHEN ${sum} > ${MOST_FLOAT} THEN 'Infinity' WHEN ${sum} < -${MOST_FLOAT} THEN '-Infinity' ELSE ${sum}::float8 END`;
+    },
   },
   boolean: {
     type: 'boolean',
@@ -61,6 +67,7 @@ function exact(type: string, cast: string): PostgresCodec {
     cast: `text::${cast}`,
     read: (quoted) => `${quoted}::text`,
     sum: (quoted) => `SUM(${quoted})::text`,
+    total: (quoted) => `SUM(${quoted})`,
   };
 }
 

@@ -38,10 +38,14 @@ export const dialect: Dialect = {
   },
   count: (quoted) => `COUNT(${quoted})::float8`,
   sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(${quoted}::float8)::float8`,
+  total: (quoted, column) => codecOf(codecs, column).total?.(quoted) ?? dialect.sum(quoted, column),
+  significant: (float) =>
+    `CASE WHEN abs(${float}) < 'Infinity' THEN to_char(${float}, '9.9999999999999EEEE')::float8 ELSE ${float} END`,
   extreme: (of, quoted, column) => codecOf(codecs, column).extremes?.[of](quoted) ?? `${of}(${quoted})`,
   // In an array, nothing comes after null.
   extremeBy: (of, compared, quoted) =>
     `(${of}(ARRAY[${compared}, ${quoted}]) FILTER (WHERE ${compared} IS NOT NULL))[2]`,
+  compared: (computed) => computed,
   // A column each, so that the text is the same however many rows there are.
   values: (columns, rows, given) => {
     const lists = columns.map((column) => {

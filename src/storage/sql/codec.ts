@@ -22,6 +22,8 @@ export interface Codec {
   readonly sum?: (quoted: string) => string;
   /** From what the driver gives back for that to the value. */
   readonly decodeSum?: (given: unknown) => unknown;
+  /** The sum as a number that others can be compared with, where `sum` is none. */
+  readonly total?: (quoted: string) => string;
 }
 
 /** One row for each kind; a Decimal has one for each scale. */

@@ -269,8 +269,7 @@ export class Writer {
     const referred = [...order.map(({ column }) => column), ...columns].filter(isReferred);
     const joined = (alias: string) => this.conditions.joined(referred, alias);
     const answered = this.#list(columns, referred.length > 0 ? table : undefined);
-    const offset = () =>
-      statement.offset > 0 ? ` OFFSET ${this.conditions.rowCount(statement.offset)}` : '';
+    const offset = () => this.#offset(statement.offset);
     if (list && limit !== undefined)
       return this.#dialect.perValue({
         columns: answered,
@@ -304,6 +303,10 @@ export class Writer {
     return `SELECT ${answered} FROM ${table}${joined(table)}${condition}${inOrder}${most}${lock ? this.#dialect.lock : ''}`;
   }
 
+  #offset(offset: number): string {
+    return offset > 0 ? ` OFFSET ${this.conditions.rowCount(offset)}` : '';
+  }
+
   /** Qualified: a bare name would mean another column whose answer has been given this name. */
   #order(order: Order, table: string): string {
     return order
@@ -313,11 +316,9 @@ export class Writer {
       .join(', ');
   }
 
-  #aggregate({ resource, where, by, measures, limit }: Aggregate, table: string): string {
-    const groups = by.map((column) => {
-      const quoted = `${table}.${quote(comparedBy(column).stored)}`;
-      return isTimePart(column) ? `(${this.#dialect.part(quoted, column)})` : quoted;
-    });
+  #aggregate(statement: Aggregate, table: string): string {
+    const { resource, where, by, measures, having, order, limit, offset } = statement;
+    const groups = by.map((column) => this.conditions.value(comparedBy(column), table));
     const shown = by.map((column, index) => {
       if (isTimePart(column))
         return `${readAs(this.#dialect.codecs, column, groups[index] ?? '')} AS ${quote(column.name)}`;
@@ -338,12 +339,11 @@ export class Writer {
       }),
     ];
     const condition = where ? ` WHERE ${this.conditions.condition(where, table)}` : '';
-    const order = by.map((column, index) =>
-      this.#dialect.order(groups[index] ?? '', comparedBy(column), false),
-    );
-    const grouped = by.length > 0 ? ` GROUP BY ${groups.join(', ')} ORDER BY ${order.join(', ')}` : '';
-    const most = limit === undefined ? '' : ` LIMIT ${limit}`;
-    return `SELECT ${selected.join(', ')} FROM ${quote(resource.table)}${condition}${grouped}${most}`;
+    const grouped = by.length > 0 ? ` GROUP BY ${groups.join(', ')}` : '';
+    const kept = having ? ` HAVING ${this.conditions.condition(having, table)}` : '';
+    const ordered = order.length > 0 ? ` ORDER BY ${this.#order(order, table)}` : '';
+    const most = limit === undefined ? '' : ` LIMIT ${limit}${this.#offset(offset)}`;
+    return `SELECT ${selected.join(', ')} FROM ${quote(resource.table)}${condition}${grouped}${kept}${ordered}${most}`;
   }
 
   /** `current`: what must hold for there to be a version, which no row is without. */

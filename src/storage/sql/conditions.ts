@@ -2,7 +2,9 @@
 
 import { type Comparison, FieldOperand, type Filter, isEverything } from '../../query/filter.ts';
 import type { Order, Place } from '../../query/order.ts';
+import { isTimePart } from '../../query/parts.ts';
 import { isReferred, pathOf, type Step } from '../../query/referred.ts';
+import { isResult, type Result } from '../../query/results.ts';
 import { folded } from '../../schema/folding.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptAs } from '../../schema/values.ts';
@@ -52,8 +54,33 @@ export class Conditions {
       }
       default: {
         const of = filter.is === 'null' ? filter.column : comparedBy(filter.column);
-        return this.#comparison(filter, of, columnOf(of, table), table);
+        return this.#comparison(filter, of, this.value(of, table), table);
       }
+    }
+  }
+
+  /** A column of a table, or of what is joined to it; of groups of its rows, a part of a time, or what is computed. */
+  value(column: Column, table: string): string {
+    if (isResult(column)) return this.#result(column, table);
+    const quoted = columnOf(column, table);
+    return isTimePart(column) ? `(${this.#dialect.part(quoted, column)})` : quoted;
+  }
+
+  #result({ computed, from }: Result, table: string): string {
+    if (!from) return 'COUNT(*)';
+    const quoted = `${table}.${quote(from.stored)}`;
+    const shown = (number: string) => (keptAs(from) === 'float' ? this.#dialect.significant(number) : number);
+    switch (computed) {
+      case 'count':
+        return `COUNT(${quoted})`;
+      case 'countDistinct':
+        return `COUNT(DISTINCT ${table}.${quote(comparedBy(from).stored)})`;
+      case 'sum':
+        return shown(this.#dialect.total(quoted, from));
+      case 'avg':
+        return shown(`(${this.#dialect.sum(quoted, from)} / COUNT(${quoted}))`);
+      default:
+        return this.#dialect.compared(this.#dialect.extreme(computed, quoted, from), from);
     }
   }
 
@@ -127,7 +154,7 @@ export class Conditions {
   /** A column as rows are ordered by it. */
   inOrder(column: Column, table: string): string {
     const of = comparedBy(column);
-    return `${columnOf(of, table)}${of.type === ByCodePoint ? this.#dialect.byCodePoint : ''}`;
+    return `${this.value(of, table)}${of.type === ByCodePoint ? this.#dialect.byCodePoint : ''}`;
   }
 
   /** The records that lead to those of these columns that are not the table's own, each once; nulls where there are none. */

@@ -47,10 +47,16 @@ export interface Dialect {
   part(quoted: string, part: TimePart): string;
   count(quoted: string): string;
   sum(quoted: string, column: Column): string;
+  /** The same where it is compared: as a number, however exact it is. */
+  total(quoted: string, column: Column): string;
+  /** A float with as many digits as answers have of it; one that is not finite stays what it is. */
+  significant(float: string): string;
   /** The least or the greatest value, for every column that rows can be ordered by. */
   extreme(of: 'min' | 'max', quoted: string, column: Column): string;
   /** The text that stands beside the least or the greatest other; of several, itself the least or the greatest. */
   extremeBy(of: 'min' | 'max', compared: string, quoted: string): string;
+  /** What is computed of a column, where it is compared as its values are. */
+  compared(computed: string, column: Column): string;
   /**
    * Rows that are not stored, as a table to select from: these columns, which compare as stored ones do, and "_row", which
    * counts them from 1. `given` makes a parameter of a value and tells its position.

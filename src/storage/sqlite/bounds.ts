@@ -112,7 +112,8 @@ export class Bounds implements Allowance {
     const { where, resource } = statement;
     if (where?.is === 'eq' && where.column === resource.key) return 0;
     // Lists are laid out before anything is looked for.
-    const listed = where ? valuesIn(where) : 0;
+    const having = statement.do === 'aggregate' ? statement.having : undefined;
+    const listed = (where ? valuesIn(where) : 0) + (having ? valuesIn(having) : 0);
     let kept = this.#plans.get(sql);
     if (!kept) {
       kept = { plan: planOf(this.#database, statement, sql), longUntil: 0 };

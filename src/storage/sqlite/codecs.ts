@@ -35,5 +35,17 @@ function exact(scale: number): Codec {
       const [high = 0n, low = 0n] = String(given).split(' ').map(BigInt);
       return textOfUnits((high << 32n) + low, scale);
     },
+    total,
   };
+}
+
+/**
+ * The halves joined. What does not fit 64 bits is beyond all that does; it cannot be answered, so it needs no more. NUMERIC
+ * leaves that as it is, where INTEGER would make the greatest of integers of it; and it makes a number of a text beside it.
+ */
+function total(quoted: string): string {
+  const low = `SUM(${quoted} & 4294967295)`;
+  const high = `(SUM(${quoted} >> 32) + (${low} >> 32))`;
+  const joined = `${high} * 4294967296 + (${low} & 4294967295)`;
+  return `CAST(CASE WHEN ${high} > 2147483647 THEN 9.3e18 WHEN ${high} < -2147483648 THEN -9.3e18 ELSE ${joined} END AS NUMERIC)`;
 }

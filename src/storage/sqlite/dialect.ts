@@ -30,12 +30,17 @@ export const dialect: Dialect = {
   count: (quoted) => `COUNT(${quoted})`,
   // As integers the sum could overflow, and then it fails.
   sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(CAST(${quoted} AS REAL))`,
+  total: (quoted, column) => codecOf(codecs, column).total?.(quoted) ?? dialect.sum(quoted, column),
+  significant: (float) =>
+    `CASE WHEN abs(${float}) < 9e999 THEN CAST(printf('%.13e', ${float}) AS REAL) ELSE ${float} END`,
   extreme: (of, quoted) => `${of}(${quoted})`,
   // No text has the character 0, and functions of text stop at it, those of bytes do not.
   extremeBy: (of, compared, quoted) => {
     const found = `${of}(CAST(${compared} || char(0) || ${quoted} AS BLOB))`;
     return `CAST(substr(${found}, instr(${found}, x'00') + 1) AS TEXT)`;
   },
+  // Only beside what has the affinity of a number is a text taken for one.
+  compared: (computed, column) => `CAST(${computed} AS ${codecOf(codecs, column).type})`,
   // All of them are one parameter. A cast gives a column the affinity that a stored one has, and a whole number among
   // fractions the value that it would be kept as.
   values: (columns, rows, given) => {

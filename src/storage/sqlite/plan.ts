@@ -45,6 +45,8 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   const asked = filters.flatMap(conditionsIn);
   const resources = new Set<Table>([resource, ...filters.flatMap((each) => [...reached(each)])]);
   for (const { field } of steps) resources.add(field.target);
+  // There may be as many groups as rows.
+  const ofGroups = statement.do === 'aggregate' && statement.having ? conditionsIn(statement.having) : [];
   // A unique index may hold any number of nulls, and a plan words a search for them as one for a value.
   const uniques = asked.some((each) => each.is === 'null') ? new Map<string, number>() : uniquesOf(resources);
   const isOpen: IsOpen = ({ detail }) => isLoop(detail) && !isBounded(detail, uniques);
@@ -55,7 +57,7 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
       .filter(isOpen)
       .every(({ detail }) => /^SEARCH _\d+ .*INDEX \S+ \((\w+=\?( AND )?)+\)$/.test(detail)),
     tables: Array.from(resources, ({ table }) => table),
-    conditions: asked.filter((each) => 'column' in each).length + steps.length * LOOKUP,
+    conditions: [...asked, ...ofGroups].filter((each) => 'column' in each).length + steps.length * LOOKUP,
     rows: loops === 1 ? rowsOf(statement, lines) : undefined,
   };
 }
