@@ -5,7 +5,7 @@ import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { ListQuery } from '../query/list.ts';
 import type { GroupQuery } from '../query/results.ts';
-import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
+import type { Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import type { Guard } from './policy/guards.ts';
 
 /** What to answer of a record: its columns, and records related to it. */
@@ -29,12 +29,14 @@ export interface Rendered {
 export interface Relation {
   /** The name in the answer; one relation can be asked for twice under two names. */
   readonly as: string;
-  readonly field: Reference | Inverse;
+  readonly field: Reference | Inverse | Through;
   readonly selection: Selection;
-  /** Which of an inverse's records; undefined for a reference. */
+  /** Which records of a list; undefined for a reference. */
   readonly list: ListQuery | undefined;
   /** The records that exist for the caller, where not all do; the policy's to say. */
   readonly seen?: Filter;
+  /** The same of the records of a join type. */
+  readonly seenLinks?: Filter;
 }
 
 interface On {

@@ -15,7 +15,7 @@ import { columnThrough, MOST_STEPS } from '../query/referred.ts';
 import { type Groups, groupsOf } from '../query/results.ts';
 import { WhereReader } from '../query/where.ts';
 import { integerFrom, readKey } from '../schema/keys.ts';
-import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
+import type { Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import { BY_ARGUMENT, VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
 import { upsertKeys } from '../schema/upserts.ts';
@@ -346,7 +346,7 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
   const columns: [Column, number][] = [];
   const relations = new Map<
     string,
-    { field: Reference | Inverse; args: Arguments; objects: ObjectNodes[] }
+    { field: Reference | Inverse | Through; args: Arguments; objects: ObjectNodes[] }
   >();
   const fields = objectsOf(objects, given);
   let names = bytesOfNames(fields, resource.name);
@@ -357,7 +357,7 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
       for (const nodes of asked) {
         const args = nodes[0] ? argumentsOf(type, nodes[0], given) : {};
         const as = relationName(name, args);
-        if (field.kind === 'inverse') names += PAIR;
+        if (field.kind !== 'reference') names += PAIR;
         const before = relations.get(as);
         if (before) before.objects.push(nodes);
         else relations.set(as, { field, args, objects: [nodes] });
@@ -371,7 +371,7 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
         as,
         field,
         selection: selectionOf(field.target, below, within),
-        list: field.kind === 'inverse' ? listOf(field.target, args, within) : undefined,
+        list: field.kind === 'reference' ? undefined : listOf(field.target, args, within),
       };
     }),
     rendered: { records: Math.max(1, objects.length), columns, names },

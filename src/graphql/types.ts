@@ -94,13 +94,13 @@ export class TypesOf {
       return { ...texts(field), type: nonNull(this.column(field), field.required) };
     const target = this.object(field.target);
     const type =
-      field.kind === 'inverse'
-        ? nonNull(new GraphQLList(new GraphQLNonNull(target)), field.required)
-        : nonNull(target, field.required);
+      field.kind === 'reference'
+        ? nonNull(target, field.required)
+        : nonNull(new GraphQLList(new GraphQLNonNull(target)), field.required);
     return {
       ...texts(field),
       type,
-      args: field.kind === 'inverse' ? this.inputs.list(field.target) : {},
+      args: field.kind === 'reference' ? {} : this.inputs.list(field.target),
       resolve: (node, args) => (node as Record<string, unknown>)[relationKey(relationName(field.name, args))],
     };
   }

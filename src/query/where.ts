@@ -1,7 +1,7 @@
 /** `where` as clients write it → Filter, typed against the Model, with every fault reported. */
 
 import { cited, type FaultCode, isFull } from '../base/errors.ts';
-import type { Column, Field, Resource } from '../schema/model.ts';
+import type { Column, Field, Inverse, Resource, Through } from '../schema/model.ts';
 import { ownFilters } from '../schema/names.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { isScalar } from '../schema/values.ts';
@@ -164,7 +164,7 @@ export class WhereReader {
         if (isFull(this.#told)) return undefined;
         const inside = [...path, quantifier];
         if (inner === undefined) return this.#notSent(inside, `${name} ${quantifier}`);
-        const some = (): Filter => ({ is: 'some', field, where: this.read(field.target, inner, inside) });
+        const some = () => someOf(field, this.read(field.target, inner, inside));
         if (quantifier === 'some') return some();
         if (quantifier === 'none') return { is: 'not', of: some() };
         this.#report(
@@ -251,7 +251,18 @@ export class WhereReader {
   }
 }
 
-const examples = { column: '{ eq: … }', inverse: '{ some: {…} }', results: '{ total: { gt: … } }' } as const;
+const examples = {
+  column: '{ eq: … }',
+  inverse: '{ some: {…} }',
+  through: '{ some: {…} }',
+  results: '{ total: { gt: … } }',
+} as const;
+
+/** Of a list through a join type, some link is there that leads to such a record. */
+function someOf(field: Inverse | Through, where: Filter): Filter {
+  if (field.kind === 'inverse') return { is: 'some', field, where };
+  return { is: 'some', field: field.links, where: { is: 'related', field: field.far, where } };
+}
 
 function isEmpty(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length === 0;

@@ -10,7 +10,7 @@ import { spelt } from '../query/parts.ts';
 import { columnThrough, MOST_STEPS } from '../query/referred.ts';
 import type { Groups } from '../query/results.ts';
 import { DEEPEST, WhereReader } from '../query/where.ts';
-import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
+import type { Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import { fromText } from '../schema/spelling.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { upsertKeys } from '../schema/upserts.ts';
@@ -354,7 +354,7 @@ class QueryReader {
     });
   }
 
-  #included(field: Inverse, at: string): ListQuery {
+  #included(field: Inverse | Through, at: string): ListQuery {
     if (!includedParameters.some((name) => this.has(`${at}[${name}]`))) return wholeList(field.target);
     return this.list(field.target, all([this.where(field.target, `${at}[where]`)]), at);
   }

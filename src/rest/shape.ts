@@ -3,7 +3,7 @@
 import { DuetError } from '../base/errors.ts';
 import type { Relation, Selection } from '../engine/operation.ts';
 import type { ListQuery } from '../query/list.ts';
-import type { Column, Field, Inverse, Reference, Resource } from '../schema/model.ts';
+import type { Column, Field, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { storedColumns } from '../schema/values.ts';
 
@@ -13,7 +13,7 @@ export interface ShapeContext {
   /** Reports a name that is no column. */
   readonly column: (resource: Resource, name: string) => Column | undefined;
   /** What is said of an included list, at a path such as `posts.comments`. */
-  readonly list: (field: Inverse, at: string) => ListQuery;
+  readonly list: (field: Inverse | Through, at: string) => ListQuery;
   /** Levels of fields, counted as in a GraphQL operation that asks for the same. */
   readonly depth: number;
 }
@@ -44,13 +44,13 @@ export function visible(field: Field | undefined): Field | undefined {
 class Shape {
   readonly resource: Resource;
   readonly columns = new Set<Column>();
-  readonly included = new Map<Reference | Inverse, Shape>();
+  readonly included = new Map<Reference | Inverse | Through, Shape>();
 
   constructor(resource: Resource) {
     this.resource = resource;
   }
 
-  include(field: Reference | Inverse): Shape {
+  include(field: Reference | Inverse | Through): Shape {
     const shape = this.included.get(field) ?? new Shape(field.target);
     this.included.set(field, shape);
     return shape;
@@ -87,7 +87,7 @@ function selectionOf({ resource, columns, included }: Shape, path: string, conte
         as: field.name,
         field,
         selection: selectionOf(inner, at, context),
-        list: field.kind === 'inverse' ? context.list(field, at) : undefined,
+        list: field.kind === 'reference' ? undefined : context.list(field, at),
       };
     }),
   };

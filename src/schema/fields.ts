@@ -59,6 +59,7 @@ const fits: Readonly<Record<string, readonly ('column' | 'reference' | 'inverse'
   transitions: ['column'],
   caseless: ['column'],
   inverse: ['inverse'],
+  through: ['inverse'],
   onDelete: ['reference'],
   column: ['column', 'reference'],
   operation: [],
@@ -117,7 +118,8 @@ export function readField(
   if (kind === 'inverse') {
     const hidable = faults.allowRules(directives).some(({ to }) => to.includes('READ'));
     const written = `[${shape.name}!]${hidable ? '' : '!'}`;
-    const why = hidable ? 'has a rule on who may READ it' : 'is the far side of a reference';
+    const side = directives.has('through') ? 'leads through a join type' : 'is the far side of a reference';
+    const why = hidable ? 'has a rule on who may READ it' : side;
     if (shape.fault || shape.required === hidable)
       faults.at(node.type, `"${where}" ${why} and must be written ${written}`);
     reader.inverses.push({ node, directives, owner, target });
@@ -360,10 +362,10 @@ function joinName(owner: Resource, target: Resource): string {
 }
 
 /** A type with a reference each way, ready to paste. */
-function joinType(owner: Resource, target: Resource): string {
+export function joinType(owner: Resource, target: Resource, name = joinName(owner, target)): string {
   const [one, other] = [owner, target].toSorted(byPlace) as [Resource, Resource];
   const field = ({ name, singular }: Resource) => `${singular}: ${name}! @onDelete(do: CASCADE)`;
-  return `type ${joinName(one, other)} @resource @unique(fields: ["${one.singular}", "${other.singular}"]) { id: ID! ${field(one)} ${field(other)} }`;
+  return `type ${name} @resource @unique(fields: ["${one.singular}", "${other.singular}"]) { id: ID! ${field(one)} ${field(other)} }`;
 }
 
 function byPlace(a: Resource, b: Resource): number {
@@ -398,10 +400,18 @@ export function resolveInverse(
     return undefined;
   }
   const back = lists.find((list) => list.owner === target && list.target === owner && list.node !== node);
+  const through = back?.directives.get('through')?.[0].arguments['type'];
+  if (!reference && back && through !== undefined) {
+    faults.at(
+      node.type,
+      `Nothing in ${target.name} points back to ${where}. Lead it through the type that ${target.name}.${back.node.name.value} leads through: @through(type: "${through}")`,
+    );
+    return undefined;
+  }
   if (!reference && back && !owner.references.some((each) => each.target === target)) {
     faults.at(
       node.type,
-      `${where} and ${target.name}.${back.node.name.value} point at each other, and nothing stores the pairs. Add a type for them, and make both lists [${joinName(owner, target)}!]!: ${joinType(owner, target)}`,
+      `${where} and ${target.name}.${back.node.name.value} point at each other, and nothing stores the pairs. Add @through(type: "${joinName(owner, target)}") to both lists, and a type for the pairs: ${joinType(owner, target)}`,
     );
     return undefined;
   }

@@ -61,6 +61,7 @@ export interface Resource extends Described {
   readonly columns: readonly Column[];
   readonly references: readonly Reference[];
   readonly inverses: readonly Inverse[];
+  readonly throughs: readonly Through[];
   /** The references of any resource that point here. */
   readonly pointedAtBy: readonly Reference[];
   readonly uniques: readonly ColumnSet[];
@@ -69,7 +70,7 @@ export interface Resource extends Described {
   readonly checks: readonly CheckRule[];
 }
 
-export type Field = Column | Reference | Inverse;
+export type Field = Column | Reference | Inverse | Through;
 
 export interface ColumnSet {
   readonly place: Place;
@@ -134,6 +135,18 @@ export interface Inverse extends Described {
   readonly target: Resource;
   readonly reference: Reference;
   /** Only a list that can be forbidden can be null. */
+  readonly required: boolean;
+  readonly allow: readonly AllowRule[];
+}
+
+/** The records that a join type leads to: `tags` of a product, by way of its product tags. */
+export interface Through extends Described {
+  readonly kind: 'through';
+  readonly target: Resource;
+  /** The records of the join type that point here, as a list that the type does not show. */
+  readonly links: Inverse;
+  /** The reference of a link that leads on to the target. */
+  readonly far: Reference;
   readonly required: boolean;
   readonly allow: readonly AllowRule[];
 }

@@ -13,13 +13,23 @@ import {
 import { type AppliedDirectives, definedTypes, readDirectives } from './directives.ts';
 import { type Draft, Faults, told } from './draft.ts';
 import { type FieldReader, readField, resolveInverse } from './fields.ts';
-import type { ColumnSet, Enum, Inverse, Model, OperationKind, Resource, SchemaFault } from './model.ts';
+import type {
+  ColumnSet,
+  Enum,
+  Inverse,
+  Model,
+  OperationKind,
+  Resource,
+  SchemaFault,
+  Through,
+} from './model.ts';
 import { ownTypes, pathOf, pluralOf, singularOf } from './names.ts';
 import { readRootField } from './roots.ts';
 import type { Rule } from './rules/rule.ts';
 import { rules } from './rules/rules.ts';
 import { scalars } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
+import { resolveThrough } from './through.ts';
 
 export type SchemaReading =
   | { readonly model: Model; readonly faults?: never }
@@ -111,8 +121,10 @@ function readDocument(document: DocumentNode, faults: Faults, source: string): M
   const reader: FieldReader = { faults, enums, resources: byType, inverses: [] };
   for (const { resource, node } of declared.values()) readFields(resource, node, reader);
   for (const pending of reader.inverses) {
-    const inverse = resolveInverse(pending, reader.inverses, faults);
-    if (inverse) addInverse(pending.owner as Draft<Resource>, inverse);
+    const list = pending.directives.has('through')
+      ? resolveThrough(pending, byType, faults)
+      : resolveInverse(pending, reader.inverses, faults);
+    if (list) addList(pending.owner as Draft<Resource>, list);
   }
   for (const { resource, directives } of declared.values()) readColumnSets(resource, directives, faults);
 
@@ -196,6 +208,7 @@ function draftResource(
     columns: [],
     references: [],
     inverses: [],
+    throughs: [],
     pointedAtBy: [],
     uniques: [],
     indexes: [],
@@ -250,15 +263,15 @@ function readFields(resource: Draft<Resource>, node: ObjectTypeDefinitionNode, r
 }
 
 /** The list belongs where the file has it; columns and references were read before it was known to be sound. */
-function addInverse(owner: Draft<Resource>, inverse: Inverse): void {
+function addList(owner: Draft<Resource>, list: Inverse | Through): void {
   const later = owner.fields.findIndex(
     ({ place }) =>
-      place.line > inverse.place.line ||
-      (place.line === inverse.place.line && place.column > inverse.place.column),
+      place.line > list.place.line || (place.line === list.place.line && place.column > list.place.column),
   );
-  owner.fields.splice(later === -1 ? owner.fields.length : later, 0, inverse);
-  (owner.fieldByName as Map<string, unknown>).set(inverse.name, inverse);
-  owner.inverses.push(inverse);
+  owner.fields.splice(later === -1 ? owner.fields.length : later, 0, list);
+  (owner.fieldByName as Map<string, unknown>).set(list.name, list);
+  if (list.kind === 'inverse') owner.inverses.push(list);
+  else owner.throughs.push(list);
 }
 
 function readColumnSets(resource: Draft<Resource>, directives: AppliedDirectives, faults: Faults): void {

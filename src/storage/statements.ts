@@ -49,7 +49,7 @@ export interface Select {
   /** How many rows are left out at the beginning; only where there is a limit, or a most. */
   readonly offset: number;
   /** The rows whose column has one of these values; the limit then holds for each of them, and the offset. */
-  readonly per: { readonly column: Column; readonly values: readonly unknown[] } | undefined;
+  readonly per: Per | undefined;
   /** How many rows there may be in all. */
   readonly most: number | undefined;
   /** How many bytes of text there may be in all; a statement that would answer with more fails with ANSWER_TOO_LARGE. */
@@ -61,6 +61,27 @@ export interface Select {
   /** What the program will ask for next, unless it fails: a database that is far away can answer it along with this. */
   readonly prefetch: readonly Prefetch[];
 }
+
+export interface Per {
+  readonly column: Column;
+  readonly values: readonly unknown[];
+  /**
+   * Where the column is that of another table, whose rows lead to these: a row is answered once for each of the values that
+   * lead to it, which `PARENT` tells.
+   */
+  readonly through?: Links | undefined;
+}
+
+/** The rows of a join table. */
+export interface Links {
+  readonly resource: Resource;
+  /** Has the key of the row that it leads to. */
+  readonly far: Column;
+  readonly where: Filter | undefined;
+}
+
+/** The name of the column that has the value by which a row was found. No field begins with `_`. */
+export const PARENT = '_parent';
 
 /** A Select that is open for the values of a column of the rows above it, or of the first so many of them. */
 export interface Prefetch {

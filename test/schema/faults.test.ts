@@ -31,8 +31,63 @@ const rows: readonly Row[] = [
       type Tag @resource { id: ID! products: [Product!]! }
     `,
     faults: [
-      '1:40 Product.tags and Tag.products point at each other, and nothing stores the pairs. Add a type for them, and make both lists [ProductTag!]!: type ProductTag @resource @unique(fields: ["product", "tag"]) { id: ID! product: Product! @onDelete(do: CASCADE) tag: Tag! @onDelete(do: CASCADE) }',
-      '2:40 Tag.products and Product.tags point at each other, and nothing stores the pairs. Add a type for them, and make both lists [ProductTag!]!: type ProductTag @resource @unique(fields: ["product", "tag"]) { id: ID! product: Product! @onDelete(do: CASCADE) tag: Tag! @onDelete(do: CASCADE) }',
+      '1:40 Product.tags and Tag.products point at each other, and nothing stores the pairs. Add @through(type: "ProductTag") to both lists, and a type for the pairs: type ProductTag @resource @unique(fields: ["product", "tag"]) { id: ID! product: Product! @onDelete(do: CASCADE) tag: Tag! @onDelete(do: CASCADE) }',
+      '2:40 Tag.products and Product.tags point at each other, and nothing stores the pairs. Add @through(type: "ProductTag") to both lists, and a type for the pairs: type ProductTag @resource @unique(fields: ["product", "tag"]) { id: ID! product: Product! @onDelete(do: CASCADE) tag: Tag! @onDelete(do: CASCADE) }',
+    ],
+  },
+  {
+    name: 'Lists through a join type that is not there, does not fit, or cannot tell its sides apart',
+    sdl: `
+      type Product @resource {
+        id: ID!
+        a: [Tag!]! @through(type: "ProductTga")
+        b: [Tag!]! @through(type: "Link")
+        c: Tag @through(type: "ProductTag")
+        d: String @through(type: "ProductTag")
+        e: [Tag!]! @through(type: "Note")
+        f: [Tag!]! @through(type: "Label")
+        g: [Tag!]! @through(type: "Twice")
+        h: [Tag!] @through(type: "ProductTag")
+        i: [Tag!]! @through(type: "ProductTag") @inverse(of: "tag")
+        j: [Product!]! @through(type: "Pair")
+        k: [Tag!]! @through
+        tag: [Tag!]! @through(type: "ProductTag")
+        tags: [Tag!]! @through(type: "ProductTag")
+        tagIds: [String!]
+      }
+      type Tag @resource { id: ID! products: [Product!]! }
+      type ProductTag @resource { id: ID! product: Product! tag: Tag! }
+      type Note @resource { id: ID! product: Product! }
+      type Label @resource { id: ID! tag: Tag! }
+      type Twice @resource { id: ID! product: Product! tag: Tag! other: Tag }
+      type Pair @resource { id: ID! one: Product! other: Product! }
+    `,
+    faults: [
+      '3:14 There is no type "ProductTga" for "Product.a" to lead through. Did you mean "ProductTag" or "Product"?',
+      '4:14 There is no type "Link" for "Product.b" to lead through. Add it: type Link @resource @unique(fields: ["product", "tag"]) { id: ID! product: Product! @onDelete(do: CASCADE) tag: Tag! @onDelete(do: CASCADE) }',
+      '5:10 "@through" does not fit "Product.c", which is a reference. Remove it.',
+      '6:13 "@through" does not fit "Product.d", which is a stored value. Remove it.',
+      '7:14 Note has no reference to Tag, so "Product.e" cannot lead through it. Add to Note: tag: Tag! @onDelete(do: CASCADE)',
+      '8:14 Label has no reference to Product, so "Product.f" cannot lead through it. Add to Label: product: Product! @onDelete(do: CASCADE)',
+      '9:14 Twice has several references to Tag (tag, other), and "Product.g" needs exactly one. Keep one there, or lead through a type of its own: type ProductTag @resource @unique(fields: ["product", "tag"]) { id: ID! product: Product! @onDelete(do: CASCADE) tag: Tag! @onDelete(do: CASCADE) }',
+      '10:6 "Product.h" leads through a join type and must be written [Tag!]!',
+      '11:14 "Product.i" leads through a join type and is no inverse. Remove @inverse, or @through.',
+      '12:18 "Product.j" leads from Product to Product, and nothing tells which reference of Pair is which side. Show its records instead, once for each reference: pairs: [Pair!]! @inverse(of: "one")',
+      '13:6 Nothing in Tag points back to Product.k. Add a reference to Tag, such as: product: Product!',
+      '13:14 Argument "@through(type:)" of required type "String!" was not provided.',
+      '15:3 "Product.tag" and "Product.tags" are both written as "tagIds". Rename one.',
+      '16:3 Product field "tagIds" collides with a name that Duet derives. Rename it.',
+    ],
+  },
+  {
+    name: 'Lists: one that leads through a join type, and one back that does not',
+    sdl: `
+      type Product @resource { id: ID! tags: [Tag!]! @through(type: "Pair") }
+      type Tag @resource { id: ID! products: [Product!]! }
+      type Pair @resource { id: ID! product: Product tag: Tag }
+    `,
+    faults: [
+      '2:40 Nothing in Product points back to Tag.products. Lead it through the type that Product.tags leads through: @through(type: "Pair")',
     ],
   },
   {
@@ -180,7 +235,7 @@ const rows: readonly Row[] = [
       type Book @resource @graph { id: ID! }
     `,
     faults: [
-      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @inverse @onDelete @column @table @operation @allow.',
+      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @inverse @through @onDelete @column @table @operation @allow.',
     ],
   },
   {
@@ -1174,6 +1229,25 @@ for (const { name, sdl, faults } of rows)
     const found = readSchema(fileOf(sdl)).faults ?? [];
     expect(found.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([...faults]);
   });
+
+test('the cure for two lists that point at each other can be pasted', () => {
+  const file = `
+    type Product @resource { id: ID! tags: [Tag!]! }
+    type Tag @resource { id: ID! products: [Product!]! }`;
+  for (const { message } of readSchema(file).faults ?? []) {
+    const [, through = '', type = ''] =
+      /Add (@through\([^)]*\)) to both lists, and a type for the pairs: (.*)$/.exec(message) ?? [];
+    const pasted = `${file.replaceAll('!]!', `!]! ${through}`)}\n${type}`;
+    const { model, faults } = readSchema(pasted);
+    expect(faults).toBeUndefined();
+    expect(model?.resources.map(({ throughs }) => throughs.map(({ name }) => name))).toEqual([
+      ['tags'],
+      ['products'],
+      [],
+    ]);
+  }
+  expect.assertions(4);
+});
 
 test('no two rows have the same name', () => {
   expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);

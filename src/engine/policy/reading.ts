@@ -7,7 +7,7 @@ import type { OrderBy } from '../../query/order.ts';
 import { decisive } from '../../query/parts.ts';
 import { isReferred, referred } from '../../query/referred.ts';
 import { askedOf, isResult } from '../../query/results.ts';
-import type { Column, Field, Inverse, Resource } from '../../schema/model.ts';
+import type { Column, Field, Inverse, Resource, Through } from '../../schema/model.ts';
 import type { Aggregate, Relation, Selection } from '../operation.ts';
 import { relationKey } from '../read/read.ts';
 import type { Access } from './access.ts';
@@ -91,6 +91,11 @@ function listable(access: Access, { target, reference }: Inverse): Filter {
   return all([access.rows(target, 'READ'), access.field(reference, 'READ')]);
 }
 
+/** The records of a join type that link anything for the caller: those that it sees, with where they lead from and to. */
+export function linkSeen(access: Access, { links: { target, reference: near }, far }: Through): Filter {
+  return all([access.rows(target, 'READ'), access.field(near, 'READ'), access.field(far, 'READ')]);
+}
+
 /** That the record exists, for this caller, whose key the column holds. */
 function referenceSeen(access: Access, { reference: field }: Column): Filter {
   if (!field) return everything;
@@ -136,8 +141,12 @@ function readableParts(access: Access, resource: Resource, selection: Selection)
 function readableRelation(access: Access, relation: Relation): Relation {
   const { field, list } = relation;
   const selection = readableParts(access, field.target, relation.selection);
-  if (field.kind === 'inverse' && list) {
+  if (field.kind !== 'reference' && list) {
     const { where, order } = readableList(access, field.target, list);
+    if (field.kind === 'through') {
+      const seenLinks = linkSeen(access, field);
+      return { ...relation, selection, seenLinks, list: { ...list, order, where } };
+    }
     const shown = all([access.field(field.reference, 'READ'), where]);
     return { ...relation, selection, list: { ...list, order, where: shown } };
   }
@@ -147,7 +156,7 @@ function readableRelation(access: Access, relation: Relation): Relation {
 }
 
 function guardsOf(access: Access, resource: Resource, { columns, relations }: Selection): Guard[] {
-  const fields = new Set<Column | Inverse>(columns);
+  const fields = new Set<Column | Inverse | Through>(columns);
   for (const { field } of relations) fields.add(field.kind === 'reference' ? field.column : field);
   return [...fields].flatMap((field): Guard[] => {
     const readable = access.field(field, 'READ');

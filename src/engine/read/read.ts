@@ -249,7 +249,7 @@ function branches({ relations, guards }: Selection, nodes: readonly Node[], time
 function keysOf(nodes: readonly Node[], relation: Relation): unknown[] {
   const { name } = near(relation);
   // Each has a key of its own.
-  if (relation.field.kind === 'inverse') return nodes.map((node) => node[name]);
+  if (relation.field.kind !== 'reference') return nodes.map((node) => node[name]);
   const keys = new Set<unknown>();
   for (const node of nodes) {
     const key = node[name];
@@ -258,7 +258,8 @@ function keysOf(nodes: readonly Node[], relation: Relation): unknown[] {
   return [...keys];
 }
 
-function connect({ relation, parents, found }: Branch): void {
+function connect(branch: Branch): void {
+  const { relation, parents, found } = branch;
   const property = relationKey(relation.as);
   const { name: nearName } = near(relation);
   const { name: farName } = far(relation);
@@ -273,6 +274,10 @@ function connect({ relation, parents, found }: Branch): void {
     parent[property] = children;
     byParent.set(parent[nearName], children);
   }
+  // A record that several parents lead to was found for each of them, and is one node.
+  const isShared = relation.field.kind === 'through';
+  const { name: keyName } = relation.field.target.key;
+  const byKey = new Map<unknown, Node>();
   // Mostly one parent's children come after the other's.
   let [key, children]: [unknown, Node[] | undefined] = [undefined, undefined];
   for (const node of found) {
@@ -280,8 +285,15 @@ function connect({ relation, parents, found }: Branch): void {
       key = node[farName];
       children = byParent.get(key);
     }
-    children?.push(node);
+    children?.push(isShared ? once(byKey, node[keyName], node) : node);
   }
+  if (isShared) branch.found = [...byKey.values()];
+}
+
+function once(known: Map<unknown, Node>, key: unknown, node: Node): Node {
+  const before = known.get(key);
+  if (!before) known.set(key, node);
+  return before ?? node;
 }
 
 /** What a branch adds to the answer. */

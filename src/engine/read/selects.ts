@@ -4,8 +4,15 @@ import { type Abridged, isAbridged } from '../../query/cursors.ts';
 import { all, equal, type Filter } from '../../query/filter.ts';
 import type { ListQuery } from '../../query/list.ts';
 import { type Order, type Place, reversed } from '../../query/order.ts';
-import type { Column, Resource } from '../../schema/model.ts';
-import { PLACEHOLDER, type Prefetch, type Select, select } from '../../storage/statements.ts';
+import type { Column, Resource, Through } from '../../schema/model.ts';
+import {
+  PARENT,
+  type Per,
+  PLACEHOLDER,
+  type Prefetch,
+  type Select,
+  select,
+} from '../../storage/statements.ts';
 import type { AnswerLimits } from '../budget.ts';
 import type { Get, List, Relation, Selection } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
@@ -66,12 +73,36 @@ export function mostBytes({ bytes }: AnswerLimits): number | undefined {
 
 /** The column of the parent whose value leads to the related records. */
 export function near({ field }: Relation): Column {
-  return field.kind === 'reference' ? field.column : field.reference.target.key;
+  if (field.kind === 'reference') return field.column;
+  return (field.kind === 'through' ? field.links : field).reference.target.key;
 }
 
 /** The column of the related records that the value is found in. */
 export function far({ field }: Relation): Column {
-  return field.kind === 'reference' ? field.target.key : field.reference.column;
+  if (field.kind === 'reference') return field.target.key;
+  return field.kind === 'through' ? parentOf(field) : field.reference.column;
+}
+
+const parents = new WeakMap<Through, Column>();
+
+/** The value that a link has of the parent, as a column of the record that it leads to. */
+function parentOf(field: Through): Column {
+  let parent = parents.get(field);
+  if (!parent) {
+    parent = { ...field.links.reference.column, name: PARENT, stored: PARENT };
+    parents.set(field, parent);
+  }
+  return parent;
+}
+
+function perOf({ field, seenLinks: where }: Relation, column: Column): Per {
+  if (field.kind !== 'through') return { column, values: PLACEHOLDER };
+  const { target: resource, reference } = field.links;
+  return {
+    column: reference.column,
+    values: PLACEHOLDER,
+    through: { resource, far: field.far.column, where },
+  };
 }
 
 /** One more than fits, so that too many can be told from just enough. */
@@ -80,10 +111,12 @@ export function selectRelated(relation: Relation, limits: AnswerLimits): Select 
   return madeFor(relation, most, () => {
     const { field, selection, list: query, seen } = relation;
     const column = far(relation);
-    const columns = needed(field.target, selection, column);
+    // A record that many lead to is told by its key.
+    const extra = field.kind === 'through' ? [column, field.target.key] : [column];
+    const columns = needed(field.target, selection, extra);
     const bytes = mostBytes(limits);
     const rest = {
-      per: { column, values: PLACEHOLDER },
+      per: perOf(relation, column),
       most,
       bytes,
       prefetch: prefetched(selection, limits),
@@ -128,12 +161,12 @@ function withPlaces(columns: readonly Column[], order: Order): readonly Column[]
 const neededBySelection = new WeakMap<Selection, readonly Column[]>();
 
 /** The columns to read for a selection: those asked for, and those that relations hang on; guards read their own. */
-function needed(resource: Resource, selection: Selection, extra?: Column): readonly Column[] {
+function needed(resource: Resource, selection: Selection, extra: readonly Column[] = []): readonly Column[] {
   let columns = neededBySelection.get(selection);
   if (!columns) {
     const guarded = new Set(selection.guards?.map(({ column }) => column));
     const found = new Set(selection.columns.filter((column) => !guarded.has(column)));
-    if (extra) found.add(extra);
+    for (const column of extra) found.add(column);
     for (const column of selection.relations.map(near)) if (!guarded.has(column)) found.add(column);
     if (selection.guards) found.add(resource.key);
     // Something must be selected, even for `{ __typename }`.

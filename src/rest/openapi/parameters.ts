@@ -65,7 +65,7 @@ function named(about: About, names: readonly Name[]): Parameter[] {
 /** What can be said of an included list: `posts[limit]`. Deeper ones go by their path, `posts.comments[limit]`. */
 function ofIncluded({ resource, schemas, most }: About): Parameter[] {
   return shownFields(resource).flatMap((field) => {
-    if (field.kind !== 'inverse') return [];
+    if (field.kind === 'column' || field.kind === 'reference') return [];
     return named({ resource: field.target, schemas, most }, includedParameters).map((parameter) => ({
       ...parameter,
       name: `${field.name}[${parameter['name']}]`,

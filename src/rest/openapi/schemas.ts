@@ -133,7 +133,7 @@ export class Schemas {
       const of = this.shown(field.target);
       const nothing = field.kind === 'reference' && !field.required ? [{ type: 'null' }] : [];
       const one = { anyOf: [...of, ...nothing] };
-      const shown = field.kind === 'inverse' ? list(one) : one;
+      const shown = field.kind === 'reference' ? one : list(one);
       const told = answered(field, 'Present when `include` names it.');
       return [field.name, { ...shown, ...told, readOnly: true }];
     });

@@ -4,6 +4,7 @@ import { definedTypes } from '../directives.ts';
 import type { Described } from '../model.ts';
 import { BY_ARGUMENT, ownArguments, ownFilters, ownPaths, ownTypes, reservedTypes } from '../names.ts';
 import { scalars } from '../scalars.ts';
+import { linkNames, writtenThrough } from '../through.ts';
 import { upsertKeys } from '../upserts.ts';
 import type { Rule } from './rule.ts';
 
@@ -35,7 +36,19 @@ export const namesAreFree: Rule = (model, report) => {
   for (const { name, values } of model.enums) distinct(`${name} value`, values, []);
   for (const resource of model.resources) {
     const by = upsertKeys(resource).size > 0 ? [BY_ARGUMENT] : [];
-    distinct(`${resource.name} field`, resource.fields, [...ownArguments, ...ownFilters, ...by]);
+    const ids = new Map<string, string>();
+    for (const through of writtenThrough(resource)) {
+      const { ids: name } = linkNames(through);
+      const other = ids.get(name);
+      if (other !== undefined)
+        report(
+          through.place,
+          `"${resource.name}.${other}" and "${resource.name}.${through.name}" are both written as "${name}". Rename one.`,
+        );
+      ids.set(name, through.name);
+    }
+    const taken = [...ownArguments, ...ownFilters, ...by, ...ids.keys()];
+    distinct(`${resource.name} field`, resource.fields, taken);
   }
 
   const paths = new Map(ownPaths.map((path) => [path, 'Duet']));

@@ -6,6 +6,7 @@ import { dutiesOf } from '../duties.ts';
 import { duties } from '../own.ts';
 import { codecOf, encoded } from '../sql/codec.ts';
 import { type Dialect, literal, quote } from '../sql/dialect.ts';
+import { PARENT } from '../statements.ts';
 import { codecs } from './codecs.ts';
 import { sequenceOf } from './ddl.ts';
 
@@ -62,8 +63,8 @@ export const dialect: Dialect = {
   within: (select, { bytes, columns }, names) =>
     `SELECT ${names.map(quote).join(', ')} FROM (SELECT *, sum(${bytesOf(columns)}) OVER (ROWS UNBOUNDED PRECEDING) AS "_bytes" FROM (${select}) AS "_rows") AS "_counted" WHERE ${failsBeyond(bytes, '"_bytes"')}`,
   // No stored name begins with `_`.
-  perValue: ({ columns, table, list, joined, near, condition, order, limit, most }) =>
-    `SELECT "_one".* FROM unnest(${list}) AS "_listed"(value) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table}${joined(table)} WHERE ${near(table)} = "_listed".value${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
+  perValue: ({ columns, table, list, joined, belongs, condition, order, limit, most }) =>
+    `SELECT "_one".* FROM unnest(${list}) AS "_listed"(${quote(PARENT)}) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table}${joined(table)} WHERE ${belongs(table)}${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
   visit: '',
   byCodePoint: ' COLLATE "C"',
   lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,

@@ -70,7 +70,9 @@ function treeOf(root: Select, writer: Writer): Tree | null {
     parts.push(`${name} AS (${writer.select(fewer, listed)})`);
     for (const { near, first, select: next } of select.prefetch) {
       const limit = first === undefined ? '' : ` LIMIT ${first}`;
-      add(next, `ARRAY(SELECT ${quote(near.name)} FROM ${name}${limit})`);
+      // What many led to is there for each of them.
+      const distinct = select.per?.through ? 'DISTINCT ' : '';
+      add(next, `ARRAY(SELECT ${distinct}${quote(near.name)} FROM ${name}${limit})`);
     }
   };
   add(root);

@@ -10,6 +10,9 @@ import { graves } from '../own.ts';
 import {
   type Aggregate,
   type Filled,
+  type Links,
+  PARENT,
+  type Per,
   PLACEHOLDER,
   type Query,
   type Row,
@@ -92,8 +95,10 @@ export class Compiler {
   /** Beside another table that has columns of the same names. */
   #qualified(columns: readonly Column[], table: string): string {
     const { codecs } = this.#dialect;
+    // Which record a row belongs to stands in no table.
+    const from = (column: Column) => (column.stored === PARENT ? quote(PARENT) : columnOf(column, table));
     return columns
-      .map((column) => `${readAs(codecs, column, columnOf(column, table))} AS ${quote(column.name)}`)
+      .map((column) => `${readAs(codecs, column, from(column))} AS ${quote(column.name)}`)
       .join(', ');
   }
 
@@ -277,7 +282,7 @@ export class Writer {
         key: quote(resource.key.stored),
         list,
         joined,
-        near: (alias) => `${alias}.${quote(per.column.stored)}`,
+        belongs: (alias) => this.#belongs(per, resource, alias),
         condition: (alias) =>
           conditions(alias)
             .map((each) => ` AND ${each}`)
@@ -286,8 +291,13 @@ export class Writer {
         limit: `${limit}${offset()}`,
         most: statement.most === undefined ? '' : ` LIMIT ${statement.most}`,
       });
+    const links = list && per.through && this.#links(per, per.through, list);
+    const source = links
+      ? `${table} JOIN ${links} ON "_links"."_far" = ${table}.${quote(resource.key.stored)}`
+      : table;
+    const parent = per && (links ? `"_links".${quote(PARENT)}` : `${table}.${quote(per.column.stored)}`);
     const all = [
-      ...(list ? [this.#dialect.among(`${table}.${quote(per.column.stored)}`, list)] : []),
+      ...(list && parent && !links ? [this.#dialect.among(parent, list)] : []),
       ...conditions(table),
     ];
     const condition = all.length > 0 ? ` WHERE ${all.join(' AND ')}` : '';
@@ -296,15 +306,32 @@ export class Writer {
     const single = where?.is === 'eq' && where.column === resource.key && !resource.primary;
     // One parent after the other, as the index has them: their order among each other is nobody's concern.
     const parents =
-      per && per.column !== resource.key
-        ? `${this.#dialect.order(`${table}.${quote(per.column.stored)}`, per.column, false)}, `
+      per && parent && per.column !== resource.key
+        ? `${this.#dialect.order(parent, per.column, false)}, `
         : '';
     const inOrder = single ? '' : ` ORDER BY ${parents}${ordered(table)}`;
-    return `SELECT ${answered} FROM ${table}${joined(table)}${condition}${inOrder}${most}${lock ? this.#dialect.lock : ''}`;
+    return `SELECT ${answered} FROM ${source}${joined(table)}${condition}${inOrder}${most}${lock ? this.#dialect.lock : ''}`;
   }
 
   #offset(offset: number): string {
     return offset > 0 ? ` OFFSET ${this.conditions.rowCount(offset)}` : '';
+  }
+
+  /** Whether a row belongs to one value of a list. A pair may be there twice, and is no second row. */
+  #belongs({ column, through }: Per, { key }: Table, alias: string): string {
+    const value = quote(PARENT);
+    if (!through) return `${alias}.${quote(column.stored)} = ${value}`;
+    const table = quote(through.resource.table);
+    const where = through.where ? ` AND ${this.conditions.condition(through.where, table)}` : '';
+    return `${alias}.${quote(key.stored)} IN (SELECT ${table}.${quote(through.far.stored)} FROM ${table} WHERE ${table}.${quote(column.stored)} = ${value}${where})`;
+  }
+
+  /** Each pair once. No stored name begins with `_`. */
+  #links({ column }: Per, { resource, far, where }: Links, list: string): string {
+    const table = quote(resource.table);
+    const near = `${table}.${quote(column.stored)}`;
+    const condition = where ? ` AND ${this.conditions.condition(where, table)}` : '';
+    return `(SELECT DISTINCT ${near} AS ${quote(PARENT)}, ${table}.${quote(far.stored)} AS "_far" FROM ${table} WHERE ${this.#dialect.among(near, list)}${condition}) AS "_links"`;
   }
 
   /** Qualified: a bare name would mean another column whose answer has been given this name. */

@@ -95,8 +95,8 @@ export interface PerValue {
   readonly list: string;
   /** What is joined to the table under this name. */
   readonly joined: (alias: string) => string;
-  /** The column that has its values, of the table under this name. */
-  readonly near: (alias: string) => string;
+  /** The condition that a row of the table, under this name, belongs to the value that `PARENT` names. */
+  readonly belongs: (alias: string) => string;
   readonly condition: (alias: string) => string;
   readonly order: (alias: string) => string;
   /** With what is left out before. */

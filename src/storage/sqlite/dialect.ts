@@ -2,6 +2,7 @@
 
 import { codecOf, encoded } from '../sql/codec.ts';
 import { type Dialect, literal, quote } from '../sql/dialect.ts';
+import { PARENT } from '../statements.ts';
 import { codecs } from './codecs.ts';
 
 /** Where a statement that may turn out to be long is made to look at the clock. */
@@ -62,8 +63,8 @@ export const dialect: Dialect = {
   },
   // The list has one column, under a name that no table has: json_each has many, and ordinary ones. No stored name
   // begins with `_`.
-  perValue: ({ columns, table, key, list, joined, near, condition, order, limit, most }) =>
-    `SELECT ${columns} FROM (SELECT value AS "_per" FROM json_each(${list})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i"${joined('"_i"')} WHERE ${near('"_i"')} = "_per"${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit})${joined(table)} ORDER BY ${order(table)}${most}`,
+  perValue: ({ columns, table, key, list, joined, belongs, condition, order, limit, most }) =>
+    `SELECT ${columns} FROM (SELECT value AS ${quote(PARENT)} FROM json_each(${list})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i"${joined('"_i"')} WHERE ${belongs('"_i"')}${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit})${joined(table)} ORDER BY ${order(table)}${most}`,
   visit: VISIT,
   byCodePoint: '',
   lastId: ({ table }) => `SELECT "seq" AS "last" FROM "sqlite_sequence" WHERE "name" = ${literal(table)}`,

@@ -39,12 +39,18 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   const lines = explained.all() as Line[];
   explained.finalize();
   const { resource, where } = statement;
-  const order = (statement.do === 'select' && statement.order) || [];
+  const [order, links] = statement.do === 'select' ? [statement.order ?? [], statement.per?.through] : [[]];
   const steps = order.flatMap(({ column }) => (isReferred(column) ? column.through : []));
-  const filters = [...(where ? [where] : []), ...steps.map((step) => step.where)];
+  const filters = [where, links?.where, ...steps.map((step) => step.where)].filter(
+    (each) => each !== undefined,
+  );
   const asked = filters.flatMap(conditionsIn);
-  const resources = new Set<Table>([resource, ...filters.flatMap((each) => [...reached(each)])]);
-  for (const { field } of steps) resources.add(field.target);
+  const resources = new Set<Table>([
+    resource,
+    ...(links ? [links.resource] : []),
+    ...steps.map(({ field }) => field.target),
+    ...filters.flatMap((each) => [...reached(each)]),
+  ]);
   // There may be as many groups as rows.
   const ofGroups = statement.do === 'aggregate' && statement.having ? conditionsIn(statement.having) : [];
   // A unique index may hold any number of nulls, and a plan words a search for them as one for a value.
@@ -75,10 +81,10 @@ function uniquesOf(tables: Iterable<Table>): ReadonlyMap<string, number> {
 
 /** Where a list of values leads to the rows. */
 function rowsOf(statement: Reading, lines: readonly Line[]): string | undefined {
-  const per = statement.do === 'select' ? statement.per?.column : undefined;
-  if (!per || !lines.some(({ detail }) => detail.includes(`(${per.stored}=?`))) return undefined;
-  const table = quote(statement.resource.table);
-  return `SELECT 1 FROM ${table} WHERE ${table}.${quote(per.stored)} IN (SELECT value FROM json_each(?1))`;
+  const per = statement.do === 'select' ? statement.per : undefined;
+  if (!per || !lines.some(({ detail }) => detail.includes(`(${per.column.stored}=?`))) return undefined;
+  const table = quote((per.through?.resource ?? statement.resource).table);
+  return `SELECT 1 FROM ${table} WHERE ${table}.${quote(per.column.stored)} IN (SELECT value FROM json_each(?1))`;
 }
 
 /** Lines under one parent are loops inside of each other, or whole queries that are asked in the innermost. */
@@ -114,8 +120,8 @@ function isBounded(detail: string, uniques: ReadonlyMap<string, number>): boolea
 function keepsAll(statement: Reading, detail: string): boolean {
   if (statement.do !== 'select' || (statement.limit ?? statement.most) === undefined) return false;
   const { where, per, order, after, before, offset } = statement;
-  // What each of any number of values leaves out is visited too.
-  if (per && offset > 0) return false;
+  // What each of any number of values leaves out is visited too, and links lead to rows in no order.
+  if (per && (offset > 0 || per.through)) return false;
   // Of a place in an order by several columns the index finds only the first.
   if ((after || before) && order && order.length > 1) return false;
   const answered = / \((.*)\)$/.exec(detail)?.[1]?.split(' AND ').length ?? 0;
