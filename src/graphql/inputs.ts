@@ -17,7 +17,8 @@ import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import { groupable } from '../query/parts.ts';
 import { groupsOf, type Results } from '../query/results.ts';
 import type { Column, Resource } from '../schema/model.ts';
-import { filterTypeName, INCREMENTS } from '../schema/names.ts';
+import { filterTypeName, INCREMENTS, linksTypeName } from '../schema/names.ts';
+import { ADD, linkFields, linkNames, REMOVE, writtenThrough } from '../schema/through.ts';
 import { upsertKeys } from '../schema/upserts.ts';
 import { creatable, graphqlTypeName, incrementable, neededOnCreate, updatable } from '../schema/values.ts';
 
@@ -100,7 +101,7 @@ export class Inputs {
   /** What an update of many can set. */
   changes(resource: Resource): GraphQLInputObjectType | undefined {
     const columns = updatable(resource);
-    if (columns.length === 0) return undefined;
+    if (columns.length === 0 && linkFields(resource).length === 0) return undefined;
     return this.#input(`${resource.name}Changes`, () => ({
       ...Object.fromEntries(
         columns.map((column) => [
@@ -108,8 +109,26 @@ export class Inputs {
           { type: this.#value(column), description: column.description },
         ]),
       ),
+      ...this.links(resource),
       ...this.increments(resource),
     }));
+  }
+
+  /** Which records lists through join types lead to. */
+  links(resource: Resource): InputFields {
+    const fields: InputFields = {};
+    for (const through of writtenThrough(resource)) {
+      const { name, target } = through;
+      const { ids, changes } = linkNames(through);
+      const keys = { type: new GraphQLList(new GraphQLNonNull(this.#leaf(target.key))) };
+      const type = this.#input(linksTypeName(graphqlTypeName(target.key)), () => ({
+        [ADD]: { ...keys, description: 'What is to be in the list.' },
+        [REMOVE]: { ...keys, description: 'What is not to be in it.' },
+      }));
+      fields[ids] = { ...keys, description: `The keys of all that \`${name}\` is to have.` };
+      fields[changes] = { type, description: `What changes of \`${name}\`; the rest of it stays.` };
+    }
+    return fields;
   }
 
   /** What an update can add to numbers; nothing where there are none. */
@@ -140,7 +159,7 @@ export class Inputs {
           description: column.description,
         };
       }
-      return { ...fields, ...this.nested(resource) };
+      return { ...fields, ...this.links(resource), ...this.nested(resource) };
     });
   }
 
@@ -154,14 +173,15 @@ export class Inputs {
 
   /** What such a record is given. */
   upsert(resource: Resource): GraphQLInputObjectType {
-    return this.#input(`${resource.name}Upsert`, () =>
-      Object.fromEntries(
+    return this.#input(`${resource.name}Upsert`, () => ({
+      ...Object.fromEntries(
         creatable(resource).map((column) => [
           column.name,
           { type: this.#value(column), description: column.description },
         ]),
       ),
-    );
+      ...this.links(resource),
+    }));
   }
 
   /** What an aggregate takes. */

@@ -18,6 +18,7 @@ import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import { BY_ARGUMENT, VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
+import { linkFields } from '../schema/through.ts';
 import { upsertKeys } from '../schema/upserts.ts';
 import {
   type Arguments,
@@ -170,7 +171,16 @@ function inputOf(resource: Resource, args: Arguments): Arguments {
     const records = input[name];
     if (Array.isArray(records)) input[name] = records.map((record) => inputOf(target, record as Arguments));
   }
+  for (const { name, through } of linkFields(resource))
+    if (Object.hasOwn(input, name)) input[name] = speltKeys(through.target.key, input[name]);
   return input;
+}
+
+/** The keys of a list, or of what is added to it and removed from it. */
+function speltKeys(key: Column, given: unknown): unknown {
+  if (Array.isArray(given)) return given.map((each) => spelt(key, each));
+  if (typeof given !== 'object' || given === null) return given;
+  return Object.fromEntries(Object.entries(given).map(([name, keys]) => [name, speltKeys(key, keys)]));
 }
 
 function listOf(resource: Resource, args: Arguments, given: Planning): ListQuery {

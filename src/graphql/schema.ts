@@ -140,6 +140,7 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
         type: new GraphQLNonNull(object),
         args: {
           ...columnArguments(types, creatable(resource), neededOnCreate),
+          ...types.inputs.links(resource),
           ...types.inputs.nested(resource),
         },
         description: `Creates ${withArticle(singular)}.`,
@@ -150,6 +151,7 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
         args: {
           ...required,
           ...columnArguments(types, updatable(resource), () => false),
+          ...types.inputs.links(resource),
           ...types.inputs.increments(resource),
           ...version,
         },

@@ -18,6 +18,7 @@ import { WhereReader } from '../query/where.ts';
 import { readKey } from '../schema/keys.ts';
 import type { Column, OperationKind, Resource } from '../schema/model.ts';
 import { INCREMENTS } from '../schema/names.ts';
+import { linkFields } from '../schema/through.ts';
 import { keptAs } from '../schema/values.ts';
 import type { Collection } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
@@ -299,18 +300,30 @@ class StepReader {
 
   #value(resource: Resource, name: string, value: unknown, at: Path): unknown {
     if (name === INCREMENTS && isObject(value)) return this.#input(resource, value, at);
+    const links = linkFields(resource).find((each) => each.name === name);
+    if (links) return this.#keys(links.through.far.column, value, at);
     const field = resource.fieldByName.get(name);
     if (field?.kind === 'inverse' && Array.isArray(value))
       return value.map((each, index) =>
         isObject(each) ? this.#input(field.target, each, [...at, index]) : each,
       );
-    if (
-      field?.kind !== 'column' ||
-      keptAs(field) === 'json' ||
-      !isObject(value) ||
-      !Object.hasOwn(value, '$ref')
-    )
-      return value;
+    return field?.kind === 'column' ? this.#scalar(field, value, at) : value;
+  }
+
+  /** The keys of a list, or of what is added to it and removed from it. */
+  #keys(column: Column, value: unknown, at: Path): unknown {
+    if (Array.isArray(value)) return value.map((each, index) => this.#scalar(column, each, [...at, index]));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [
+        name,
+        Array.isArray(each) ? this.#keys(column, each, [...at, name]) : each,
+      ]),
+    );
+  }
+
+  #scalar(column: Column, value: unknown, at: Path): unknown {
+    if (keptAs(column) === 'json' || !isObject(value) || !Object.hasOwn(value, '$ref')) return value;
     const [, write = '', of = ''] = /^(\w+)\.(\w+)$/.exec(String(value['$ref'])) ?? [];
     const known = this.#names.get(write)?.columns.some((each) => each.name === of);
     if (known && Object.keys(value).length === 1) return new ResultOf(write, of);

@@ -125,6 +125,11 @@ export function filterTypeName(type: string, operators: readonly string[]): stri
   return type === 'ID' && operators.includes('contains') ? 'IDTextFilter' : `${type}Filter`;
 }
 
+/** The input that adds records with such keys to a list, and removes them. */
+export function linksTypeName(key: string): string {
+  return `${key}Links`;
+}
+
 /** Types that are Duet's or GraphQL's own. */
 export const ownTypes: readonly string[] = [
   'Query',
@@ -137,6 +142,7 @@ export const ownTypes: readonly string[] = [
   ...['ID', 'String', 'Int', 'BigInt', 'Decimal', 'Float', 'Boolean', 'DateTime', 'Date', 'UUID'].flatMap(
     (scalar) => [`${scalar}Filter`, `${scalar}ListFilter`],
   ),
+  ...['ID', 'String', 'UUID'].map(linksTypeName),
 ];
 
 /** The argument of updates and deletes that states the expected version. */

@@ -115,7 +115,26 @@ export function whyNotWritten({
   return `a new ${join.name} needs ${more.map(({ name }) => name).join(', ')} too`;
 }
 
+interface LinkField {
+  readonly name: string;
+  readonly through: Through;
+}
+
 const written = new WeakMap<Resource, readonly Through[]>();
+const fields = new WeakMap<Resource, readonly LinkField[]>();
+
+/** What an input can have for the lists that are written along with their record. */
+export function linkFields(resource: Resource): readonly LinkField[] {
+  let known = fields.get(resource);
+  if (!known) {
+    known = writtenThrough(resource).flatMap((through) => {
+      const { ids, changes } = linkNames(through);
+      return [ids, changes].map((name) => ({ name, through }));
+    });
+    fields.set(resource, known);
+  }
+  return known;
+}
 
 /** The lists that are written along with their record. */
 export function writtenThrough(resource: Resource): readonly Through[] {

@@ -56,8 +56,11 @@ export interface Select {
   readonly bytes: number | undefined;
   /** Columns whose text does not count: what fails by it would tell how long it is. */
   readonly uncounted: readonly Column[];
-  /** Keeps the rows from being changed by others until the transaction ends. */
-  readonly lock: boolean;
+  /**
+   * Keeps the rows from being changed by others until the transaction ends. Where they are only to be changed themselves,
+   * others may go on to refer to them: two that are changed, each to be linked with the other, do not wait for each other.
+   */
+  readonly lock: boolean | 'change';
   /** What the program will ask for next, unless it fails: a database that is far away can answer it along with this. */
   readonly prefetch: readonly Prefetch[];
 }

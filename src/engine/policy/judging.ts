@@ -1,5 +1,6 @@
 /** Whether records may be written as they are about to be: their new values are held against the rules before any is stored. */
 
+import type { Way } from '../../access/rights.ts';
 import type { DuetError } from '../../base/errors.ts';
 import {
   all,
@@ -91,7 +92,13 @@ export function* unseen(
   const hidden = new Set<number>();
   const demands: Demands = new Map();
   for (const [place, record] of records.entries())
-    demand(demands, resource.inverses.length > 0 ? yield* withNested(access, seen, record) : seen, place);
+    demand(
+      demands,
+      record.children.length > 0 || resource.inverses.length > 0
+        ? yield* withNested(access, seen, record)
+        : seen,
+      place,
+    );
   const rows = records.map(({ values }) => values);
   const met = yield* matching(resource, rows, demands);
   for (const [where, places] of demands)
@@ -105,6 +112,21 @@ export interface MayUpdate {
   readonly mustBeSeen: readonly unknown[];
   /** Whether it would not see one of them as things stand. */
   readonly isHidden: boolean;
+  /** What can be told only when all is done. */
+  readonly later: Later | undefined;
+}
+
+/** Records whose links change too, under rules that look at them. */
+interface Later {
+  readonly keys: readonly unknown[];
+  readonly ways: readonly WayBefore[];
+  readonly conditions: Demands;
+}
+
+/** A way, and the keys of the records that matched it before. */
+interface WayBefore {
+  readonly way: Way;
+  readonly keys: ReadonlySet<unknown>;
 }
 
 /** The same for records that are changed; `set` has what changes, and maybe more. */
@@ -114,11 +136,21 @@ export function* mayUpdate(
   rows: readonly Row[],
   set: Row,
   conditions: Demands,
+  relinks: boolean,
 ): Program<MayUpdate> {
   const changes = (where: Filter) =>
     [...ownColumns(where, resource)].some(({ name }) => Object.hasOwn(set, name));
   const seen = access.rows(resource, 'READ');
   const isFinal = isSettled(seen, resource, 'UPDATE');
+  const isUnique = resource.uniques.some(({ columns }) =>
+    columns.some(({ name }) => Object.hasOwn(set, name)),
+  );
+  if (relinks && looksAround(access, resource, conditions)) {
+    const keys = rows.map((row) => row[resource.key.name]);
+    const later = { keys, ways: yield* waysBefore(access, resource, keys), conditions };
+    const isHidden = isUnique && !(yield* wouldBeSeen(seen, resource, rows));
+    return { mustBeSeen: [], isHidden, later };
+  }
   const { places, where: rule } = yield* notReleased(access, resource, rows);
   const demands: Demands = new Map(conditions);
   for (const where of isFinal ? [rule, seen] : [rule])
@@ -128,13 +160,56 @@ export function* mayUpdate(
   if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'UPDATE');
   const held = places.map((place) => rows[place] ?? {});
   const keys = held.map((row) => row[resource.key.name]);
-  const isUnique = resource.uniques.some(({ columns }) =>
-    columns.some(({ name }) => Object.hasOwn(set, name)),
-  );
-  const found = (isHidden: boolean): MayUpdate => ({ mustBeSeen: keys, isHidden });
-  if (isFinal || !isUnique || held.length === 0) return found(false);
-  if (canHideItself(seen, resource, 'UPDATE')) return found(true);
-  return found(!(yield* valuesMeet(resource, held, everywhere(withoutOld(seen, resource, keys), held))));
+  const isHidden = !isFinal && isUnique && held.length > 0 && !(yield* wouldBeSeen(seen, resource, held));
+  return { mustBeSeen: keys, isHidden, later: undefined };
+}
+
+/** Whether the caller would see changed records as things stand. */
+function* wouldBeSeen(seen: Filter, resource: Resource, rows: readonly Row[]): Program<boolean> {
+  if (canHideItself(seen, resource, 'UPDATE')) return false;
+  const keys = rows.map((row) => row[resource.key.name]);
+  return yield* valuesMeet(resource, rows, everywhere(withoutOld(seen, resource, keys), rows));
+}
+
+/** Whether a rule for changing or seeing a record hangs on others. */
+function looksAround(access: Access, resource: Resource, conditions: Demands): boolean {
+  const ways = access.ways(resource).flatMap(({ where, check }) => (check ? [where, check] : [where]));
+  return [...ways, access.rows(resource, 'READ'), ...conditions.keys()].some(hasRelations);
+}
+
+/** Refuses updates that the rules do not allow, or whose records the caller does not see, now that all is done. */
+export function* mayHaveUpdated(access: Access, resource: Resource, judged: MayUpdate): Program<void> {
+  const { later } = judged;
+  if (!later) return yield* mustBeSeen(access, resource, 'UPDATE', judged.mustBeSeen);
+  const { keys, ways, conditions } = later;
+  const { key } = resource;
+  const released = new Set<unknown>();
+  for (const { way, keys: before } of ways)
+    if (way.check) {
+      const where = all([among(key, [...before]), way.check]);
+      const [rows = []] = yield [select(resource, [key], where)];
+      for (const row of rows) released.add(row[key.name]);
+    }
+  const left = keys.filter((each) => !released.has(each));
+  const plain = ways.find(({ way }) => !way.check);
+  const demands: Demands = new Map(everywhere(plain?.way.where ?? nothing, left));
+  for (const [where, places] of everywhere(access.rows(resource, 'READ'), left)) demands.set(where, places);
+  const isAllowed =
+    left.every((each) => plain?.keys.has(each)) &&
+    (yield* storedMeet(resource, left, demands)) &&
+    (yield* storedMeet(resource, keys, conditions));
+  if (!isAllowed) throw notAllowed(access, resource, 'UPDATE');
+}
+
+function* waysBefore(
+  access: Access,
+  resource: Resource,
+  keys: readonly unknown[],
+): Program<readonly WayBefore[]> {
+  const ways = access.ways(resource);
+  const { key } = resource;
+  const before = yield ways.map(({ where }) => select(resource, [key], all([among(key, keys), where])));
+  return ways.map((way, index) => ({ way, keys: new Set(before[index]?.map((row) => row[key.name])) }));
 }
 
 /**
@@ -152,13 +227,7 @@ function* notReleased(
   if (ways.length === 1 && first && !first.check) return { places, where: first.where };
   const keys = rows.map((row) => row[resource.key.name]);
   const plain = ways.find(({ check }) => !check);
-  const before = yield ways.map(({ where }) =>
-    select(resource, [resource.key], all([among(resource.key, keys), where])),
-  );
-  const was = ways.map((way, index) => ({
-    way,
-    keys: new Set(before[index]?.map((row) => row[resource.key.name])),
-  }));
+  const was = yield* waysBefore(access, resource, keys);
   const demands: Demands = new Map();
   for (const { way, keys: matched } of was)
     for (const place of way.check ? places : [])

@@ -2,6 +2,7 @@
 
 import type { Rules } from '../../access/rules.ts';
 import type { Resource } from '../../schema/model.ts';
+import { linkFields } from '../../schema/through.ts';
 import type { Input, Write } from '../operation.ts';
 
 /**
@@ -15,6 +16,7 @@ export function mayRace({ looking, lookedAt }: Rules, writes: readonly Write[]):
   const written = new Set<Resource>();
   for (const operation of writes) {
     judged.add(operation.resource);
+    for (const input of inputsOf(operation)) addLinked(operation.resource, input, judged, written);
     if (operation.do === 'create') addNested(operation.resource, operation.input, judged);
     else if (operation.do === 'create many')
       for (const input of operation.inputs) addNested(operation.resource, input, judged);
@@ -30,8 +32,26 @@ function addNested({ inverses }: Resource, input: Input, found: Set<Resource>): 
     const records = Object.hasOwn(input, name) ? input[name] : undefined;
     if (!Array.isArray(records)) continue;
     found.add(target);
-    for (const each of records) if (typeof each === 'object' && each !== null) addNested(target, each, found);
+    for (const each of records)
+      if (typeof each === 'object' && each !== null) {
+        addNested(target, each, found);
+        addLinked(target, each, found, found);
+      }
   }
+}
+
+function inputsOf(operation: Write): readonly Input[] {
+  if ('inputs' in operation) return operation.inputs;
+  return 'input' in operation ? [operation.input] : [];
+}
+
+/** Links are records that are created and deleted. */
+function addLinked(resource: Resource, input: Input, judged: Set<Resource>, written: Set<Resource>): void {
+  for (const { name, through } of linkFields(resource))
+    if (Object.hasOwn(input, name)) {
+      judged.add(through.links.target);
+      addDependents(through.links.target, written);
+    }
 }
 
 /** What @onDelete changes along with it, which no rule is asked about. */

@@ -2,8 +2,9 @@
 
 import { type Fault, isFull, pointer } from '../../base/errors.ts';
 import { type Filter, isEverything, isNothing } from '../../query/filter.ts';
-import type { Action, Column, Resource } from '../../schema/model.ts';
+import type { Action, Column, Resource, Through } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
+import { ADD, linkFields } from '../../schema/through.ts';
 import { storedColumns } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
@@ -48,6 +49,22 @@ function collectForbidden(
       if (typeof each === 'object' && each !== null)
         collectForbidden(access, target, each, [...path, name, index], faults);
   }
+  for (const { name, through } of linkFields(resource)) {
+    if (!Object.hasOwn(input, name)) continue;
+    const { target: join, reference: near } = through.links;
+    const isLinking = adds(input[name]);
+    if (isLinking) access.admit(join, 'CREATE');
+    // To be linked is to be given both references.
+    const needed = isLinking ? [through, near, through.far] : [through];
+    if (needed.some((field) => isNothing(access.field(field, 'CREATE'))))
+      faults.push(notYours(resource, name, path));
+  }
+}
+
+/** Whether what is said of a list through a join type makes links. */
+function adds(given: unknown): boolean {
+  const list = typeof given === 'object' && given !== null && ADD in given ? given[ADD] : given;
+  return Array.isArray(list) && list.length > 0;
 }
 
 function notYours({ singular }: Resource, name: string, path: Path): Fault {
@@ -63,10 +80,14 @@ function unreadable({ singular }: Resource, name: string): Fault {
 /** The conditions under which these fields may be given; empty when there are none. */
 export function givenOn(access: Access, resource: Resource, given: readonly string[]): Filter[] {
   return given.flatMap((name) => {
-    const field = resource.fieldByName.get(name);
+    const field = resource.fieldByName.get(name) ?? throughOf(resource, name);
     const where = field && access.field(field, 'CREATE');
     return where && !isEverything(where) ? [where] : [];
   });
+}
+
+function throughOf(resource: Resource, name: string): Through | undefined {
+  return linkFields(resource).find((each) => each.name === name)?.through;
 }
 
 /** The same for an update. What is as the caller sees it is not changed, so that a record that was read can be sent. */
@@ -82,6 +103,12 @@ export function changedOn(access: Access, resource: Resource, input: Input, seen
     if (isNothing(where)) faults.push(notYours(resource, name, isAdded ? [INCREMENTS] : []));
     // Whether a result is refused would tell what was there.
     else if (isAdded && seen[name] === undefined) faults.push(unreadable(resource, name));
+    else if (!isEverything(where)) conditions.push(where);
+  }
+  for (const { name, through } of linkFields(resource)) {
+    if (!Object.hasOwn(input, name)) continue;
+    const where = access.field(through, 'UPDATE');
+    if (isNothing(where)) faults.push(notYours(resource, name, []));
     else if (!isEverything(where)) conditions.push(where);
   }
   if (faults[0]) throw access.denied(`${faults[0].detail}.`, faults);

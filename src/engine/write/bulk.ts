@@ -9,17 +9,18 @@ import { type Program, run } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { CreateMany, DeleteMany, UpdateMany } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
-import { type Demands, demand, mayUpdate, mayWrite, mustBeSeen, notAllowed } from '../policy/judging.ts';
+import { type Demands, demand, mayHaveUpdated, mayUpdate, mayWrite, notAllowed } from '../policy/judging.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { asSeen, changedOn, maybeHidden, withoutUnseen } from '../policy/writing.ts';
 import { attach, type Node, spent } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { incremented, incrementsOf } from './increments.ts';
+import { linkChanges } from './links.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { validCreates, validUpdate } from './validate.ts';
-import { assigned, createAll, store } from './write.ts';
+import { assigned, createAll, relink, store } from './write.ts';
 
 export function* createMany(
   access: Access,
@@ -64,12 +65,14 @@ export function* updateMany(
   yield* mustHold(resource, next, () => [], changes);
   mayPass(resource, set, rows, seen);
   yield* referencesExist(access, resource, set, undefined);
-  const judged = yield* mayUpdate(access, resource, next, changes, conditions);
+  const links = linkChanges(resource, input, []);
+  const judged = yield* mayUpdate(access, resource, next, changes, conditions, links.length > 0);
   const refusal = judged.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];
   for (const [same, group] of alike(sets, next))
     changed.push(...(yield* update(resource, same, add, group, refusal)));
-  yield* mustBeSeen(access, resource, 'UPDATE', judged.mustBeSeen);
+  if (links.length > 0) yield* relink(access, links, keys);
+  yield* mayHaveUpdated(access, resource, judged);
   // A database answers in any order; the records come in that of their keys.
   const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
   const nodes = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
@@ -122,12 +125,13 @@ export function* deleteMany(
 
 function* matching(
   access: Access,
-  { resource, where, atMost, atLeast }: Permitted<UpdateMany | DeleteMany>,
+  { do: action, resource, where, atMost, atLeast }: Permitted<UpdateMany | DeleteMany>,
   { limits }: Budget,
 ): Program<Node[]> {
   // A rule may ask for any of them; but that there is too much of what the caller may not read is not for it to know.
   const uncounted = maybeHidden(access, resource);
-  const most = { limit: atMost + 1, bytes: mostBytes(limits), uncounted, lock: true };
+  const lock = action === 'update many' ? 'change' : true;
+  const most = { limit: atMost + 1, bytes: mostBytes(limits), uncounted, lock } as const;
   const rows = yield* run(select(resource, storedColumns(resource), where, most));
   if (rows.length > atMost)
     throw new DuetError(

@@ -19,6 +19,8 @@ export class Collision extends Error {
   readonly path: readonly (string | number)[];
   /** The record was not there a moment ago: whoever runs the transaction again finds it. */
   readonly isRace: boolean;
+  /** The input names the row by its place alone, and none of its fields. */
+  readonly isWhole: boolean;
 
   constructor(
     resource: Resource,
@@ -27,6 +29,7 @@ export class Collision extends Error {
     others: readonly Fault[] = [],
     path: readonly (string | number)[] = [],
     isRace = false,
+    isWhole = false,
   ) {
     super(`${withArticle(resource.name)} collides with another`);
     this.resource = resource;
@@ -35,19 +38,25 @@ export class Collision extends Error {
     this.others = others;
     this.path = path;
     this.isRace = isRace;
+    this.isWhole = isWhole;
   }
 
   lost(): Collision {
-    return new Collision(this.resource, this.row, this.columns, this.others, this.path, true);
+    return new Collision(this.resource, this.row, this.columns, this.others, this.path, true, this.isWhole);
   }
 
   within(outer: readonly (string | number)[]): Collision {
     const path = [...outer, ...this.path];
-    return new Collision(this.resource, this.row, this.columns, this.others, path, this.isRace);
+    return new Collision(this.resource, this.row, this.columns, this.others, path, this.isRace, this.isWhole);
+  }
+
+  /** Of a row that stands there, and nowhere else. */
+  at(path: readonly (string | number)[]): Collision {
+    return new Collision(this.resource, this.row, this.columns, this.others, path, this.isRace, true);
   }
 }
 
-export function* collided({ resource, row, columns, others, path }: Collision): Program<DuetError> {
+export function* collided({ resource, row, columns, others, path, isWhole }: Collision): Program<DuetError> {
   // Only a stored row has a version.
   const isNew = row[resource.version.name] === undefined;
   const { key } = resource;
@@ -66,7 +75,10 @@ export function* collided({ resource, row, columns, others, path }: Collision): 
     found[index]?.some((other) => isNew || other[key.name] !== row[key.name]),
   );
   const taken = broken.length > 0 || columns.length === 0 ? broken : [columns];
-  return conflict([...others, ...notUnique(taken)].map((fault) => nested(fault, ...path)));
+  const faults = [...others, ...notUnique(taken)];
+  if (!isWhole) return conflict(faults.map((fault) => nested(fault, ...path)));
+  const told = new Map(faults.map((fault) => [fault.detail, { ...fault, pointer: pointer(...path) }]));
+  return conflict([...told.values()]);
 }
 
 export function conflict(errors: readonly Fault[]): DuetError {

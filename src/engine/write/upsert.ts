@@ -53,7 +53,7 @@ export function* upsertMany(
 function* upsertRecord(access: Access, { resource, by }: On, input: Input): Program<Node> {
   const named = valuesOf(access, resource, by, input);
   const wanted = by.map((column) => equal(column, named[column.name]));
-  const [stored] = yield* run(select(resource, storedColumns(resource), all(wanted), { lock: true }));
+  const [stored] = yield* run(select(resource, storedColumns(resource), all(wanted), { lock: 'change' }));
   const key = stored?.[resource.key.name];
   if (stored && (yield* isSeen(access, resource, key))) {
     if (!access.isFree) {

@@ -1,20 +1,29 @@
 /** Holds what a client wants to write against the schema and reports every fault at once. */
 
 import { cited, type Fault, isFull, nested, pointer, validationFailed } from '../../base/errors.ts';
-import type { Column, Inverse, Resource } from '../../schema/model.ts';
+import type { Column, Inverse, Resource, Through } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
+import { linkFields, linkNames, whyNotWritten } from '../../schema/through.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Door, Input } from '../operation.ts';
 import { incrementsOf } from './increments.ts';
+import { linkChanges, type Path } from './links.ts';
 
 /** The values of a new record as far as the client decides them, and records that are to point to it. */
 export interface NewRecord {
   readonly values: Row;
   /** The names that the client gave a value for. */
   readonly given: readonly string[];
-  readonly children: readonly { readonly inverse: Inverse; readonly records: readonly NewRecord[] }[];
+  readonly children: readonly Children[];
+}
+
+/** New records of a list, where the input has them under its name or, where it only names what they link, at these places. */
+interface Children {
+  readonly inverse: Inverse;
+  readonly records: readonly NewRecord[];
+  readonly places?: readonly Path[];
 }
 
 /** A list may hold new records of a resource that can be created, through a door that leads to it. */
@@ -55,7 +64,8 @@ function newRecord(
 ): NewRecord {
   const columns = known ? creatable(resource).filter((column) => column !== known) : creatable(resource);
   const lists = nestable(resource, through);
-  const writable = lists.length > 0 ? [...columns, ...lists] : columns;
+  const links = linkFields(resource);
+  const writable = lists.length + links.length > 0 ? [...columns, ...lists, ...links] : columns;
   for (const name of strangers(input, writable)) {
     if (isFull(faults)) break;
     faults.push(notWritable(resource, name, writable));
@@ -68,13 +78,25 @@ function newRecord(
     else values[column.name] = null;
     if (column === resource.key) checkNaturalKey(column, given, faults);
   }
-  const children: NewRecord['children'][number][] = [];
+  const children: Children[] = [];
   for (const inverse of lists) {
     const given = Object.hasOwn(input, inverse.name) ? input[inverse.name] : undefined;
     if (given !== undefined && given !== null)
       children.push({ inverse, records: newRecords(inverse, given, through, faults) });
   }
+  for (const { through, add } of linkChanges(resource, input, faults))
+    if (add.length > 0)
+      children.push({
+        inverse: through.links,
+        records: add.map(({ key }) => newLink(through, key)),
+        places: add.map(({ path }) => path),
+      });
   return { values, given: Object.keys(input), children };
+}
+
+/** A record of the join type, which leads to this key. */
+export function newLink({ links: { target, reference }, far }: Through, key: unknown): NewRecord {
+  return newRecord(target, { [far.column.name]: key }, undefined, reference.column, []);
 }
 
 function newRecords(
@@ -109,15 +131,17 @@ function newRecords(
 export function validUpdate(resource: Resource, input: Input, stored: Row): Row {
   const faults: Fault[] = [];
   const columns = updatable(resource);
-  for (const name of strangers(input, columns)) {
+  const links = linkFields(resource);
+  const writable = links.length > 0 ? [...columns, ...links] : columns;
+  for (const name of strangers(input, writable)) {
     if (isFull(faults)) break;
     if (name === INCREMENTS) continue;
     const column = resource.columns.find((each) => each.name === name);
     if (!column || !Bun.deepEquals(stored[name], input[name]))
-      faults.push(notWritable(resource, name, columns));
+      faults.push(notWritable(resource, name, writable));
   }
   if (Object.keys(input).length === 0)
-    faults.push({ pointer: '#', code: 'EMPTY', detail: `give at least one of ${namesOf(columns)}` });
+    faults.push({ pointer: '#', code: 'EMPTY', detail: `give at least one of ${namesOf(writable)}` });
   const values = touched(resource);
   for (const column of columns) {
     if (!Object.hasOwn(input, column.name)) continue;
@@ -127,6 +151,7 @@ export function validUpdate(resource: Resource, input: Input, stored: Row): Row 
     else values[column.name] = null;
   }
   incrementsOf(resource, input, faults);
+  linkChanges(resource, input, faults);
   refuse(faults);
   return values;
 }
@@ -161,10 +186,29 @@ function notWritable(resource: Resource, name: string, columns: readonly { reado
     return { pointer: pointer(name), code: 'READ_ONLY', detail: `${name} is set by the server` };
   const shown = cited(name);
   const names = columns.map((column) => column.name);
-  const cure = field?.kind === 'reference' ? ` Write "${field.column.name}".` : didYouMean(name, names);
+  const list = unwritten(resource, name);
+  if (list !== undefined) return { pointer: pointer(shown), code: 'UNKNOWN', detail: list };
+  const instead =
+    field?.kind === 'reference'
+      ? field.column.name
+      : field?.kind === 'through'
+        ? linkNames(field).ids
+        : undefined;
+  const cure = instead === undefined ? didYouMean(name, names) : ` Write "${instead}".`;
   const problem = field ? 'cannot be written' : `is no field of ${resource.name}`;
   const detail = `"${shown}" ${problem}; the fields are ${namesOf(columns)}.${cure}`;
   return { pointer: pointer(shown), code: 'UNKNOWN', detail };
+}
+
+/** Why a list through a join type is not written by this name. */
+function unwritten({ throughs }: Resource, name: string): string | undefined {
+  const through = throughs.find((each) => {
+    const { ids, changes } = linkNames(each);
+    return name === each.name || name === ids || name === changes;
+  });
+  const why = through && whyNotWritten(through);
+  if (!through || why === undefined) return undefined;
+  return `${through.name} cannot be written here, as ${why}; write ${through.links.target.plural} themselves`;
 }
 
 function namesOf(columns: readonly { readonly name: string }[]): string {

@@ -2,9 +2,10 @@
 
 import { claimFor } from '../../access/claims.ts';
 import { DuetError, nested } from '../../base/errors.ts';
-import { all, equal } from '../../query/filter.ts';
+import { all, among, equal } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
+import { linkFields } from '../../schema/through.ts';
 import { isBound } from '../../schema/transitions.ts';
 import { defaultOf, storedColumns } from '../../schema/values.ts';
 import { Dangling, NotUnique, unavailable } from '../../storage/faults.ts';
@@ -18,6 +19,7 @@ import {
   type Demands,
   demand,
   mayCreate,
+  mayHaveUpdated,
   mayUpdate,
   mayWrite,
   mustBeSeen,
@@ -30,10 +32,11 @@ import { attach, type Node } from '../read/read.ts';
 import { Collision, conflict } from './collision.ts';
 import { mayPass, mustHold, mustStart } from './holds.ts';
 import { incremented, incrementsOf, type LoneIncrement, loneIncrement } from './increments.ts';
+import { atPlaces, differenceOf, type LinkChange, linkChanges } from './links.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { isNatural, lastVersion } from './remains.ts';
-import { type NewRecord, touched, validCreate, validUpdate } from './validate.ts';
+import { type NewRecord, newLink, touched, validCreate, validUpdate } from './validate.ts';
 
 /** How often others may change a record between a look at it and the next. */
 const MOST_TRIES = 100;
@@ -61,9 +64,10 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   const lone =
     resource.references.length === 0 && resource.key.origin.by !== 'client' && resource.checks.length === 0;
   const unchecked = isUnchecked(access, resource, Object.keys(operation.input));
-  return lone && unchecked && !resource.inverses.some(({ name }) => Object.hasOwn(operation.input, name))
-    ? 'one'
-    : 'many';
+  const nests = [...resource.inverses, ...linkFields(resource)].some(({ name }) =>
+    Object.hasOwn(operation.input, name),
+  );
+  return lone && unchecked && !nests ? 'one' : 'many';
 }
 
 /** Whether no rule looks at the new record itself. */
@@ -221,11 +225,15 @@ function* createRecord(
   const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : outer;
   const node = yield* insert(resource, values, version, refusal);
   const key = node[resource.key.name];
-  for (const { inverse, records } of children) {
+  for (const { inverse, records, places } of children) {
     const { name, target, reference } = inverse;
     for (const each of records) each.values[reference.column.name] = key;
-    const at = (index: number) => [name, index];
-    yield* createList(access, target, records, at, created, reference.column, refusal);
+    if (places)
+      yield* atPlaces(places, createLinks(access, target, records, created, reference.column, refusal));
+    else {
+      const at = (index: number) => [name, index];
+      yield* createList(access, target, records, at, created, reference.column, refusal);
+    }
   }
   if (access.isFree || !created) return node;
   const keys = created.get(resource);
@@ -278,6 +286,66 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
   return node;
 }
 
+/** Records of a join type, of which all that lead nowhere are told at once. */
+function* createLinks(
+  access: Access,
+  join: Resource,
+  records: readonly NewRecord[],
+  created: Created | undefined,
+  near: Column,
+  refusal?: DuetError,
+): Program<void> {
+  const at = (index: number) => [index];
+  if (access.isFree) {
+    const rows = records.map(({ values }) => values);
+    const missing = yield* missingOf(access, join, rows, near);
+    const faults = missing.flatMap((references, index) =>
+      notFound(references).map((fault) => nested(fault, ...at(index))),
+    );
+    if (faults.length > 0) throw conflict(faults);
+  }
+  yield* createList(access, join, records, at, created, near, refusal);
+}
+
+/** Makes the links of records, which are written, what an input says. */
+export function* relink(
+  access: Access,
+  changes: readonly LinkChange[],
+  keys: readonly unknown[],
+): Program<void> {
+  const created: Created = new Map();
+  for (const change of changes) {
+    const { target: join, reference: near } = change.through.links;
+    const { removed, added } = yield* differenceOf(access, change, keys);
+    if (removed.length > 0) yield* atPlaces([change.removedAt], unlink(access, join, removed));
+    if (added.length === 0) continue;
+    const records = added.map(({ from, to }) => {
+      const record = newLink(change.through, to);
+      record.values[near.column.name] = from;
+      return assigned(access, join, record);
+    });
+    const creating = createLinks(access, join, records, created, near.column);
+    // Somebody has made the same link since it was looked for; one that is there and not seen stays so.
+    yield* atPlaces(
+      added.map(({ path }) => path),
+      creating,
+      ({ columns }, index) =>
+        added[index]?.isTaken === false &&
+        columns.length > 0 &&
+        columns.every((column) => column === near.column || column === change.through.far.column),
+    );
+  }
+  for (const [target, made] of created) yield* mustBeSeen(access, target, 'CREATE', made);
+}
+
+function* unlink(access: Access, join: Resource, keys: readonly unknown[]): Program<void> {
+  const rows = yield* run(select(join, [join.key], among(join.key, keys), { lock: true }));
+  const there = rows.map((row) => row[join.key.name]);
+  if (there.length === 0) return;
+  if (!access.isFree) yield* mayWrite(access, join, 'DELETE', there);
+  yield* deleteWithDependents(join, there);
+}
+
 /** Changes a record that is locked, and that the caller may change as it is. */
 export function* change(
   access: Access,
@@ -306,7 +374,10 @@ export function* change(
     yield* referencesExist(access, resource, set, mayBeTold ? next : undefined);
   }
   const changes = { ...set, ...add };
-  const judged = isFree ? undefined : yield* mayUpdate(access, resource, [next], changes, conditions);
+  const links = linkChanges(resource, input, []);
+  const judged = isFree
+    ? undefined
+    : yield* mayUpdate(access, resource, [next], changes, conditions, links.length > 0);
   const where = equal(resource.key, key);
   const [node] = yield* store(
     { do: 'update', resource, set, add, where, ifVersion: guard, counts: true },
@@ -314,7 +385,8 @@ export function* change(
     judged?.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined,
   );
   if (!node) throw versionConflict(resource);
-  if (judged) yield* mustBeSeen(access, resource, 'UPDATE', judged.mustBeSeen);
+  if (links.length > 0) yield* relink(access, links, [key]);
+  if (judged) yield* mayHaveUpdated(access, resource, judged);
   return node;
 }
 
@@ -333,10 +405,11 @@ export function* addressed(access: Access, operation: Permitted<Update | Delete>
   const { resource, key, refusal, seen } = operation;
   if (key !== undefined) {
     const where = all([equal(resource.key, key), seen]);
-    const [row] = yield* run(select(resource, storedColumns(resource), where, { lock: true }));
+    const isUpdate = operation.do === 'update';
+    const lock = isUpdate ? 'change' : true;
+    const [row] = yield* run(select(resource, storedColumns(resource), where, { lock }));
     if (row) {
-      if (!access.isFree)
-        yield* mayWrite(access, resource, operation.do === 'update' ? 'UPDATE' : 'DELETE', [key]);
+      if (!access.isFree) yield* mayWrite(access, resource, isUpdate ? 'UPDATE' : 'DELETE', [key]);
       if (refusal) throw refusal;
       return row;
     }

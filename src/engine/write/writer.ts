@@ -10,6 +10,7 @@ import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
 import { Collision, collided } from './collision.ts';
 import { type Claims, type Idempotency, once } from './idempotency.ts';
+import { mayLinkTwice } from './links.ts';
 import { perform, performAmong, type Written } from './perform.ts';
 import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
 import { addressed, stepsOf } from './write.ts';
@@ -104,7 +105,7 @@ export class Writer {
   }
 
   #many(operations: readonly Write[]): WriteSteps {
-    return this.#policy.mayRace(operations) ? 'serial' : 'many';
+    return this.#policy.mayRace(operations) || mayLinkTwice(operations) ? 'serial' : 'many';
   }
 
   /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */

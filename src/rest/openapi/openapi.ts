@@ -5,6 +5,7 @@ import { JSON_TYPE } from '../../http/answer.ts';
 import { exampleInput, exampleOf, exampleRecord } from '../../schema/examples.ts';
 import type { Model, OperationKind, Reference, Resource } from '../../schema/model.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
+import { writtenThrough } from '../../schema/through.ts';
 import { staged } from '../../schema/transitions.ts';
 import { upsertKeys } from '../../schema/upserts.ts';
 import { incrementable, updatable } from '../../schema/values.ts';
@@ -213,12 +214,7 @@ function getting({ schemas, failures, most }: Context, resource: Resource): Oper
 function creation({ schemas, failures, most }: Context, resource: Resource): Operation {
   const codes: Code[] = ['VERSION_CONFLICT', ...shaping(resource), ...bodied, ...always, ...written];
   const isUpsert = upsertKeys(resource).size > 0;
-  for (const [each, known] of createdWith(resource)) {
-    const { key } = each;
-    if (needsClaim(each)) codes.push('UNAUTHENTICATED');
-    if (collides(each, known) || key.origin.by === 'client') codes.push('CONFLICT');
-    if (key.origin.by === 'serial') codes.push('KEYS_EXHAUSTED');
-  }
+  for (const [each, known] of createdWith(resource)) codes.push(...ofNew(each, known));
   return operation(resource, 'create', `Create one ${resource.singular}`, {
     parameters: [...parametersOfWrite({ resource, schemas, most }, true), idempotencyKey],
     requestBody: body(
@@ -257,6 +253,7 @@ function update({ schemas, failures, most }: Context, resource: Resource): Opera
     ...written,
   ];
   if (collides(resource) || incrementable(resource).length > 0) codes.push('CONFLICT');
+  for (const { links } of writtenThrough(resource)) codes.push(...ofNew(links.target, links.reference));
   return operation(resource, 'update', `Change one ${resource.singular}`, {
     parameters: [
       ...parametersOfWrite({ resource, schemas, most }, false),
@@ -306,11 +303,25 @@ function isRelated(resource: Resource): boolean {
   return shownFields(resource).some(({ kind }) => kind !== 'column');
 }
 
+/** What can go wrong with a new record. */
+function ofNew(resource: Resource, known: Reference | undefined): Code[] {
+  const { key } = resource;
+  return [
+    ...(needsClaim(resource) ? (['UNAUTHENTICATED'] as const) : []),
+    ...(collides(resource, known) || key.origin.by === 'client' ? (['CONFLICT'] as const) : []),
+    ...(key.origin.by === 'serial' ? (['KEYS_EXHAUSTED'] as const) : []),
+  ];
+}
+
 /** What a create can make: the record, and whatever can be nested in it, with the reference that leads back. */
 function createdWith(resource: Resource): Map<Resource, Reference | undefined> {
   const made = new Map<Resource, Reference | undefined>([[resource, undefined]]);
   for (const [each] of made)
-    for (const { target, reference } of nestable(each)) if (!made.has(target)) made.set(target, reference);
+    for (const { target, reference } of [
+      ...nestable(each),
+      ...writtenThrough(each).map(({ links }) => links),
+    ])
+      if (!made.has(target)) made.set(target, reference);
   return made;
 }
 

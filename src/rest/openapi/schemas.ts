@@ -22,6 +22,7 @@ import {
   withCapitalArticle,
 } from '../../schema/names.ts';
 import { type JsonSchema, patternOf } from '../../schema/scalars.ts';
+import { ADD, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
 import {
   creatable,
   graphqlTypeName,
@@ -107,6 +108,7 @@ export class Schemas {
         { type: ['array', 'null'], items: this.ref(nestedName(reference)), description },
       ]);
     }
+    properties.push(...linksOf(resource));
     const required = columns.filter(neededOnCreate).map(({ name }) => name);
     return { description: `A new ${resource.singular}.`, ...object(properties, { required }) };
   }
@@ -365,6 +367,28 @@ function nestedName({ owner, name }: Reference): string {
   return `${owner.name}CreateWithout${name[0]?.toUpperCase()}${name.slice(1)}`;
 }
 
+/** Which records lists through join types lead to. */
+function linksOf(resource: Resource): [string, JsonSchema][] {
+  return writtenThrough(resource).flatMap((through): [string, JsonSchema][] => {
+    const { name, target } = through;
+    const { ids, changes } = linkNames(through);
+    const keys = { ...list(typeSchema(target.key)), maxItems: MOST_VALUES };
+    const parts = [ADD, REMOVE].map((part): [string, JsonSchema] => [part, keys]);
+    const told = { writeOnly: true };
+    return [
+      [ids, { ...keys, ...told, description: `The keys of all that \`${name}\` is to have.` }],
+      [
+        changes,
+        {
+          ...object(parts, { minProperties: 1 }),
+          ...told,
+          description: `What changes of \`${name}\`; the rest of it stays. Does not go with \`${ids}\`.`,
+        },
+      ],
+    ];
+  });
+}
+
 function updateSchema(resource: Resource): JsonSchema {
   const changeable = updatable(resource);
   const properties = resource.columns.map((column): [string, JsonSchema] => {
@@ -379,6 +403,7 @@ function updateSchema(resource: Resource): JsonSchema {
       { ...schema, description: description.filter(Boolean).join('\n\n'), readOnly: true },
     ];
   });
+  properties.push(...linksOf(resource));
   const countable = incrementable(resource);
   if (countable.length > 0) {
     const amounts = countable.map((column): [string, JsonSchema] => [column.name, typeSchema(column)]);

@@ -80,6 +80,7 @@ export const dialect: Dialect = {
   },
   answersInserts: true,
   lock: ' FOR UPDATE',
+  lockToChange: ' FOR NO KEY UPDATE',
 };
 
 function arrayOf(values: readonly unknown[]): string {

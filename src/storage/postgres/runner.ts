@@ -115,7 +115,7 @@ export class Runner {
     const { key } = resource;
     const found = await this.#send(connection, { ...statement, columns: [key], lock: false });
     const keys = found.map((row) => row[key.name]);
-    const one = select(resource, [key], equal(key, PLACEHOLDER), { lock: true });
+    const one = select(resource, [key], equal(key, PLACEHOLDER), { lock: statement.lock });
     await Promise.all(keys.map((value) => this.#send(connection, { do: 'filled', select: one, value })));
     const still = all([among(key, keys), ...(where ? [where] : [])]);
     return this.#send(connection, { ...statement, where: still, lock: false });

@@ -309,8 +309,9 @@ export class Writer {
       per && parent && per.column !== resource.key
         ? `${this.#dialect.order(parent, per.column, false)}, `
         : '';
+    const locking = lock === 'change' ? this.#dialect.lockToChange : lock ? this.#dialect.lock : '';
     const inOrder = single ? '' : ` ORDER BY ${parents}${ordered(table)}`;
-    return `SELECT ${answered} FROM ${source}${joined(table)}${condition}${inOrder}${most}${lock ? this.#dialect.lock : ''}`;
+    return `SELECT ${answered} FROM ${source}${joined(table)}${condition}${inOrder}${most}${locking}`;
   }
 
   #offset(offset: number): string {

@@ -83,8 +83,9 @@ export interface Dialect {
    * statement; undefined where that is looked up once for a whole transaction.
    */
   readonly current?: (resource: Resource) => string;
-  /** Ends a SELECT whose rows are to be kept from others. */
+  /** Ends a SELECT whose rows are to be kept from others, to be deleted or to be changed. */
   readonly lock: string;
+  readonly lockToChange: string;
 }
 
 /** A SELECT whose limit holds for each value of a list, in parts. */

@@ -75,4 +75,5 @@ export const dialect: Dialect = {
   answersInserts: false,
   // A writer has the whole database to itself.
   lock: '',
+  lockToChange: '',
 };

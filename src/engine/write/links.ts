@@ -1,0 +1,225 @@
+/** What an input says of lists through join types, and which of their links are to come and to go. */
+
+import {
+  cited,
+  DuetError,
+  type Fault,
+  isFull,
+  nested,
+  pointer,
+  validationFailed,
+} from '../../base/errors.ts';
+import { all, among, type Filter, isEverything } from '../../query/filter.ts';
+import { MOST_VALUES } from '../../query/operators.ts';
+import type { Resource, Through } from '../../schema/model.ts';
+import { ADD, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
+import { checkValue } from '../../schema/values.ts';
+import { select } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
+import type { Input, Write } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
+import { linkSeen } from '../policy/reading.ts';
+import { Collision } from './collision.ts';
+
+/** How many links one write can make. */
+const MOST_LINKS = 10_000;
+
+export type Path = readonly (string | number)[];
+
+/** A record that an input names, and where. */
+interface Named {
+  readonly key: unknown;
+  readonly path: Path;
+}
+
+export interface LinkChange {
+  readonly through: Through;
+  /** Each once, in the order of their keys: whoever links the same in the same order keeps nobody waiting who waits for it. */
+  readonly add: readonly Named[];
+  /** Undefined where the list is to have no others than those. */
+  readonly remove: readonly Named[] | undefined;
+  /** Where the input says what goes. */
+  readonly removedAt: Path;
+}
+
+const none: readonly never[] = [];
+
+/** Faults are those of the request. */
+export function linkChanges(resource: Resource, input: Input, faults: Fault[]): readonly LinkChange[] {
+  const throughs = writtenThrough(resource);
+  if (throughs.length === 0) return none;
+  return throughs.flatMap((through): LinkChange[] => {
+    const { ids, changes } = linkNames(through);
+    const isExact = Object.hasOwn(input, ids);
+    if (isExact && Object.hasOwn(input, changes)) {
+      const detail = `${ids} says which there are to be; give it, or ${changes}`;
+      faults.push({ pointer: pointer(changes), code: 'UNKNOWN', detail });
+    }
+    if (isExact) {
+      const add = namedIn(through, ids, input[ids], [], faults);
+      return [{ through, add, remove: undefined, removedAt: [ids] }];
+    }
+    return Object.hasOwn(input, changes) ? [changesIn(through, changes, input[changes], faults)] : [];
+  });
+}
+
+/** `{ add: [3], remove: [1] }` */
+function changesIn(through: Through, name: string, given: unknown, faults: Fault[]): LinkChange {
+  const report = (path: Path, code: Fault['code'], detail: string) => {
+    if (!isFull(faults)) faults.push({ pointer: pointer(name, ...path), code, detail });
+  };
+  const change = { through, add: none, remove: none, removedAt: [name, REMOVE] };
+  const form = `${name} must be an object of what to ${ADD} and to ${REMOVE}`;
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    report([], 'TYPE', form);
+    return change;
+  }
+  const object = given as Input;
+  const names = Object.keys(object);
+  if (names.length === 0) report([], 'EMPTY', `${name} is empty; give ${ADD} or ${REMOVE}`);
+  for (const each of names)
+    if (each !== ADD && each !== REMOVE) report([cited(each)], 'UNKNOWN', `${form}, and has nothing else`);
+  const list = (of: string) =>
+    Object.hasOwn(object, of) ? namedIn(through, of, object[of], [name], faults) : none;
+  const [add, remove] = [list(ADD), list(REMOVE)];
+  const added = new Set(add.map(({ key }) => key));
+  for (const { key, path } of remove)
+    if (added.has(key)) report(path.slice(1), 'UNKNOWN', 'it cannot be added and removed at once');
+  return { ...change, add, remove };
+}
+
+function namedIn(through: Through, name: string, given: unknown, outer: Path, faults: Fault[]): Named[] {
+  const found: Fault[] = [];
+  const report = (code: Fault['code'], detail: string) =>
+    found.push({ pointer: pointer(name), code, detail });
+  let values: unknown[] = [];
+  if (given === null) report('REQUIRED', `${name} must not be null; [] names none`);
+  else if (Array.isArray(given) && given.length > MOST_VALUES)
+    report('OUT_OF_RANGE', `${name} must have at most ${MOST_VALUES} keys`);
+  else {
+    const checked = checkValue({ ...through.far.column, name, list: true }, given, found);
+    if (Array.isArray(checked)) values = checked;
+  }
+  faults.push(...found.map((fault) => nested(fault, ...outer)));
+  if (found.length > 0) return [];
+  const byKey = new Map<unknown, Named>();
+  for (const [index, key] of values.entries())
+    if (!byKey.has(key)) byKey.set(key, { key, path: [...outer, name, index] });
+  return [...byKey.values()].sort((a, b) => ((a.key as string) < (b.key as string) ? -1 : 1));
+}
+
+/** The lists that an input says something of. */
+export function linkedBy(resource: Resource, input: Input): readonly Through[] {
+  const throughs = writtenThrough(resource);
+  if (throughs.length === 0) return none;
+  return throughs.filter((through) => {
+    const { ids, changes } = linkNames(through);
+    return Object.hasOwn(input, ids) || Object.hasOwn(input, changes);
+  });
+}
+
+interface NewLink {
+  /** The key of the record whose list it is. */
+  readonly from: unknown;
+  readonly to: unknown;
+  readonly path: Path;
+  /** There is one already, which the caller does not see. */
+  readonly isTaken: boolean;
+}
+
+interface Difference {
+  /** The keys of the links that are to go. */
+  readonly removed: readonly unknown[];
+  readonly added: readonly NewLink[];
+}
+
+/** What to do to the links of records: those that the caller does not see are not there, and stay. */
+export function* differenceOf(
+  access: Access,
+  { through, add, remove }: LinkChange,
+  keys: readonly unknown[],
+): Program<Difference> {
+  const { target: join, reference: near } = through.links;
+  const { far } = through;
+  if (keys.length * add.length > MOST_LINKS) {
+    const detail = `${keys.length} records with ${add.length} links each are more than ${MOST_LINKS}; change fewer at once`;
+    throw validationFailed([
+      { pointer: pointer(...(add[0]?.path.slice(0, -1) ?? [])), code: 'OUT_OF_RANGE', detail },
+    ]);
+  }
+  const named = remove && [...add, ...remove].map(({ key }) => key);
+  const where = all([among(near.column, keys), named && among(far.column, named)]);
+  const seen = all([linkSeen(access, through), targetSeen(access, through)]);
+  const columns = [join.key, near.column, far.column];
+  const looks = isEverything(seen) ? [where] : [where, all([where, seen])];
+  const [stored = [], visible = stored] = yield looks.map((each) => select(join, columns, each));
+  const pairs = (rows: typeof stored) =>
+    new Set(rows.map((row) => pairOf(row[near.column.name], row[far.column.name])));
+  const [taken, linked] = [pairs(stored), pairs(visible)];
+  const wanted = new Set((remove ?? add).map(({ key }) => key));
+  const removed = visible
+    .filter((row) => {
+      const key = row[far.column.name];
+      return key !== null && wanted.has(key) === (remove !== undefined);
+    })
+    .map((row) => row[join.key.name]);
+  const added = keys.flatMap((from) =>
+    add.flatMap(({ key: to, path }): NewLink[] => {
+      const pair = pairOf(from, to);
+      return linked.has(pair) ? [] : [{ from, to, path, isTaken: taken.has(pair) }];
+    }),
+  );
+  return { removed, added };
+}
+
+function targetSeen(access: Access, { far }: Through): Filter {
+  const where = access.rows(far.target, 'READ');
+  return isEverything(where) ? where : { is: 'related', field: far, where };
+}
+
+function pairOf(from: unknown, to: unknown): string {
+  return JSON.stringify([from, to]);
+}
+
+/** Tells what goes wrong with one of these, by its index, where the input names it. */
+export function* atPlaces<T>(
+  places: readonly Path[],
+  program: Program<T>,
+  isRace: (collision: Collision, index: number) => boolean = () => false,
+): Program<T> {
+  try {
+    return yield* program;
+  } catch (error) {
+    if (error instanceof Collision) {
+      const index = Number(error.path[0] ?? 0);
+      const told = error.at(places[index] ?? []);
+      throw isRace(error, index) ? told.lost() : told;
+    }
+    if (!(error instanceof DuetError) || !error.errors) throw error;
+    const pointers = new Map<string, Fault>();
+    for (const fault of error.errors) {
+      const place = places[Number(fault.pointer?.split('/')[1] ?? 0)] ?? places[0] ?? [];
+      const told = { ...fault, pointer: pointer(...place) };
+      pointers.set(`${told.pointer} ${told.code} ${told.detail}`, told);
+    }
+    throw new DuetError(error.code, error.message, { errors: [...pointers.values()] });
+  }
+}
+
+/**
+ * Whether two such writes, from either end, could each make the same link and neither see the other's: nothing but a unique
+ * pair, or to run as if alone, keeps them from it.
+ */
+export function mayLinkTwice(writes: readonly Write[]): boolean {
+  return writes.some((operation) => {
+    const inputs = 'input' in operation ? [operation.input] : 'inputs' in operation ? operation.inputs : none;
+    return inputs.some((input) => linkedBy(operation.resource, input).some(hasTwins));
+  });
+}
+
+function hasTwins({ links: { target: join, reference: near }, far }: Through): boolean {
+  const isUnique = join.uniques.some(({ columns }) =>
+    columns.every((column) => column === near.column || column === far.column),
+  );
+  return !isUnique && writtenThrough(far.target).some(({ links }) => links.target === join);
+}
