@@ -146,6 +146,7 @@ export async function openApp(
   const opened = openDatabase(config, model, trace, { apart, slowMs, sync });
   const { deprecatedSince } = await evolve(opened, model, load.program);
   const storage = deployment.around?.(opened, model, config) ?? opened;
+  opened.replicas?.follow((message) => observe({ event: 'notice', message }));
   statements.length = 0;
   const door = graphqlDoor(model);
   const app = createApp({ model, door, storage, config, deprecatedSince, observe });

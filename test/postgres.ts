@@ -94,13 +94,22 @@ export class Postgres extends Databases {
   readonly #folder: string;
   readonly #bin: string;
   readonly #durable: boolean;
+  /** Settings of its own. */
+  readonly #more: readonly string[];
   #server: ReturnType<typeof Bun.spawn> | undefined;
 
-  private constructor(folder: string, bin: string, port: number, durable: boolean) {
+  private constructor(
+    folder: string,
+    bin: string,
+    port: number,
+    durable: boolean,
+    more: readonly string[] = [],
+  ) {
     super(`postgres://duet@127.0.0.1:${port}/postgres`, 'test');
     this.#folder = folder;
     this.#bin = bin;
     this.#durable = durable;
+    this.#more = more;
   }
 
   static async start({ durable = false } = {}): Promise<Postgres> {
@@ -131,6 +140,7 @@ export class Postgres extends Databases {
       `port=${this.port}`,
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
+      ...this.#more,
     ];
     const command = [
       join(this.#bin, 'postgres'),
@@ -157,15 +167,16 @@ export class Postgres extends Databases {
     throw new Error(await Bun.file(join(this.#folder, 'log')).text());
   }
 
-  /** A standby with everything that is stored here; this server is restarted for it. */
-  async standby(): Promise<Postgres> {
+  /** A standby with everything that is stored here, which may go on to follow; this server is restarted for it. */
+  async standby({ follows = false } = {}): Promise<Postgres> {
     await this.stop('fast');
     const folder = mkdtempSync(join(tmpdir(), 'duet-postgres-'));
     if (isRoot) chownSync(folder, NOBODY, NOBODY);
     await runToEnd(['cp', '-a', join(this.#folder, 'data'), join(folder, 'data')], folder);
     await runToEnd(['touch', join(folder, 'data', 'standby.signal')], folder);
     await this.run();
-    const standby = new Postgres(folder, this.#bin, freePort(), false);
+    const source = `primary_conninfo=host=127.0.0.1 port=${this.port} user=duet`;
+    const standby = new Postgres(folder, this.#bin, freePort(), false, follows ? [source] : []);
     running.add(standby);
     await standby.run();
     return standby;

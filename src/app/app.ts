@@ -25,6 +25,7 @@ import { type Bill, RateLimits, WRITE_COST } from '../http/guard/rate-limits.ts'
 import { SharedLimits } from '../http/guard/shared-limits.ts';
 import { tokenProver } from '../http/guard/tokens.ts';
 import { announcesTrailers, closes, refuseUnsound } from '../http/message.ts';
+import { POSITION, positionOf } from '../http/position.ts';
 import { problem } from '../http/problem.ts';
 import { requestIdOf, split } from '../http/request.ts';
 import { withoutCursors } from '../rest/links.ts';
@@ -62,7 +63,8 @@ export function createApp(given: AppOptions): App {
   const policy = new Policy(model, hasAuthentication(config));
   const introspection = config.introspection === 'on';
   const isTimed = config.logSlow !== null;
-  const isScoped = introspection || isTimed || tracer !== undefined;
+  const hasReplicas = storage.replicas !== undefined;
+  const isScoped = introspection || isTimed || hasReplicas || tracer !== undefined;
   const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes, config.limitBody);
   load.tell(metrics);
   storage.tell?.(metrics);
@@ -122,7 +124,11 @@ export function createApp(given: AppOptions): App {
     if (request.url.length > config.limitUrl && withoutCursors(request.url).length > config.limitUrl)
       throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
     if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
-    const handle = handlerOf(found.route, exchange.method);
+    const handler = handlerOf(found.route, exchange.method);
+    const handle = (known: Arriving) => {
+      if (hasReplicas && known.scope && !found.route.open) known.scope.position = positionOf(request);
+      return handler(known);
+    };
     const isGuarded = (authenticate || exchange.bill) && !found.route.open;
     return isGuarded ? then(introduced(exchange), () => handle(exchange)) : handle(exchange);
   };
@@ -202,9 +208,10 @@ export function createApp(given: AppOptions): App {
       closing: closes(request),
       hasTrailers,
       span: tracer?.begin(request.headers),
+      scope: undefined,
     };
     const isCounted = introspection && request.headers.get('Duet-Trace') === '1';
-    const isWatched = isCounted || isTimed || exchange.span !== undefined;
+    const isWatched = isCounted || isTimed || hasReplicas || exchange.span !== undefined;
     const response = isWatched ? watched(exchange, isCounted) : attempted(exchange);
     return response instanceof Promise ? finishedLater(response, exchange) : finished(response, exchange);
   };
@@ -219,7 +226,8 @@ export function createApp(given: AppOptions): App {
   /** Knows its statements; whoever is learning the API and asks is told what the answer took. */
   const watched = async (exchange: Arriving, isCounted: boolean): Promise<Response> => {
     const { requestId, span, started } = exchange;
-    const scope: Scope = { requestId, span, statements: 0 };
+    const scope: Scope = { requestId, span, statements: 0, position: undefined, written: undefined };
+    exchange.scope = scope;
     const response = await scopes.during(scope, async () => {
       try {
         return await handled(exchange);
@@ -227,6 +235,7 @@ export function createApp(given: AppOptions): App {
         return failing(error, exchange);
       }
     });
+    if (scope.written !== undefined) response.headers.set(POSITION, scope.written);
     if (!isCounted) return response;
     const ms = (performance.now() - started).toFixed(3);
     response.headers.set('Server-Timing', `total;dur=${ms}, db;desc="${scope.statements} statements"`);
@@ -273,6 +282,8 @@ type Arriving = Exchange & {
   readonly closing: boolean;
   readonly hasTrailers: boolean;
   readonly span: SpanContext | undefined;
+  /** Of a request whose statements somebody looks at. */
+  scope: Scope | undefined;
 };
 
 /** Undefined when nothing is limited. */

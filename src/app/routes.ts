@@ -24,7 +24,7 @@ const METRICS_ROLE = 'metrics';
 
 /** Which paths there are; those of resources are the last that are looked for. */
 export function router(
-  { model, door, config, observe, deprecatedSince, peers, trusted, dev }: AppOptions,
+  { model, door, storage, config, observe, deprecatedSince, peers, trusted, dev }: AppOptions,
   engine: Engine,
   metrics: Metrics,
   load: Load,
@@ -66,6 +66,7 @@ export function router(
       trusted: trusting,
       authentication,
       limited,
+      replicas: storage.replicas !== undefined,
     } as const;
     add(
       '/openapi.json',
@@ -81,7 +82,7 @@ export function router(
     if (state.draining)
       throw new DuetError('UNAVAILABLE', 'The server is shutting down; send requests to another node.');
     await engine.ready(model.resources);
-    return text('{"status":"ready"}', JSON_TYPE);
+    return text(JSON.stringify({ status: 'ready', replicas: storage.replicas?.tell() }), JSON_TYPE);
   };
   add('/readyz', ready, { open: true });
   add('/metrics', async ({ caller }) => {

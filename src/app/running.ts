@@ -54,6 +54,7 @@ export async function runApp(
       );
     if (surplus.length > 0)
       tell(`the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`);
+    database.replicas?.follow(tell);
     const storage = database;
     const app = createApp({
       model,

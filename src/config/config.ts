@@ -109,6 +109,10 @@ function configOf(textOf: (name: Name) => { text: string | undefined; called: st
   const config: Config = { ...(values as Values), given };
   if (config.workers > 1 && config.database.kind === 'sqlite' && config.database.path === ':memory:')
     return { fault: 'WORKERS must be 1 with sqlite::memory:, which one process alone can see' };
+  if (config.databaseRead && config.database.kind === 'sqlite')
+    return { fault: 'DATABASE_READ_URL needs a DATABASE_URL of PostgreSQL: a SQLite file has no replicas' };
+  if (config.databaseReadStale !== null && !config.databaseRead)
+    return { fault: 'DATABASE_READ_STALE needs DATABASE_READ_URL: there is no replica to read from' };
   if (config.trustedDocumentsOnly === 'on' && config.trustedDocuments === null)
     return { fault: 'TRUSTED_DOCUMENTS_ONLY needs TRUSTED_DOCUMENTS' };
   const fault = authenticationFault(config);

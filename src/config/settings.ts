@@ -3,6 +3,7 @@
 import type { Level } from '../base/observe.ts';
 import { readNetworks } from '../http/guard/address.ts';
 import type { DatabaseOptions } from '../storage/open.ts';
+import { readHosts, sessionAttributes } from '../storage/postgres/hosts.ts';
 import {
   anyText,
   oneOf,
@@ -20,6 +21,8 @@ import {
 } from './setting.ts';
 
 type DatabaseUrl = DatabaseOptions['database'];
+
+const POSTGRES = `postgres://USER:PASSWORD@HOST:PORT/NAME, with commas between several HOST:PORT, and target_session_attrs one of ${sessionAttributes.join(', ')}`;
 
 export const settings = {
   settingsFile: setting({
@@ -50,13 +53,30 @@ export const settings = {
     flag: false,
     default: 'sqlite:duet.db',
     doc: 'Where the data is: `sqlite:FILE`, `sqlite::memory:` to keep nothing, or `postgres://USER:PASSWORD@HOST:PORT/NAME`.',
-    allowed: 'sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST:PORT/NAME',
+    allowed: `sqlite:FILE, sqlite::memory: or ${POSTGRES}`,
     parse(text) {
-      if (/^postgres(ql)?:\/\//.test(text))
-        return URL.canParse(text) ? { kind: 'postgres', url: text } : undefined;
+      if (/^postgres(ql)?:\/\//.test(text)) {
+        const hosts = readHosts(text);
+        return hosts && { kind: 'postgres', hosts };
+      }
       const path = text.startsWith('sqlite:') ? text.slice('sqlite:'.length) : '';
       return path === '' ? undefined : { kind: 'sqlite', path };
     },
+  }),
+  databaseRead: setting({
+    env: 'DATABASE_READ_URL',
+    flag: false,
+    doc: 'PostgreSQL: replicas for reads, `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME`. See docs/production.md.',
+    ...optional(POSTGRES, readHosts),
+  }),
+  databaseReadStale: setting({
+    env: 'DATABASE_READ_STALE',
+    flag: true,
+    doc: 'How far behind a replica may be for reads without `Duet-Position`, such as `5s`; without it, those go to the primary.',
+    ...optional(
+      'a time such as 5s or 1m, or milliseconds',
+      (text) => readDuration(text) ?? whole(1, 86_400_000).parse(text),
+    ),
   }),
   schema: setting({
     env: 'DUET_SCHEMA',

@@ -2,7 +2,9 @@
 
 import type { Model } from '../schema/model.ts';
 import type { Evolvable } from './evolve/database.ts';
-import { PostgresStorage } from './postgres/storage.ts';
+import type { Hosts } from './postgres/hosts.ts';
+import { ReplicatedStorage } from './postgres/replicated.ts';
+import { type PostgresOptions, PostgresStorage } from './postgres/storage.ts';
 import { SqliteStorage } from './sqlite/storage.ts';
 import type { Storage } from './storage.ts';
 import type { Trace } from './trace.ts';
@@ -12,7 +14,11 @@ export type Database = Storage & Evolvable;
 export interface DatabaseOptions {
   readonly database:
     | { readonly kind: 'sqlite'; readonly path: string }
-    | { readonly kind: 'postgres'; readonly url: string };
+    | { readonly kind: 'postgres'; readonly hosts: Hosts };
+  /** Replicas of PostgreSQL. */
+  readonly databaseRead: Hosts | null;
+  /** Milliseconds. */
+  readonly databaseReadStale: number | null;
   readonly databasePooler: 'none' | 'transaction';
   readonly databaseConnections: number;
   readonly databaseConnectTimeout: number;
@@ -39,8 +45,8 @@ export function openDatabase(
   const { database, limitWriteHold: holdMs } = options;
   if (database.kind === 'sqlite')
     return new SqliteStorage({ path: database.path, model, trace, readOnly, apart, holdMs, slowMs, sync });
-  return new PostgresStorage({
-    url: database.url,
+  const postgres = {
+    hosts: database.hosts,
     pooler: options.databasePooler,
     connections: options.databaseConnections,
     connectMs: options.databaseConnectTimeout,
@@ -49,5 +55,11 @@ export function openDatabase(
     model,
     trace,
     comment,
-  });
+  };
+  const { databaseRead: read, databaseReadStale: staleMs } = options;
+  if (!read) return new PostgresStorage(postgres);
+  // Roles change hands: whoever names all servers means those that follow another.
+  const { urls, wanted = 'standby' } = read;
+  const replicas = urls.map((url): PostgresOptions => ({ ...postgres, hosts: { urls: [url], wanted } }));
+  return new ReplicatedStorage({ ...postgres, replicas, staleMs });
 }

@@ -2,14 +2,16 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SpanContext } from '../base/tracer.ts';
-import { Prefetched, type Program, type Storage } from './storage.ts';
+import { type Position, Prefetched, type Program, type Seen, type Storage } from './storage.ts';
 
 /** What belongs to one request. */
-export interface Scope {
+export interface Scope extends Seen {
   readonly requestId: string;
   statements: number;
   /** Where the request is traced. */
   readonly span?: SpanContext | undefined;
+  /** Known once the request was read. */
+  position: Position | undefined;
 }
 
 /** Whose the statement is that is just being sent; statements are sent without a pause after the program that asks for them. */
@@ -73,6 +75,7 @@ export class Scopes {
 
   /** Does as the storage that it stands before, and knows for whom. */
   around(storage: Storage): Storage {
+    const seenBy = storage.replicas ? (scope: Scope) => scope : () => undefined;
     return {
       prepare: (statement) => {
         const ask = storage.prepare(statement);
@@ -80,18 +83,22 @@ export class Scopes {
           const scope = this.scope;
           if (!scope) return ask(value, deadline);
           scope.statements++;
-          return within(scope, () => ask(value, deadline));
+          return within(scope, () => ask(value, deadline, seenBy(scope)));
         };
       },
       read: (program, steps, deadline) => {
         const { scope } = this;
         if (!scope) return storage.read(program, steps, deadline);
-        return within(scope, () => storage.read(scoped(program, scope, true), steps, deadline));
+        return within(scope, () =>
+          storage.read(scoped(program, scope, true), steps, deadline, seenBy(scope)),
+        );
       },
       write: (program, steps, deadline) => {
         const { scope } = this;
         if (!scope) return storage.write(program, steps, deadline);
-        return within(scope, () => storage.write(scoped(program, scope, true), steps, deadline));
+        return within(scope, () =>
+          storage.write(scoped(program, scope, true), steps, deadline, seenBy(scope)),
+        );
       },
       delays: (select) => storage.delays(select),
       snapshot: () => storage.snapshot(),

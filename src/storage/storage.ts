@@ -34,20 +34,47 @@ export interface Snapshot {
  */
 export type Deadline = number;
 
-/** Runs a statement with the value that it left open, if any. */
-export type Prepared = (value: unknown, deadline: Deadline) => Soon<Row[]>;
+/** Where the log of a database was: the greater of two texts is the later position. */
+export type Position = string;
+
+/** Later than all others: no replica has come so far. */
+export const UNKNOWN_POSITION: Position = 'F'.repeat(16);
+
+export function later(one: Position | undefined, other: Position): Position {
+  return one === undefined || one < other ? other : one;
+}
+
+/** What whoever asks has seen, and must be shown by every read from then on. */
+export interface Seen {
+  /** Of an earlier answer; undefined where no replica need show anything in particular. */
+  readonly position: Position | undefined;
+  /** Of what was written since. */
+  written: Position | undefined;
+}
+
+/** Runs a statement with the value that it left open, if any; for `seen` see `Storage.read`. */
+export type Prepared = (value: unknown, deadline: Deadline, seen?: Seen) => Soon<Row[]>;
+
+export interface Replicas {
+  /** Finds them, and goes on looking for those that are away; until then none answers. `tell` hears of what the operator is to know. */
+  follow(tell: (message: string) => void): void;
+  /** How many of them can be used, and what that means. */
+  tell(): string;
+}
 
 export interface Storage {
   /** A read that is one statement, and needs no program around it. What can be known before it runs is found out once. */
   prepare(statement: Query): Prepared;
-  /** Runs all statements of the program on one snapshot. */
-  read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Soon<T>;
-  /** Runs the program in one transaction; when the promise fulfils, its effects are durable. */
-  write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T>;
+  /** Runs all statements of the program on one snapshot; with `seen`, that of a replica may do. */
+  read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline, seen?: Seen): Soon<T>;
+  /** Runs the program in one transaction; when the promise fulfils, its effects are durable. With `seen`, it notes where. */
+  write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline, seen?: Seen): Promise<T>;
   /** Whether others would have to wait while a write looks for its records so: then a read is to find them before. */
   delays(looking: Select): boolean;
   /** A moment that can be read from again and again, however long that takes. */
   snapshot(): Promise<Snapshot>;
+  /** Replicas, where there are any that may answer reads. */
+  readonly replicas?: Replicas;
   /** Has metrics tell how much is under way here, and how large it is. */
   tell?(metrics: Metrics): void;
   /** Fails when the database cannot be reached. */

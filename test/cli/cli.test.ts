@@ -22,7 +22,7 @@ describe('a wrong use is one clear line and exit 2', () => {
     [
       ['serve'],
       { DATABASE_URL: 'mysql://user:secret@host' },
-      'duet: DATABASE_URL must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST:PORT/NAME\n',
+      'duet: DATABASE_URL must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST:PORT/NAME, with commas between several HOST:PORT, and target_session_attrs one of any, read-write, read-only, primary, standby, prefer-standby\n',
     ],
     [
       ['serve'],

@@ -93,7 +93,9 @@ export class Description {
       const isNumber = this.at(at).schema.type === 'integer';
       if (value !== null) this.fit(`${at}/schema`, isNumber ? Number(value) : value, `${name}: ${about}`);
     }
-    for (const name of ['ETag', 'Vary', 'Location', 'Link', 'X-Total-Count', 'Deprecation', 'Retry-After'])
+    const known = ['ETag', 'Vary', 'Location', 'Link', 'X-Total-Count', 'Deprecation', 'Retry-After'];
+    if (status < 400) known.push('Duet-Position');
+    for (const name of known)
       if (headers.has(name) && !declared.headers?.[name])
         throw new Error(`undeclared header ${name}: ${about}`);
     if (!declared.content) {

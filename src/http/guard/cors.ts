@@ -1,8 +1,9 @@
 /** Which pages of other origins may call (the CORS protocol of the Fetch standard). */
 
-const REQUEST_HEADERS = 'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id';
+const REQUEST_HEADERS =
+  'Authorization, Content-Type, Duet-Position, If-Match, If-None-Match, Idempotency-Key, X-Request-Id';
 const EXPOSED_HEADERS =
-  'Deprecation, ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id, X-Total-Count';
+  'Deprecation, Duet-Position, ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id, X-Total-Count';
 /** How long a browser may go by a preflight: seconds. */
 const MAX_AGE = '600';
 

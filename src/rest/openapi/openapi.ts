@@ -12,6 +12,7 @@ import { incrementable, updatable } from '../../schema/values.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../export.ts';
 import { visible } from '../shape.ts';
 import { parametersOfList, parametersOfOne, parametersOfWrite } from './parameters.ts';
+import { positioned } from './positions.ts';
 import {
   always,
   bodied,
@@ -41,6 +42,8 @@ export interface Served {
   readonly authentication: boolean;
   /** Whether there are rate limits. */
   readonly limited: boolean;
+  /** Whether replicas answer reads, so that positions tell what they must show. */
+  readonly replicas: boolean;
 }
 
 type Operation = JsonSchema;
@@ -52,18 +55,19 @@ interface Context {
 }
 
 export function openapi(model: Model, served: Served): JsonSchema {
-  const { most, operations, graphql, trusted, authentication, limited } = served;
+  const { most, operations, graphql, trusted, authentication, limited, replicas } = served;
   const schemas = new Schemas(model);
   const guard: Code[] = ['UNAVAILABLE'];
   if (authentication) guard.push('UNAUTHENTICATED', 'FORBIDDEN');
   if (limited) guard.push('RATE_LIMITED');
   const context: Context = { schemas, failures: new Failures(schemas, guard), most };
   const resources = model.resources.filter(({ rest }) => rest);
-  const paths = {
+  const ofRecords: Record<string, JsonSchema> = {
     ...Object.fromEntries(resources.flatMap((resource) => pathsOf(context, resource))),
     '/transaction': { post: transaction(resources, context.failures, operations) },
-    ...servicePaths(schemas, context.failures, graphql, trusted),
   };
+  const ofService = servicePaths(schemas, context.failures, graphql, trusted);
+  const paths = replicas ? positioned({ ...ofRecords, ...ofService }) : { ...ofRecords, ...ofService };
   const components = {
     schemas: { ...schemas.all, ...errorSchemas(schemas), ...serviceSchemas(schemas, trusted) },
     responses: context.failures.all,

@@ -42,11 +42,12 @@ export function servicePaths(
   });
   const text = { type: 'string' };
   const compressed = withHeaders(['Vary']);
-  const status = (word: string) => ({
+  const status = (word: string, more: JsonSchema = {}) => ({
     type: 'object',
-    properties: { status: { const: word } },
+    properties: { status: { const: word }, ...more },
     required: ['status'],
   });
+  const replicas = { ...text, description: 'How many replicas can be used, where there are any.' };
   return {
     ...(graphql && {
       '/graphql': graphqlPath(schemas, trusted, failures.guard),
@@ -66,7 +67,13 @@ export function servicePaths(
       compressed,
     ),
     '/healthz': get('health', 'Whether the process lives', JSON_TYPE, status('ok'), []),
-    '/readyz': get('ready', 'Whether the service can take requests', JSON_TYPE, status('ready'), stored),
+    '/readyz': get(
+      'ready',
+      'Whether the service can take requests',
+      JSON_TYPE,
+      status('ready', { replicas }),
+      stored,
+    ),
     '/metrics': get('metrics', 'Numbers about the service, for Prometheus', METRICS, text),
   };
 }

@@ -4,11 +4,12 @@ import { afterBatch } from '../../base/batch.ts';
 import { among, type Filter } from '../../query/filter.ts';
 import { currentScope, within } from '../scopes.ts';
 import { PLACEHOLDER, type Row, type Select } from '../statements.ts';
-import type { Deadline, Prepared } from '../storage.ts';
+import type { Deadline, Prepared, Seen } from '../storage.ts';
 
 interface Waiting {
   readonly key: unknown;
   readonly deadline: Deadline;
+  readonly seen: Seen | undefined;
   readonly resolve: (rows: Row[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -22,13 +23,14 @@ export function batchedFinder(select: Select, prepare: (select: Select) => Prepa
   const look = async (waiting: readonly Waiting[]): Promise<void> => {
     const keys = new Set(waiting.map(({ key }) => key));
     const deadline = Math.min(...waiting.map((each) => each.deadline));
+    const seen = mostOf(waiting);
     const found = new Map<unknown, Row>();
     if (keys.size > 1) {
-      const rows = await findMany([...keys], deadline);
+      const rows = await findMany([...keys], deadline, seen);
       for (const row of rows) found.set(row[name], row);
     } else
       for (const key of keys) {
-        const [row] = await findOne(key, deadline);
+        const [row] = await findOne(key, deadline, seen);
         if (row) found.set(key, row);
       }
     for (const { key, resolve } of waiting) {
@@ -38,9 +40,9 @@ export function batchedFinder(select: Select, prepare: (select: Select) => Prepa
     }
   };
 
-  return (key, deadline) =>
+  return (key, deadline, seen) =>
     new Promise((resolve, reject) => {
-      if (batch.push({ key, deadline, resolve, reject }) > 1) return;
+      if (batch.push({ key, deadline, seen, resolve, reject }) > 1) return;
       // The statement of all of them is told of as the first one's.
       const scope = currentScope();
       afterBatch(() => {
@@ -51,6 +53,13 @@ export function batchedFinder(select: Select, prepare: (select: Select) => Prepa
         });
       });
     });
+}
+
+/** What must be shown to all of them. */
+function mostOf(waiting: readonly Waiting[]): Seen | undefined {
+  let most: Seen | undefined;
+  for (const { seen } of waiting) if (seen && (most?.position ?? '') <= (seen.position ?? '')) most = seen;
+  return most;
 }
 
 /** The same by any number of keys, which tell the rows apart. */

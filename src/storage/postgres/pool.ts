@@ -5,7 +5,6 @@ import { deadlineExceeded, unavailable } from '../faults.ts';
 import { withValues } from './literals.ts';
 
 export interface PoolOptions {
-  readonly url: string;
   readonly connections: number;
   readonly connectMs: number;
   readonly statementMs: number;
@@ -13,6 +12,8 @@ export interface PoolOptions {
 }
 
 export interface ConnectionOptions extends PoolOptions {
+  /** Of one host. */
+  readonly url: string;
   /**
    * A pooler such as PgBouncer lends another session of the server to each transaction. Nothing may then outlive a
    * transaction: neither prepared statements, which others would be answered by, nor settings, which would be theirs.
@@ -42,6 +43,8 @@ type ReservedSession = Awaited<ReturnType<SQL['reserve']>>;
 export class Connection {
   /** When whoever works with it must have an answer, in the time of `performance.now()`. */
   deadline = Number.POSITIVE_INFINITY;
+  /** How far the server had replayed the log of another when this session asked; no further than nowhere before. */
+  replayed = '';
   readonly #sql: SQL;
   readonly openedAt = performance.now();
   readonly #session: ReservedSession;

@@ -1,7 +1,8 @@
-/** What a URL leads to: whether the server is there, and whether a pooler is in between. */
+/** What a URL leads to: which of its servers will do, whether it is there, and whether a pooler is in between. */
 
 import { isAbsent } from './errors.ts';
-import { Connection, type PoolOptions } from './pool.ts';
+import { type Hosts, nameOf, ROLE, type Role, unfit } from './hosts.ts';
+import { Connection, ConnectionLost, type ConnectionOptions, type PoolOptions } from './pool.ts';
 
 /** How often two sessions are held against each other: a pooler that is busy may lend each its own for a while. */
 const ROUNDS = 4;
@@ -9,6 +10,7 @@ const ROUNDS = 4;
 const PAUSE_MS = 200;
 
 export interface ServerOptions extends PoolOptions {
+  readonly hosts: Hosts;
   /** `transaction`: a pooler is known to be there. Otherwise it is looked for. */
   readonly pooler: 'none' | 'transaction';
 }
@@ -17,19 +19,55 @@ export class Server {
   readonly #options: ServerOptions;
   /** Found out by whoever connects first. */
   #pooled: Promise<boolean> | undefined;
+  /** The host that did last: it is tried first. */
+  #last: string;
 
   constructor(options: ServerOptions) {
     this.#options = options;
+    [this.#last] = options.hosts.urls;
   }
 
-  /** Host, port and name, without the password. */
+  /** Hosts, ports and the name of the database, without the password. */
   get name(): string {
-    const { hostname, port, pathname } = new URL(this.#options.url);
-    return `${hostname || 'localhost'}:${port || 5432}${pathname}`;
+    const { urls } = this.#options.hosts;
+    return urls.map(nameOf).join(', ') + new URL(urls[0]).pathname;
   }
 
   async connect(other: Partial<PoolOptions> = {}): Promise<Connection> {
-    return Connection.open({ ...this.#options, ...other, pooled: await this.#isPooled() });
+    const pooled = await this.#isPooled();
+    return this.#open({ ...this.#options, ...other, pooled });
+  }
+
+  /** To the first host that will do. Those that are not there share the time: none keeps the others from being asked. */
+  async #open(options: Omit<ConnectionOptions, 'url'>): Promise<Connection> {
+    const { urls, wanted = urls.length > 1 ? 'read-write' : 'any' } = this.#options.hosts;
+    const [only, ...others] = urls;
+    if (others.length === 0 && wanted === 'any') return Connection.open({ ...options, url: only });
+    const until = performance.now() + options.connectMs;
+    const inOrder = [this.#last, ...urls.filter((url) => url !== this.#last)];
+    const passes = wanted === 'prefer-standby' ? (['standby', 'any'] as const) : [wanted];
+    const tries = passes.flatMap((attribute) => inOrder.map((url) => ({ attribute, url })));
+    const why = new Map<string, unknown>();
+    for (const [index, { attribute, url }] of tries.entries()) {
+      const connectMs = Math.max(1, (until - performance.now()) / (tries.length - index));
+      try {
+        const connection = await Connection.open({ ...options, url, connectMs });
+        const wrong = unfit(attribute, await roleOf(connection));
+        if (wrong === undefined) {
+          this.#last = url;
+          return connection;
+        }
+        connection.close();
+        throw new ConnectionLost(wrong);
+      } catch (error) {
+        why.set(nameOf(url), error);
+      }
+    }
+    // A wrong password, or name, is to be mended: it is not waited for.
+    const fault = [...why.values()].find((error) => others.length === 0 || !isAbsent(error));
+    if (fault) throw fault;
+    const reasons = [...why].map(([name, error]) => `${name}: ${(error as Error).message}`);
+    throw new ConnectionLost(`no server is ${wanted} (${reasons.join('; ')})`);
   }
 
   /** Runs work on a session of its own, whose statements may take as long as they need. */
@@ -81,17 +119,30 @@ export class Server {
   }
 
   async #findPooler(): Promise<boolean> {
-    const pooled = this.#options.pooler === 'transaction' || (await isShared(this.#options));
-    if (pooled) await refuseForeignWriting(this.#options);
+    const open = (pooled: boolean) => this.#open({ ...this.#options, pooled });
+    const pooled = this.#options.pooler === 'transaction' || (await isShared(open, this.#options));
+    if (pooled) await refuseForeignWriting(open);
     return pooled;
   }
 }
 
+type Open = (pooled: boolean) => Promise<Connection>;
+
+async function roleOf(connection: Connection): Promise<Role> {
+  try {
+    const [role] = await connection.patiently(connection.send(`SELECT ${ROLE}`));
+    return role as unknown as Role;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
 /** Whether sessions of the server are shared with others: then the process behind a connection is not its own. */
-async function isShared(options: PoolOptions): Promise<boolean> {
+async function isShared(connect: Open, { statementMs }: PoolOptions): Promise<boolean> {
   const opened: Connection[] = [];
   const open = async () => {
-    const connection = await Connection.open({ ...options, pooled: false });
+    const connection = await connect(false);
     opened.push(connection);
     return connection;
   };
@@ -99,7 +150,7 @@ async function isShared(options: PoolOptions): Promise<boolean> {
     const one = await open();
     const [set] = await one.send(`SELECT "setting" FROM pg_settings WHERE "name" = 'statement_timeout'`);
     // Whoever does not pass it on stands in between, and statements would run for ever.
-    if (Number(set?.['setting']) !== options.statementMs) return true;
+    if (Number(set?.['setting']) !== statementMs) return true;
     const other = await open();
     for (let round = 0; round < ROUNDS; round++) {
       const before = await processOf(one);
@@ -119,8 +170,8 @@ async function isShared(options: PoolOptions): Promise<boolean> {
 }
 
 /** Values are read as they are written under these settings, which a pooler has to keep for each of its clients. */
-async function refuseForeignWriting(options: PoolOptions): Promise<void> {
-  const connection = await Connection.open({ ...options, pooled: true });
+async function refuseForeignWriting(connect: Open): Promise<void> {
+  const connection = await connect(true);
   try {
     const [found] = await connection.send(
       `SELECT current_setting('TimeZone') AS "zone", current_setting('DateStyle') AS "style"`,

@@ -5,16 +5,18 @@ import type { Model } from '../../schema/model.ts';
 import { LOOK, outdatedOf } from '../duties.ts';
 import { type Evolvable, ReadOnly, type Session } from '../evolve/database.ts';
 import { LOCK } from '../evolve/tables.ts';
-import { unavailable, writerOutdated } from '../faults.ts';
+import { writerOutdated } from '../faults.ts';
 import { duties } from '../own.ts';
 import { currentScope, scoped } from '../scopes.ts';
 import { quote } from '../sql/dialect.ts';
 import { filled, type Query } from '../statements.ts';
 import {
   type Deadline,
+  type Position,
   type Prepared,
   type Program,
   run,
+  type Seen,
   type Snapshot,
   type Steps,
   type Storage,
@@ -23,20 +25,14 @@ import {
 import type { Trace } from '../trace.ts';
 import { batchedFinder } from './batched-finder.ts';
 import { postgresDdl } from './ddl.ts';
-import {
-  explained,
-  isConflictOfTransactions,
-  isLost,
-  late,
-  refused,
-  stateOf,
-  unknownOutcome,
-} from './errors.ts';
+import { isConflictOfTransactions, isLost, late, refused, stateOf, unknownOutcome } from './errors.ts';
 import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './evolution.ts';
 import { type Connection, ConnectionLost, Pool } from './pool.ts';
+import { caughtUp, noting, written } from './positions.ts';
 import { LocksByKey, Runner } from './runner.ts';
 import { pause, SERIAL_TRIES, SERIALIZABLE, surprised } from './serial.ts';
 import { Server, type ServerOptions } from './server.ts';
+import { SNAPSHOT, Snapshots } from './snapshots.ts';
 import { Ahead, Unforeseen } from './tree.ts';
 
 /** How often a transaction is run that keeps losing against others. */
@@ -48,7 +44,6 @@ const LOCK_POLL_MS = 50;
 
 /** A snapshot that is older than what writers are held to would not show it: whoever adds to that waits from here on. */
 const BEFORE_ALL = `LOCK TABLE ${quote(duties.table)} IN ACCESS SHARE MODE`;
-const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 export interface PostgresOptions extends ServerOptions {
   readonly model: Model;
@@ -58,13 +53,21 @@ export interface PostgresOptions extends ServerOptions {
   readonly comment?: (() => string) | undefined;
 }
 
+/** What goes with a transaction. */
+interface Around {
+  readonly comment?: string | undefined;
+  readonly ahead?: Ahead;
+  /** Called when its last statement was sent. */
+  readonly ended?: (() => void) | undefined;
+}
+
 export class PostgresStorage implements Storage, Evolvable {
   readonly ddl = postgresDdl;
   readonly #options: PostgresOptions;
   readonly #server: Server;
   readonly #pool: Pool;
   readonly #runner: Runner;
-  #snapshots = 0;
+  readonly #snapshots: Snapshots;
   #retries = 0;
   #bytes = 0;
   #measureAgain = 0;
@@ -76,98 +79,78 @@ export class PostgresStorage implements Storage, Evolvable {
     this.#server = new Server(options);
     this.#pool = new Pool(options, (connectMs) => this.#server.connect({ connectMs }));
     this.#runner = new Runner(options.model, options.trace, options.comment);
+    this.#snapshots = new Snapshots(this.#server, this.#runner, options.connections);
   }
 
   prepare(statement: Query): Prepared {
-    const ask = (read: Query) => (value: unknown, deadline: Deadline) =>
-      this.read(
-        scoped(() => run(filled(read, value)), currentScope()),
-        'one',
-        deadline,
-      );
+    const ask =
+      (read: Query): Prepared =>
+      (value, deadline, seen) =>
+        this.read(
+          scoped(() => run(filled(read, value)), currentScope()),
+          'one',
+          deadline,
+          seen,
+        );
     if (statement.do === 'aggregate' || !this.#runner.findsOne(statement)) return ask(statement);
     return batchedFinder(statement, ask);
   }
 
-  async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
+  /** On a replica, `seen` is what it must have replayed. */
+  async read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline, seen?: Seen): Promise<T> {
     const isAlone = steps !== 'many';
     const comment = this.#options.comment?.();
     try {
-      return await this.#tried(deadline, (connection) =>
-        isAlone
-          ? this.#runner.drive(connection, program(), new Ahead(), isAlone)
-          : this.#transaction(connection, SNAPSHOT, program, comment, new Ahead()),
+      return await this.#tried(
+        deadline,
+        (connection) =>
+          isAlone
+            ? this.#runner.drive(connection, program(), new Ahead(), isAlone)
+            : this.#transaction(connection, SNAPSHOT, program, { comment, ahead: new Ahead() }),
+        { seen },
       );
     } catch (error) {
       if (!(error instanceof Unforeseen)) throw error;
-      return this.#tried(deadline, (connection) => this.#transaction(connection, SNAPSHOT, program, comment));
+      const work = (connection: Connection) => this.#transaction(connection, SNAPSHOT, program, { comment });
+      return this.#tried(deadline, work, { seen });
     }
   }
 
-  async write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
-    if (steps === 'serial') return this.#serially(program, deadline);
+  async write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline, seen?: Seen): Promise<T> {
+    if (steps === 'serial') return this.#serially(program, deadline, seen);
     const comment = this.#options.comment?.();
-    return this.#tried(deadline, async (connection) => {
-      if (steps === 'many') return this.#transaction(connection, 'BEGIN', program, comment);
-      // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
-      return this.#runner.drive(connection, program()).catch((error) => {
-        throw isLost(error) ? unknownOutcome(error) : error;
-      });
-    });
+    return this.#tried(deadline, (connection) =>
+      noting(connection, seen, async (ended) => {
+        if (steps === 'many') return this.#transaction(connection, 'BEGIN', program, { comment, ended });
+        const done = this.#runner.drive(connection, program());
+        ended?.();
+        // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
+        return done.catch((error) => {
+          throw isLost(error) ? unknownOutcome(error) : error;
+        });
+      }),
+    );
   }
 
-  async #serially<T>(program: () => Program<T>, deadline: Deadline): Promise<T> {
+  async #serially<T>(program: () => Program<T>, deadline: Deadline, seen: Seen | undefined): Promise<T> {
     const comment = this.#options.comment?.();
     let looked = false;
     const work = (connection: Connection) => {
       const running = looked ? program : () => surprised(program());
       looked = true;
-      return this.#transaction(connection, SERIALIZABLE, running, comment);
+      return noting(connection, seen, (ended) =>
+        this.#transaction(connection, SERIALIZABLE, running, { comment, ended }),
+      );
     };
-    return this.#tried(deadline, work, true);
+    return this.#tried(deadline, work, { isSerial: true });
   }
 
   delays(): boolean {
     return false;
   }
 
-  /** On a connection of its own: a slow reader must not keep one of the pool's. */
-  async snapshot(): Promise<Snapshot> {
-    if (this.#snapshots >= this.#options.connections)
-      throw unavailable('Too many exports are under way; retry when one has ended.');
-    this.#snapshots++;
-    const end = (connection?: Connection) => {
-      this.#snapshots--;
-      connection?.close();
-    };
-    const connection = await this.#server.connect().catch((error) => {
-      end();
-      throw explained(error);
-    });
-    try {
-      await connection.patiently(connection.send(SNAPSHOT));
-    } catch (error) {
-      end(connection);
-      throw explained(error);
-    }
-    return {
-      run: async (program) => {
-        // A statement that fails ends the transaction, and with it the snapshot; what was too much is asked for in parts.
-        const begun = connection.send('SAVEPOINT "_page"');
-        begun.catch(() => {});
-        try {
-          const result = await this.#runner.drive(connection, program());
-          connection.send('RELEASE "_page"').catch(() => connection.close());
-          return result;
-        } catch (error) {
-          if (!connection.lost)
-            for (const back of ['ROLLBACK TO "_page"', 'RELEASE "_page"'])
-              connection.send(back).catch(() => connection.close());
-          throw explained(error);
-        }
-      },
-      close: async () => end(connection),
-    };
+  snapshot(): Promise<Snapshot> {
+    return this.#snapshots.open();
   }
 
   tell(metrics: Metrics): void {
@@ -215,6 +198,16 @@ export class PostgresStorage implements Storage, Evolvable {
       // Whoever cannot be asked is away, which requests tell of.
       () => {},
     );
+  }
+
+  /** Where its log is now. */
+  position(deadline: Deadline): Promise<Position> {
+    return this.#tried(deadline, written);
+  }
+
+  /** Fails unless it has replayed so far. */
+  replayed(position: Position, deadline: Deadline): Promise<void> {
+    return this.#tried(deadline, async () => {}, { seen: { position, written: undefined } });
   }
 
   async ping(deadline: Deadline): Promise<void> {
@@ -280,14 +273,16 @@ export class PostgresStorage implements Storage, Evolvable {
   async #tried<T>(
     deadline: Deadline,
     work: (connection: Connection) => Promise<T>,
-    isSerial = false,
+    { isSerial = false, seen }: { readonly isSerial?: boolean; readonly seen?: Seen | undefined } = {},
   ): Promise<T> {
+    const since = seen?.position;
     for (let tries = 1; ; tries++) {
       const connection = await this.#pool.acquire(deadline).catch((error) => {
         throw late(error, deadline);
       });
       connection.deadline = deadline;
       try {
+        if (since !== undefined) await caughtUp(connection, since, this.#options.hosts.wanted);
         return await work(connection);
       } catch (error) {
         const beaten = isConflictOfTransactions(error) && tries < (isSerial ? SERIAL_TRIES : TRIES);
@@ -308,8 +303,7 @@ export class PostgresStorage implements Storage, Evolvable {
     connection: Connection,
     begin: string,
     program: () => Program<T>,
-    comment = '',
-    ahead?: Ahead,
+    { comment = '', ahead, ended }: Around,
   ): Promise<T> {
     const readOnly = begin === SNAPSHOT;
     const begun = connection.send(begin + comment).catch((error) => {
@@ -326,6 +320,7 @@ export class PostgresStorage implements Storage, Evolvable {
       const result = await this.#runner.drive(connection, program(), ahead);
       await begun;
       const commit = connection.send('COMMIT');
+      ended?.();
       // A snapshot that was read has nothing to commit: its end is not waited for, only kept in order.
       if (readOnly) commit.catch(() => connection.close());
       else
