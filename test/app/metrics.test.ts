@@ -240,7 +240,8 @@ test('every metric of the dashboard is told', async () => {
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_TRACES_SAMPLER_ARG: '0' };
   for (const url of ['sqlite:duet.db', await (await sharedPostgres()).database()]) {
     using folder = new Folder();
-    await using server = await Server.start(folder, { DATABASE_URL: url, ...env });
+    const read: Record<string, string> = url.startsWith('sqlite:') ? {} : { DATABASE_READ_URL: url };
+    await using server = await Server.start(folder, { DATABASE_URL: url, ...read, ...env });
     const body = JSON.stringify({ query: '{ books { id } }' });
     const headers = { 'Content-Type': 'application/json' };
     await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });

@@ -100,7 +100,7 @@ describe('pages of other origins', () => {
       'access-control-allow-origin': Origin,
       'access-control-allow-methods': 'GET, HEAD, PUT, DELETE, OPTIONS',
       'access-control-allow-headers':
-        'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id',
+        'Authorization, Content-Type, Duet-Position, If-Match, If-None-Match, Idempotency-Key, X-Request-Id',
       'access-control-max-age': '600',
       vary: 'Origin',
     });
