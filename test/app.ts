@@ -200,7 +200,7 @@ export async function openEmptied(database: DatabaseKind, deployment: Deployment
 }
 
 /** What Duet must find again after a database was emptied. */
-const KEPT = /_duet_(lock|history)/;
+const KEPT = /_duet_(lock|history|search_)/;
 
 async function emptyPostgres() {
   const url = await (await sharedPostgres()).database();

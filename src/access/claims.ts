@@ -46,6 +46,7 @@ function filledCondition(condition: Condition, claims: Claims, positive: boolean
     }
     case 'null':
     case 'empty':
+    case 'search':
       return condition;
     case 'in':
     case 'hasSome':

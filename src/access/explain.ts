@@ -1,7 +1,7 @@
 /** Who may do what, as a table for people. */
 
 import { Claim } from '../query/claim.ts';
-import { type Filter, isEverything, isNothing } from '../query/filter.ts';
+import { canonical, type Filter, isEverything, isNothing } from '../query/filter.ts';
 import type { Action, Field, Model, Resource } from '../schema/model.ts';
 import { filled } from './claims.ts';
 import { Rights } from './rights.ts';
@@ -102,6 +102,8 @@ function described(filter: Filter): string {
     case 'hasSome':
     case 'hasEvery':
       return `${filter.column.name} ${filter.is} ${filter.values.map(operand).join(', ') || 'nothing'}`;
+    case 'search':
+      return canonical(filter);
     default:
       return `${filter.column.name} ${filter.is} ${operand(filter.value)}`;
   }

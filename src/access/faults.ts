@@ -60,7 +60,7 @@ function createsAreKnown(model: Model, rules: Rules, report: Report): void {
 function unknownYet(filter: Filter, { key }: Resource): string | undefined {
   for (const each of conditionsOn(filter)) {
     if (each.is === 'some') return each.field.name;
-    if (each.is !== 'related' && each.column === key && key.origin.by === 'serial') return key.name;
+    if ('column' in each && each.column === key && key.origin.by === 'serial') return key.name;
   }
   return undefined;
 }

@@ -16,6 +16,7 @@ import type { AggregateFunction } from '../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import { groupable } from '../query/parts.ts';
 import { groupsOf, type Results } from '../query/results.ts';
+import { isSearchable, MOST_WORDS, RELEVANCE, SEARCH } from '../query/search.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { filterTypeName, INCREMENTS, linksTypeName } from '../schema/names.ts';
 import { ADD, linkFields, linkNames, REMOVE, writtenThrough } from '../schema/through.ts';
@@ -58,6 +59,7 @@ export class Inputs {
   list(resource: Resource): GraphQLFieldConfigArgumentMap {
     return {
       where: { type: this.where(resource), description: 'Which records.' },
+      ...this.search(resource),
       orderBy: {
         type: new GraphQLList(new GraphQLNonNull(this.#order(resource))),
         description: `In which order; ${resource.key.name} decides between equals.`,
@@ -69,6 +71,14 @@ export class Inputs {
         description: 'How many to leave out at the beginning; each is counted off. Goes without cursors.',
       },
     };
+  }
+
+  /** Nothing where the resource is not searched. */
+  search(resource: Resource): GraphQLFieldConfigArgumentMap {
+    if (!isSearchable(resource)) return {};
+    const fields = resource.searched.map(({ name }) => name).join(', ');
+    const description = `Words to look for in ${fields}: all of them must be there, the last may be the beginning of one. Letter case and accents do not count. ${MOST_WORDS} words at most.`;
+    return { [SEARCH]: { type: GraphQLString, description } };
   }
 
   where(resource: Resource): GraphQLInputObjectType {
@@ -188,6 +198,7 @@ export class Inputs {
   aggregate(resource: Resource): GraphQLFieldConfigArgumentMap {
     return {
       where: { type: this.where(resource), description: 'Which records.' },
+      ...this.search(resource),
       groupBy: {
         type: new GraphQLList(new GraphQLNonNull(this.group(resource))),
         description: 'One object for all records that are alike in these; without it, one for all.',
@@ -268,6 +279,11 @@ export class Inputs {
             type: this.#order(field.target),
             description: `By a field of its ${field.name}, or as if that field were null where there is none.`,
           };
+      if (isSearchable(resource))
+        all[RELEVANCE] = {
+          type: SortOrder,
+          description: `Goes with ${SEARCH}; DESC has the most relevant first.`,
+        };
       return all;
     });
   }

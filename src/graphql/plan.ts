@@ -7,12 +7,13 @@ import { type Listing, type Node, relationKey } from '../engine/read/read.ts';
 import { AROUND_OBJECT, bytesOfName, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
 import { cursorTo, longestCursor, queryName } from '../query/cursors.ts';
-import { everything, type Filter } from '../query/filter.ts';
+import { all, everything, type Filter, type Searched } from '../query/filter.ts';
 import { type ListQuery, readAtLeast, readAtMost, readList } from '../query/list.ts';
 import { type OrderBy, placeIn } from '../query/order.ts';
 import { groupable } from '../query/parts.ts';
 import { columnThrough, MOST_STEPS } from '../query/referred.ts';
 import { type Groups, groupsOf } from '../query/results.ts';
+import { NOT_SEARCHED, RELEVANCE, readSearch, relevanceOf, SEARCH } from '../query/search.ts';
 import { WhereReader } from '../query/where.ts';
 import { integerFrom, readKey } from '../schema/keys.ts';
 import type { Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
@@ -184,17 +185,20 @@ function speltKeys(key: Column, given: unknown): unknown {
 }
 
 function listOf(resource: Resource, args: Arguments, given: Planning): ListQuery {
-  const where = whereOf(resource, args, given);
+  const searched = searchOf(resource, args, given);
+  const where = all([whereOf(resource, args, given), searched]);
+  // One object for all: a column that has decided already decides nothing.
+  const relevance = searched && relevanceOf(searched);
   const orderBy = (args['orderBy'] ?? []) as Arguments[];
-  const order = orderBy.flatMap((each, index) =>
-    orderOf(resource, each, () =>
-      given.faults.push({
-        pointer: pointer(...given.at, 'orderBy', index),
-        code: 'OUT_OF_RANGE',
-        detail: `orderBy may follow ${MOST_STEPS} references at most`,
-      }),
-    ),
-  );
+  const order = orderBy.flatMap((each, index) => {
+    const report = (code: FaultCode, detail: string) =>
+      given.faults.push({ pointer: pointer(...given.at, 'orderBy', index), code, detail });
+    if (!(RELEVANCE in each)) return orderOf(resource, each, report);
+    if (relevance) return [{ column: relevance, descending: each[RELEVANCE] === 'DESC' }];
+    // What is wrong with the search was told.
+    if (args[SEARCH] == null) report('REQUIRED', NOT_SEARCHED);
+    return [];
+  });
   const argument = (name: string) => ({ name, value: args[name] });
   const page = {
     first: argument('first'),
@@ -212,19 +216,27 @@ function listOf(resource: Resource, args: Arguments, given: Planning): ListQuery
 function orderOf(
   resource: Resource,
   input: Arguments,
-  report: () => void,
+  report: (code: FaultCode, detail: string) => void,
   before: readonly Reference[] = [],
 ): OrderBy[] {
   return Object.entries(input).flatMap(([name, value]): OrderBy[] => {
     const field = resource.fieldByName.get(name);
     if (field?.kind === 'column')
       return [{ column: columnThrough(before, field), descending: value === 'DESC' }];
+    // Only what is searched itself has it.
+    if (name === RELEVANCE) report('REQUIRED', NOT_SEARCHED);
     if (field?.kind !== 'reference') return [];
     if (before.length < MOST_STEPS)
       return orderOf(field.target, value as Arguments, report, [...before, field]);
-    report();
+    report('OUT_OF_RANGE', `orderBy may follow ${MOST_STEPS} references at most`);
     return [];
   });
+}
+
+function searchOf(resource: Resource, args: Arguments, { at, faults }: Planning): Searched | undefined {
+  return readSearch(resource, args[SEARCH], (code, detail) =>
+    faults.push({ pointer: pointer(...at, SEARCH), code, detail }),
+  );
 }
 
 function whereOf(resource: Resource, args: Arguments, given: Planning): Filter {
@@ -325,7 +337,7 @@ function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], give
   const keys = asked.map(({ as }) => relationKey(as));
   const empty = { countDistinct: {}, sum: {}, avg: {}, min: {}, max: {} };
   return (args, within) => {
-    const where = whereOf(resource, args, within);
+    const where = all([whereOf(resource, args, within), searchOf(resource, args, within)]);
     const having = filterOf(groupsOf(resource), 'having', args, within);
     const by = [...new Set(((args['groupBy'] ?? []) as string[]).flatMap((name) => group(name) ?? []))];
     const query = groupQueryOf(resource, by, having, args, within.most, (name, code, detail) =>

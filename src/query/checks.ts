@@ -67,6 +67,8 @@ function fits(resource: Resource, each: Condition, place: Place, report: Report)
     );
     return;
   }
+  // No file can ask for words.
+  if (each.is === 'search') return;
   const columns = [each.column];
   if ('values' in each && each.values.some((value) => value instanceof FieldOperand))
     report(

@@ -12,12 +12,26 @@ export type Filter =
   /** A list that has none at all. */
   | { readonly is: 'empty'; readonly column: Column }
   | { readonly is: 'null'; readonly column: Column }
+  | Searched
   | { readonly is: 'all' | 'any'; readonly of: readonly Filter[] }
   | { readonly is: 'not'; readonly of: Filter }
   /** The referenced record exists and matches. */
   | { readonly is: 'related'; readonly field: Reference; readonly where: Filter }
   /** Some record of the list matches. */
   | { readonly is: 'some'; readonly field: Inverse; readonly where: Filter };
+
+/** A record that has all of these words in the fields that its type is searched by. */
+export interface Searched {
+  readonly is: 'search';
+  readonly resource: Resource;
+  readonly words: readonly SearchedWord[];
+}
+
+export interface SearchedWord {
+  readonly text: string;
+  /** Whether it may be the beginning of one. */
+  readonly begins: boolean;
+}
 
 /** Another field of the same record in the place of a value, as a @check may have it: `{ field: "orderedOn" }`. */
 export class FieldOperand {
@@ -119,6 +133,7 @@ export function ownColumns(filter: Filter, { key }: Resource): Set<Column> {
     conditionsOn(filter).flatMap((each) => {
       if (each.is === 'related') return each.field.column;
       if (each.is === 'some') return key;
+      if (each.is === 'search') return each.resource.searched;
       return 'value' in each && each.value instanceof FieldOperand
         ? [each.column, each.value.column]
         : each.column;
@@ -142,6 +157,8 @@ export function canonical(filter: Filter): string {
     case 'related':
     case 'some':
       return `${filter.is} ${filter.field.name}(${canonical(filter.where)})`;
+    case 'search':
+      return `search ${filter.words.map(({ text, begins }) => `${text}${begins ? '*' : ''}`).join(' ')}`;
     case 'null':
     case 'empty':
       return `${filter.column.name} ${filter.is}`;

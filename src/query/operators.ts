@@ -1,7 +1,7 @@
 /** The operators of the filter grammar: one table for parsing, GraphQL inputs, documentation and SQL. */
 
 import type { Column } from '../schema/model.ts';
-import { isScalar } from '../schema/values.ts';
+import { isScalar, isText } from '../schema/values.ts';
 
 /** What kind of operand an operator takes: a value of the column, a list of them, or true and false. */
 type Operand = 'value' | 'list' | 'flag';
@@ -18,10 +18,6 @@ function isPlain({ list, type }: Column): boolean {
 
 function isOrdered(column: Column): boolean {
   return isPlain(column) && isScalar(column.type) && column.type.stored !== 'boolean';
-}
-
-function isText(column: Column): boolean {
-  return isPlain(column) && isScalar(column.type) && column.type.stored === 'text';
 }
 
 /** A list of values that can be compared one by one. */

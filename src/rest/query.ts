@@ -2,13 +2,22 @@
 
 import { cited, type Fault, validationFailed } from '../base/errors.ts';
 import type { Selection } from '../engine/operation.ts';
-import { all, type Filter } from '../query/filter.ts';
+import { all, type Filter, type Searched } from '../query/filter.ts';
 import { type Argument, type ArgumentReport, type ListQuery, readList, wholeList } from '../query/list.ts';
 import { isSortable } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
 import { spelt } from '../query/parts.ts';
 import { columnThrough, MOST_STEPS } from '../query/referred.ts';
 import type { Groups } from '../query/results.ts';
+import {
+  isSearchable,
+  NOT_SEARCHED,
+  notSearchable,
+  RELEVANCE,
+  readSearch,
+  relevanceOf,
+  SEARCH,
+} from '../query/search.ts';
 import { DEEPEST, WhereReader } from '../query/where.ts';
 import type { Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import { fromText } from '../schema/spelling.ts';
@@ -42,6 +51,7 @@ export const listParameters = [
   'offset',
   'sort',
   'where',
+  SEARCH,
   'fields',
   'include',
   'count',
@@ -51,14 +61,16 @@ export const listParameters = [
 ] as const;
 export const oneParameters = ['fields', 'include'] as const;
 /** What can be said of an included list: `posts[limit]=3`. */
-export const includedParameters = ['limit', 'after', 'offset', 'sort', 'where'] as const;
+export const includedParameters = ['limit', 'after', 'offset', 'sort', 'where', SEARCH] as const;
 
 export function readListRequest(resource: Resource, query: string, limits: ReadLimits): ListRequest {
   const reader = new QueryReader(query, limits);
   const aggregate = reader.aggregate(resource);
   const selection = aggregate ? reader.groupSelection(resource, aggregate.by) : reader.selection(resource);
-  const where = all([reader.where(resource, 'where'), ...reader.filters(resource)]);
-  const list = aggregate ? { ...wholeList(resource), where } : reader.list(resource, where, '');
+  const where = [reader.where(resource, 'where'), ...reader.filters(resource)];
+  const list = aggregate
+    ? { ...wholeList(resource), where: all([...where, reader.search(resource, SEARCH)]) }
+    : reader.list(resource, where, '');
   const count = reader.flag('count');
   reader.finish(listParameters, resource);
   return { list, selection, count, aggregate };
@@ -138,8 +150,10 @@ class QueryReader {
   finish(allowed: readonly string[], resource: Resource): void {
     for (const name of this.#parameters.keys()) {
       if (this.#used.has(name)) continue;
-      const fields = allowed === listParameters ? resource.columns.map((column) => column.name) : [];
-      const options = [...allowed, ...fields];
+      const isList = allowed === listParameters;
+      const fields = isList ? resource.columns.map((column) => column.name) : [];
+      const known = isList ? allowed.filter((each) => isListParameter(each, resource)) : allowed;
+      const options = [...known, ...fields];
       const cure =
         didYouMean(name, options) ||
         (options.length > 0 ? ` There are: ${options.join(', ')}.` : ' There are none here.');
@@ -156,7 +170,7 @@ class QueryReader {
   }
 
   /** `prefix` is `posts[` for what is said of an included list. */
-  list(resource: Resource, where: Filter, prefix: string): ListQuery {
+  list(resource: Resource, where: readonly (Filter | undefined)[], prefix: string): ListQuery {
     const named = (name: string) => (prefix === '' ? name : `${prefix}[${name}]`);
     const text = (name: string) => ({ name: named(name), value: this.#take(named(name)) });
     const limit = this.#number(named('limit'));
@@ -171,10 +185,11 @@ class QueryReader {
       before,
       offset: this.#number(named('offset')),
     };
+    const searched = this.search(resource, named(SEARCH));
     return readList(
       resource,
-      where,
-      this.#sort(resource, named('sort')),
+      all([...where, searched]),
+      this.#sort(resource, named('sort'), searched),
       page,
       this.#limits.most,
       (parameter, code, detail) => this.#report(parameter, code, detail),
@@ -200,9 +215,27 @@ class QueryReader {
     return undefined;
   }
 
-  #sort(resource: Resource, name: string): OrderBy[] {
+  search(resource: Resource, name: string): Searched | undefined {
+    if (isSearchable(resource))
+      return readSearch(resource, this.#take(name), (code, detail) => this.#report(name, code, detail));
+    // Unless it is a field of that name.
+    if (!this.#used.has(name) && this.#take(name) !== undefined)
+      this.#report(name, 'UNKNOWN', notSearchable(resource));
+    return undefined;
+  }
+
+  #sort(resource: Resource, name: string, searched: Searched | undefined): OrderBy[] {
+    // One object for both: a column that has decided already decides nothing.
+    const relevance = searched && relevanceOf(searched);
     return this.#words(name).flatMap((word) => {
       const descending = word.startsWith('-');
+      if (isSearchable(resource) && word.slice(descending ? 1 : 0) === RELEVANCE) {
+        // Whoever asks for it wants the most relevant first; with a sign it is the other way round.
+        if (relevance) return [{ column: relevance, descending: !descending }];
+        // What is wrong with the search was told.
+        if (!this.has(name.replace('sort', SEARCH))) this.#report(name, 'REQUIRED', NOT_SEARCHED);
+        return [];
+      }
       const column = this.#sortable(resource, descending ? word.slice(1) : word, name);
       return column ? [{ column, descending }] : [];
     });
@@ -299,7 +332,7 @@ class QueryReader {
     const reader = this.#textReader();
     for (const [name, text] of this.#parameters) {
       const [, path = '', operator] = /^([^[\]]+)(?:\[([^[\]]*)\])?$/.exec(name) ?? [];
-      if (this.#used.has(name) || (operator === undefined && isListParameter(name))) continue;
+      if (this.#used.has(name) || (operator === undefined && isListParameter(name, resource))) continue;
       const found = follow(resource, path, reader);
       if (!found) continue;
       this.#used.add(name);
@@ -356,7 +389,7 @@ class QueryReader {
 
   #included(field: Inverse | Through, at: string): ListQuery {
     if (!includedParameters.some((name) => this.has(`${at}[${name}]`))) return wholeList(field.target);
-    return this.list(field.target, all([this.where(field.target, `${at}[where]`)]), at);
+    return this.list(field.target, [this.where(field.target, `${at}[where]`)], at);
   }
 }
 
@@ -381,6 +414,7 @@ function follow(
   return column?.kind === 'column' ? { references, column } : undefined;
 }
 
-export function isListParameter(name: string): boolean {
-  return listParameters.some((each) => each === name);
+/** What is searched by no field has no such parameter, and its field of that name is filtered as any other. */
+export function isListParameter(name: string, resource: Resource): boolean {
+  return listParameters.some((each) => each === name) && (name !== SEARCH || isSearchable(resource));
 }

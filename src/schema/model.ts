@@ -66,6 +66,8 @@ export interface Resource extends Described {
   readonly pointedAtBy: readonly Reference[];
   readonly uniques: readonly ColumnSet[];
   readonly indexes: readonly ColumnSet[];
+  /** The fields whose words records are found by, the most telling first; empty where they are not searched. */
+  readonly searched: readonly Column[];
   readonly allow: readonly AllowRule[];
   readonly checks: readonly CheckRule[];
 }

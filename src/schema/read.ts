@@ -30,6 +30,7 @@ import { rules } from './rules/rules.ts';
 import { scalars } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
 import { resolveThrough } from './through.ts';
+import { isText } from './values.ts';
 
 export type SchemaReading =
   | { readonly model: Model; readonly faults?: never }
@@ -126,7 +127,10 @@ function readDocument(document: DocumentNode, faults: Faults, source: string): M
       : resolveInverse(pending, reader.inverses, faults);
     if (list) addList(pending.owner as Draft<Resource>, list);
   }
-  for (const { resource, directives } of declared.values()) readColumnSets(resource, directives, faults);
+  for (const { resource, directives } of declared.values()) {
+    readColumnSets(resource, directives, faults);
+    readSearched(resource, directives, faults);
+  }
 
   const resources = [...byType.values()];
   const rootFields = roots.flatMap(({ root, node }) => readRootField(root, node, byType, faults) ?? []);
@@ -212,6 +216,7 @@ function draftResource(
     pointedAtBy: [],
     uniques: [],
     indexes: [],
+    searched: [],
     allow: faults.allowRules(directives),
     checks,
   };
@@ -301,4 +306,28 @@ function readColumnSets(resource: Draft<Resource>, directives: AppliedDirectives
       const set: ColumnSet = { place: faults.place(applied.node), columns };
       (kind === 'unique' ? resource.uniques : resource.indexes).push(set);
     }
+}
+
+/** Each is looked at for every word. */
+const MOST_SEARCHED = 16;
+
+function readSearched(resource: Draft<Resource>, directives: AppliedDirectives, faults: Faults): void {
+  const applied = directives.get('search')?.[0];
+  if (!applied) return;
+  const names = applied.arguments['fields'] as string[];
+  const report = (message: string) => faults.at(applied.node, message);
+  const texts = resource.columns.filter(isText).map(({ name }) => name);
+  const cure = ` There are: ${texts.join(', ') || 'none'}.`;
+  if (names.length === 0) report(`"@search" on ${resource.name} names no field. Name String fields.${cure}`);
+  if (names.length > MOST_SEARCHED)
+    report(`"@search" on ${resource.name} names ${names.length} fields. Name at most ${MOST_SEARCHED}.`);
+  if (new Set(names).size < names.length) report('"@search" names a field twice. Remove one.');
+  for (const name of names) {
+    const field = resource.fieldByName.get(name);
+    if (field?.kind === 'column' && isText(field)) resource.searched.push(field);
+    else
+      report(
+        `"@search" names "${name}", which is no String field of ${resource.name}.${didYouMean(name, texts) || cure}`,
+      );
+  }
 }

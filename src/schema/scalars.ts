@@ -24,6 +24,7 @@ export interface Scalar {
     | 'float'
     | 'boolean'
     | 'text'
+    | 'words'
     | 'folded'
     | 'time'
     | 'date'
@@ -160,6 +161,15 @@ export const Serial = scalar({
     else if (value < 1 || value > MAX_KEY) report('OUT_OF_RANGE', `must be 1 to ${MAX_KEY}`);
     return value;
   },
+});
+
+/** The words of a record, with spaces between them, as PostgreSQL finds it by them; no field has it. */
+export const WordList = scalar({
+  name: 'WordList',
+  stored: 'words',
+  is: 'text',
+  jsonSchema: { type: 'string' },
+  check: checkText,
 });
 
 /** What is kept of text beside it, to compare it by without letter case; no field has it. */

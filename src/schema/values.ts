@@ -86,6 +86,11 @@ export function isScalar(type: Scalar | Enum): type is Scalar {
   return 'kind' in type;
 }
 
+/** Text of any kind, and no list: a key that clients give, too. */
+export function isText(column: Column): boolean {
+  return !column.list && isScalar(column.type) && column.type.stored === 'text';
+}
+
 /** How a database keeps the values of a column: a list as JSON, an enum as text. */
 export function keptAs({ list, type }: Column): Scalar['stored'] {
   if (list) return 'json';

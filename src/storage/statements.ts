@@ -192,6 +192,8 @@ export interface Update {
   /** What is added to numbers that each row has; none of the results may be out of range. */
   readonly add?: Row | undefined;
   readonly where: Filter;
+  /** The rows as they will be, where their words may change: these hang on all of the fields that are searched. */
+  readonly next?: readonly Row[];
   readonly ifVersion?: number | undefined;
   /** Raises the version of each row; false while records are loaded and not yet seen by anybody, and where there is none. */
   readonly counts: boolean;

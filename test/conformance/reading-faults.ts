@@ -109,6 +109,7 @@ function wrongOperands({ type, list }: Column): [unknown, string, boolean][] {
     case 'boolean':
       return [[1, 'TYPE', true]];
     case 'text':
+    case 'words':
       return [
         ['a\0', 'TEXT', false],
         ['\ud800', 'TEXT', false],

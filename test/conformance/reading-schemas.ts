@@ -298,6 +298,7 @@ function itemOf({ type, folded }: Column, choice: number): unknown {
       return (choice % 20) + 1;
     case 'folded':
     case 'text':
+    case 'words':
       return choice % 3 === 0 ? pick(texts, choice / 3) : pick(alike, choice);
   }
 }

@@ -150,7 +150,10 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
           values.push(...ofGroups.map((word: string) => [word]));
           for (const value of values) {
             const isOfGroups = parameter.name === 'having' || ofGroups.includes(value[0]);
-            const query = (isOfGroups ? groups : '') + walk.query(parameter, value);
+            const plain = walk.query(parameter, value);
+            // It goes with a search only.
+            const searched = plain.includes('_relevance') ? '&search=text' : '';
+            const query = (isOfGroups ? groups : '') + plain + searched;
             const { status, body } = await described.send(operation, { key, query });
             expect([operation.path, query, status, body.errors]).toEqual([
               operation.path,

@@ -41,7 +41,7 @@ export const rich = {
       label: Label
       secret: Secret
     }
-    type Owner @resource { id: ID! name: String! things: [Thing!]! }
+    type Owner @resource @search(fields: ["name"]) { id: ID! name: String! things: [Thing!]! }
     type Label @resource { name: ID! @key weight: Float things: [Thing!]! }
     type Stock @resource(only: [LIST]) { id: ID! name: String! amount: Int! }
     type Inbox @resource(only: [CREATE]) { id: ID! body: String! }

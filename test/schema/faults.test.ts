@@ -235,7 +235,7 @@ const rows: readonly Row[] = [
       type Book @resource @graph { id: ID! }
     `,
     faults: [
-      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @inverse @through @onDelete @column @table @operation @allow.',
+      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @search @inverse @through @onDelete @column @table @operation @allow.',
     ],
   },
   {
@@ -553,6 +553,26 @@ const rows: readonly Row[] = [
     faults: [
       '1:21 "@index" names a field twice. Remove one.',
       '1:56 "@unique" names a field twice. Remove one.',
+    ],
+  },
+  {
+    name: 'Search: of fields that are no text',
+    sdl: `
+      type Author @resource @search(fields: ["nmae", "books", "age", "tags", "name"]) { id: ID! name: String age: Int tags: [String!] books: [Book!]! }
+      type Book @resource @search(fields: []) { id: ID! author: Author }
+      type Note @resource @search { id: ID! text: String }
+      type Page @resource @search(fields: ["text", "text"]) { id: ID! text: String }
+      type Wide @resource @search(fields: [${Array.from({ length: 17 }, (_, index) => `"f${index}"`).join()}]) { id: ID! ${Array.from({ length: 17 }, (_, index) => `f${index}: String`).join(' ')} }
+    `,
+    faults: [
+      '1:23 "@search" names "nmae", which is no String field of Author. Did you mean "name"?',
+      '1:23 "@search" names "books", which is no String field of Author. There are: name.',
+      '1:23 "@search" names "age", which is no String field of Author. There are: name.',
+      '1:23 "@search" names "tags", which is no String field of Author. There are: name.',
+      '2:21 "@search" on Book names no field. Name String fields. There are: none.',
+      '3:21 Argument "@search(fields:)" of required type "[String!]!" was not provided.',
+      '4:21 "@search" names a field twice. Remove one.',
+      '5:21 "@search" on Wide names 17 fields. Name at most 16.',
     ],
   },
   {

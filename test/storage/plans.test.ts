@@ -19,7 +19,8 @@ const sdl = `
     shelf: Shelf
   }
   type Tag @resource { code: ID! @key  label: String }
-  type Event @resource { id: UUID!  note: String }`;
+  type Event @resource @search(fields: ["note"]) { id: UUID!  note: String }
+  type Page @resource @search(fields: ["title", "text"]) { id: ID!  title: String  text: String  words: String  rank: Int  shelf: Shelf }`;
 
 const paths = [
   '/books/1',
@@ -47,6 +48,24 @@ const paths = [
   '/events?id=0190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11',
   '/shelves?limit=3&include=books&books[limit]=2',
 ];
+
+/** Found by their words, which no plan may look for in the records themselves. */
+const searched = [
+  '/pages?search=left+ha&limit=5',
+  '/pages?search=left+ha&limit=5&sort=-id',
+  '/pages?search=left&id[gt]=3',
+  '/pages?search=left+ha&sort=_relevance&limit=5',
+  '/pages?search=left&sort=title',
+  '/pages?search=left&rank=1&count=true',
+  '/pages?search=left&aggregate=count',
+  '/events?search=left&limit=5',
+];
+
+/** Where a database says that it looks words up. */
+const finds: Record<DatabaseKind, RegExp> = {
+  sqlite: /VIRTUAL TABLE INDEX \d+:M/,
+  postgres: /Bitmap Index Scan on "?_search_/,
+};
 
 /** Read in the order of their keys until there are enough: that is the table itself, and ends early. */
 const inKeyOrder = ['/books?limit=10', '/shelves?limit=3&include=books&books[limit]=2'];
@@ -101,6 +120,26 @@ describe.each([...databases])('on %s', async (database) => {
       // Rows that come out of an index in their order need not be sorted; a tie-break by key may be.
       if (/sort=(title|pages|at)&/.test(path))
         expect(plan, sql).not.toMatch(/USE TEMP B-TREE FOR ORDER BY|Sort {2}\(/);
+    }
+  });
+
+  test.each(searched)('%s', async (path) => {
+    const before = app.statements.length;
+    expect((await app.rest('GET', path)).status).toBe(200);
+    const statements = app.statements.slice(before);
+    expect(statements.length).toBe(path.includes('count=true') ? 2 : 1);
+    for (const sql of statements) {
+      const plan = await explain(database, url, sql);
+      expect(plan, sql).toMatch(finds[database]);
+      expect(plan, sql).not.toMatch(scans[database]);
+      // In the order of keys it need not find all before the first: FTS5 has them in that order.
+      if (
+        database === 'sqlite' &&
+        /limit=5($|&sort=-id)/.test(path) &&
+        !path.includes('_relevance') &&
+        path.startsWith('/pages')
+      )
+        expect(plan, sql).not.toMatch(/USE TEMP B-TREE|LIST SUBQUERY/);
     }
   });
 

@@ -73,6 +73,10 @@ function seen(access: Access, resource: Resource, filter: Filter): Filter {
       mustBeReadable(access, resource, field);
       return { ...filter, where: all([listable(access, field), seen(access, field.target, where)]) };
     }
+    case 'search':
+      // Which words are found tells what the fields say.
+      for (const column of filter.resource.searched) mustBeReadable(access, resource, column, 'a search');
+      return filter;
     default: {
       const { column } = filter;
       mustBeReadable(access, resource, column);

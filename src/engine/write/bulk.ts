@@ -104,7 +104,16 @@ function update(
     resource.key,
     next.map((row) => row[resource.key.name]),
   );
-  const statement = { do: 'update', resource, set, add, where, ifVersion: undefined, counts: true } as const;
+  const statement = {
+    do: 'update',
+    resource,
+    set,
+    add,
+    where,
+    next,
+    ifVersion: undefined,
+    counts: true,
+  } as const;
   return store(statement, next[0] ?? {}, refusal);
 }
 

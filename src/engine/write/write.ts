@@ -380,7 +380,7 @@ export function* change(
     : yield* mayUpdate(access, resource, [next], changes, conditions, links.length > 0);
   const where = equal(resource.key, key);
   const [node] = yield* store(
-    { do: 'update', resource, set, add, where, ifVersion: guard, counts: true },
+    { do: 'update', resource, set, add, where, next: [next], ifVersion: guard, counts: true },
     next,
     judged?.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined,
   );

@@ -5,6 +5,7 @@ import { isSortable, operators, operatorsOf } from '../../query/operators.ts';
 import { groupable, spelt, timeParts } from '../../query/parts.ts';
 import { MOST_STEPS } from '../../query/referred.ts';
 import { groupsOf } from '../../query/results.ts';
+import { isSearchable, MOST_WORDS, RELEVANCE, SEARCH } from '../../query/search.ts';
 import type { Column, Field, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
@@ -30,12 +31,14 @@ export function parametersOfList(wanted: About): Parameter[] {
   const about = { ...wanted, groups: true } as const;
   const { resource } = about;
   const through = resource.references.flatMap(({ name, target }) =>
-    target.rest ? target.columns.flatMap((column) => filters(column, `${name}.${column.name}`)) : [],
+    target.rest
+      ? target.columns.flatMap((column) => filters(resource, column, `${name}.${column.name}`))
+      : [],
   );
   return [
     ...named(about, listParameters),
     ...ofIncluded(about),
-    ...resource.columns.flatMap((column) => filters(column, column.name)),
+    ...resource.columns.flatMap((column) => filters(resource, column, column.name)),
     ...through,
   ];
 }
@@ -93,8 +96,10 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
     schema: { type: 'integer', minimum: 0, maximum: 999_999_999 },
   }),
   sort: ({ resource, groups }) => {
-    const told =
-      'Fields to sort by, a descending one with `-` before it. A path leads through references: `author.name`. The key decides what is left.';
+    const relevance = isSearchable(resource)
+      ? ` With \`${SEARCH}\`, \`${RELEVANCE}\` has the most relevant first: a word counts ${resource.searched.length} in ${resource.searched[0]?.name}, and less in each field after it.`
+      : '';
+    const told = `Fields to sort by, a descending one with \`-\` before it. A path leads through references: \`author.name\`. The key decides what is left.${relevance}`;
     if (!groups) return { description: told, ...words(sorts(resource)) };
     const ofGroups = signed([...timeParts(resource).map(spelt), ...resultsOf(resource)]);
     return {
@@ -106,6 +111,13 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
     description: 'A filter as JSON, for what the other parameters cannot say; all of them must match.',
     content: { 'application/json': { schema: schemas.part(resource, 'Where') } },
   }),
+  search: ({ resource }) =>
+    isSearchable(resource)
+      ? {
+          description: `Words to look for in ${namesOf(resource.searched).join(', ')}: all of them must be there, in whichever of these; the last may be the beginning of one. Letter case and accents do not count. ${MOST_WORDS} words at most.`,
+          schema: { type: 'string', minLength: 1 },
+        }
+      : undefined,
   fields: ({ resource }) => ({
     description: 'The fields to answer; without it, all. A path asks for fields of a related record.',
     ...words(orPath(namesOf(storedColumns(resource)), relationsOf(resource))),
@@ -151,7 +163,8 @@ const signed = (names: readonly string[]) => ({ enum: names.flatMap((name) => [n
 
 /** `title`, `-title`, `author.name`. */
 function sorts(resource: Resource): JsonSchema {
-  const own = signed(namesOf(resource.columns.filter(isSortable)));
+  const relevance = isSearchable(resource) ? [RELEVANCE] : [];
+  const own = signed([...namesOf(resource.columns.filter(isSortable)), ...relevance]);
   const references = namesOf(resource.references.filter(visible));
   if (references.length === 0) return own;
   const path = `^-?(${references.join('|')})(\\.[A-Za-z0-9_]+){1,${MOST_STEPS}}$`;
@@ -166,7 +179,7 @@ function resultsOf(resource: Resource): string[] {
 }
 
 /** `pages=412`, `pages[gte]=100`. */
-function filters(column: Column, path: string): Parameter[] {
+function filters(resource: Resource, column: Column, path: string): Parameter[] {
   const allowed = operatorsOf(column);
   const { deprecated } = documented(column);
   const told = (operator: keyof typeof operators): Parameter => ({
@@ -177,7 +190,8 @@ function filters(column: Column, path: string): Parameter[] {
       ? words(typeSchema(column), 0)
       : { schema: operandSchema(column, operator) }),
   });
-  const plain = allowed.includes('eq') && !isListParameter(path) ? [{ name: path, ...told('eq') }] : [];
+  const plain =
+    allowed.includes('eq') && !isListParameter(path, resource) ? [{ name: path, ...told('eq') }] : [];
   return [...plain, ...allowed.map((operator) => ({ name: `${path}[${operator}]`, ...told(operator) }))];
 }
 

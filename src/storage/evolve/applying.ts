@@ -11,6 +11,8 @@ export function statements(step: Exclude<Step, Widening>, ddl: Ddl): string[] {
   switch (step.do) {
     case 'create table':
       return [createTable(step.resource, ddl)];
+    case 'keep words':
+      return ddl.keepWords(step.resource);
     case 'add reference':
       return ddl.addReference(step.reference);
     case 'add column': {

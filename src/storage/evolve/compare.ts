@@ -8,6 +8,7 @@ import { withArticle } from '../../schema/names.ts';
 import { defaultOf, keptAs, keptColumns, scaleOf } from '../../schema/values.ts';
 import { codecOf } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
+import { wordsName } from '../words.ts';
 import type { Ddl, Shape, Shapes, Widening } from './database.ts';
 import type { Past } from './history.ts';
 import type { FutureValue, Later, Rows } from './rows.ts';
@@ -111,6 +112,7 @@ class Comparing {
       return;
     }
     this.steps.push({ do: 'create table', resource });
+    if (resource.searched.length > 0) this.steps.push({ do: 'keep words', resource });
     for (const reference of resource.references) this.#last.push({ do: 'add reference', reference });
     for (const index of indexesOf(resource))
       this.#last.push({ do: 'create index', index, rebuild: false, live: false });
@@ -160,6 +162,16 @@ class Comparing {
       if (stored?.required && !stored.filled) this.steps.push({ do: 'allow null', table, column });
     }
     await this.#indexes(resource, shape);
+    if (resource.searched.length > 0 && !shape.words.has(wordsName(resource))) {
+      const names = resource.searched.map(({ name }) => name).join(', ');
+      if (await this.#isEmpty(resource)) this.steps.push({ do: 'keep words', resource });
+      else
+        this.refusals.push({
+          what: `${resource.name}: it is searched by ${names} now`,
+          why: 'it has records whose words are not known',
+          how: 'Search a new resource and copy the records, or drop the @search',
+        });
+    }
     // Of columns that cannot be what the file says, nothing can be asked.
     if (this.refusals.length === before) await this.#checks(resource, shape);
   }

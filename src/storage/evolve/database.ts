@@ -58,6 +58,8 @@ export interface Ddl {
   has(session: Session, table: string): Promise<boolean>;
   /** The statements that keep everybody else from a table until the transaction ends, where others can be at it. */
   closing(table: string): string[];
+  /** The statements that have a table keep the words of its records from then on. */
+  keepWords(resource: Resource): string[];
   /** Whether nobody else can write anything while somebody works exclusively. */
   readonly keepsWritersOut: boolean;
   /** Whether an index of a table in use is built outside of the transaction, without keeping writers out. */
@@ -81,6 +83,8 @@ export interface Shape {
   readonly columns: ReadonlyMap<string, StoredColumn>;
   /** By name; that of the key is not among them. */
   readonly indexes: ReadonlyMap<string, Index>;
+  /** The names of what keeps the words of its records. */
+  readonly words: ReadonlySet<string>;
 }
 
 /** An index as a value: one that differs in any of this from what the file asks for is not the one it asks for. */
@@ -102,14 +106,17 @@ interface StoredColumn {
 
 /**
  * Rows of columns (`table`, `column`, `type`, `required`, `filled`, `primary`) and of indexes (`table`, `index`, `parts` as
- * JSON, `unique`, `kind`) → the shapes of their tables.
+ * JSON, `unique`, `kind`), and of what keeps words (`table`, `words`) → the shapes of their tables.
  */
-export function shapesOf(columns: readonly Row[], indexes: readonly Row[]): Shapes {
-  const shapes = new Map<string, { columns: Map<string, StoredColumn>; indexes: Map<string, Index> }>();
+export function shapesOf(columns: readonly Row[], indexes: readonly Row[], words: readonly Row[]): Shapes {
+  const shapes = new Map<
+    string,
+    { columns: Map<string, StoredColumn>; indexes: Map<string, Index>; words: Set<string> }
+  >();
   // SQLite has no booleans.
   const is = (value: unknown) => value === true || value === 1;
   for (const { table, column, type, required, filled, primary } of columns) {
-    const shape = shapes.get(String(table)) ?? { columns: new Map(), indexes: new Map() };
+    const shape = shapes.get(String(table)) ?? { columns: new Map(), indexes: new Map(), words: new Set() };
     shapes.set(String(table), shape);
     const stored = { type: String(type), required: is(required), filled: is(filled), primary: is(primary) };
     shape.columns.set(String(column), stored);
@@ -118,5 +125,6 @@ export function shapesOf(columns: readonly Row[], indexes: readonly Row[]): Shap
     const found = { parts: JSON.parse(String(parts)), unique: is(unique), kind: String(kind) };
     shapes.get(String(table))?.indexes.set(String(index), found);
   }
+  for (const row of words) shapes.get(String(row['table']))?.words.add(String(row['words']));
   return shapes;
 }

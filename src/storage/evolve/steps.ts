@@ -9,6 +9,7 @@ import type { IndexPlan } from './tables.ts';
 
 export type Step =
   | { readonly do: 'create table'; readonly resource: Resource }
+  | { readonly do: 'keep words'; readonly resource: Resource }
   | { readonly do: 'add reference'; readonly reference: Reference }
   | { readonly do: 'add column'; readonly resource: Resource; readonly column: Column }
   | { readonly do: 'fill'; readonly resource: Resource; readonly column: Column }
@@ -33,6 +34,8 @@ export function describe(step: Step): string {
   switch (step.do) {
     case 'create table':
       return creation(step.resource.table);
+    case 'keep words':
+      return `keep the words of ${step.resource.table} (${step.resource.searched.map(({ stored }) => stored).join(', ')})`;
     case 'add reference':
       return `let ${at(step.reference.owner.table, step.reference.column)} refer to ${step.reference.target.table}`;
     case 'create index':

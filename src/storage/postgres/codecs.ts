@@ -40,6 +40,7 @@ export const codecs: Codecs<PostgresCodec> = {
   },
   // By code point whatever the database's own collation is.
   text: { type: 'text', definition: 'text COLLATE "C"', cast: 'text' },
+  words: { type: 'tsvector', cast: 'text::tsvector' },
   folded: {
     type: 'text',
     definition: 'text COLLATE "C"',

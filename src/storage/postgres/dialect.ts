@@ -9,6 +9,7 @@ import { type Dialect, literal, quote } from '../sql/dialect.ts';
 import { PARENT } from '../statements.ts';
 import { codecs } from './codecs.ts';
 import { sequenceOf } from './ddl.ts';
+import { words } from './words.ts';
 
 export const dialect: Dialect = {
   parameter: (position, of) => `$${position}::${codecOf(codecs, of).cast}`,
@@ -26,6 +27,7 @@ export const dialect: Dialect = {
   list: (values, of) =>
     arrayOf(keptAs(of) === 'folded' ? values.map((value) => encoded(codecs, of, value)) : values),
   codecs,
+  words,
   selected: ({ stored }) => quote(stored),
   position: 'strpos',
   order: (quoted, { required }, descending) => {

@@ -1,9 +1,10 @@
 /** Statement → SQL text and parameters, for any dialect. */
 
 import { ownColumns } from '../../query/filter.ts';
-import { type Order, reversed } from '../../query/order.ts';
+import { type Order, type Place, reversed } from '../../query/order.ts';
 import { isTimePart } from '../../query/parts.ts';
 import { isReferred } from '../../query/referred.ts';
+import { isRelevance } from '../../query/search.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptColumns, storedColumns, writtenColumns } from '../../schema/values.ts';
 import { graves } from '../own.ts';
@@ -19,6 +20,7 @@ import {
   type Select,
   type Statement,
   type Table,
+  type Update,
 } from '../statements.ts';
 import { type Decoders, decodersOf, decodersOfSums, readAs } from './codec.ts';
 import { Conditions, columnOf } from './conditions.ts';
@@ -50,7 +52,7 @@ export class Compiler {
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
-    this.#insertions = new Insertions(dialect.codecs, (insert) => this.#compile(insert).sql);
+    this.#insertions = new Insertions(dialect, (insert) => this.#compile(insert).sql);
   }
 
   compile(statement: Statement): Compiled {
@@ -185,8 +187,14 @@ export class Writer {
       case 'insert':
         return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version, current())}${this.#dialect.answersInserts ? returning() : ''}`;
       case 'insert all': {
-        const columns = keptColumns(resource);
-        const rows = this.conditions.rows(columns, statement.rows);
+        const { kept } = this.#dialect.words;
+        const words = kept?.columns(resource) ?? [];
+        const columns = words.length > 0 ? [...keptColumns(resource), ...words] : keptColumns(resource);
+        const withWords = (row: Row) => ({ ...row, ...kept?.of(resource as Resource, row) });
+        const rows = this.conditions.rows(
+          columns,
+          words.length > 0 ? statement.rows.map(withWords) : statement.rows,
+        );
         const insert = `INSERT INTO ${table} (${listOf(columns)}) ${rows}${ifCurrent('WHERE')}`;
         if (!statement.claims) return insert;
         const primary = resource.primary ?? [resource.key];
@@ -220,13 +228,15 @@ export class Writer {
       case 'update': {
         const { version } = resource;
         const set = this.#assignments(resource, statement.set, statement.add, table);
+        const words = this.#changedWords(statement, table);
+        set.push(...words.set);
         if (statement.counts && version) set.push(this.#raised(version, table));
         const where = this.conditions.condition(statement.where, table);
         const guard =
           statement.ifVersion === undefined || !version
             ? ''
             : ` AND ${quote(version.stored)} = ${this.conditions.parameter(version, statement.ifVersion)}`;
-        return `UPDATE ${table} SET ${set.join(', ')} WHERE ${where}${guard}${ifCurrent('AND')}${statement.isSilent ? '' : returning()}`;
+        return `UPDATE ${table} SET ${set.join(', ')}${words.from} WHERE ${words.condition}${where}${guard}${ifCurrent('AND')}${statement.isSilent ? '' : returning()}`;
       }
       case 'delete': {
         const { where, first } = statement;
@@ -273,7 +283,7 @@ export class Writer {
     const ordered = (alias: string) => this.#order(order, alias);
     const referred = [...order.map(({ column }) => column), ...columns].filter(isReferred);
     const joined = (alias: string) => this.conditions.joined(referred, alias);
-    const answered = this.#list(columns, referred.length > 0 ? table : undefined);
+    const answered = this.#shown(columns, table, referred.length > 0);
     const offset = () => this.#offset(statement.offset);
     if (list && limit !== undefined)
       return this.#dialect.perValue({
@@ -296,6 +306,8 @@ export class Writer {
       ? `${table} JOIN ${links} ON "_links"."_far" = ${table}.${quote(resource.key.stored)}`
       : table;
     const parent = per && (links ? `"_links".${quote(PARENT)}` : `${table}.${quote(per.column.stored)}`);
+    const found = per || lock ? undefined : this.#foundInKeyOrder(statement, order);
+    if (found) return found;
     const all = [
       ...(list && parent && !links ? [this.#dialect.among(parent, list)] : []),
       ...conditions(table),
@@ -310,7 +322,7 @@ export class Writer {
         ? `${this.#dialect.order(parent, per.column, false)}, `
         : '';
     const locking = lock === 'change' ? this.#dialect.lockToChange : lock ? this.#dialect.lock : '';
-    const inOrder = single ? '' : ` ORDER BY ${parents}${ordered(table)}`;
+    const inOrder = single ? '' : ` ORDER BY ${parents}${this.#order(order, table, columns)}`;
     return `SELECT ${answered} FROM ${source}${joined(table)}${condition}${inOrder}${most}${locking}`;
   }
 
@@ -335,12 +347,52 @@ export class Writer {
     return `(SELECT DISTINCT ${near} AS ${quote(PARENT)}, ${table}.${quote(far.stored)} AS "_far" FROM ${table} WHERE ${this.#dialect.among(near, list)}${condition}) AS "_links"`;
   }
 
-  /** Qualified: a bare name would mean another column whose answer has been given this name. */
-  #order(order: Order, table: string): string {
+  #shown(columns: readonly Column[], table: string, isJoined: boolean): string {
+    const of = isJoined ? table : undefined;
+    if (!columns.some(isRelevance)) return this.#list(columns, of);
+    const shown = columns.map((column) =>
+      isRelevance(column)
+        ? `${this.conditions.inOrder(column, table)} AS ${quote(column.name)}`
+        : this.#list([column], of),
+    );
+    return shown.join(', ');
+  }
+
+  /** What is searched for and wanted in the order of keys, where the database finds it so. */
+  #foundInKeyOrder(statement: Select, order: Order): string | undefined {
+    const { resource, where, limit, most, offset, after, before } = statement;
+    const parts = where?.is === 'all' ? where.of : where ? [where] : [];
+    const searched = parts.find((part) => part.is === 'search');
+    const [{ column, descending } = {}, ...others] = order;
+    const fewest = limit ?? most;
+    if (!searched || column !== resource.key || others.length > 0 || fewest === undefined) return undefined;
+    const found = this.#dialect.words.inKeyOrder?.(searched, this.conditions.given);
+    if (!found) return undefined;
+    const beyond = (place: Place, sign: string) =>
+      `${found.key} ${sign} ${this.conditions.parameter(resource.key, place[0])}`;
+    const conditions = [
+      ...(after ? [beyond(after, descending ? '<' : '>')] : []),
+      ...(before ? [beyond(before, descending ? '>' : '<')] : []),
+      ...parts
+        .filter((part) => part !== searched)
+        .map((part) => this.conditions.condition(part, quote(resource.table))),
+    ];
+    const rows = Math.min(fewest, most ?? fewest);
+    const condition = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
+    return `SELECT ${this.#list(statement.columns)} FROM ${found.from}${condition} ORDER BY ${found.key}${descending ? ' DESC' : ''} LIMIT ${rows}${this.#offset(offset)}`;
+  }
+
+  /**
+   * Qualified: a bare name would mean another column whose answer has been given this name. But how relevant a row is is not
+   * found out again where it is `shown`.
+   */
+  #order(order: Order, table: string, shown: readonly Column[] = []): string {
     return order
-      .map(({ column, descending }) =>
-        this.#dialect.order(this.conditions.inOrder(column, table), comparedBy(column), descending),
-      )
+      .map(({ column, descending }) => {
+        const isShown = isRelevance(column) && shown.includes(column);
+        const by = isShown ? quote(column.name) : this.conditions.inOrder(column, table);
+        return this.#dialect.order(by, comparedBy(column), descending);
+      })
       .join(', ');
   }
 
@@ -378,6 +430,13 @@ export class Writer {
   #values(resource: Table, values: Row, version: number | undefined, current: string | undefined): string {
     const given = writtenColumns(resource).filter(({ name }) => Object.hasOwn(values, name));
     const parameters = given.map((column) => this.conditions.parameter(column, values[column.name]));
+    const { kept } = this.#dialect.words;
+    const words = kept?.columns(resource) ?? [];
+    if (kept && words.length > 0) {
+      const found = kept.of(resource as Resource, values);
+      for (const column of words) parameters.push(this.conditions.parameter(column, found[column.name]));
+      given.push(...words);
+    }
     if (resource.version) {
       const given = this.conditions.parameter(resource.version, version);
       parameters.push(current === undefined ? given : `CASE WHEN ${current} THEN ${given} END`);
@@ -388,6 +447,29 @@ export class Writer {
 
   #raised({ stored }: Column, table: string): string {
     return `${quote(stored)} = ${table}.${quote(stored)} + 1`;
+  }
+
+  /** What an update sets where it changes a field that is searched, and where it takes it from. */
+  #changedWords(
+    { resource, set, next }: Update,
+    table: string,
+  ): Record<'from' | 'condition', string> & { readonly set: string[] } {
+    const { kept } = this.#dialect.words;
+    const columns = kept?.columns(resource) ?? [];
+    const none = { set: [], from: '', condition: '' };
+    const { searched } = resource as Resource;
+    if (!kept || columns.length === 0 || !searched.some(({ name }) => Object.hasOwn(set, name))) return none;
+    if (!next) throw new Error(`an update of ${resource.name} does not say what its words hang on`);
+    const { key } = resource;
+    const rows = next.map((row) => ({ [key.name]: row[key.name], ...kept.of(resource as Resource, row) }));
+    const values = this.conditions.values([key, ...columns], rows);
+    const assigned = columns.map(({ stored }) => `${quote(stored)} = "_words".${quote(stored)}`);
+    // Under a name that no column of the table has, which the answer would be of.
+    return {
+      set: assigned,
+      from: ` FROM (SELECT ${quote(key.stored)} AS "_key", ${listOf(columns)} FROM ${values} AS "_given") AS "_words"`,
+      condition: `${table}.${quote(key.stored)} = "_words"."_key" AND `,
+    };
   }
 
   #assignments(resource: Table, values: Row, added: Row | undefined, table: string): string[] {

@@ -1,10 +1,17 @@
 /** Filters and places in an order → conditions of SQL, and the parameters that they need. */
 
-import { type Comparison, FieldOperand, type Filter, isEverything } from '../../query/filter.ts';
+import {
+  type Comparison,
+  FieldOperand,
+  type Filter,
+  isEverything,
+  type Searched,
+} from '../../query/filter.ts';
 import type { Order, Place } from '../../query/order.ts';
 import { isTimePart } from '../../query/parts.ts';
 import { isReferred, pathOf, type Step } from '../../query/referred.ts';
 import { isResult, type Result } from '../../query/results.ts';
+import { isRelevance } from '../../query/search.ts';
 import { folded } from '../../schema/folding.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptAs } from '../../schema/values.ts';
@@ -21,6 +28,8 @@ export class Conditions {
   openAt: number | undefined;
   encode: (given: unknown) => unknown = (given) => given;
   #aliases = 0;
+  /** Written alike wherever it stands, so that it is found out once. */
+  readonly #relevances: { readonly searched: Searched; readonly table: string; readonly sql: string }[] = [];
   readonly #dialect: Dialect;
 
   constructor(dialect: Dialect) {
@@ -52,6 +61,8 @@ export class Conditions {
           `${table}.${quote(reference.target.key.stored)}`,
         ]);
       }
+      case 'search':
+        return this.#dialect.words.match(filter, table, this.given);
       default: {
         const of = filter.is === 'null' ? filter.column : comparedBy(filter.column);
         return this.#comparison(filter, of, this.value(of, table), table);
@@ -62,6 +73,7 @@ export class Conditions {
   /** A column of a table, or of what is joined to it; of groups of its rows, a part of a time, or what is computed. */
   value(column: Column, table: string): string {
     if (isResult(column)) return this.#result(column, table);
+    if (isRelevance(column)) return this.#relevance(column.searched, table);
     const quoted = columnOf(column, table);
     return isTimePart(column) ? `(${this.#dialect.part(quoted, column)})` : quoted;
   }
@@ -177,6 +189,23 @@ export class Conditions {
     return [...joins.values()].join('');
   }
 
+  /** Every word is in one of the fields: where it is in none of those before, it is in the last. */
+  #relevance(searched: Searched, table: string): string {
+    const known = this.#relevances.find((each) => each.searched === searched && each.table === table);
+    if (known) return known.sql;
+    const { length } = searched.resource.searched;
+    const weights = searched.words.map((word) => {
+      const fields = Array.from({ length: length - 1 }, (_, field) => {
+        const isThere = this.#dialect.words.isIn(searched, word, field, table, this.given);
+        return ` WHEN ${isThere} THEN ${length - field}`;
+      });
+      return fields.length > 0 ? `CASE${fields.join('')} ELSE 1 END` : '1';
+    });
+    const sql = `(${weights.join(' + ')})`;
+    this.#relevances.push({ searched, table, sql });
+    return sql;
+  }
+
   /** Rows that come after a place in an order. */
   beyond(order: Order, place: Place, table: string): string {
     const [first] = order;
@@ -217,11 +246,11 @@ export class Conditions {
   }
 
   values(columns: readonly Column[], rows: readonly Row[]): string {
-    return this.#dialect.values(columns, rows, (value) => this.parameters.push(value));
+    return this.#dialect.values(columns, rows, this.given);
   }
 
   rows(columns: readonly Column[], rows: readonly Row[]): string {
-    return this.#dialect.rows(columns, rows, (value) => this.parameters.push(value));
+    return this.#dialect.rows(columns, rows, this.given);
   }
 
   parameter(column: Column, value: unknown): string {
@@ -230,6 +259,9 @@ export class Conditions {
     else this.parameters.push(encode(value));
     return this.#dialect.parameter(this.parameters.length, column);
   }
+
+  /** Makes a parameter of a value that is as the database takes it. */
+  readonly given = (value: unknown): number => this.parameters.push(value);
 
   /** A number of rows: a parameter, so that the text is the same whichever page is asked for. */
   rowCount(count: number): string {

@@ -1,8 +1,9 @@
 /** What SQL is made of on every database, and the few things that databases disagree on. */
 
+import type { Searched, SearchedWord } from '../../query/filter.ts';
 import type { TimePart } from '../../query/parts.ts';
 import type { Column, Resource } from '../../schema/model.ts';
-import type { Row } from '../statements.ts';
+import type { Row, Table } from '../statements.ts';
 import type { Codecs, Decoders } from './codec.ts';
 import type { Heavy } from './heavy.ts';
 
@@ -37,6 +38,7 @@ export interface Dialect {
   /** That parameter itself. */
   list(values: readonly unknown[], of: Column): unknown;
   readonly codecs: Codecs;
+  readonly words: Words;
   /** The name of a column that is selected. */
   selected(column: Column): string;
   /** Where in a text another begins, or 0. */
@@ -86,6 +88,34 @@ export interface Dialect {
   /** Ends a SELECT whose rows are to be kept from others, to be deleted or to be changed. */
   readonly lock: string;
   readonly lockToChange: string;
+}
+
+/** How a database keeps the words of records, and finds records by them. `given` makes a parameter of a value. */
+export interface Words {
+  /** A condition that holds where the record under this name has all of them. */
+  match(searched: Searched, record: string, given: (value: unknown) => number): string;
+  /** The same where it has this one, and the nth field is the first that does. */
+  isIn(
+    searched: Searched,
+    word: SearchedWord,
+    field: number,
+    record: string,
+    given: (value: unknown) => number,
+  ): string;
+  /** How records come in the order of their keys without a look at all that are found, where that takes another SELECT. */
+  inKeyOrder?(searched: Searched, given: (value: unknown) => number): KeyOrder | undefined;
+  /** The columns that keep them, where the database does not split texts by itself, and what a record has in them. */
+  readonly kept?: {
+    columns(resource: Table): readonly Column[];
+    of(resource: Resource, record: Row): Row;
+  };
+}
+
+/** The parts of a SELECT. */
+export interface KeyOrder {
+  readonly from: string;
+  /** What records are ordered by. */
+  readonly key: string;
 }
 
 /** A SELECT whose limit holds for each value of a list, in parts. */

@@ -4,7 +4,7 @@ import type { Column, Resource } from '../../schema/model.ts';
 import { writtenColumns } from '../../schema/values.ts';
 import type { Insert } from '../statements.ts';
 import { type Codecs, encoded } from './codec.ts';
-import type { Compiled } from './dialect.ts';
+import type { Compiled, Dialect, Words } from './dialect.ts';
 
 /** Which columns a new record has hangs on its resource; a key that an import brings along is about all that differs. */
 const KEPT = 8;
@@ -22,12 +22,14 @@ interface Known {
 
 export class Insertions {
   readonly #codecs: Codecs;
+  readonly #words: Words['kept'];
   readonly #write: (insert: Insert) => string;
   readonly #kept = new WeakMap<Resource, Known>();
 
   /** `write`: makes the text of one. */
-  constructor(codecs: Codecs, write: (insert: Insert) => string) {
+  constructor({ codecs, words }: Dialect, write: (insert: Insert) => string) {
     this.#codecs = codecs;
+    this.#words = words.kept;
     this.#write = write;
   }
 
@@ -45,6 +47,9 @@ export class Insertions {
       if (!has) continue;
       parameters.push(encoded(this.#codecs, column, values[column.name]));
     }
+    const words = this.#words?.columns(resource) ?? [];
+    const found = words.length > 0 ? this.#words?.of(resource, values) : undefined;
+    for (const { name } of words) parameters.push(found?.[name]);
     parameters.push(version);
     const { sql } = same ?? this.#textOf(insert, known);
     return { sql, parameters };

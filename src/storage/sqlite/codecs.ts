@@ -13,6 +13,8 @@ export const codecs: Codecs = {
   float: { type: 'REAL' },
   boolean: { type: 'INTEGER', encode: Number, decode: (given) => given !== 0 },
   text: { type: 'TEXT' },
+  // It keeps them in a table of their own.
+  words: { type: 'TEXT' },
   folded: { type: 'TEXT', encode: (value) => folded(String(value)) },
   time: { type: 'TEXT' },
   date: { type: 'TEXT' },

@@ -7,6 +7,7 @@ import { literalOf, references } from '../evolve/tables.ts';
 import { codecOf } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
 import { codecs } from './codecs.ts';
+import { createWords, NAMES } from './words.ts';
 
 /** No stored name begins with `_`. */
 const WIDER = '_wider';
@@ -30,6 +31,7 @@ export const sqliteDdl: Ddl = {
     ...tables.map((table) => `DROP TABLE ${quote(table)}`),
   ],
   closing: () => [],
+  keepWords: createWords,
   keepsWritersOut: true,
   buildsIndexesConcurrently: false,
   keepsUnits: true,
@@ -83,6 +85,6 @@ export const sqliteDdl: Ddl = {
         (SELECT json_group_array(COALESCE('"' || replace("name", '"', '""') || '"', 'expression') ORDER BY "seqno")
           FROM pragma_index_xinfo(i."name") WHERE "key" = 1) AS "parts"
       FROM ${tables}, pragma_index_list("table") i WHERE "origin" = 'c'`);
-    return shapesOf(columns, indexes);
+    return shapesOf(columns, indexes, await session.query(NAMES));
   },
 };

@@ -4,6 +4,7 @@ import { codecOf, encoded } from '../sql/codec.ts';
 import { type Dialect, literal, quote } from '../sql/dialect.ts';
 import { PARENT } from '../statements.ts';
 import { codecs } from './codecs.ts';
+import { words } from './words.ts';
 
 /** Where a statement that may turn out to be long is made to look at the clock. */
 export const VISIT = '/*visit*/';
@@ -17,6 +18,7 @@ export const dialect: Dialect = {
   list: (values, of) =>
     JSON.stringify(codecOf(codecs, of).encode ? values.map((value) => encoded(codecs, of, value)) : values),
   codecs,
+  words,
   // In double quotes, the name of a column that is no longer there would be taken for a text, and read as such.
   selected: ({ stored }) => `\`${stored.replaceAll('`', '``')}\``,
   position: 'instr',

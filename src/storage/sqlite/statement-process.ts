@@ -2,6 +2,7 @@
 
 import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import type { Row } from '../statements.ts';
+import { splitsWords } from './words.ts';
 
 /** What a process may do with the file: the command that starts it. */
 export type Right = 'reader' | 'writer';
@@ -65,6 +66,7 @@ function openToWrite(path: string): Database {
   database.run('PRAGMA busy_timeout = 0');
   database.run('PRAGMA synchronous = FULL');
   database.run('PRAGMA foreign_keys = ON');
+  splitsWords(database);
   return database;
 }
 

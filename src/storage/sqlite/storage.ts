@@ -33,6 +33,7 @@ import { ProcessWriter } from './process-writer.ts';
 import { compiler, Runner, UNBOUNDED } from './runner.ts';
 import { SharedSnapshot } from './shared-snapshot.ts';
 import { WalIndex } from './wal-index.ts';
+import { splitsWords } from './words.ts';
 import { type Commit, isResult, type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
 
 const OPEN_POLL_MS = 10;
@@ -92,6 +93,7 @@ export class SqliteStorage implements Storage, Evolvable {
     if (!readOnly) useWal(this.#database);
     this.#database.run('PRAGMA synchronous = FULL');
     this.#database.run('PRAGMA foreign_keys = ON');
+    splitsWords(this.#database);
     this.#runner = new Runner(this.#database, model, trace);
     this.#bounds = new Bounds(this.#database);
     this.#pace = new Pace(slowMs);

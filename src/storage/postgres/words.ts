@@ -1,0 +1,110 @@
+/** How PostgreSQL keeps the words of records: as a tsvector in each of them, under a GIN index. */
+
+import type { Searched, SearchedWord } from '../../query/filter.ts';
+import { cut, inField } from '../../query/words.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { type Scalar, scalars, WordList } from '../../schema/scalars.ts';
+import { quote, type Words } from '../sql/dialect.ts';
+import type { Table } from '../statements.ts';
+import { wordsName, wordsOfRecord } from '../words.ts';
+
+/** A tsvector holds 2^20 - 1 bytes of words, and says so only where it is read from text. */
+const MOST_BYTES = 1_000_000;
+/**
+ * Records with more have the beginnings of their words instead, behind a mark that is no field's: of so many characters,
+ * with four bytes each, all that a record can have fit. The whole words are then beside them, for a second look.
+ */
+const LONGEST_BEGINNING = 12;
+const MARK = 'z';
+
+const kept = new WeakMap<Resource, readonly [Column, Column]>();
+const none: readonly Column[] = [];
+
+export function wordColumns(resource: Resource): readonly [Column, Column] {
+  let columns = kept.get(resource);
+  if (!columns) {
+    const name = wordsName(resource);
+    const column = (name: string, type: Scalar): Column => ({
+      ...resource.version,
+      name,
+      stored: name,
+      type,
+      required: false,
+    });
+    columns = [column(name, WordList), column(`${name}_long`, scalars.get('String') as Scalar)];
+    kept.set(resource, columns);
+  }
+  return columns;
+}
+
+export function createWords(resource: Resource): string[] {
+  const [words, long] = wordColumns(resource).map(({ stored }) => quote(stored));
+  return [
+    `ALTER TABLE ${quote(resource.table)} ADD COLUMN ${words} tsvector, ADD COLUMN ${long} text COLLATE "C"`,
+  ];
+}
+
+export function indexWords(resource: Resource, how: '' | ' CONCURRENTLY'): string {
+  const [words] = wordColumns(resource);
+  return `CREATE INDEX${how} ${quote(indexOf(resource))} ON ${quote(resource.table)} USING gin (${quote(words.stored)})`;
+}
+
+/** Of a table whose name is long, it is cut, as other names here are. */
+export function indexOf(resource: Resource): string {
+  return `${wordsName(resource)}_${resource.table}`.slice(0, 63);
+}
+
+export function dropWords(table: string, words: string): string[] {
+  const [name, long] = [words, `${words}_long`].map(quote);
+  return [`ALTER TABLE ${quote(table)} DROP COLUMN ${name}, DROP COLUMN ${long}`];
+}
+
+export const words: Words = {
+  match: (searched, record, given) => {
+    const [kept, long] = wordColumns(searched.resource).map(({ stored }) => `${record}.${quote(stored)}`);
+    const texts = searched.words.map(({ text, begins }) => (begins ? text : `${text} `));
+    const fields = searched.resource.searched.map((_, field) => `'${inField('', field)}'`).join(', ');
+    // A list of words travels as the text of an array; they have no quotes.
+    const list = `$${given(`{${texts.map((text) => `"${text}"`).join(',')}}`)}::text::text[]`;
+    const look = `SELECT bool_and(EXISTS (SELECT 1 FROM unnest(ARRAY[${fields}]) AS "_fields"("_field") WHERE strpos(${long}, ' ' || "_field" || "_word") > 0)) FROM unnest(${list}) AS "_words"("_word")`;
+    return `(${kept} @@ $${given(textOf(searched))}::text::tsquery AND (${long} IS NULL OR (${look})))`;
+  },
+  isIn: ({ resource }, word, field, record, given) => {
+    const [kept, long] = wordColumns(resource).map(({ stored }) => `${record}.${quote(stored)}`);
+    const text = ` ${inField(word.text, field)}${word.begins ? '' : ' '}`;
+    return `(${kept} @@ $${given(termOf(word, field))}::text::tsquery OR strpos(${long}, $${given(text)}::text) > 0)`;
+  },
+  kept: {
+    columns: (resource) => (isSearched(resource) ? wordColumns(resource) : none),
+    of: (resource, record) => {
+      const [words, long] = wordColumns(resource);
+      const found = wordsOfRecord(resource, record);
+      const text = found.join(' ');
+      // Spaces are not kept.
+      if (Buffer.byteLength(text) - found.length < MOST_BYTES)
+        return { [words.name]: text, [long.name]: null };
+      const beginnings = new Set(found.map((each) => MARK + cut(each, LONGEST_BEGINNING + 1)));
+      return { [words.name]: [...beginnings].join(' '), [long.name]: ` ${text} ` };
+    },
+  },
+};
+
+function isSearched(resource: Table): resource is Resource {
+  return 'searched' in resource && (resource as Resource).searched.length > 0;
+}
+
+function textOf({ resource, words }: Searched): string {
+  const anywhere = (word: SearchedWord) =>
+    resource.searched.flatMap((_, field) => [termOf(word, field), beginningOf(word, field)]).join(' | ');
+  return words.map((word) => `(${anywhere(word)})`).join(' & ');
+}
+
+/** Words have nothing in them that means something here. */
+function termOf({ text, begins }: SearchedWord, field: number): string {
+  return `${inField(text, field)}${begins ? ':*' : ''}`;
+}
+
+function beginningOf({ text, begins }: SearchedWord, field: number): string {
+  const beginning = cut(text, LONGEST_BEGINNING);
+  return `${MARK}${inField(beginning, field)}${begins && beginning === text ? ':*' : ''}`;
+}

@@ -1,0 +1,113 @@
+/** How SQLite keeps the words of records: in an FTS5 table beside theirs, which triggers write along with each record. */
+
+import type { Database } from 'bun:sqlite';
+import type { Searched, SearchedWord } from '../../query/filter.ts';
+import { inField, wordsOfAll } from '../../query/words.ts';
+import type { Resource } from '../../schema/model.ts';
+import { quote, type Words } from '../sql/dialect.ts';
+import { WORDS, wordsName } from '../words.ts';
+
+const SPLIT = '_duet_words';
+
+/** Before every other name of Duet's own here, `_search_`. */
+const OWN = '_duet';
+
+/** Whoever writes records needs it: the triggers ask for it. */
+export function splitsWords(database: Database): void {
+  database.function(SPLIT, (texts) => wordsOfAll(JSON.parse(String(texts))).join(' '));
+}
+
+function tableOf(resource: Resource): string {
+  return `${OWN}${wordsName(resource)}_${resource.table}`;
+}
+
+/** The tables of records and of their words, from the name of the latter. */
+export const NAMES = `SELECT substr("name", ${OWN.length + WORDS.length + 8 + 2}) AS "table", substr("name", ${OWN.length + 1}, ${WORDS.length + 8}) AS "words" FROM "sqlite_schema" WHERE "type" = 'table' AND substr("name", 1, ${OWN.length + WORDS.length}) = '${OWN}${WORDS}' AND "sql" LIKE 'CREATE VIRTUAL TABLE %'`;
+
+/** A record of a serial key has the key as its rowid; of others, a table has a number for each. */
+function isCounted({ key }: Resource): boolean {
+  return key.origin.by === 'serial';
+}
+
+/** Without content, since the texts are in the records; and without places, as nobody asks for words side by side. */
+export function createWords(resource: Resource): string[] {
+  const { table, key, searched } = resource;
+  const words = quote(tableOf(resource));
+  const keys = quote(`${tableOf(resource)}_keys`);
+  const record = quote(table);
+  const name = quote(key.stored);
+  const texts = searched.map(({ stored }) => `new.${quote(stored)}`).join(', ');
+  const id = (row: 'new' | 'old') =>
+    isCounted(resource) ? `${row}.${name}` : `(SELECT "id" FROM ${keys} WHERE "key" = ${row}.${name})`;
+  const remove = `DELETE FROM ${words} WHERE rowid = ${id('old')};`;
+  const insert = `INSERT INTO ${words} (rowid, "words") VALUES (${id('new')}, ${SPLIT}(json_array(${texts})));`;
+  const trigger = (when: string, does: string) =>
+    `CREATE TRIGGER ${quote(`${tableOf(resource)}_${when.split(' ')[0]}`)} AFTER ${when} ON ${record} BEGIN ${does} END`;
+  const changed = searched.map(({ stored }) => quote(stored)).join(', ');
+  const own = isCounted(resource)
+    ? { before: [], insert: '', remove: '' }
+    : {
+        before: [`CREATE TABLE ${keys} ("id" INTEGER PRIMARY KEY, "key" TEXT NOT NULL UNIQUE) STRICT`],
+        insert: `INSERT INTO ${keys} ("key") VALUES (new.${name}); `,
+        remove: ` DELETE FROM ${keys} WHERE "key" = old.${name};`,
+      };
+  return [
+    `CREATE VIRTUAL TABLE ${words} USING fts5("words", content='', contentless_delete=1, detail=none, tokenize='ascii')`,
+    ...own.before,
+    trigger('insert', own.insert + insert),
+    trigger(`update OF ${changed}`, `${remove} ${insert}`),
+    trigger('delete', remove + own.remove),
+  ];
+}
+
+export function dropWords(table: string, words: string): string[] {
+  const name = `${OWN}${words}_${table}`;
+  return [
+    ...['insert', 'update', 'delete'].map((when) => `DROP TRIGGER IF EXISTS ${quote(`${name}_${when}`)}`),
+    `DROP TABLE IF EXISTS ${quote(`${name}_keys`)}`,
+    `DROP TABLE ${quote(name)}`,
+  ];
+}
+
+export const words: Words = {
+  match: (searched, record, given) => among(searched.resource, record, given(textOf(searched))),
+  isIn: (searched, word, field, record, given) => {
+    const others = searched.words.filter((each) => each !== word);
+    const text = [termOf(word, field), ...others.map((each) => anywhere(searched, each))].join(' AND ');
+    return among(searched.resource, record, given(text));
+  },
+  inKeyOrder: (searched, given) => {
+    const { resource } = searched;
+    if (!isCounted(resource)) return undefined;
+    const words = quote(tableOf(resource));
+    const record = quote(resource.table);
+    // With one column, under a name that no table has.
+    const found = `SELECT rowid AS "_found" FROM ${words} WHERE ${words} MATCH ?${given(textOf(searched))}`;
+    return {
+      from: `(${found}) CROSS JOIN ${record} ON ${record}.${quote(resource.key.stored)} = "_found"`,
+      key: '"_found"',
+    };
+  },
+};
+
+function among(resource: Resource, record: string, position: number): string {
+  const words = quote(tableOf(resource));
+  const keys = quote(`${tableOf(resource)}_keys`);
+  const found = isCounted(resource)
+    ? `SELECT rowid FROM ${words}`
+    : `SELECT ${keys}."key" FROM ${words} CROSS JOIN ${keys} ON ${keys}."id" = ${words}.rowid`;
+  return `${record}.${quote(resource.key.stored)} IN (${found} WHERE ${words} MATCH ?${position})`;
+}
+
+function textOf(searched: Searched): string {
+  return searched.words.map((word) => anywhere(searched, word)).join(' AND ');
+}
+
+function anywhere({ resource }: Searched, word: SearchedWord): string {
+  return `(${resource.searched.map((_, field) => termOf(word, field)).join(' OR ')})`;
+}
+
+/** Words have neither quotes nor spaces. */
+function termOf({ text, begins }: SearchedWord, field: number): string {
+  return `"${inField(text, field)}"${begins ? ' *' : ''}`;
+}
