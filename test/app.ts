@@ -9,6 +9,7 @@ import { type App, createApp } from '../src/app/app.ts';
 import { statementTrace } from '../src/app/statements.ts';
 import type { Observation } from '../src/base/observe.ts';
 import { type Config, readConfig } from '../src/config/config.ts';
+import { filledTypes, readLogic } from '../src/engine/logic/logic.ts';
 import { loading } from '../src/engine/transfer/load.ts';
 import { graphqlDoor } from '../src/graphql/schema.ts';
 import type { Model } from '../src/schema/model.ts';
@@ -79,6 +80,8 @@ export interface Deployment {
   readonly sync?: (file: number) => Promise<void>;
   /** What the application gets to see of its storage; all of it otherwise. */
   readonly around?: (storage: Storage, model: Model, config: Config) => Storage;
+  /** What `logic.ts` exports. */
+  readonly logic?: object;
 }
 
 /** What `npm start` serves. */
@@ -126,8 +129,11 @@ export async function openApp(
 ): Promise<AppUnderTest> {
   const url =
     deployment.url ?? (database === 'sqlite' ? 'sqlite::memory:' : await (await sharedPostgres()).database());
-  const { model, faults } = readSchema(deployment.sdl ?? shipped.sdl, accessRules);
+  const fills = filledTypes(deployment.logic);
+  const { model, faults } = readSchema(deployment.sdl ?? shipped.sdl, accessRules, fills);
   if (!model) throw new Error(faults.map(({ line, message }) => `${line}: ${message}`).join('\n'));
+  const logic = deployment.logic && readLogic(deployment.logic, model);
+  if (logic?.faults) throw new Error(logic.faults.join('\n'));
   const { config, fault } = readConfig([], { ...(await databaseSettings(url)), ...deployment.env });
   if (!config) throw new Error(fault);
   const load = loading(model, deployment.data ?? {});
@@ -149,10 +155,11 @@ export async function openApp(
   opened.replicas?.follow((message) => observe({ event: 'notice', message }));
   statements.length = 0;
   const door = graphqlDoor(model);
-  const app = createApp({ model, door, storage, config, deprecatedSince, observe });
+  const given = { model, door, storage, deprecatedSince, observe, logic: logic?.logic };
+  const app = createApp({ ...given, config });
   const unguarded = () => {
     const open = { ...config, authSecret: null, authJwksUrl: null, authKeys: 'off' } as const;
-    return doorsOf(createApp({ model, door, storage, config: open, deprecatedSince, observe }));
+    return doorsOf(createApp({ ...given, config: open }));
   };
   const close = () => storage.close();
   const from: AppUnderTest['from'] = ({ address, forwarded }) => ({

@@ -11,6 +11,7 @@ import { ApiKeys } from '../engine/api-keys.ts';
 import { LONG_BYTES } from '../engine/budget.ts';
 import { anonymous, type Caller } from '../engine/caller.ts';
 import { Engine } from '../engine/engine.ts';
+import { Functions } from '../engine/logic/functions.ts';
 import { Policy } from '../engine/policy/policy.ts';
 import { takeLong } from '../http/answer.ts';
 import { discardBody } from '../http/body.ts';
@@ -68,12 +69,14 @@ export function createApp(given: AppOptions): App {
   const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes, config.limitBody);
   load.tell(metrics);
   storage.tell?.(metrics);
-  const engine = new Engine(isScoped ? scopes.around(storage) : storage, policy, {
+  const engineLimits = {
     ...answerLimits(config),
     admitLong: load.admitLong,
     operations: config.limitOperations,
     deadline: config.limitDeadline,
-  });
+  };
+  const functions = given.logic && new Functions(given.logic, model, policy, engineLimits);
+  const engine = new Engine(isScoped ? scopes.around(storage) : storage, policy, engineLimits, functions);
   const state = { draining: false };
   const find = router(options, engine, metrics, load, state);
   const codings = codingsOf(config.compress);

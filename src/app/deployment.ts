@@ -1,7 +1,7 @@
 /** A deployment's files and database, as every command needs them. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { accessRules } from '../access/faults.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Tracer } from '../base/tracer.ts';
@@ -29,6 +29,8 @@ interface Opening {
   /** Duet is a part of another program, which gives this. */
   readonly given?: Given | undefined;
   readonly tracer?: Tracer | undefined;
+  /** Read before; otherwise the schema file is read. */
+  readonly model?: Model;
 }
 
 /** Records by the plurals of their types. */
@@ -38,6 +40,8 @@ export type Records = Readonly<Record<string, readonly object[]>>;
 export interface Given {
   readonly sdl: string | undefined;
   readonly records: Records | undefined;
+  /** What a file of functions exports. */
+  readonly logic: object | undefined;
 }
 
 /** Reads the schema file and opens the database, but leaves its tables as they are. */
@@ -46,8 +50,7 @@ export async function openDeployment(
   observe: Observe,
   opening: Opening = {},
 ): Promise<{ model: Model; database: Database }> {
-  const model =
-    opening.given?.sdl === undefined ? readModel(config.schema) : modelOf(opening.given.sdl, 'schema');
+  const model = opening.model ?? readModel(config);
   const database = open(config, model, statementTrace(config, observe, opening.tracer), opening);
   const tell = (message: string) => observe({ event: 'notice', message });
   if (opening.given && config.database.kind === 'sqlite' && !statementProcess(true))
@@ -118,17 +121,33 @@ function why(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The schema file, whose every rule holds. */
-export function readModel(file: string): Model {
-  return modelOf(readText(file, 'DUET_SCHEMA'), file);
+/** The settings that say where the files are. */
+export type FileSettings = Pick<Config, 'schema' | 'logic' | 'given'>;
+
+/** Undefined when there is none, or none is wanted. A schema that is given as text lies beside nothing. */
+export function logicFile({ schema, logic, given }: FileSettings, sdl?: string): string | undefined {
+  if (given.has('logic')) return logic ?? undefined;
+  const beside = join(dirname(schema), 'logic.ts');
+  return sdl === undefined && existsSync(beside) ? beside : undefined;
 }
 
-function modelOf(text: string, file: string): Model {
-  const { model, faults } = readSchema(text, accessRules);
+/** The schema file, whose every rule holds. Where nobody looks into `logic.ts`, it may fill in whatever it likes. */
+export function readModel(config: FileSettings): Model {
+  const isFilled = logicFile(config) !== undefined;
+  const { model, faults } = readModelOrFaults(config, undefined, () => isFilled);
   if (model) return model;
-  throw new StartFault(
-    faults.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`).join('\n'),
-  );
+  throw new StartFault(faults.join('\n'));
+}
+
+export function readModelOrFaults(
+  { schema }: Pick<Config, 'schema'>,
+  sdl: string | undefined,
+  fills: (type: string) => boolean,
+): { readonly model?: Model; readonly faults: readonly string[] } {
+  const { model, faults } = readSchema(sdl ?? readText(schema, 'DUET_SCHEMA'), accessRules, fills);
+  if (model) return { model, faults: [] };
+  const file = sdl === undefined ? schema : 'schema';
+  return { faults: faults.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`) };
 }
 
 /** Read only when it is needed: the file of a database that exists may be long out of date. */

@@ -10,11 +10,13 @@ import { type Records, StartFault } from './deployment.ts';
 import { runApp, warnings } from './running.ts';
 
 /** The settings of docs/settings.md by their names in this table, and what only a program can give. */
-export interface DuetOptions extends Omit<Options, 'schema' | 'data'> {
+export interface DuetOptions extends Omit<Options, 'schema' | 'data' | 'logic'> {
   /** The SDL: the name of a file, or the text itself. */
   readonly schema: string;
   /** Records for a new database: the name of a file, or the records by the plurals of their types. Without it, none. */
   readonly data?: string | Records | undefined;
+  /** Functions that take part in writes (docs/logic.md): the name of a file, or what such a file exports. */
+  readonly logic?: string | object | undefined;
   /** Is handed whole lines of the log, which are JSON. Without it they go to standard error. */
   readonly log?: ((lines: string) => void) | undefined;
 }
@@ -27,15 +29,19 @@ export interface Duet {
 }
 
 /** Brings a deployment up, its tables included. What is wrong with it is thrown as an Error that says so. */
-export async function createDuet({ log: write, data, ...options }: DuetOptions): Promise<Duet> {
+export async function createDuet({ log: write, data, logic, ...options }: DuetOptions): Promise<Duet> {
   const sdl = isText(options.schema) ? options.schema : undefined;
-  const file = typeof data === 'string' ? { data } : {};
+  const files = {
+    ...(typeof data === 'string' && { data }),
+    ...(typeof logic === 'string' && { logic }),
+  };
   // Nobody asked for a line per request on the terminal of another program.
-  const { config, fault } = readOptions({ logLevel: 'warn', ...options, ...file });
+  const { config, fault } = readOptions({ logLevel: 'warn', ...options, ...files });
   if (!config) throw new StartFault(fault);
   const log = new Log(config.logLevel, write ?? ((lines) => process.stderr.write(lines)));
   const records = typeof data === 'object' ? data : undefined;
-  const { app, model, close } = await runApp(config, log.observe, { given: { sdl, records } });
+  const given = { sdl, records, logic: typeof logic === 'object' ? logic : undefined };
+  const { app, model, close } = await runApp(config, log.observe, { given });
   for (const message of warnings(config, model)) log.observe({ event: 'notice', message });
   const underWay = new Set<Promise<Response>>();
   let closed: Promise<void> | undefined;

@@ -4,6 +4,7 @@ import type { Family, Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Tracer } from '../base/tracer.ts';
 import type { Config } from '../config/config.ts';
+import type { Logic } from '../engine/logic/logic.ts';
 import type { Door } from '../graphql/schema.ts';
 import type { Trusted } from '../graphql/trusted.ts';
 import type { Model } from '../schema/model.ts';
@@ -27,6 +28,8 @@ export interface AppOptions {
   /** Undefined when nothing is traced. */
   readonly tracer?: Tracer | undefined;
   readonly dev?: Dev | undefined;
+  /** Functions that take part in writes. */
+  readonly logic?: Logic | undefined;
 }
 
 /** What the console of `duet dev` tells of the schema file that is being worked on. */

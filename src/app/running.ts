@@ -8,6 +8,7 @@ import { watchLag } from '../http/guard/load.ts';
 import type { Model } from '../schema/model.ts';
 import { type App, createApp } from './app.ts';
 import { evolveDeployment, type Given, openDeployment, readTrusted } from './deployment.ts';
+import { readFiles } from './logic.ts';
 import type { Dev, Peers } from './options.ts';
 import { tracerOf } from './spans.ts';
 
@@ -34,7 +35,8 @@ export async function runApp(
   { given, ...others }: RunningOptions = {},
 ): Promise<RunningApp> {
   const tracer = tracerOf(config, observe);
-  const { model, database } = await openDeployment(config, observe, { given, tracer });
+  const { model, logic } = await readFiles(config, given);
+  const { database } = await openDeployment(config, observe, { given, tracer, model });
   try {
     const door = graphqlDoor(model);
     const trusted = await readTrusted(config, door);
@@ -65,6 +67,7 @@ export async function runApp(
       deprecatedSince,
       trusted,
       tracer,
+      logic,
       ...others,
     });
     const unwatch = watchLag();

@@ -211,6 +211,7 @@ export const faultCodes = {
   TRANSITION_NOT_ALLOWED:
     'The `@transitions` of the field do not let it go there from where it is, or start there.',
   STILL_REFERENCED: 'Other records refer to this one.',
+  REFUSED: 'A function of the deployment (`logic.ts`) refuses this, and says why.',
 } as const;
 
 export type FaultCode = keyof typeof faultCodes;

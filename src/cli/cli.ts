@@ -10,6 +10,7 @@ import { settings } from '../config/settings.ts';
 import { serveStatements } from '../storage/sqlite/statement-process.ts';
 import { backingUp } from './backing.ts';
 import { BACKUP_USAGE, backup, readBackupOptions, splitBackupArguments } from './commands/backup.ts';
+import { check } from './commands/check.ts';
 import { diff } from './commands/diff.ts';
 import { explainAccess, ROLE_OPTION } from './commands/explain-access.ts';
 import { EXAMPLE_OPTION, INIT_USAGE, init } from './commands/init.ts';
@@ -22,6 +23,7 @@ import { takeOption } from './options.ts';
 import type { Audience } from './progress.ts';
 import { hasHungUp, prepare, reloader } from './reload.ts';
 import { type Running, serve } from './serve.ts';
+import { digestOf, logicPlace, sourcesOf } from './sources.ts';
 import { onReload, superviseWorkers, tellReady, workerPeers } from './workers.ts';
 
 const WRONG_USE = 2;
@@ -124,8 +126,16 @@ const commands: Readonly<Record<string, Command>> = {
   },
   dev: {
     usage: 'dev',
-    doc: 'serve, and follow the schema file; while it has faults, the last good one is served',
-    run: ({ config, args }) => dev([config.schema, config.data], ['dev-server', ...args]),
+    doc: 'serve, and follow the schema file and logic.ts; while they have faults, the last good ones are served',
+    run: ({ config, args }) => {
+      const code = () => sourcesOf(logicPlace(config));
+      return dev([config.schema, config.data], logicPlace(config), code, args);
+    },
+  },
+  check: {
+    usage: 'check',
+    doc: 'tell all that is wrong with the schema file and with logic.ts; no database is needed',
+    run: ({ config }) => check(config, print),
   },
   diff: {
     usage: 'diff',
@@ -274,7 +284,10 @@ function reloading(
   apply: Apply,
   found?: (faults: readonly string[]) => void,
 ): () => void {
-  return reloader({ config, reread, command: [...self(), 'prepare', ...args], observe, apply, found });
+  const loaded = digestOf(config);
+  const isRecoded = (now: Config) => digestOf(now) !== loaded;
+  const command = [...self(), 'prepare', ...args];
+  return reloader({ config, reread, isRecoded, command, observe, apply, found });
 }
 
 /** `onHangup`: what SIGHUP does, given how to apply what the files say now. */

@@ -1,18 +1,24 @@
-/** Runs a server as a child, tells it when a watched file has changed, and starts it again when its code has. */
+/** Runs a server as a child, tells it when a watched file has changed, and starts it again when code has, its own or `logic.ts`. */
 
 import { existsSync, watch } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { isExecutable, self } from '../app/self.ts';
 import type { Message } from './workers.ts';
 
 /** Editors write a file in several steps; once is enough for all of them. */
 const SETTLE_MS = 100;
 
-export async function dev(files: readonly string[], args: readonly string[]): Promise<void> {
+/** `logic`: where the file of functions is, or may come to be; `code`: all that it is made of. */
+export async function dev(
+  files: readonly string[],
+  logic: string,
+  code: () => ReadonlySet<string>,
+  args: readonly string[],
+): Promise<void> {
   let isReady = false;
   const start = () => {
     isReady = false;
-    const started = Bun.spawn([...self(), ...args], {
+    const started = Bun.spawn([...self(), 'dev-server', ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
       ipc: (message: Message) => {
         if (message.say === 'ready' && started === child) isReady = true;
@@ -31,6 +37,12 @@ export async function dev(files: readonly string[], args: readonly string[]): Pr
     if (isReady && child.exitCode === null) child.send({ say: 'reload' } satisfies Message);
     else await restart();
   };
+  /** Functions that have faults are told, and those that were loaded before are served. */
+  const relogic = async () => {
+    watchCode();
+    const checking = Bun.spawn([...self(), 'check', ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
+    if ((await checking.exited) === 0) await restart();
+  };
   const after = (change: () => Promise<void>) => {
     let timer: Timer | undefined;
     return () => {
@@ -38,13 +50,25 @@ export async function dev(files: readonly string[], args: readonly string[]): Pr
       timer = setTimeout(change, SETTLE_MS);
     };
   };
-  const [changed, recoded] = [after(reload), after(restart)];
+  const [changed, recoded, relogicked] = [after(reload), after(restart), after(relogic)];
   // The folder is watched: editors replace files, and a replaced file is not watched any more.
   for (const file of files)
     if (existsSync(dirname(file)))
       watch(dirname(file), (_, name) => {
         if (name === basename(file)) changed();
       });
+  const watched = new Set<string>();
+  const watchCode = () => {
+    for (const folder of new Set([...code(), resolve(logic)].map((path) => dirname(path)))) {
+      if (watched.has(folder) || !existsSync(folder)) continue;
+      watched.add(folder);
+      watch(folder, (_, name) => {
+        const path = join(folder, String(name));
+        if (path === resolve(logic) || code().has(path)) relogicked();
+      });
+    }
+  };
+  watchCode();
   if (!isExecutable()) watch(dirname(dirname(Bun.main)), { recursive: true }, recoded);
   const stop = async () => {
     // No load balancer is before it that would have to notice.

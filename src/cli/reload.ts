@@ -10,6 +10,8 @@ interface Reloading {
   readonly config: Config;
   /** What the settings are now; throws a StartFault. */
   readonly reread: () => Config;
+  /** Whether the functions of `logic.ts` are others by now: a process loads them once. */
+  readonly isRecoded: (config: Config) => boolean;
   /** Runs `prepare`. */
   readonly command: readonly string[];
   readonly observe: Observe;
@@ -20,7 +22,15 @@ interface Reloading {
 }
 
 /** Reloads, one at a time: whoever asks while that is under way has asked for another behind it. */
-export function reloader({ config, reread, command, observe, apply, found }: Reloading): () => void {
+export function reloader({
+  config,
+  reread,
+  isRecoded,
+  command,
+  observe,
+  apply,
+  found,
+}: Reloading): () => void {
   let [isUnderWay, isWanted] = [false, false];
 
   const once = async (): Promise<readonly string[]> => {
@@ -30,6 +40,8 @@ export function reloader({ config, reread, command, observe, apply, found }: Rel
       const next = reread();
       const fixed = changedFixed(config, next);
       if (fixed.length > 0) return [`${fixed.join(', ')} cannot change while the server runs: restart it`];
+      if (isRecoded(next))
+        return ['logic.ts, or what it imports, has changed: restart the server to take it up'];
       const faults = await rehearsed(command);
       if (faults.length === 0) await apply(next);
       return faults;

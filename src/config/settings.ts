@@ -92,6 +92,13 @@ export const settings = {
     doc: 'Records to load when the database is created. The default file may be missing.',
     ...anyText,
   }),
+  logic: setting({
+    env: 'DUET_LOGIC',
+    flag: true,
+    fixed: true,
+    doc: 'The file of functions that take part in writes. Without it: `logic.ts` beside the schema file, where there is one.',
+    ...optional('the name of a file', anyText.parse),
+  }),
   databaseWait: setting({
     env: 'DATABASE_WAIT',
     flag: true,

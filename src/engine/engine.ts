@@ -10,6 +10,7 @@ import { select } from '../storage/statements.ts';
 import { type Deadline, type Prepared, type Program, run, type Storage } from '../storage/storage.ts';
 import { type AnswerLimits, Budget } from './budget.ts';
 import type { Caller } from './caller.ts';
+import type { Functions } from './logic/functions.ts';
 import type {
   Aggregate,
   DeleteMany,
@@ -63,9 +64,9 @@ export class Engine {
   /** How many lists are being read page by page, after their answers have begun. */
   exports = 0;
 
-  constructor(storage: Storage, policy: Policy, limits: EngineLimits) {
+  constructor(storage: Storage, policy: Policy, limits: EngineLimits, functions?: Functions) {
     this.#storage = storage;
-    this.#writer = new Writer(storage, policy, limits);
+    this.#writer = new Writer(storage, policy, limits, functions);
     this.#policy = policy;
     this.limits = limits;
   }

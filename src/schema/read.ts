@@ -36,8 +36,15 @@ export type SchemaReading =
   | { readonly model: Model; readonly faults?: never }
   | { readonly model?: never; readonly faults: readonly SchemaFault[] };
 
-/** `more`: rules beside those that the file must meet by itself. */
-export function readSchema(text: string, more: readonly Rule[] = []): SchemaReading {
+/**
+ * `more`: rules beside those that the file must meet by itself. `fills`: whether a function of the deployment fills in new
+ * records of a type.
+ */
+export function readSchema(
+  text: string,
+  more: readonly Rule[] = [],
+  fills: (type: string) => boolean = nobodyFills,
+): SchemaReading {
   const faults = new Faults();
   let document: DocumentNode;
   try {
@@ -49,10 +56,13 @@ export function readSchema(text: string, more: readonly Rule[] = []): SchemaRead
     return { faults: [{ ...(error.locations?.[0] ?? { line: 1, column: 1 }), message: error.message }] };
   }
   const model = readDocument(document, faults, text);
-  for (const rule of [...rules, ...more]) rule(model, (place, message) => faults.report(place, message));
+  for (const rule of [...rules, ...more])
+    rule(model, (place, message) => faults.report(place, message), fills);
   if (faults.found.length === 0) return { model };
   return { faults: faults.found.toSorted((a, b) => a.line - b.line || a.column - b.column) };
 }
+
+const nobodyFills = () => false;
 
 function fingerprintOf(text: string): string {
   return Bun.hash(stripIgnoredCharacters(text)).toString(36);

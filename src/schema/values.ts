@@ -68,6 +68,18 @@ export function updatable(resource: Resource): readonly Column[] {
   return creatable(resource).filter((column) => column !== resource.key);
 }
 
+const own = new WeakMap<Resource, readonly Column[]>();
+
+/** Columns that the server may set and clients may not: those of `@readonly` and `@set`. */
+export function reserved(resource: Resource): readonly Column[] {
+  let columns = own.get(resource);
+  if (!columns) {
+    columns = resource.columns.filter(({ origin }) => origin.by === 'nobody' || origin.by === 'claim');
+    own.set(resource, columns);
+  }
+  return columns;
+}
+
 /** Columns whose numbers can be added to. */
 export function incrementable(resource: Resource): readonly Column[] {
   return updatable(resource).filter(isNumber);

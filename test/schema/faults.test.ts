@@ -947,7 +947,7 @@ const rows: readonly Row[] = [
       type Author @resource { name: ID! @key @readonly }
     `,
     faults: [
-      '1:31 "Book.title" is required, but @readonly keeps clients from giving it. Add @default, or drop the "!".',
+      '1:31 "Book.title" is required, but @readonly keeps clients from giving it. Add @default, drop the "!", or give Book a beforeCreate in logic.ts.',
       '1:56 "Book.authorId" is required, but @readonly keeps clients from giving it. Remove it.',
       '2:25 "Author.name" is required, but @readonly keeps clients from giving it. Remove it.',
     ],

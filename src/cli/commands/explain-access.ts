@@ -8,9 +8,9 @@ export const ROLE_OPTION = '--role';
 
 export async function explainAccess(
   roles: readonly string[],
-  { schema }: Config,
+  config: Config,
   print: (line: string) => void,
 ): Promise<void> {
   if (roles.includes('')) throw new StartFault(`${ROLE_OPTION} needs the name of a role`);
-  for (const line of explained(readModel(schema), roles)) print(line);
+  for (const line of explained(readModel(config), roles)) print(line);
 }

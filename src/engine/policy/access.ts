@@ -6,6 +6,7 @@ import { DuetError, type Fault } from '../../base/errors.ts';
 import { everything, type Filter, isNothing } from '../../query/filter.ts';
 import type { Action, Field, Resource } from '../../schema/model.ts';
 import type { Caller } from '../caller.ts';
+import type { HooksOf } from '../logic/hooks.ts';
 
 /** What is the same for everybody who has the same roles. */
 export interface RoleRights {
@@ -22,11 +23,29 @@ export class Access {
   /** Whether what was asked last depended on this very caller, and not on its roles alone. */
   #personal = false;
 
+  /** The functions of the deployment that take part in what is written; undefined where there are none. */
+  readonly hooksOf: HooksOf | undefined;
+  /** Whether it is the server itself that writes: what clients may not set, it may. */
+  readonly isSystem: boolean;
+
   /** Without rights, everything is allowed. */
-  constructor(caller: Caller, of: RoleRights | undefined) {
+  constructor(caller: Caller, of: RoleRights | undefined, hooksOf?: HooksOf, isSystem = false) {
     this.caller = caller;
     this.#rights = of?.rights;
     this.#made = of?.made;
+    this.hooksOf = hooksOf;
+    this.isSystem = isSystem;
+  }
+
+  /** The same rights, where these functions take part. */
+  joinedBy(hooksOf: HooksOf): Access {
+    const of = this.#rights && this.#made ? { rights: this.#rights, made: this.#made } : undefined;
+    return new Access(this.caller, of, hooksOf);
+  }
+
+  /** For what the server does on behalf of the caller, and no rule is asked about. */
+  system(): Access {
+    return new Access(this.caller, undefined, this.hooksOf, true);
   }
 
   /** Whether there are no rules to ask. */

@@ -12,6 +12,15 @@ import type { Input, Write } from '../operation.ts';
  */
 export function mayRace({ looking, lookedAt }: Rules, writes: readonly Write[]): boolean {
   if (looking.size === 0) return false;
+  const { judged, written } = touchedBy(writes);
+  return !judged.isDisjointFrom(looking) && !written.isDisjointFrom(lookedAt);
+}
+
+/** What these writes are judged by the rules of, and all that they write. */
+export function touchedBy(writes: readonly Write[]): {
+  readonly judged: ReadonlySet<Resource>;
+  readonly written: ReadonlySet<Resource>;
+} {
   const judged = new Set<Resource>();
   const written = new Set<Resource>();
   for (const operation of writes) {
@@ -24,7 +33,7 @@ export function mayRace({ looking, lookedAt }: Rules, writes: readonly Write[]):
       addDependents(operation.resource, written);
   }
   for (const resource of judged) written.add(resource);
-  return !judged.isDisjointFrom(looking) && !written.isDisjointFrom(lookedAt);
+  return { judged, written };
 }
 
 function addNested({ inverses }: Resource, input: Input, found: Set<Resource>): void {

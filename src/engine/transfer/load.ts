@@ -126,6 +126,10 @@ export class RecordReader {
     try {
       const { values } = validCreate(this.#resource, given);
       assign(this.#resource, anonymous, values, fixed);
+      // What a function fills in, no function has filled in here.
+      for (const { name, required, origin } of this.#assigned.values())
+        if (origin.by === 'nobody' && required && values[name] === null)
+          faults.push({ code: 'REQUIRED', detail: `${name} is required` });
       return values;
     } catch (error) {
       if (!(error instanceof DuetError)) throw error;

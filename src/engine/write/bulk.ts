@@ -15,12 +15,13 @@ import { asSeen, changedOn, maybeHidden, withoutUnseen } from '../policy/writing
 import { attach, type Node, spent } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
 import { mayPass, mustHold } from './holds.ts';
+import { lookedUp } from './hooked.ts';
 import { incremented, incrementsOf } from './increments.ts';
 import { linkChanges } from './links.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { validCreates, validUpdate } from './validate.ts';
-import { assigned, createAll, relink, store } from './write.ts';
+import { assigned, change, createAll, relink, store } from './write.ts';
 
 export function* createMany(
   access: Access,
@@ -30,13 +31,15 @@ export function* createMany(
   const { resource, inputs, selection, through } = operation;
   const records = validCreates(resource, inputs, through);
   for (const record of records) assigned(access, resource, record);
+  const isOpen = access.hooksOf?.(resource)?.beforeCreate !== undefined;
   // Before the work: of what will be created, only the ids that the database gives are missing, and those are short.
-  budget.spend(
-    records.map(({ values }) => values),
-    selection,
-  );
+  if (!isOpen)
+    budget.spend(
+      records.map(({ values }) => values),
+      selection,
+    );
   const nodes = yield* createAll(access, resource, records, (index) => [index]);
-  yield* attach(selection, nodes, budget);
+  yield* (isOpen ? spent : attach)(selection, nodes, budget);
   return nodes;
 }
 
@@ -58,6 +61,15 @@ export function* updateMany(
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
   const set = validUpdate(resource, input, seen[0] ?? {});
   for (const row of seen) validUpdate(resource, input, row);
+  if (access.hooksOf?.(resource)?.beforeUpdate) {
+    const nodes: Node[] = [];
+    for (const each of keys) {
+      const row = yield* lookedUp(resource, each);
+      if (row) nodes.push(yield* change(access, resource, row, input, undefined));
+    }
+    yield* spent(selection, nodes, budget);
+    return nodes;
+  }
   const sets = rows.map((row, place) => withoutUnseen(resource, set, row, seen[place] ?? row));
   const add = incrementsOf(resource, input, []);
   const next = rows.map((row, place) => ({ ...row, ...sets[place], ...incremented(resource, add, row) }));
@@ -128,7 +140,7 @@ export function* deleteMany(
   const keys = nodes.map((node) => node[resource.key.name]);
   yield* mayWrite(access, resource, 'DELETE', keys);
   yield* spent(selection, nodes, budget);
-  if (keys.length > 0) yield* deleteWithDependents(resource, keys);
+  if (keys.length > 0) yield* deleteWithDependents(access, resource, keys, change);
   return nodes;
 }
 

@@ -5,15 +5,24 @@ import { among, type Filter } from '../../query/filter.ts';
 import type { Reference, Resource } from '../../schema/model.ts';
 import { withCapitalArticle } from '../../schema/names.ts';
 import { Dangling } from '../../storage/faults.ts';
-import { select } from '../../storage/statements.ts';
+import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
+import type { Input } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
 import { mustHold } from './holds.ts';
+import { hookedDelete, lookedUp } from './hooked.ts';
 import { touched } from './validate.ts';
 
 type Keys = Set<unknown>;
 
-export function* deleteWithDependents(resource: Resource, keys: readonly unknown[]): Program<void> {
-  const doomed = yield* collect(resource, keys);
+/** `change`: how a record is changed where a function takes part in it. */
+export function* deleteWithDependents(
+  access: Access,
+  resource: Resource,
+  keys: readonly unknown[],
+  change: ChangeRecord,
+): Program<void> {
+  const doomed = yield* collect(access, resource, keys);
   for (const [target, keys] of doomed)
     for (const reference of target.pointedAtBy) {
       if (reference.onDelete === 'CASCADE') continue;
@@ -21,6 +30,10 @@ export function* deleteWithDependents(resource: Resource, keys: readonly unknown
       const others = [...pointing].filter((each) => !doomed.get(reference.owner)?.has(each));
       if (others.length === 0) continue;
       if (reference.onDelete === 'RESTRICT') throw stillReferenced(resource, reference);
+      if (access.hooksOf?.(reference.owner)?.beforeUpdate) {
+        yield* releaseEach(access, reference, others, change);
+        continue;
+      }
       yield* mayRelease(reference, others);
       yield* release(reference, others);
     }
@@ -36,10 +49,19 @@ export function* deleteWithDependents(resource: Resource, keys: readonly unknown
  * Everything that goes: the records, and level by level what cascades from it. There may be as many levels as records, so
  * a level costs what it finds, and not what was found before.
  */
-function* collect(resource: Resource, keys: readonly unknown[]): Program<Map<Resource, Keys>> {
+function* collect(
+  access: Access,
+  resource: Resource,
+  keys: readonly unknown[],
+): Program<Map<Resource, Keys>> {
   const doomed = new Map<Resource, Keys>([[resource, new Set(keys)]]);
   let level = new Map<Resource, Keys>([[resource, new Set(keys)]]);
   while (level.size > 0) {
+    if (access.hooksOf)
+      for (const [target, keys] of level) {
+        const hook = access.hooksOf(target)?.beforeDelete;
+        if (hook) yield* hookedDelete(target, keys, hook);
+      }
     const next = new Map<Resource, Keys>();
     for (const [target, keys] of level)
       for (const reference of target.pointedAtBy)
@@ -92,6 +114,28 @@ function* mayRelease({ owner, column }: Reference, keys: readonly unknown[]): Pr
   const set = { ...touched(owner), [column.name]: null };
   const next = rows.map((row) => ({ ...row, ...set }));
   yield* mustHold(owner, next, () => [], set);
+}
+
+type ChangeRecord = (
+  access: Access,
+  resource: Resource,
+  stored: Row,
+  input: Input,
+  guard: undefined,
+) => Program<unknown>;
+
+/** Lets records go one by one, as updates in which a function takes part; no rule is asked about what `@onDelete` does. */
+function* releaseEach(
+  access: Access,
+  { owner, column }: Reference,
+  keys: readonly unknown[],
+  change: ChangeRecord,
+): Program<void> {
+  const system = access.system();
+  for (const key of keys) {
+    const stored = yield* lookedUp(owner, key);
+    if (stored) yield* change(system, owner, stored, { [column.name]: null }, undefined);
+  }
 }
 
 function* release({ owner, column }: Reference, keys: readonly unknown[]): Program<void> {

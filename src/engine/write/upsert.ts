@@ -17,7 +17,7 @@ import { mayGive } from '../policy/writing.ts';
 import { attach, type Node, spent } from '../read/read.ts';
 import { Collision } from './collision.ts';
 import { validCreate } from './validate.ts';
-import { assigned, change, createAll, within } from './write.ts';
+import { assigned, change, createAll, ownOf, within } from './write.ts';
 
 /** Tells in the answer of an upsert that the record is new. No field begins with `_`. */
 export const CREATED = '_created';
@@ -63,7 +63,7 @@ function* upsertRecord(access: Access, { resource, by }: On, input: Input): Prog
     return yield* change(access, resource, stored, input, undefined);
   }
   mayGive(access, resource, input);
-  const record = assigned(access, resource, validCreate(resource, input));
+  const record = assigned(access, resource, validCreate(resource, input, undefined, ownOf(access, resource)));
   try {
     const [node] = yield* createAll(access, resource, [record], () => []);
     return { ...node, [CREATED]: true };

@@ -32,10 +32,15 @@ function nestable({ inverses }: Resource, through: Door | undefined): readonly I
   return inverses.filter(({ target }) => target[through] && target.operations.has('CREATE'));
 }
 
-/** Absent values have their defaults. Without a door, nothing can be nested. */
-export function validCreate(resource: Resource, input: Input, through?: Door): NewRecord {
+/** Absent values have their defaults. Without a door, nothing can be nested. `more`: what may be given beside what clients may. */
+export function validCreate(
+  resource: Resource,
+  input: Input,
+  through?: Door,
+  more: readonly Column[] = nothing,
+): NewRecord {
   const faults: Fault[] = [];
-  const record = newRecord(resource, input, through, undefined, faults);
+  const record = newRecord(resource, input, through, undefined, faults, more);
   refuse(faults);
   return record;
 }
@@ -61,11 +66,13 @@ function newRecord(
   through: Door | undefined,
   known: Column | undefined,
   faults: Fault[],
+  more: readonly Column[] = nothing,
 ): NewRecord {
   const columns = known ? creatable(resource).filter((column) => column !== known) : creatable(resource);
   const lists = nestable(resource, through);
   const links = linkFields(resource);
-  const writable = lists.length + links.length > 0 ? [...columns, ...lists, ...links] : columns;
+  const isMore = lists.length + links.length + more.length > 0;
+  const writable = isMore ? [...columns, ...lists, ...links, ...more] : columns;
   for (const name of strangers(input, writable)) {
     if (isFull(faults)) break;
     faults.push(notWritable(resource, name, writable));
@@ -77,6 +84,11 @@ function newRecord(
     else if (column.required) faults.push(required(column));
     else values[column.name] = null;
     if (column === resource.key) checkNaturalKey(column, given, faults);
+  }
+  for (const column of more) {
+    const given = Object.hasOwn(input, column.name) ? input[column.name] : undefined;
+    if (given === undefined) continue;
+    values[column.name] = given === null ? null : checkValue(column, given, faults);
   }
   const children: Children[] = [];
   for (const inverse of lists) {
@@ -128,9 +140,13 @@ function newRecords(
 }
 
 /** The values that an update changes; what the server assigns may be repeated, but not changed. */
-export function validUpdate(resource: Resource, input: Input, stored: Row): Row {
+export function validUpdate(
+  resource: Resource,
+  input: Input,
+  stored: Row,
+  columns: readonly Column[] = updatable(resource),
+): Row {
   const faults: Fault[] = [];
-  const columns = updatable(resource);
   const links = linkFields(resource);
   const writable = links.length > 0 ? [...columns, ...links] : columns;
   for (const name of strangers(input, writable)) {
@@ -179,6 +195,7 @@ function strangers(input: Input, columns: readonly { readonly name: string }[]):
 }
 
 const nobody: readonly string[] = [];
+const nothing: readonly Column[] = [];
 
 function notWritable(resource: Resource, name: string, columns: readonly { readonly name: string }[]): Fault {
   const field = resource.fieldByName.get(name);

@@ -7,7 +7,7 @@ import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import { linkFields } from '../../schema/through.ts';
 import { isBound } from '../../schema/transitions.ts';
-import { defaultOf, storedColumns } from '../../schema/values.ts';
+import { defaultOf, reserved, storedColumns, updatable } from '../../schema/values.ts';
 import { Dangling, NotUnique, unavailable } from '../../storage/faults.ts';
 import { type Row, select, type Update as UpdateStatement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
@@ -31,6 +31,7 @@ import { asSeen, changedOn, givenOn, isAlwaysAllowed, withoutUnseen } from '../p
 import { attach, type Node } from '../read/read.ts';
 import { Collision, conflict } from './collision.ts';
 import { mayPass, mustHold, mustStart } from './holds.ts';
+import { type Change, hookedCreate, hookedUpdate } from './hooked.ts';
 import { incremented, incrementsOf, type LoneIncrement, loneIncrement } from './increments.ts';
 import { atPlaces, differenceOf, type LinkChange, linkChanges } from './links.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
@@ -61,6 +62,7 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   const { resource, selection } = operation;
   if (operation.do === 'update' && loneIncrement(access, operation)) return 'one';
   if (operation.do !== 'create' || selection.relations.length > 0 || selection.guards) return 'many';
+  if (access.hooksOf?.(resource)?.beforeCreate) return 'many';
   const lone =
     resource.references.length === 0 && resource.key.origin.by !== 'client' && resource.checks.length === 0;
   const unchecked = isUnchecked(access, resource, Object.keys(operation.input));
@@ -79,9 +81,10 @@ function isUnchecked(access: Access, resource: Resource, given: readonly string[
 /** Generators within generators cost: what need not be one is none. */
 function create(access: Access, operation: Permitted<Create>, budget: Budget): Program<Node> {
   const { resource, input, selection, through } = operation;
-  const record = assigned(access, resource, validCreate(resource, input, through));
+  const record = assigned(access, resource, validCreate(resource, input, through, ownOf(access, resource)));
   const isLone =
     !isBound(resource) &&
+    !access.hooksOf?.(resource)?.beforeCreate &&
     (access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given)));
   const creating = isLone ? createLone(access, resource, record) : createOne(access, resource, record);
   return selection.relations.length > 0 || selection.guards
@@ -109,10 +112,27 @@ function* createOne(access: Access, resource: Resource, record: NewRecord): Prog
 
 /** The record with what the server decides of it, and of those that are nested in it. */
 export function assigned(access: Access, resource: Resource, record: NewRecord): NewRecord {
-  assign(resource, access.caller, record.values);
+  assign(resource, access.caller, record.values, fixedIn(access, resource, record), isOpen(access, resource));
   for (const { inverse, records } of record.children)
     for (const each of records) assigned(access, inverse.target, each);
   return record;
+}
+
+/** What may be given beside what clients may: the server sets what is `@readonly` or `@set`. */
+export function ownOf(access: Access, resource: Resource): readonly Column[] | undefined {
+  return access.isSystem ? reserved(resource) : undefined;
+}
+
+function fixedIn(access: Access, resource: Resource, { values }: NewRecord): Row | undefined {
+  if (!access.isSystem) return undefined;
+  const fixed: Row = Object.create(null);
+  for (const { name } of reserved(resource)) if (Object.hasOwn(values, name)) fixed[name] = values[name];
+  return fixed;
+}
+
+/** Whether a function may still set what nothing else does. */
+function isOpen(access: Access, resource: Resource): boolean {
+  return access.hooksOf?.(resource)?.beforeCreate !== undefined;
 }
 
 type Path = readonly (string | number)[];
@@ -132,8 +152,34 @@ export function* createAll(
   return nodes;
 }
 
-/** The records of one list: all of them are judged before any is written, so that none of them speaks for another. */
-function* createList(
+/**
+ * The records of one list. Where a function takes part they are created one after the other, so that it sees what was written
+ * before: then each is judged like a list of its own.
+ */
+function createList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+  created: Created | undefined,
+  known?: Column,
+  outer?: DuetError,
+): Program<Node[]> {
+  const hook = access.hooksOf?.(resource)?.beforeCreate;
+  if (!hook) return storeList(access, resource, records, at, created, known, outer);
+  return (function* () {
+    const nodes: Node[] = [];
+    for (const [index, record] of records.entries()) {
+      const own = () => at(index);
+      const filled = yield* within(own(), hookedCreate(resource, record, hook));
+      nodes.push(...(yield* storeList(access, resource, [filled], own, created, known, outer)));
+    }
+    return nodes;
+  })();
+}
+
+/** All of them are judged before any is written, so that none of them speaks for another. */
+function* storeList(
   access: Access,
   resource: Resource,
   records: readonly NewRecord[],
@@ -343,27 +389,34 @@ function* unlink(access: Access, join: Resource, keys: readonly unknown[]): Prog
   const there = rows.map((row) => row[join.key.name]);
   if (there.length === 0) return;
   if (!access.isFree) yield* mayWrite(access, join, 'DELETE', there);
-  yield* deleteWithDependents(join, there);
+  yield* deleteWithDependents(access, join, there, change);
 }
 
 /** Changes a record that is locked, and that the caller may change as it is. */
 export function* change(
   access: Access,
   resource: Resource,
-  stored: Row,
+  given: Row,
   input: Input,
-  guard: number | undefined,
+  wanted: number | undefined,
 ): Program<Node> {
-  const key = stored[resource.key.name];
+  const key = given[resource.key.name];
   const isFree = access.isFree;
-  const [seen = stored] = isFree ? [] : yield* asSeen(access, resource, [stored]);
+  const [seen = given] = isFree ? [] : yield* asSeen(access, resource, [given]);
   const conditions: Demands = new Map();
   if (!isFree) {
     for (const where of changedOn(access, resource, input, seen)) demand(conditions, where, 0);
     yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
   }
-  const set = withoutUnseen(resource, validUpdate(resource, input, seen), stored, seen);
-  const add = incrementsOf(resource, input, []);
+  const columns = access.isSystem ? [...updatable(resource), ...reserved(resource)] : undefined;
+  const asked: Change = {
+    set: withoutUnseen(resource, validUpdate(resource, input, seen, columns), given, seen),
+    add: incrementsOf(resource, input, []),
+    stored: given,
+    guard: wanted,
+  };
+  const hook = access.hooksOf?.(resource)?.beforeUpdate;
+  const { set, add, stored, guard } = hook ? yield* hookedUpdate(resource, asked, hook) : asked;
   const next = add ? { ...stored, ...set, ...incremented(resource, add, stored) } : { ...stored, ...set };
   if (isBound(resource)) {
     yield* mustHold(resource, [next], () => [], { ...set, ...add });
@@ -396,7 +449,7 @@ function* remove(access: Access, operation: Permitted<Delete>, budget: Budget): 
   const node = yield* addressed(access, operation);
   checkVersion(operation, node);
   yield* attach(selection, [node], budget);
-  yield* deleteWithDependents(resource, [key]);
+  yield* deleteWithDependents(access, resource, [key], change);
   return node;
 }
 
@@ -471,7 +524,13 @@ function versionConflict(resource: Resource): DuetError {
 }
 
 /** Fills in what the server decides, unless it is fixed beforehand. */
-export function assign(resource: Resource, caller: Caller, values: Row, fixed: Row = {}): void {
+export function assign(
+  resource: Resource,
+  caller: Caller,
+  values: Row,
+  fixed: Row = {},
+  isOpen = false,
+): void {
   let now: string | undefined;
   for (const column of resource.columns) {
     const { name, origin } = column;
@@ -482,7 +541,7 @@ export function assign(resource: Resource, caller: Caller, values: Row, fixed: R
     else if (origin.by === 'nobody') values[name] = defaultOf(column) ?? null;
     else if (origin.by === 'claim') {
       values[name] = claimFor(column, origin.claim, caller.claims) ?? null;
-      if (values[name] === null && column.required)
+      if (values[name] === null && column.required && !isOpen)
         throw new DuetError(
           caller.subject === undefined ? 'UNAUTHENTICATED' : 'FORBIDDEN',
           `Creating ${withArticle(resource.singular)} needs a token whose claim "${origin.claim}" fits ${name}.`,

@@ -4,6 +4,7 @@ import { DuetError } from '../../base/errors.ts';
 import type { Deadline, Program, Storage, WriteSteps } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget } from '../budget.ts';
 import type { Caller } from '../caller.ts';
+import type { Functions } from '../logic/functions.ts';
 import type { Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
@@ -24,11 +25,19 @@ export class Writer {
   /** Of one answer. */
   readonly #most: AnswerLimits;
   readonly #claims: Claims = { count: 0 };
+  /** Those that take part in writes; undefined where there are none. */
+  readonly #functions: Functions | undefined;
 
-  constructor(storage: Storage, policy: Policy, most: AnswerLimits) {
+  constructor(storage: Storage, policy: Policy, most: AnswerLimits, functions: Functions | undefined) {
     this.#storage = storage;
     this.#policy = policy;
     this.#most = most;
+    this.#functions = functions;
+  }
+
+  #access(caller: Caller): Access {
+    const access = this.#policy.access(caller);
+    return this.#functions ? this.#functions.joined(access) : access;
   }
 
   /** When the promise fulfils, the effect is durable. What is denied is thrown. */
@@ -38,7 +47,7 @@ export class Writer {
     idempotency: Idempotency | undefined,
     deadline: Deadline,
   ): Promise<Written> {
-    const access = this.#policy.access(caller);
+    const access = this.#access(caller);
     const permitted = this.#policy.permit(caller, operation);
     const program = () => perform(access, permitted, new Budget(this.#most));
     if (idempotency)
@@ -52,7 +61,7 @@ export class Writer {
 
   /** The same for one of several whose answers are one, and are to share its budget. */
   async writeAmong(caller: Caller, operation: Write, deadline: Deadline, shared: Budget): Promise<Written> {
-    const access = this.#policy.access(caller);
+    const access = this.#access(caller);
     const permitted = this.#policy.permit(caller, operation);
     let budget = shared;
     const program = () => {
@@ -79,7 +88,7 @@ export class Writer {
         throw error instanceof DuetError ? new WriteFailed(index, error) : error;
       }
     });
-    const access = this.#policy.access(caller);
+    const access = this.#access(caller);
     const program = () => transact(access, permitted, new Budget(this.#most));
     return this.#run(
       idempotency ? () => once(idempotency, this.#claims, program) : program,
@@ -105,7 +114,9 @@ export class Writer {
   }
 
   #many(operations: readonly Write[]): WriteSteps {
-    return this.#policy.mayRace(operations) || mayLinkTwice(operations) ? 'serial' : 'many';
+    const isSerial =
+      this.#policy.mayRace(operations) || mayLinkTwice(operations) || this.#functions?.mayRace(operations);
+    return isSerial ? 'serial' : 'many';
   }
 
   /** The transaction of a collision is over: what collided is looked up anew, so that both databases tell the same. */

@@ -3,14 +3,16 @@
 import type { Resource } from '../model.ts';
 import type { Rule } from './rule.ts';
 
-export const recordsCanBeCreated: Rule = (model, report) => {
+export const recordsCanBeCreated: Rule = (model, report, fills) => {
   for (const resource of model.resources) {
-    for (const column of resource.columns) {
+    for (const column of fills(resource.name) ? [] : resource.columns) {
       const { origin } = column;
       if (origin.by !== 'nobody' || !column.required || origin.default !== undefined) continue;
       // Neither a key nor a reference can have a default.
       const cure =
-        column.reference || column === resource.key ? 'Remove it.' : 'Add @default, or drop the "!".';
+        column.reference || column === resource.key
+          ? 'Remove it.'
+          : `Add @default, drop the "!", or give ${resource.name} a beforeCreate in logic.ts.`;
       report(
         column.place,
         `"${resource.name}.${column.name}" is required, but @readonly keeps clients from giving it. ${cure}`,

@@ -2,4 +2,9 @@
 
 import type { Model, Place } from '../model.ts';
 
-export type Rule = (model: Model, report: (place: Place, message: string) => void) => void;
+export type Rule = (
+  model: Model,
+  report: (place: Place, message: string) => void,
+  /** Whether a function of the deployment fills in new records of this type. */
+  fills: (type: string) => boolean,
+) => void;

@@ -35,7 +35,7 @@ class AppliedFile {
   }
 
   get #content(): Read {
-    this.#read ??= byTable(readSchema(this.#schema, [checksFit]).model);
+    this.#read ??= byTable(readSchema(this.#schema, [checksFit], () => true).model);
     return this.#read;
   }
 }

@@ -1,0 +1,133 @@
+/** Runs the functions of a deployment inside of the transactions that they belong to. */
+
+import { type DuetError, pointer, validationFailed } from '../../base/errors.ts';
+import type { Model, Resource } from '../../schema/model.ts';
+import type { Row } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
+import type { AnswerLimits } from '../budget.ts';
+import type { Input, Write } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
+import type { Policy } from '../policy/policy.ts';
+import { touchedBy } from '../policy/races.ts';
+import type { Hooked, Hooks } from './hooks.ts';
+import { type HookName, type Inside, kindOf, type Logic } from './logic.ts';
+import { Ledger, type Tx, txOf } from './tx.ts';
+
+/** How deep functions may lead to each other. */
+const DEEPEST = 8;
+
+export class Functions {
+  readonly #logic: Logic;
+  readonly #tx: (access: Access, ledger: Ledger) => Tx;
+  /** Types whose functions ask the database something: two of them side by side must not both miss what the other writes. */
+  readonly #asking: ReadonlySet<Resource>;
+  readonly #joined = new WeakMap<Access, Access>();
+
+  constructor(logic: Logic, model: Model, policy: Policy, limits: AnswerLimits) {
+    this.#logic = logic;
+    this.#tx = txOf(model, policy, limits);
+    const asks = (functions: object) => Object.values(functions).some((each) => kindOf(each) === 'generator');
+    this.#asking = new Set([...logic.types].flatMap(([type, functions]) => (asks(functions) ? [type] : [])));
+  }
+
+  /** The same access, with whose writes the functions go along. */
+  joined(access: Access): Access {
+    let joined = this.#joined.get(access);
+    if (!joined) {
+      joined = this.#within(access, []);
+      this.#joined.set(access, joined);
+    }
+    return joined;
+  }
+
+  mayRace(writes: readonly Write[]): boolean {
+    return this.#asking.size > 0 && !touchedBy(writes).written.isDisjointFrom(this.#asking);
+  }
+
+  /** `path`: the functions that have led here. */
+  #within(access: Access, path: readonly string[]): Access {
+    return access.joinedBy((resource) => {
+      const functions = this.#logic.types.get(resource);
+      return functions && this.#hooks(access, resource, functions, path);
+    });
+  }
+
+  #hooks(
+    access: Access,
+    { name: type }: Resource,
+    functions: Readonly<Partial<Record<HookName, Inside>>>,
+    path: readonly string[],
+  ): Hooks {
+    const runs = (name: HookName) => {
+      const { [name]: run } = functions;
+      return run && ((given: object) => this.#run(access, `${type}.${name}`, run, given, path));
+    };
+    const [create, update, remove] = [runs('beforeCreate'), runs('beforeUpdate'), runs('beforeDelete')];
+    return {
+      beforeCreate: create && ((input: Input) => create({ input })),
+      beforeUpdate: update && ((input: Input, record: Row) => update({ input, record })),
+      beforeDelete: remove && ((record: Row) => remove({ record })),
+    };
+  }
+
+  *#run(
+    access: Access,
+    name: string,
+    run: Inside,
+    given: object,
+    before: readonly string[],
+  ): Program<Hooked> {
+    const path = [...before, name];
+    if (path.length > DEEPEST)
+      throw new Error(`functions lead to each other more than ${DEEPEST} deep: ${path.join(' → ')}`);
+    const ledger = new Ledger();
+    const tx = this.#tx(this.#within(access, path), ledger);
+    const made = run({ ...given, tx, caller: access.caller, refuse });
+    const input = isGenerator(made) ? yield* driven(name, made) : made;
+    // A write that failed has ended the transaction on one of the databases: whoever catches its error cannot go on.
+    if (ledger.failure !== undefined) throw ledger.failure;
+    if (input === undefined || input === null) return { input: undefined, hasWritten: ledger.hasWritten };
+    if (input instanceof Promise) {
+      input.catch(() => {});
+      throw new Error(`${name} gave back a promise: inside of the transaction nothing can be waited for`);
+    }
+    if (typeof input !== 'object' || Array.isArray(input))
+      throw new Error(
+        `${name} must give back the input, or nothing; not ${Array.isArray(input) ? 'a list' : `a ${typeof input}`}`,
+      );
+    return { input: input as Input, hasWritten: ledger.hasWritten };
+  }
+}
+
+/** To be thrown by a function: what it does not want, and at which field. */
+export function refuse(message: string, field?: string): DuetError {
+  const place = field === undefined ? '#' : pointer(field);
+  return validationFailed([{ pointer: place, code: 'REFUSED', detail: message }]);
+}
+
+type Steps = Generator<unknown, unknown, unknown>;
+
+function isGenerator(value: unknown): value is Steps {
+  return Object.prototype.toString.call(value) === '[object Generator]';
+}
+
+/** Passes on what `tx` yields; anything else was yielded by mistake. */
+export function* driven(name: string, steps: Steps): Program<unknown> {
+  let step = steps.next();
+  while (!step.done) {
+    const { value } = step;
+    if (!Array.isArray(value)) {
+      steps.return(undefined);
+      throw new Error(`${name} yields something that is no step. Write yield* tx.…, with the star`);
+    }
+    let rows: readonly Row[][];
+    try {
+      rows = yield value;
+    } catch (error) {
+      step = steps.throw(error);
+      continue;
+    }
+    step = steps.next(rows);
+  }
+  return step.value;
+}

@@ -1,0 +1,96 @@
+/** What a deployment's `logic.ts` exports → the functions of each type, or every fault of it at once. */
+
+import type { Model, Resource } from '../../schema/model.ts';
+import { didYouMean } from '../../schema/suggest.ts';
+
+/** A function of the user: it runs inside of the transaction, so it is a generator or needs nothing but what it is given. */
+export type Inside = (...given: readonly unknown[]) => unknown;
+
+export const hookNames = ['beforeCreate', 'beforeUpdate', 'beforeDelete'] as const;
+export type HookName = (typeof hookNames)[number];
+
+/** The functions of one type. */
+export type TypeLogic = Readonly<Partial<Record<HookName, Inside>>>;
+
+export interface Logic {
+  readonly types: ReadonlyMap<Resource, TypeLogic>;
+}
+
+export type LogicReading =
+  | { readonly logic: Logic; readonly faults?: never }
+  | { readonly logic?: never; readonly faults: readonly string[] };
+
+/** Without a Model, because its file has faults of its own, only what can be told without one is. */
+export function readLogic(exported: unknown, model: Model | undefined): LogicReading {
+  const faults: string[] = [];
+  const types = new Map<Resource, TypeLogic>();
+  if (!isObject(exported))
+    return { faults: ['It exports nothing to go by. Write: export default { Book: { … } }'] };
+  const names = model?.resources.map(({ name }) => name) ?? [];
+  for (const [name, value] of Object.entries(exported)) {
+    const resource = model?.byType.get(name);
+    if (model && !resource) {
+      const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
+      faults.push(`"${name}" is no type of the schema file.${cure}`);
+    }
+    const functions = readType(name, value, faults);
+    if (resource && functions) types.set(resource, functions);
+  }
+  return faults.length > 0 ? { faults } : { logic: { types } };
+}
+
+/** The types whose new records have a function that can fill in what clients may not give. */
+export function filledTypes(exported: unknown): (type: string) => boolean {
+  const has = (value: unknown) => isObject(value) && typeof value['beforeCreate'] === 'function';
+  return (type) => isObject(exported) && Object.hasOwn(exported, type) && has(exported[type]);
+}
+
+function readType(type: string, value: unknown, faults: string[]): TypeLogic | undefined {
+  if (!isObject(value)) {
+    faults.push(
+      `"${type}" must be an object of functions. Write: ${type}: { *beforeCreate({ input }) { … } }`,
+    );
+    return undefined;
+  }
+  const functions: Partial<Record<HookName, Inside>> = {};
+  for (const [name, given] of Object.entries(value)) {
+    const hook = hookNames.find((each) => each === name);
+    const where = `${type}.${name}`;
+    if (!hook) {
+      const cure = didYouMean(name, hookNames) || ` There are: ${hookNames.join(', ')}.`;
+      faults.push(`"${where}" is not known.${cure}`);
+      continue;
+    }
+    const fault = faultOf(where, name, given);
+    if (fault) faults.push(fault);
+    else functions[hook] = (given as Inside).bind(value);
+  }
+  return functions;
+}
+
+/** Why it cannot run inside of a transaction, if it cannot. */
+function faultOf(where: string, name: string, given: unknown): string | undefined {
+  const kind = kindOf(given);
+  if (kind === 'other')
+    return `"${where}" must be a function, not ${given === null ? 'null' : `a ${typeof given}`}. Write: *${name}({ tx }) { … }`;
+  if (kind === 'async')
+    return `"${where}" is async, but runs inside of the transaction, where nothing can be waited for. Write: *${name}({ tx }) { … }, and yield* tx.… instead of await`;
+  return undefined;
+}
+
+export function kindOf(given: unknown): 'generator' | 'plain' | 'async' | 'other' {
+  if (typeof given !== 'function') return 'other';
+  switch (Object.prototype.toString.call(given)) {
+    case '[object GeneratorFunction]':
+      return 'generator';
+    case '[object AsyncFunction]':
+    case '[object AsyncGeneratorFunction]':
+      return 'async';
+    default:
+      return 'plain';
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,134 @@
+/** Lets functions of the deployment take part in a write: they see what is to be written, and may change it. */
+
+import { DuetError, type Fault, validationFailed } from '../../base/errors.ts';
+import { equal } from '../../query/filter.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { INCREMENTS } from '../../schema/names.ts';
+import { didYouMean } from '../../schema/suggest.ts';
+import {
+  checkNaturalKey,
+  checkValue,
+  creatable,
+  reserved,
+  storedColumns,
+  updatable,
+} from '../../schema/values.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
+import type { Hooks } from '../logic/hooks.ts';
+import type { Input } from '../operation.ts';
+import { incrementsOf } from './increments.ts';
+import { type NewRecord, touched } from './validate.ts';
+
+type Hook<Name extends keyof Hooks> = NonNullable<Hooks[Name]>;
+
+/** The new record as its function wants it. */
+export function* hookedCreate(
+  resource: Resource,
+  record: NewRecord,
+  hook: Hook<'beforeCreate'>,
+): Program<NewRecord> {
+  const columns = [...creatable(resource), ...reserved(resource)];
+  const { input } = yield* hook(part(record.values, columns));
+  const values = input
+    ? { ...record.values, ...checked(resource, 'beforeCreate', columns, input, true) }
+    : record.values;
+  for (const column of columns)
+    if (column.required && values[column.name] == null) throw withoutValue(resource, 'beforeCreate', column);
+  return { ...record, values };
+}
+
+/** What an update sets and adds, and the record that it changes. */
+export interface Change {
+  readonly set: Row;
+  readonly add: Row | undefined;
+  readonly stored: Row;
+  /** The version that the record must have when it is written. */
+  readonly guard: number | undefined;
+}
+
+/** The update as its function wants it. */
+export function* hookedUpdate(
+  resource: Resource,
+  change: Change,
+  hook: Hook<'beforeUpdate'>,
+): Program<Change> {
+  const columns = [...updatable(resource), ...reserved(resource)];
+  const asked = part(change.set, columns);
+  const given = change.add ? { ...asked, [INCREMENTS]: Object.freeze({ ...change.add }) } : asked;
+  const { input, hasWritten } = yield* hook(given, { ...change.stored });
+  const { stored, guard } = hasWritten ? yield* again(resource, change) : change;
+  if (!input) return { ...change, stored, guard };
+  const { [INCREMENTS]: _, ...values } = input;
+  const set = { ...touched(resource), ...checked(resource, 'beforeUpdate', columns, values, false) };
+  const faults: Fault[] = [];
+  const add = incrementsOf(resource, input, faults);
+  if (faults.length > 0) throw validationFailed(faults);
+  return { set, add, stored, guard };
+}
+
+/** Runs the functions of records that are about to be deleted, one after the other, as each is stored by then. */
+export function* hookedDelete(
+  resource: Resource,
+  keys: Iterable<unknown>,
+  hook: Hook<'beforeDelete'>,
+): Program<void> {
+  for (const key of [...keys]) {
+    const stored = yield* lookedUp(resource, key);
+    if (stored) yield* hook({ ...stored });
+  }
+}
+
+/** A record that is to be written, as it is stored now. */
+export function* lookedUp(resource: Resource, key: unknown): Program<Row | undefined> {
+  const where = equal(resource.key, key);
+  const [row] = yield* run(select(resource, storedColumns(resource), where, { lock: true }));
+  return row;
+}
+
+/** The function has written, maybe this very record: its version is compared with the one that it has by now. */
+function* again(resource: Resource, { stored, guard }: Change): Program<Pick<Change, 'stored' | 'guard'>> {
+  const row = yield* lookedUp(resource, stored[resource.key.name]);
+  if (!row)
+    throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
+  return { stored: row, guard: guard === undefined ? undefined : Number(row[resource.version.name]) };
+}
+
+/** Frozen: a function that changes it in place would change nothing, and is to learn so. */
+function part(values: Row, columns: readonly Column[]): Input {
+  const found: Row = {};
+  for (const { name } of columns) if (Object.hasOwn(values, name)) found[name] = values[name];
+  return Object.freeze(found);
+}
+
+/** What a function gives back is held against the schema as what a client sends is; but names that do not exist are its mistake. */
+function checked(
+  resource: Resource,
+  hook: keyof Hooks,
+  columns: readonly Column[],
+  input: Input,
+  isNew: boolean,
+): Row {
+  const known = new Map(columns.map((column) => [column.name, column]));
+  const faults: Fault[] = [];
+  const values: Row = Object.create(null);
+  for (const column of isNew ? columns : []) values[column.name] = null;
+  for (const [name, value] of Object.entries(input)) {
+    const column = known.get(name);
+    if (!column)
+      throw new Error(
+        `${resource.name}.${hook} gave back "${name}", which it cannot set.${didYouMean(name, known.keys()) || ` It can set: ${[...known.keys()].join(', ')}.`}`,
+      );
+    if (value === undefined) continue;
+    if (value === null && column.required && !isNew) throw withoutValue(resource, hook, column);
+    values[name] = value === null ? null : checkValue(column, value, faults);
+    if (column === resource.key) checkNaturalKey(column, value, faults);
+  }
+  if (faults.length > 0) throw validationFailed(faults);
+  return values;
+}
+
+/** What clients must give, this one did: no client can mend it. */
+function withoutValue(resource: Resource, hook: keyof Hooks, { name }: Column): Error {
+  return new Error(`${resource.name}.${hook} left "${name}" without a value, which the schema requires`);
+}
