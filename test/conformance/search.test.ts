@@ -245,7 +245,7 @@ describe.each([...databases])('on %s', (database: DatabaseKind) => {
       (await app.graphql('{ books(orderBy: [{ _relevance: DESC }]) { id } }')).errors?.[0].extensions.errors,
     ).toEqual([
       {
-        pointer: '#/orderBy',
+        pointer: '#/orderBy/0',
         code: 'REQUIRED',
         detail: '_relevance needs search; say what to look for, or order by a field',
       },
