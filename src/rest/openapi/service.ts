@@ -51,7 +51,7 @@ export function servicePaths(
   return {
     ...(graphql && {
       '/graphql': graphqlPath(schemas, trusted, failures.guard),
-      '/schema.graphql': get('sdl', 'The GraphQL schema', 'text/plain', text),
+      '/schema.graphql': get('sdl', 'The GraphQL schema', 'text/plain', text, undefined, compressed),
     }),
     '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }, undefined, compressed),
     '/access.json': get('access', 'What the caller may do, by type', JSON_TYPE, {
