@@ -1,6 +1,7 @@
 /** Clubs and their seats under rules that are made up anew each time, and in plain code what such rules mean for a write. */
 
 import fc from 'fast-check';
+import { caseless } from './reading-plain.ts';
 
 export type Row = Record<string, unknown>;
 export type Where = Readonly<Record<string, any>>;
@@ -33,10 +34,10 @@ type Seat @resource
   ${release ? `@allow(to: [UPDATE], where: ${literal(release.where)}, check: ${literal(release.check)})` : ''}
 {
   id: ID!
-  who: String!
+  who: String! @caseless
   rank: Rank!
   points: Decimal @decimal(scale: 1) @allow(to: [CREATE, UPDATE], where: ${literal(points)})
-  tag: String @unique
+  tag: String @unique @caseless
   club: Club
   boss: Seat
   staff: [Seat!]! @inverse(of: "boss")
@@ -95,8 +96,8 @@ function compares(operator: string, stored: any, operand: any, claims: Claims, i
   const claim = operand?.claim as string | undefined;
   // What is missing matches nothing, also inside of a "not".
   if (claim !== undefined && claims[claim] === undefined) return !isPositive;
-  const value = asNumber(stored);
-  const other = asNumber(claim === undefined ? operand : claims[claim]);
+  const value = comparable(stored);
+  const other = comparable(claim === undefined ? operand : claims[claim]);
   switch (operator) {
     case 'isNull':
       return (value === null) === other;
@@ -109,12 +110,13 @@ function compares(operator: string, stored: any, operand: any, claims: Claims, i
   }
 }
 
-/** Exact numbers are texts; those of this world have few digits. */
-function asNumber(value: any): any {
-  return typeof value === 'string' && /^-?\d+(\.\d)?$/.test(value) ? Number(value) : value;
+/** Exact numbers are texts; those of this world have few digits. All other text is without letter case, or has no other. */
+function comparable(value: any): any {
+  if (typeof value !== 'string') return value;
+  return /^-?\d+(\.\d)?$/.test(value) ? Number(value) : caseless(value);
 }
 
-const who = fc.constantFrom('ann', 'bob');
+const who = fc.constantFrom('ann', 'Ann', 'bob', 'BOB');
 const rank = fc.constantFrom('CHAIR', 'MEMBER');
 const small = fc.integer({ min: 0, max: 3 });
 /** Neither in the order of their texts, nor all of one sign. */
@@ -216,7 +218,7 @@ const given = fc.record(
     points: fc.option(points),
     tag: fc.oneof(
       { weight: 4, arbitrary: fc.uuid() },
-      { weight: 1, arbitrary: fc.constantFrom('taken 0', 'taken 1') },
+      { weight: 1, arbitrary: fc.constantFrom('taken 0', 'Taken 1') },
     ),
     clubId: fc.constantFrom(1, 1, 1, 1, 1, 2, null),
     bossId: fc.constantFrom(null, null, 1, 1, 2),
@@ -241,7 +243,7 @@ export type Write =
 const one: fc.Arbitrary<Write> = fc.oneof(
   seat.map((row) => ({ do: 'create' as const, rows: [row] as const })),
   fc
-    .tuple(seat, fc.constantFrom('taken 0', 'taken 1', 'taken 2', 'free'))
+    .tuple(seat, fc.constantFrom('taken 0', 'TAKEN 1', 'Taken 2', 'free'))
     .map(([row, tag]) => ({ do: 'upsert' as const, rows: [{ ...row, tag }] as const })),
   fc.array(seat, { minLength: 2, maxLength: 3 }).map((rows) => ({ do: 'create many' as const, rows })),
   fc
@@ -334,7 +336,7 @@ export class Judge {
       }
       case 'upsert': {
         const [row] = write.rows;
-        const found = state.seats.filter(({ tag }) => tag === row['tag']);
+        const found = state.seats.filter(({ tag }) => comparable(tag) === comparable(row['tag']));
         const isSeen = found.some((each) => this.#meets('read', each, state));
         return isSeen ? this.#update(found, row, state, true) : this.#create([row], state);
       }
@@ -410,7 +412,7 @@ export class Judge {
 
   /** Who does not see what it has written has not written it, and is not told what is taken. */
   #stored(state: State, written: readonly Row[], before: State, count = written.length): Expected {
-    const tags = state.seats.map(({ tag }) => tag).filter((tag) => tag !== null);
+    const tags = state.seats.map(({ tag }) => comparable(tag)).filter((tag) => tag !== null);
     const isTaken = new Set(tags).size < tags.length;
     const isSeen = written.every((row) => this.#meets('read', row, state));
     if (!isTaken) return isSeen ? { state } : no('denied');

@@ -16,6 +16,7 @@ import {
   operations,
   sdl,
 } from './operations.ts';
+import { caseless } from './reading-plain.ts';
 
 const RUNS = Number(process.env['RUNS'] ?? 100);
 
@@ -126,7 +127,7 @@ class PlainModel {
       const isWrong = refused && 'code' in refused && refused.code === 'VALIDATION_FAILED';
       return isWrong ? refused : { code: 'VALIDATION_FAILED', faults: [`#/${field} REQUIRED`] };
     }
-    const found = [...this.rows[name]].find(([, row]) => row[field] === value);
+    const found = [...this.rows[name]].find(([, row]) => isSame(field, row[field], value));
     return found ? this.#change(name, ...found, input) : this.#create(name, input);
   }
 
@@ -174,10 +175,16 @@ class PlainModel {
     if (dangling.length > 0)
       return { code: 'CONFLICT', faults: dangling.map(([field]) => `#/${field} REFERENCE_NOT_FOUND`) };
     const twin = [...this.rows.authors].some(
-      ([id, each]) => id !== self && row['nick'] != null && each['nick'] === row['nick'],
+      ([id, each]) => id !== self && row['nick'] != null && isSame('nick', each['nick'], row['nick']),
     );
     return name === 'authors' && twin ? { code: 'CONFLICT', faults: ['#/nick NOT_UNIQUE'] } : undefined;
   }
+}
+
+/** Letter case does not count in a nick. */
+function isSame(field: string, one: unknown, other: unknown): boolean {
+  const isText = field === 'nick' && typeof one === 'string' && typeof other === 'string';
+  return isText ? caseless(one) === caseless(other) : one === other;
 }
 
 const scales: Readonly<Record<string, number>> = { price: 2, views: 0 };

@@ -21,6 +21,7 @@ type Thing @resource {
   id: ID!
   text: String @column(name: "Text of it")
   name: ID
+  soft: String @caseless
   whole: Int
   part: Float
   long: BigInt
@@ -60,6 +61,7 @@ const texts = [
 const values: Readonly<Record<string, readonly unknown[]>> = {
   text: texts,
   name: texts,
+  soft: [...texts, 'A', 'b', 'É', 'e\u0301', 'ß', 'ẞ', 'SS', 'İ', 'i\u0307', 'Σ', 'ς'],
   whole: [0, 1, 5, -1, 2 ** 31 - 1, -(2 ** 31)],
   part: [0, 1, -1, 0.1, 1e21, 2 ** 60, 5e-324, 1.7976931348623157e308, 2 ** 53 + 2],
   long: [
