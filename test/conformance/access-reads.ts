@@ -16,6 +16,9 @@ export function* reads(eyes: Eyes, name: Name): Generator<Read> {
     yield* filters(eyes, name, column);
     yield sorted(eyes, name, column);
     yield grouped(eyes, name, column);
+    yield ranked(eyes, name, column);
+    yield* kept(eyes, name, column);
+    yield* owned(eyes, name, column);
   }
   yield* related(eyes, name);
 }
@@ -193,6 +196,82 @@ function grouped(eyes: Eyes, name: Name, column: string): Read {
         name,
         `groupBy=${column}&aggregate=count`,
         `{ ${name}Aggregate(groupBy: [${column}]) { by { ${column} } count } }`,
+      ),
+  };
+}
+
+/** Groups of one record each: their order is that of a value, which only those may have who may read it. */
+function ranked(eyes: Eyes, name: Name, column: string): Read {
+  const { key } = shapes[name];
+  const fine = comparable(eyes, name, key) && comparable(eyes, name, column);
+  const rows = eyes
+    .visible(name)
+    .toSorted((a, b) => compare(b[column], a[column]) || compare(a[key], b[key]))
+    .slice(0, 3);
+  return {
+    what: `${name} ranked by ${column}`,
+    expected: fine ? alike(rows.map((row) => ({ by: { [key]: row[key] } }))) : 'denied',
+    ask: (client, door) =>
+      list(
+        client,
+        door,
+        name,
+        `groupBy=${key}&sort=-max(${column})&limit=3`,
+        `{ ${name}Aggregate(groupBy: [${key}], orderBy: [{ max: { ${column}: DESC } }], first: 3) { by { ${key} } } }`,
+      ),
+  };
+}
+
+/** Hidden values are asked for by name here too. */
+function* kept(eyes: Eyes, name: Name, column: string): Generator<Read> {
+  const { key } = shapes[name];
+  const fine = comparable(eyes, name, key) && comparable(eyes, name, column);
+  for (const value of new Set(eyes.world[name].map((row) => row[column]))) {
+    if (value === null) continue;
+    const rows = eyes.visible(name).filter((row) => row[column] === value);
+    const having = { min: { [column]: { eq: value } } };
+    yield {
+      what: `groups of ${name} having ${JSON.stringify(having)}`,
+      expected: fine
+        ? alike(
+            rows
+              .toSorted((a, b) => compare(a[key], b[key]))
+              .map((row) => ({ by: { [key]: row[key] }, count: 1 })),
+          )
+        : 'denied',
+      ask: (client, door) =>
+        list(
+          client,
+          door,
+          name,
+          `groupBy=${key}&aggregate=count&having=${encodeURIComponent(JSON.stringify(having))}`,
+          `{ ${name}Aggregate(groupBy: [${key}], having: ${literal('', having)}) { by { ${key} } count } }`,
+        ),
+    };
+  }
+}
+
+/** The record that a group is of is shown as it is elsewhere. */
+function* owned(eyes: Eyes, name: Name, column: string): Generator<Read> {
+  const [field, target] = shapes[name].references[column] ?? [];
+  if (field === undefined || target === undefined) return;
+  const keys = [...new Set(eyes.visible(name).map((row) => row[column]))].toSorted(compare);
+  const shown = (key: unknown) => {
+    const found = eyes.find(target, key);
+    return found ? eyes.show(target, found) : null;
+  };
+  yield {
+    what: `${field} of groups of ${name}`,
+    expected: comparable(eyes, name, column)
+      ? alike(keys.map((key) => ({ by: { [column]: key, [field]: shown(key) } })))
+      : 'denied',
+    ask: (client, door) =>
+      list(
+        client,
+        door,
+        name,
+        `groupBy=${column}&include=${field}`,
+        `{ ${name}Aggregate(groupBy: [${column}]) { by { ${column} ${field} { ${shapes[target].columns.join(' ')} } } } }`,
       ),
   };
 }

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
-import { literal } from './access-doors.ts';
+import { alike, literal } from './access-doors.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 import {
   callers,
@@ -46,6 +46,90 @@ function questions(eyes: Eyes): fc.Arbitrary<Question> {
       ),
     }),
   );
+}
+
+/** Groups by what the caller may compare, chosen and ordered by what it may compare too. */
+interface Grouping {
+  readonly name: Name;
+  readonly where: object;
+  readonly by: readonly string[];
+  readonly having: object;
+  readonly order: readonly { readonly of: string; readonly column: string; readonly descending: boolean }[];
+  readonly limit: number;
+  readonly offset: number;
+}
+
+const functions = ['count', 'countDistinct', 'min', 'max'];
+
+function groupings(eyes: Eyes): fc.Arbitrary<Grouping> {
+  const open = names.filter((name) => eyes.couldEver(name, 'READ') && comparable(eyes, name).length > 0);
+  return fc.constantFrom(...open).chain((name) => {
+    const column = fc.constantFrom(...comparable(eyes, name));
+    const result = column.chain((each) =>
+      fc.oneof(
+        condition(eyes.world, name, each).chain((inner) =>
+          fc.constantFrom('min', 'max').map((of) => ({ [of]: inner })),
+        ),
+        fc.integer({ min: 0, max: 3 }).map((gte) => ({ countDistinct: { [each]: { gte } } })),
+      ),
+    );
+    const counted = fc.integer({ min: 0, max: 3 }).map((lte) => ({ count: { lte } }));
+    const conditions = fc.array(fc.oneof(result, result, counted), { minLength: 1, maxLength: 2 });
+    return fc.record({
+      name: fc.constant(name),
+      where: fc.oneof(fc.constant({}), wheres(eyes, name, 1)),
+      by: fc.uniqueArray(column, { maxLength: 2 }),
+      having: fc.oneof(
+        fc.constant({}),
+        result,
+        conditions.map((and) => ({ and })),
+        conditions.map((or) => ({ or })),
+        result.map((not) => ({ not })),
+      ),
+      order: fc.array(fc.record({ of: fc.constantFrom(...functions), column, descending: fc.boolean() }), {
+        maxLength: 2,
+      }),
+      limit: fc.integer({ min: 1, max: 4 }),
+      offset: fc.integer({ min: 0, max: 2 }),
+    });
+  });
+}
+
+/** With the records that groups are of. */
+async function groups(app: Pick<AppUnderTest, 'rest'>, grouping: Grouping, headers: Record<string, string>) {
+  const { name, where, by, having, order, limit, offset } = grouping;
+  const parameters = new URLSearchParams({
+    where: JSON.stringify(where),
+    aggregate: 'count',
+    having: JSON.stringify(having),
+    limit: String(limit),
+    offset: String(offset),
+  });
+  const included = by.flatMap((column) => shapes[name].references[column]?.[0] ?? []);
+  if (by.length > 0) parameters.set('groupBy', by.join());
+  if (included.length > 0) parameters.set('include', included.join());
+  const words = order.map(({ of, column, descending }) => {
+    const word = of === 'count' ? of : `${of}(${column})`;
+    return descending ? `-${word}` : word;
+  });
+  if (words.length > 0) parameters.set('sort', words.join());
+  return (await app.rest('GET', `/${name}?${parameters}`, undefined, headers)).body;
+}
+
+async function graphqlGroups(app: AppUnderTest, grouping: Grouping, headers: Record<string, string>) {
+  const { name, where, by, having, order, limit, offset } = grouping;
+  const orders = order.map(({ of, column, descending }) => {
+    const direction = descending ? 'DESC' : 'ASC';
+    return of === 'count' ? `{ count: ${direction} }` : `{ ${of}: { ${column}: ${direction} } }`;
+  });
+  const args = [
+    `where: ${literal('', where)}, having: $having, groupBy: [${by.join()}]`,
+    `orderBy: [${orders.join()}], first: ${limit}, offset: ${offset}`,
+  ];
+  const common = by.length > 0 ? `by { ${by.join(' ')} }` : '';
+  const document = `query ($having: ${shapes[name].type}Having) { it: ${name}Aggregate(${args.join(', ')}) { ${common} count } }`;
+  const { data, errors } = await app.graphql(document, { having }, headers);
+  return errors ?? data.it;
 }
 
 function comparable(eyes: Eyes, name: Name): string[] {
@@ -173,6 +257,21 @@ for (const database of databases)
               });
               const keys = expected.body.map((row: Row) => String(row[shapes[question.name].key]));
               expect(await graphqlKeys(guarded, question, headers)).toEqual(keys);
+            }),
+            { numRuns: database === 'sqlite' ? 200 : 60, interruptAfterTimeLimit: 40_000 },
+          );
+          await fc.assert(
+            fc.asyncProperty(groupings(eyes), async (grouping) => {
+              const expected = await groups(seen, grouping, {});
+              expect(withoutNulls(await groups(guarded, grouping, headers))).toEqual(withoutNulls(expected));
+              const plainly = expected.map(({ by, count }: any) =>
+                alike(
+                  by
+                    ? { by: Object.fromEntries(grouping.by.map((name) => [name, by[name]])), count }
+                    : { count },
+                ),
+              );
+              expect(alike(await graphqlGroups(guarded, grouping, headers))).toEqual(plainly);
             }),
             { numRuns: database === 'sqlite' ? 200 : 60, interruptAfterTimeLimit: 40_000 },
           );

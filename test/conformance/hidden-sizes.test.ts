@@ -99,6 +99,16 @@ const requests: [string, [string, string, unknown?], string][] = [
     '{ marks { doc { id author { posts { id } } lines { id } } } }',
   ],
   [
+    'records that groups are of',
+    ['GET', '/marks?groupBy=docId&fields=doc.secret,doc.tagId&aggregate=count'],
+    '{ marksAggregate(groupBy: [docId]) { by { doc { secret tagId } } count } }',
+  ],
+  [
+    'what lies behind records that groups are of',
+    ['GET', '/marks?groupBy=docId&fields=doc.id,doc.author.id,doc.author.posts.id'],
+    '{ marksAggregate(groupBy: [docId]) { by { doc { author { posts { id } } lines { id } } } } }',
+  ],
+  [
     'a page',
     ['GET', '/docs?owner=ann&fields=id,secret&limit=120'],
     `{ docsConnection(${others}, first: 120) { edges { node { secret } } totalCount } }`,
