@@ -4,7 +4,15 @@ import { groupable, spelt } from '../../src/query/parts.ts';
 import type { Column, Resource } from '../../src/schema/model.ts';
 import { Serial } from '../../src/schema/scalars.ts';
 import type { AppUnderTest } from '../app.ts';
-import type { Aggregates, Part, Shape, Sort, Where } from './reading-plain.ts';
+import {
+  type Aggregates,
+  isWanted,
+  type Part,
+  type Shape,
+  type Sort,
+  type Wanted,
+  type Where,
+} from './reading-plain.ts';
 import type { Row } from './reading-schemas.ts';
 
 export interface ListRequest extends Part {
@@ -33,7 +41,12 @@ export interface Door {
   readonly name: 'REST' | 'GraphQL';
   list(app: AppUnderTest, request: ListRequest): Promise<Page | Failure>;
   one(app: AppUnderTest, resource: Resource, key: unknown, shape: Shape): Promise<Row | null | Failure>;
-  aggregate(app: AppUnderTest, resource: Resource, wanted: Aggregates): Promise<readonly Row[] | Failure>;
+  aggregate(
+    app: AppUnderTest,
+    resource: Resource,
+    asked: Aggregates,
+    brackets: boolean,
+  ): Promise<readonly Row[] | Failure>;
   /** What the last answer was asked with, for people to read. */
   readonly asked: string;
 }
@@ -72,11 +85,24 @@ export class Rest implements Door {
     return body.code === 'NOT_FOUND' ? null : failure(body);
   }
 
-  async aggregate(app: AppUnderTest, resource: Resource, { where, by, wanted }: Aggregates) {
-    const words = wanted.map(({ of, column }) => (column ? `${of}(${column.name})` : of));
-    const parameters = parametersOf({ where, ...wholly }, '', false);
+  async aggregate(app: AppUnderTest, resource: Resource, asked: Aggregates, brackets: boolean) {
+    const { by, wanted, having, sort, include, ...part } = asked;
+    const word = ({ of, column }: Wanted) => (column ? `${of}(${column.name})` : of);
+    const parameters = parametersOf({ ...part, sort: [] }, '', false);
     if (by.length > 0) parameters.push(['groupBy', by.map(spelt).join()]);
-    parameters.push(['aggregate', words.join()]);
+    parameters.push(['aggregate', wanted.map(word).join()]);
+    const left = having && brackets ? compared(having, parameters) : having;
+    if (left) parameters.push(['having', JSON.stringify(left)]);
+    const words = sort.map(({ by: each, descending }) => {
+      const name = isWanted(each) ? word(each) : spelt(each);
+      return descending ? `-${name}` : name;
+    });
+    if (words.length > 0) parameters.push(['sort', words.join()]);
+    const shape = {
+      columns: undefined,
+      include: include.map((each) => ({ ...each, ...wholly, where: undefined, after: undefined })),
+    };
+    parameters.push(...shapeParameters(shape));
     const { status, body } = await this.#get(app, `/${resource.path}`, parameters);
     return status === 200 ? body : failure(body);
   }
@@ -135,6 +161,17 @@ function written(where: Where, path: string, parameters: [string, string][]): Wh
     } else left[name] = inner;
   }
   return left;
+}
+
+/** Adds the parameter that says the same as `having`, where there is one. */
+function compared(having: Where, parameters: [string, string][]): Where | undefined {
+  const [[of, inner] = ['', undefined]] = Object.entries<any>(having);
+  if (['and', 'or', 'not'].includes(of)) return having;
+  const [[field, operators] = ['', undefined]] = of === 'count' ? [['', inner]] : Object.entries<any>(inner);
+  const [[operator, operand] = ['', undefined]] = Object.entries<any>(operators);
+  if (Array.isArray(operand) && operand.some((each) => each === '' || /,/.test(String(each)))) return having;
+  parameters.push([`having[${field === '' ? of : `${of}(${field})`}][${operator}]`, String(operand)]);
+  return undefined;
 }
 
 function shapeParameters(shape: Shape): [string, string][] {
@@ -217,22 +254,44 @@ export class Graphql implements Door {
     return data.it && restored(resource, shape, data.it);
   }
 
-  async aggregate(app: AppUnderTest, resource: Resource, { where, by, wanted }: Aggregates) {
+  async aggregate(app: AppUnderTest, resource: Resource, asked: Aggregates) {
+    const { by, wanted, having, sort, include, ...part } = asked;
     const document = new Document();
     const groups = document.argument(
       'groupBy',
       `[${resource.name}Group!]`,
       by.map(({ name }) => name),
     );
-    const filter = document.part(resource, { where, ...wholly });
+    const filter = [
+      ...document.part(resource, { ...part, sort: [] }),
+      ...document.argument('having', `${resource.name}Having`, having),
+      ...document.argument(
+        'orderBy',
+        `[${resource.name}AggregateOrder!]`,
+        sort.map(({ by: each, descending }) => {
+          const direction = descending ? 'DESC' : 'ASC';
+          if (!isWanted(each)) return { by: { [each.name]: direction } };
+          return { [each.of]: each.column ? { [each.column.name]: direction } : direction };
+        }),
+      ),
+    ];
     const fields = wanted.map(({ of, column }) => (column ? `${of} { ${column.name} }` : of));
-    if (by.length > 0) fields.push(`by { ${by.map(({ name }) => name).join(' ')} }`);
+    const related = include.map(
+      ({ field, shape }) => `${field.name} ${document.selection(field.target, shape)}`,
+    );
+    const common = [...by.map(({ name }) => name), ...related];
+    if (by.length > 0) fields.push(`by { ${common.join(' ')} }`);
     const field = `it: ${resource.plural}Aggregate${listOf([...filter, ...groups])}`;
     const { data, errors } = await this.#send(app, document, `${field} { ${fields.join(' ')} }`);
     if (errors) return failure(errors[0].extensions);
     const values = (record: Row) =>
       Object.fromEntries(
-        Object.entries(record).map(([name, value]) => [name, restoredValue(columnOf(resource, name), value)]),
+        Object.entries(record).map(([name, value]) => {
+          const reference = include.find(({ field }) => field.name === name);
+          if (reference)
+            return [name, value && restored(reference.field.target, reference.shape, value as Row)];
+          return [name, restoredValue(columnOf(resource, name), value)];
+        }),
       );
     return data.it.map((row: Row) =>
       Object.fromEntries(

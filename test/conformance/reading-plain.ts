@@ -34,10 +34,28 @@ export interface Part {
   readonly offset: number | undefined;
 }
 
+/** A number of a group; `count` has no column. */
+export interface Wanted {
+  readonly of: string;
+  readonly column: Column | undefined;
+}
+
 export interface Aggregates {
   readonly where: Where | undefined;
   readonly by: readonly Column[];
-  readonly wanted: readonly { readonly of: string; readonly column: Column | undefined }[];
+  readonly wanted: readonly Wanted[];
+  /** Exactly as REST takes it. */
+  readonly having: Where | undefined;
+  /** By a number, or by what is grouped by. */
+  readonly sort: readonly { readonly by: Wanted | Column; readonly descending: boolean }[];
+  readonly limit: number | undefined;
+  readonly offset: number | undefined;
+  /** What is shown of the records that groups are of. */
+  readonly include: readonly { readonly field: Reference; readonly shape: Shape }[];
+}
+
+export function isWanted(by: Wanted | Column): by is Wanted {
+  return 'of' in by && !('part' in by);
 }
 
 /** All rows that match, in order. */
@@ -197,22 +215,44 @@ function valueAt(world: World, { through = [], column }: Sort, row: Row): unknow
   return far ? far[column.name] : null;
 }
 
-export function aggregated(world: World, resource: Resource, { where, by, wanted }: Aggregates): Row[] {
+export function aggregated(world: World, resource: Resource, asked: Aggregates): Row[] {
+  const { where, by, wanted, having, sort, limit, offset = 0, include } = asked;
   const groups = new Map<string, Row[]>();
   if (by.length === 0) groups.set('[]', []);
   for (const row of listed(world, resource, { where, sort: [] })) {
     const name = JSON.stringify(by.map((column) => alike(column, groupOf(column, row))));
     groups.set(name, [...(groups.get(name) ?? []), row]);
   }
-  const inGroups = ([a]: readonly Row[], [b]: readonly Row[]) =>
-    by.reduce((sign, column) => {
-      const [left, right] = [a, b].map((row) => comparable(column, row && groupOf(column, row)));
-      return sign || compare(left, right);
+  const deciding = (of: Wanted | Column, rows: readonly Row[]) => {
+    if (isWanted(of)) return comparedAs(of, rows);
+    return comparable(of, rows[0] && groupOf(of, rows[0]));
+  };
+  const order = [...sort, ...by.map((column) => ({ by: column, descending: false }))];
+  const inGroups = (a: readonly Row[], b: readonly Row[]) =>
+    order.reduce((sign, { by: each, descending }) => {
+      if (sign !== 0) return sign;
+      return compare(deciding(each, a), deciding(each, b)) * (descending ? -1 : 1);
     }, 0);
-  return [...groups.values()].toSorted(inGroups).map((rows) => {
+  const kept = [...groups.values()]
+    .filter((rows) => !having || matchesGroup(resource, rows, having))
+    .toSorted(inGroups)
+    .slice(offset, limit && offset + limit);
+  // A sum that decides must be one that could be answered.
+  const sums = [
+    ...sort.map(({ by: each }) => each).filter(isWanted),
+    ...(having ? sumsIn(resource, having) : []),
+  ];
+  return kept.map((rows) => {
+    for (const { of, column } of sums)
+      if (of === 'sum' && column)
+        computed(
+          of,
+          column,
+          rows.map((row) => row[column.name]),
+        );
     const answer: Record<string, any> = {};
     const [first] = rows;
-    if (by.length > 0 && first)
+    if (by.length > 0 && first) {
       answer['by'] = Object.fromEntries(
         by.map((column) => {
           // Of texts that count as one, the first by code point.
@@ -220,6 +260,11 @@ export function aggregated(world: World, resource: Resource, { where, by, wanted
           return [column.name, column.folded ? least : groupOf(column, first)];
         }),
       );
+      for (const { field, shape } of include) {
+        const target = referenced(world, field, first);
+        answer['by'][field.name] = target ? shown(world, field.target, target, shape) : null;
+      }
+    }
     for (const { of, column } of wanted)
       if (!column) answer[of] = rows.length;
       else
@@ -237,6 +282,52 @@ export function aggregated(world: World, resource: Resource, { where, by, wanted
 
 function alike({ folded }: Column, value: unknown): unknown {
   return folded && typeof value === 'string' ? caseless(value) : value;
+}
+
+/** A number of a group as it is compared: of sums that are exact, also what does not fit. */
+function comparedAs({ of, column }: Wanted, rows: readonly Row[]): any {
+  if (!column) return rows.length;
+  const values = rows.map((row) => row[column.name]);
+  if (of === 'sum' && isExact(column)) {
+    const there = values.filter((value) => value !== null);
+    return there.length > 0
+      ? there.reduce<bigint>((sum, each) => sum + unitsOf(column, String(each)), 0n)
+      : null;
+  }
+  const value = computed(of, column, values);
+  return of === 'min' || of === 'max' ? comparable(column, value) : value;
+}
+
+function matchesGroup(resource: Resource, rows: readonly Row[], having: Where): boolean {
+  return Object.entries(having).every(([name, inner]) => {
+    if (name === 'and') return inner.every((each: Where) => matchesGroup(resource, rows, each));
+    if (name === 'or') return inner.some((each: Where) => matchesGroup(resource, rows, each));
+    if (name === 'not') return !matchesGroup(resource, rows, inner);
+    if (name === 'count') return holdsAll(rows.length, inner, (operand) => operand);
+    return Object.entries<any>(inner).every(([field, operators]) => {
+      const column = resource.columns.find((each) => each.name === field);
+      if (!column) throw new Error(`there is no ${field}`);
+      const isValue = name !== 'countDistinct' && name !== 'avg';
+      return holdsAll(comparedAs({ of: name, column }, rows), operators, (operand) =>
+        isValue ? comparable(column, operand) : operand,
+      );
+    });
+  });
+}
+
+function holdsAll(value: unknown, operators: Where, operandOf: (operand: unknown) => unknown): boolean {
+  return Object.entries(operators).every(([operator, operand]) =>
+    operator === 'isNull' ? (value === null) === operand : holds(value, operator, operandOf(operand)),
+  );
+}
+
+function sumsIn(resource: Resource, having: Where): Wanted[] {
+  return Object.entries(having).flatMap(([name, inner]): Wanted[] => {
+    if (name === 'and' || name === 'or') return inner.flatMap((each: Where) => sumsIn(resource, each));
+    if (name === 'not') return sumsIn(resource, inner);
+    if (name !== 'sum') return [];
+    return resource.columns.flatMap((column) => (column.name in inner ? [{ of: name, column }] : []));
+  });
 }
 
 /** A value, or the first day or the beginning of the hour that it lies in. */

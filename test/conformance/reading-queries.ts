@@ -3,15 +3,27 @@
 import fc from 'fast-check';
 import { groupable } from '../../src/query/parts.ts';
 import type { Column, Inverse, Reference, Resource } from '../../src/schema/model.ts';
+import { type Scalar, scalars } from '../../src/schema/scalars.ts';
 import { isScalar } from '../../src/schema/values.ts';
-import type { Aggregates, Included, Part, Shape, Sort, Where } from './reading-plain.ts';
-import { pick, type Row, sample, type World } from './reading-schemas.ts';
+import type { Aggregates, Included, Part, Shape, Sort, Wanted, Where } from './reading-plain.ts';
+import { pick, type Row, sample, type World, withPoint } from './reading-schemas.ts';
 
 type Condition =
   | { readonly is: 'compare'; readonly field: number; readonly operator: number; readonly values: number[] }
   | { readonly is: 'all' | 'and' | 'or'; readonly of: readonly Condition[] }
   | { readonly is: 'not'; readonly of: Condition }
   | { readonly is: 'related' | 'some' | 'none'; readonly field: number; readonly of: Condition };
+
+type GroupCondition =
+  | {
+      readonly is: 'compare';
+      readonly of: number;
+      readonly field: number;
+      readonly operator: number;
+      readonly values: number[];
+    }
+  | { readonly is: 'and' | 'or'; readonly of: readonly GroupCondition[] }
+  | { readonly is: 'not'; readonly of: GroupCondition };
 
 interface PartChoices {
   readonly where: Condition | undefined;
@@ -42,6 +54,8 @@ export interface QueryChoices extends PartChoices {
   readonly brackets: boolean;
   readonly groupBy: readonly number[];
   readonly aggregates: readonly { readonly of: number; readonly field: number }[];
+  readonly having: GroupCondition | undefined;
+  readonly ranking: readonly { readonly of: number; readonly field: number; readonly descending: boolean }[];
   /** Which fault, which record, and the like. */
   readonly choice: number;
 }
@@ -77,6 +91,30 @@ const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
         of: tie('condition'),
       }),
     },
+  ),
+}));
+
+const { groupCondition } = fc.letrec<{ groupCondition: GroupCondition }>((tie) => ({
+  groupCondition: fc.oneof(
+    { maxDepth: 2, withCrossShrink: true },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        is: fc.constant('compare' as const),
+        of: choice,
+        field: choice,
+        operator: choice,
+        values: fc.array(choice, { minLength: 1, ...few }),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        is: fc.constantFrom('and' as const, 'or' as const),
+        of: fc.array(tie('groupCondition'), { minLength: 1, ...few }),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ is: fc.constant('not' as const), of: tie('groupCondition') }) },
   ),
 }));
 
@@ -119,6 +157,11 @@ export const queryChoices: fc.Arbitrary<QueryChoices> = fc.record({
   brackets: fc.boolean(),
   groupBy: fc.array(choice, { maxLength: 2, size: 'max' }),
   aggregates: fc.array(fc.record({ of: choice, field: choice }), few),
+  having: fc.option(groupCondition, { nil: undefined, freq: 2 }),
+  ranking: fc.array(fc.record({ of: choice, field: choice, descending: fc.boolean() }), {
+    maxLength: 2,
+    size: 'max',
+  }),
   choice,
 });
 
@@ -177,24 +220,63 @@ export class Resolver {
     };
   }
 
-  aggregates(resource: Resource, { where, groupBy, aggregates }: QueryChoices): Aggregates {
-    const sortable = resource.columns.filter(isPlain);
-    const numeric = sortable.filter(isNumeric);
-    const wanted = aggregates.map(({ of: nth, field }) => {
-      const of = pick(
-        numeric.length > 0
-          ? ['count', 'countDistinct', 'min', 'max', 'sum', 'avg']
-          : ['count', 'countDistinct', 'min', 'max'],
-        nth,
-      );
-      const columns = of === 'sum' || of === 'avg' ? numeric : sortable;
-      return { of, column: of === 'count' ? undefined : pick(columns, field) };
-    });
+  async aggregates(resource: Resource, choices: QueryChoices, cursorAt: CursorAt): Promise<Aggregates> {
+    const { where, groupBy, aggregates, having, ranking, limit, offset } = choices;
+    const wanted = aggregates.map((each) => wantedOf(resource, each, isNumeric, isNumeric));
+    const by = [...new Set(groupBy.map((field) => pick(groupable(resource), field)))];
+    // In REST that name is the number of records.
+    const common = by.filter(({ name }) => name !== 'count');
+    const { include } = await this.shape(resource, choices.shape, cursorAt);
     return {
       where: where && this.#where(resource, where),
-      by: [...new Set(groupBy.map((field) => pick(groupable(resource), field)))],
+      by,
       wanted: wanted.length > 0 ? wanted : [{ of: 'count', column: undefined }],
+      having: having && this.#having(resource, having),
+      sort: ranking.map(({ of, field, descending }) => ({
+        by: of % 4 === 0 && common.length > 0 ? pick(common, field) : compared(resource, { of, field }),
+        descending,
+      })),
+      limit,
+      offset,
+      include: include.flatMap(({ field, shape }) =>
+        field.kind === 'reference' && by.includes(field.column) ? [{ field, shape }] : [],
+      ),
     };
+  }
+
+  #having(resource: Resource, condition: GroupCondition): Where {
+    switch (condition.is) {
+      case 'and':
+      case 'or':
+        return { [condition.is]: condition.of.map((each) => this.#having(resource, each)) };
+      case 'not':
+        return { not: this.#having(resource, condition.of) };
+      default: {
+        const { of, column } = compared(resource, condition);
+        const like = (type: string): Column => ({ ...resource.key, list: false, type: scalar(type) });
+        const isValue = of === 'min' || of === 'max';
+        const result = column && isValue ? column : like(of === 'sum' || of === 'avg' ? 'Float' : 'Int');
+        const operator = pick(operatorsOf(result), condition.operator);
+        const operand =
+          isValue && column
+            ? this.#operand(column, operator, condition.values)
+            : this.#numbers({ of, column }, operator, condition.values);
+        return { [of]: column ? { [column.name]: { [operator]: operand } } : { [operator]: operand } };
+      }
+    }
+  }
+
+  /** Numbers that a group could have: how many of a few, one of a row, the sum of two of them, or what lies between. */
+  #numbers({ of, column }: Wanted, operator: string, values: readonly number[]): unknown {
+    if (operator === 'isNull') return (values[0] ?? 0) % 2 === 0;
+    const numbers = values.map((nth) => {
+      if (!column || of === 'countDistinct') return nth % 4;
+      const [one, other] = [this.#value(column, nth), this.#value(column, nth + 1)];
+      if (typeof one === 'number')
+        return of === 'avg' ? (one + Number(other)) / 2 : one + Number(other) * (nth % 2);
+      return nth % 2 === 0 ? one : added(column, String(one), String(other));
+    });
+    return operator === 'in' ? numbers : numbers[0];
   }
 
   /** A condition on what is not there is a condition on the resource itself. */
@@ -252,6 +334,52 @@ export class Resolver {
     // Zeros at the end need not be written.
     return column.type.name === 'Decimal' && !column.list && nth % 2 === 1 ? shorter(String(value)) : value;
   }
+}
+
+/** The sum where it fits. */
+function added({ type }: Column, one: string, other: string): string {
+  const scale = 'scale' in type ? Number(type.scale) : 0;
+  const units = (text: string) => {
+    const [whole, fraction = ''] = text.split('.');
+    return BigInt(`${whole}${fraction.padEnd(scale, '0')}`);
+  };
+  const sum = units(one) + units(other);
+  return sum > -(2n ** 63n) && sum < 2n ** 63n ? withPoint(sum, scale) : one;
+}
+
+function wantedOf(
+  resource: Resource,
+  { of: nth, field }: { readonly of: number; readonly field: number },
+  summed: (column: Column) => boolean,
+  averaged: (column: Column) => boolean,
+): Wanted {
+  const sortable = resource.columns.filter(isPlain);
+  const columns: Record<string, readonly Column[]> = {
+    countDistinct: sortable,
+    min: sortable,
+    max: sortable,
+    sum: sortable.filter(summed),
+    avg: sortable.filter(averaged),
+  };
+  const of = pick(['count', ...Object.keys(columns).filter((each) => columns[each]?.length)], nth);
+  return { of, column: of === 'count' ? undefined : pick(columns[of] ?? [], field) };
+}
+
+/**
+ * What groups can be compared by. Sums of fractions are left out: databases add them in their own ways, so that only those
+ * with few digits have the same sum everywhere.
+ */
+function compared(resource: Resource, choices: { readonly of: number; readonly field: number }): Wanted {
+  return wantedOf(
+    resource,
+    choices,
+    (column) => isNumeric(column) && column.type.name !== 'Float',
+    (column) => isNumeric(column) && column.type.name === 'Int',
+  );
+}
+
+function scalar(name: string): Scalar {
+  return scalars.get(name) as Scalar;
 }
 
 function shorter(text: string): string {

@@ -108,13 +108,13 @@ class Examiner {
   }
 
   async #aggregate(resource: Resource, choices: QueryChoices): Promise<void> {
-    const wanted = this.#resolver.aggregates(resource, choices);
+    const wanted = await this.#resolver.aggregates(resource, choices, this.#cursorAt);
     const inexact = new Set(resource.columns.filter((each) => isNumeric(each) && each.type.name === 'Float'));
     const names = new Set([...inexact].map(({ name }) => name));
     const rows = this.#aggregated(resource, wanted);
     await this.#ask(
       rows,
-      ({ app, door }) => door.aggregate(app, resource, wanted),
+      ({ app, door }) => door.aggregate(app, resource, wanted, choices.brackets),
       (answer) =>
         Array.isArray(answer) && Array.isArray(rows)
           ? answer.map((row, index) => rounded(row, rows[index], names))
