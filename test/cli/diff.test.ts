@@ -30,3 +30,23 @@ test('new checks and fewer transitions are breaking, their reverse is safe', () 
   ]);
   expect(changed(before, before)).toEqual([]);
 });
+
+test('a list through a join type that can no longer be written is breaking', () => {
+  const file = (list: string, more: string) =>
+    readSchema(`type A @resource { id: ID! ${list} } type B @resource { id: ID! }
+      type C @resource { id: ID! a: A! b: B! ${more} }`).model as Model;
+  const list = 'bs: [B!]! @through(type: "C")';
+  const report = (from: Model, to: Model) => {
+    const { REST, GraphQL } = reportOf(from, to, nothing);
+    return [REST, GraphQL].map((changes) => changes.map(({ mark, text }) => `${mark} ${text}`));
+  };
+  const [rest, graphql] = report(file('', ''), file(list, ''));
+  expect(rest).toEqual(['safe /as bIds: can be written', 'safe /as _bs: can be written']);
+  expect(graphql).toContain('safe Field A.bs was added');
+  const [narrowed] = report(file(list, ''), file(list, 'n: Int!'));
+  expect(narrowed).toEqual([
+    'breaking /as bIds: can no longer be written',
+    'breaking /as _bs: can no longer be written',
+    'breaking /cs n: is new and must be given on create',
+  ]);
+});

@@ -10,6 +10,7 @@ import { checksOf } from '../../query/checks.ts';
 import { canonical } from '../../query/filter.ts';
 import { admitSame, admitsAll } from '../../schema/admits.ts';
 import type { Column, Model, OperationKind, Resource } from '../../schema/model.ts';
+import { linkFields } from '../../schema/through.ts';
 import { passesAll, passSame } from '../../schema/transitions.ts';
 import { creatable, graphqlTypeName, neededOnCreate, scaleOf } from '../../schema/values.ts';
 import type { Comparison } from '../../storage/evolve/compare.ts';
@@ -168,6 +169,12 @@ function recordChanges(was: Resource, now: Resource): Change[] {
       say(passesAll(old, column) ? 'safe' : 'breaking', column, 'changes in other ways');
     if (old.deprecated === undefined && column.deprecated !== undefined) say('safe', column, 'is deprecated');
   }
+  const [links, linked] = [linkFields(now), linkFields(was)].map((fields) => fields.map(({ name }) => name));
+  for (const name of linked ?? [])
+    if (!links?.includes(name))
+      changes.push({ mark: 'breaking', text: `/${now.path} ${name}: can no longer be written` });
+  for (const name of links ?? [])
+    if (!linked?.includes(name)) changes.push({ mark: 'safe', text: `/${now.path} ${name}: can be written` });
   const [checks, before] = [now, was].map(
     (resource) => new Map(checksOf(resource).map(({ where, message }) => [canonical(where), message])),
   ) as [Map<string, string>, Map<string, string>];

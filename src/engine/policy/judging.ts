@@ -147,7 +147,7 @@ export function* mayUpdate(
   );
   if (relinks && looksAround(access, resource, conditions)) {
     const keys = rows.map((row) => row[resource.key.name]);
-    const later = { keys, ways: yield* waysBefore(access, resource, keys), conditions };
+    const later = { keys, ways: yield* waysBefore(access.ways(resource), resource, keys), conditions };
     const isHidden = isUnique && !(yield* wouldBeSeen(seen, resource, rows));
     return { mustBeSeen: [], isHidden, later };
   }
@@ -202,11 +202,10 @@ export function* mayHaveUpdated(access: Access, resource: Resource, judged: MayU
 }
 
 function* waysBefore(
-  access: Access,
+  ways: readonly Way[],
   resource: Resource,
   keys: readonly unknown[],
 ): Program<readonly WayBefore[]> {
-  const ways = access.ways(resource);
   const { key } = resource;
   const before = yield ways.map(({ where }) => select(resource, [key], all([among(key, keys), where])));
   return ways.map((way, index) => ({ way, keys: new Set(before[index]?.map((row) => row[key.name])) }));
@@ -227,7 +226,7 @@ function* notReleased(
   if (ways.length === 1 && first && !first.check) return { places, where: first.where };
   const keys = rows.map((row) => row[resource.key.name]);
   const plain = ways.find(({ check }) => !check);
-  const was = yield* waysBefore(access, resource, keys);
+  const was = yield* waysBefore(ways, resource, keys);
   const demands: Demands = new Map();
   for (const { way, keys: matched } of was)
     for (const place of way.check ? places : [])
