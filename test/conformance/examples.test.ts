@@ -65,8 +65,8 @@ describe.each([...databases])('on %s', (database) => {
     test('everybody sees the products, customers their own orders, staff all', async () => {
       expect((await seen(app, 'products', 'sku', {})).length).toBe(4);
       expect(await seen(app, 'customers', 'name', ada)).toEqual(['Ada Lovelace']);
-      expect((await seen(app, 'orderLines', 'quantity', ada)).length).toBe(2);
-      expect((await seen(app, 'orders', 'state', staff)).length).toBe(2);
+      expect((await seen(app, 'orderLines', 'quantity', ada)).length).toBe(3);
+      expect((await seen(app, 'orders', 'state', staff)).length).toBe(3);
       expect((await app.rest('GET', '/orders/2', undefined, ada)).status).toBe(404);
     });
 
@@ -81,24 +81,72 @@ describe.each([...databases])('on %s', (database) => {
     test('an order takes what it needs out of the stock, or nothing happens', async () => {
       const order = (quantity: number) => [
         { method: 'POST', path: '/orders', body: { customerId: 2, lines: [{ productId: 3, quantity }] } },
-        { method: 'PUT', path: '/stocks/4', body: { quantity: 2 - quantity } },
+        { method: 'PUT', path: '/stocks/4', body: { _inc: { quantity: -quantity } } },
       ];
       const orders = async () => (await seen(app, 'orders', 'state', staff)).length;
       const before = await orders();
       const tooMany = await app.rest('POST', '/transaction', { operations: order(3) }, staff);
-      expect([tooMany.status, await pots(), await orders()]).toEqual([400, 2, before]);
+      expect([tooMany.status, await pots(), await orders()]).toEqual([409, 2, before]);
+      expect(tooMany.body.errors[0]).toMatchObject({
+        pointer: '#/operations/1/body/_inc/quantity',
+        code: 'OUT_OF_RANGE',
+      });
       const done = await app.rest('POST', '/transaction', { operations: order(1) }, staff);
       expect([done.status, await pots(), await orders()]).toEqual([200, 1, before + 1]);
       const { errors, data } = await app.graphql(
         `mutation @atomic {
           createOrder(customerId: 2, lines: [{ productId: 3, quantity: 2 }]) { id }
-          updateStock(id: 4, quantity: -1) { id }
+          updateStock(id: 4, _inc: { quantity: -2 }) { id }
         }`,
         {},
         staff,
       );
-      expect([errors?.[0].extensions.code, data, await pots()]).toEqual(['VALIDATION_FAILED', null, 1]);
+      expect([errors?.[0].extensions.code, data, await pots()]).toEqual(['CONFLICT', null, 1]);
       expect(await orders()).toBe(before + 1);
+    });
+
+    test('a product has tags, which staff alone gives it', async () => {
+      const gifts = '/products?where={"tags":{"some":{"name":{"eq":"gift"}}}}&fields=sku,price,tags.name';
+      expect((await app.rest('GET', gifts)).body).toEqual([
+        { sku: 'TEA-0002', price: '6.40', tags: [{ name: 'tea' }, { name: 'gift' }] },
+        { sku: 'POT-0001', price: '49.00', tags: [{ name: 'dishes' }, { name: 'gift' }] },
+      ]);
+      expect((await app.rest('PUT', '/products/2', { tagIds: [1] }, ada)).body.code).toBe('FORBIDDEN');
+      expect((await app.rest('PUT', '/products/2', { tagIds: [1] }, staff)).status).toBe(200);
+      const { data } = await app.graphql(
+        'mutation { updateProduct(id: 4, _tags: { add: [3] }) { tags { name } } }',
+        {},
+        staff,
+      );
+      expect(data.updateProduct.tags).toEqual([{ name: 'dishes' }, { name: 'gift' }]);
+      expect((await app.rest('GET', gifts)).body.map(({ sku }: any) => sku)).toEqual([
+        'POT-0001',
+        'CUP-0001',
+      ]);
+    });
+
+    test('an order goes forward only, and its total is exact in the report by customer and month', async () => {
+      const back = await app.rest('PUT', '/orders/3', { state: 'OPEN' }, staff);
+      expect(back.body.errors[0].code).toBe('TRANSITION_NOT_ALLOWED');
+      const until = 'placedAt[lt]=2026-04-01T00:00:00.000Z';
+      const groups = 'aggregate=count,sum(total)&groupBy=customerId,month(placedAt)';
+      const report = await app.rest('GET', `/orders?${until}&${groups}`, undefined, staff);
+      expect(report.body).toEqual([
+        { by: { customerId: 1, placedAtMonth: '2026-02-01' }, count: 1, sum: { total: '12.80' } },
+        { by: { customerId: 1, placedAtMonth: '2026-03-01' }, count: 1, sum: { total: '51.80' } },
+        { by: { customerId: 2, placedAtMonth: '2026-03-01' }, count: 1, sum: { total: '49.00' } },
+      ]);
+      const { data } = await app.graphql(
+        '{ ordersAggregate(groupBy: [customerId, placedAtMonth], where: { placedAt: { lt: "2026-04-01T00:00:00.000Z" } }) { by { customerId placedAtMonth } count sum { total } } }',
+        {},
+        staff,
+      );
+      expect(data.ordersAggregate).toEqual(
+        report.body.map(({ by, ...rest }: any) => ({
+          ...rest,
+          by: { ...by, customerId: String(by.customerId) },
+        })),
+      );
     });
 
     test('an order goes with its lines; a product stays while lines name it', async () => {
