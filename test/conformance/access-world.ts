@@ -18,6 +18,7 @@ type Person @resource(plural: "people")
   mentor: Person
   posts: [Post!]! @inverse(of: "author")
   reviews: [Post!] @inverse(of: "reviewer") @allow(to: [READ], role: "editor")
+  projects: [Project!]! @through(type: "Badge")
 }
 type Post @resource
   @allow(to: [READ], where: { published: { eq: true } })
@@ -52,6 +53,7 @@ type Project @resource
   team: String!
   secret: String
   badges: [Badge!]!
+  people: [Person!]! @through(type: "Badge")
 }
 type Badge @resource
   @allow(to: [READ], role: "authenticated")
@@ -79,6 +81,8 @@ export interface Shape {
   readonly references: Readonly<Record<string, readonly [string, Name]>>;
   /** A list → whose it is, and by which column. */
   readonly lists: Readonly<Record<string, readonly [Name, string]>>;
+  /** A list through a join type → where it leads, whose records lead there, and by which column they do. */
+  readonly throughs?: Readonly<Record<string, readonly [Name, Name, string]>>;
   readonly text: string;
 }
 
@@ -89,6 +93,7 @@ export const shapes: Readonly<Record<Name, Shape>> = {
     columns: ['id', 'handle', 'public', 'bio', 'email', 'salary', 'rank', 'mentorId'],
     references: { mentorId: ['mentor', 'people'] },
     lists: { posts: ['posts', 'authorId'], reviews: ['posts', 'reviewerId'] },
+    throughs: { projects: ['projects', 'badges', 'projectId'] },
     text: 'bio',
   },
   posts: {
@@ -113,6 +118,7 @@ export const shapes: Readonly<Record<Name, Shape>> = {
     columns: ['code', 'team', 'secret'],
     references: {},
     lists: { badges: ['badges', 'projectId'] },
+    throughs: { people: ['people', 'badges', 'personId'] },
     text: 'secret',
   },
   badges: {

@@ -141,24 +141,26 @@ function comparable(eyes: Eyes, name: Name): string[] {
 }
 
 function wheres(eyes: Eyes, name: Name, depth: number): fc.Arbitrary<object> {
-  const { columns, references, lists } = shapes[name];
+  const { columns, references, lists, throughs = {} } = shapes[name];
   const conditions = columns
     .filter((column) => eyes.usable(name, column))
     .map((column) => condition(eyes.world, name, column));
   if (depth === 0) return fc.oneof(...conditions);
   const inner = (of: Name) => wheres(eyes, of, depth - 1);
-  const atAll = fc.constant({});
+  const quantified = (list: string, target: Name) =>
+    fc
+      .tuple(fc.constantFrom('some', 'none'), fc.oneof(fc.constant({}), inner(target)))
+      .map(([quantifier, where]) => ({ [list]: { [quantifier]: where } }));
   const relations = [
     ...Object.entries(references)
       .filter(([column]) => eyes.usable(name, column))
       .map(([, [field, target]]) => inner(target).map((where) => ({ [field]: where }))),
     ...Object.entries(lists)
       .filter(([list]) => eyes.usable(name, list))
-      .map(([list, [target]]) =>
-        fc
-          .tuple(fc.constantFrom('some', 'none'), fc.oneof(atAll, inner(target)))
-          .map(([quantifier, where]) => ({ [list]: { [quantifier]: where } })),
-      ),
+      .map(([list, [target]]) => quantified(list, target)),
+    ...Object.entries(throughs)
+      .filter(([, [, join, far]]) => eyes.usable(join, far))
+      .map(([list, [target]]) => quantified(list, target)),
   ];
   const several = fc.array(wheres(eyes, name, depth - 1), { minLength: 1, maxLength: 3 });
   return fc.oneof(
@@ -187,10 +189,10 @@ function condition(world: World, name: Name, column: string): fc.Arbitrary<objec
 /** Keys, how many there are, and the keys of everything that is related. */
 async function answer(app: Pick<AppUnderTest, 'rest'>, question: Question, headers: Record<string, string>) {
   const { name, where, order } = question;
-  const { key, references, lists } = shapes[name];
+  const { key, references, lists, throughs } = shapes[name];
   const targets = [
     ...Object.values(references),
-    ...Object.entries(lists).map(([list, [target]]) => [list, target] as const),
+    ...Object.entries({ ...lists, ...throughs }).map(([list, [target]]) => [list, target] as const),
   ];
   const fields = [key, ...targets.map(([field, target]) => `${field}.${shapes[target].key}`)];
   const parameters = new URLSearchParams({

@@ -340,7 +340,7 @@ class Document {
   selection(resource: Resource, { columns, include }: Shape): string {
     const fields = (columns ?? resource.columns).map(({ name }) => name);
     for (const { field, shape, after, ...part } of include) {
-      const own = field.kind === 'inverse' ? this.part(field.target, part) : [];
+      const own = field.kind === 'reference' ? [] : this.part(field.target, part);
       const from = this.argument('after', 'String', after?.cursor);
       fields.push(`${field.name}${listOf([...own, ...from])} ${this.selection(field.target, shape)}`);
     }

@@ -1,6 +1,6 @@
 /** What the contract says about reading, computed on plain rows, without SQL and without the server's own code. */
 
-import type { Column, Inverse, Reference, Resource } from '../../src/schema/model.ts';
+import type { Column, Inverse, Reference, Resource, Through } from '../../src/schema/model.ts';
 import { type Row, type World, withPoint } from './reading-schemas.ts';
 
 /** `where` exactly as REST takes it. */
@@ -19,9 +19,9 @@ export interface Shape {
   readonly include: readonly Included[];
 }
 
-/** `where`, `sort`, `limit` and `after` are for inverses only. */
+/** `where`, `sort`, `limit` and `after` are for lists only. */
 export interface Included extends Part {
-  readonly field: Reference | Inverse;
+  readonly field: Reference | Inverse | Through;
   readonly shape: Shape;
   /** The children that come after this row of the whole list, and the cursor that says so. */
   readonly after: { readonly row: Row; readonly cursor: string } | undefined;
@@ -85,11 +85,11 @@ export function shown(world: World, resource: Resource, row: Row, { columns, inc
 
 function children(
   world: World,
-  field: Inverse,
+  field: Inverse | Through,
   row: Row,
   { shape, limit, offset = 0, after, ...part }: Included,
 ): Row[] {
-  const own = new Set(pointingAt(world, field, row));
+  const own = new Set(membersOf(world, field, row));
   return listed(world, field.target, part)
     .filter((child) => own.has(child))
     .filter((child) => !after || inOrder(world, field.target, part.sort, after.row, child) < 0)
@@ -99,6 +99,13 @@ function children(
 
 function referenced(world: World, { target, column }: Reference, row: Row): Row | undefined {
   return world.rows.get(target)?.find((far) => far[target.key.name] === row[column.name]);
+}
+
+/** A pair that is there twice is no second member. */
+function membersOf(world: World, field: Inverse | Through, row: Row): Row[] {
+  if (field.kind === 'inverse') return pointingAt(world, field, row);
+  const links = pointingAt(world, field.links, row);
+  return [...new Set(links.flatMap((link): Row[] => [referenced(world, field.far, link) ?? []].flat()))];
 }
 
 function pointingAt(world: World, { target, reference }: Inverse, row: Row): Row[] {
@@ -116,8 +123,8 @@ function matches(world: World, resource: Resource, row: Row, where: Where): bool
       const target = referenced(world, field, row);
       return target !== undefined && matches(world, field.target, target, inner);
     }
-    if (field?.kind === 'inverse') {
-      const far = pointingAt(world, field, row);
+    if (field?.kind === 'inverse' || field?.kind === 'through') {
+      const far = membersOf(world, field, row);
       const some = (of: Where) => far.some((each) => matches(world, field.target, each, of));
       return (!inner.some || some(inner.some)) && (!inner.none || !some(inner.none));
     }

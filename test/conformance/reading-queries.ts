@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { groupable } from '../../src/query/parts.ts';
-import type { Column, Inverse, Reference, Resource } from '../../src/schema/model.ts';
+import type { Column, Inverse, Reference, Resource, Through } from '../../src/schema/model.ts';
 import { type Scalar, scalars } from '../../src/schema/scalars.ts';
 import { isScalar } from '../../src/schema/values.ts';
 import type { Aggregates, Included, Part, Shape, Sort, Wanted, Where } from './reading-plain.ts';
@@ -200,15 +200,15 @@ export class Resolver {
 
   async shape(resource: Resource, choices: ShapeChoices, cursorAt: CursorAt): Promise<Shape> {
     const columns = new Set(choices.fields.map((field) => pick(resource.columns, field)));
-    const relations = [...resource.references, ...resource.inverses];
+    const relations = [...resource.references, ...resource.inverses, ...resource.throughs];
     const include = new Map<string, Included>();
     for (const { field: nth, shape, after, ...part } of relations.length > 0 ? choices.include : []) {
       const field = pick(relations, nth);
       if (include.has(field.name)) continue;
       const inner = await this.shape(field.target, shape, cursorAt);
-      const own = field.kind === 'inverse' ? this.part(field.target, part) : whole;
+      const own = field.kind === 'reference' ? whole : this.part(field.target, part);
       const from =
-        field.kind === 'inverse' && after !== undefined
+        field.kind !== 'reference' && after !== undefined
           ? await cursorAt(field.target, own, after)
           : undefined;
       const offset = from ? undefined : own.offset;
@@ -295,11 +295,11 @@ export class Resolver {
       case 'not':
         return { not: this.#where(resource, condition.of) };
       default: {
-        const { references, inverses } = resource;
-        const fields = condition.is === 'related' ? references : inverses;
+        const { references, inverses, throughs } = resource;
+        const fields = condition.is === 'related' ? references : [...inverses, ...throughs];
         if (fields.length === 0) return this.#where(resource, condition.of);
-        const field = pick<Inverse | Reference>(fields, condition.field);
-        const atAll = field.kind === 'inverse' && condition.field % 5 === 0;
+        const field = pick<Inverse | Through | Reference>(fields, condition.field);
+        const atAll = field.kind !== 'reference' && condition.field % 5 === 0;
         const inner = atAll ? {} : this.#where(field.target, condition.of);
         return { [field.name]: condition.is === 'related' ? inner : { [condition.is]: inner } };
       }

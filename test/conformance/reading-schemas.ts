@@ -117,6 +117,15 @@ function sdlOf(choices: WorldChoices): string {
       return `ref${position}: ${nameOf(target)}${must ? '!' : ''}`;
     }),
   ]);
+  // Whatever has one reference each to two others joins them.
+  choices.forEach(({ references }, join) => {
+    const targets = references.map(({ target }) => target % choices.length);
+    const ends = targets.filter((target) => targets.indexOf(target) === targets.lastIndexOf(target));
+    for (const near of ends)
+      for (const far of ends)
+        if (near !== far)
+          inverses[near]?.push(`via${join}${far}: [${nameOf(far)}!]! @through(type: "${nameOf(join)}")`);
+  });
   const texts = fields.map((lines, index) => {
     const all = [...lines, ...(inverses[index] ?? [])].map((line) => `  ${line}\n`).join('');
     return `type ${nameOf(index)} @resource {\n${all}}\n`;
