@@ -1,6 +1,6 @@
 /** A real PostgreSQL from npm that tests start, harm and stop as they please. */
 
-import { chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -96,6 +96,7 @@ export class Postgres extends Databases {
   readonly #durable: boolean;
   /** Settings of its own. */
   readonly #more: readonly string[];
+  #isMounted = false;
   #server: ReturnType<typeof Bun.spawn> | undefined;
 
   private constructor(
@@ -167,16 +168,26 @@ export class Postgres extends Databases {
     throw new Error(await Bun.file(join(this.#folder, 'log')).text());
   }
 
-  /** A standby with everything that is stored here, which may go on to follow; this server is restarted for it. */
-  async standby({ follows = false } = {}): Promise<Postgres> {
+  /**
+   * A standby with everything that is stored here, which may go on to follow, on a disk of so many bytes; this server is
+   * restarted for it.
+   */
+  async standby({ follows = false, disk = 0 } = {}): Promise<Postgres> {
     await this.stop('fast');
     const folder = mkdtempSync(join(tmpdir(), 'duet-postgres-'));
     if (isRoot) chownSync(folder, NOBODY, NOBODY);
-    await runToEnd(['cp', '-a', join(this.#folder, 'data'), join(folder, 'data')], folder);
+    const data = join(folder, 'data');
+    mkdirSync(data, { mode: 0o700 });
+    if (disk > 0) {
+      const options = `size=${disk},mode=700,uid=${NOBODY},gid=${NOBODY}`;
+      await Bun.$`mount -t tmpfs -o ${options} tmpfs ${data}`.quiet();
+    } else if (isRoot) chownSync(data, NOBODY, NOBODY);
+    await runToEnd(['cp', '-a', `${join(this.#folder, 'data')}/.`, data], folder);
     await runToEnd(['touch', join(folder, 'data', 'standby.signal')], folder);
     await this.run();
     const source = `primary_conninfo=host=127.0.0.1 port=${this.port} user=duet`;
     const standby = new Postgres(folder, this.#bin, freePort(), false, follows ? [source] : []);
+    standby.#isMounted = disk > 0;
     running.add(standby);
     await standby.run();
     return standby;
@@ -213,10 +224,18 @@ export class Postgres extends Databases {
       }
   }
 
+  /** Takes all the room that is left on its disk, until it is given back. */
+  async fillDisk(): Promise<() => void> {
+    const filler = join(this.#folder, 'data', 'filler');
+    await Bun.$`cat /dev/zero > ${filler}`.quiet().nothrow();
+    return () => rmSync(filler);
+  }
+
   async end(): Promise<void> {
     running.delete(this);
     await this.resume();
     await this.stop('immediate');
+    if (this.#isMounted) await Bun.$`umount ${join(this.#folder, 'data')}`.quiet();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -92,10 +92,15 @@ export class Server implements AsyncDisposable {
     env: Record<string, string> = {},
     duet: readonly string[] = source,
   ): Promise<Server & { readonly url: string }> {
+    return Server.begin(folder, env, duet).started;
+  }
+
+  /** One whose log can be read before it has started. */
+  static begin(folder: Folder, env: Record<string, string> = {}, duet: readonly string[] = source) {
     const child = spawn(folder, ['serve'], env, duet);
-    return new Promise((resolve, reject) => {
-      const server: Server = new Server(child, (url) => resolve(Object.assign(server, { url })), reject);
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<Server & { readonly url: string }>();
+    const server: Server = new Server(child, (url) => resolve(Object.assign(server, { url })), reject);
+    return { server, started: promise };
   }
 
   async #follow(started: (url: string) => void): Promise<void> {

@@ -92,9 +92,16 @@ const MOST_GATHERED = 1000;
 
 /**
  * What the operator must make room for: full disks and used up file descriptors, as the system, SQLite (which tells no more
- * than that it cannot open a file) and PostgreSQL (class 53) say it. Every request would tell of it again.
+ * than that it cannot open a file) and PostgreSQL (class 53) say it. And a server that is away. Every request would tell of
+ * it again.
  */
-const SCARCE = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'SQLITE_FULL', 'SQLITE_CANTOPEN', '53100']);
+const SCARCE = new Set([
+  ...['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'SQLITE_FULL', 'SQLITE_CANTOPEN', '53100'],
+  ...['CLOSED', 'FAILED', 'LOST', 'REFUSED', 'TIMEOUT'].map((why) => `ERR_POSTGRES_CONNECTION_${why}`),
+  ...['57P01', '57P02', '57P03'],
+]);
+/** What may have happened is told each time: somebody may have to look. */
+const UNKNOWN = 'OUTCOME_UNKNOWN';
 /** So often the log tells of each. */
 const SCARCE_MS = 60_000;
 
@@ -199,6 +206,7 @@ function timeOf(at: number): string {
 function scarcity(cause: unknown): string | undefined {
   for (let each = cause; each instanceof Error; each = each.cause) {
     const { code, errno } = each as { code?: unknown; errno?: unknown };
+    if (code === UNKNOWN) return undefined;
     const found = [code, errno].find((value) => typeof value === 'string' && SCARCE.has(value));
     if (found !== undefined) return String(found);
   }

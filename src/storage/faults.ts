@@ -13,6 +13,10 @@ export function unavailable(why: string, cause?: unknown): DuetError {
   return passing('UNAVAILABLE', why, cause);
 }
 
+export function diskFull(): DuetError {
+  return unavailable('The disk of the database is full; writes wait for the operator to make room.');
+}
+
 export function deadlineExceeded(): DuetError {
   return passing(
     'DEADLINE_EXCEEDED',

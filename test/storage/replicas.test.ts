@@ -408,7 +408,7 @@ test('of several hosts the primary is written to, and those that follow it are r
   await until(() => used(app, standby));
   await replayed(app, seen(created.headers.get('Duet-Position')));
   expect(notices(app).find((each) => each.includes(at(primary)))).toContain(
-    'cannot be used (it is no standby)',
+    'is not used as a replica: it is no standby',
   );
   await app.close();
 
@@ -495,7 +495,7 @@ test('a standby is promoted under load: nothing acknowledged is lost, and nobody
     expect([counted['primary'], counted[at(next)]]).toEqual([expect.any(Number), expect.any(Number)]);
     expect(Math.min(counted['primary'] ?? 0, counted[at(next)] ?? 0)).toBeGreaterThan(0);
     expect(notices(node).join('\n')).toContain(
-      `the replica at ${at(next)} cannot be used (it is no standby)`,
+      `the server at ${at(next)} is not used as a replica: it is no standby`,
     );
   }
   const stored = await administer(next.url(name), 'SELECT title FROM "Note"');

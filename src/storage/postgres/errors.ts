@@ -9,6 +9,7 @@ import {
   answerTooLarge,
   Dangling,
   deadlineExceeded,
+  diskFull,
   LockTimeout,
   NotUnique,
   passing,
@@ -81,7 +82,8 @@ function translated(error: unknown): unknown {
   const state = stateOf(error);
   if (isLost(error)) return unavailable('The database cannot be reached.');
   if (isConflictOfTransactions(error)) return unavailable('Others keep changing the same records.');
-  // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections, memory or disk.
+  if (state === '53100') return diskFull();
+  // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections or memory.
   if (/^(57014|55P03|53)/.test(state)) return unavailable('The database is too busy.');
   // A standby, or a role that was granted no more.
   if (state === '25006') return unavailable('The database is read-only: nothing can be written now.');

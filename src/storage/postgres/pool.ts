@@ -207,7 +207,12 @@ function templateOf(text: string): TemplateStringsArray {
   return Object.defineProperty([text], 'raw', { value: [text] }) as unknown as TemplateStringsArray;
 }
 
-export class ConnectionLost extends Error {}
+export class ConnectionLost extends Error {
+  readonly code = 'ERR_POSTGRES_CONNECTION_LOST';
+}
+
+/** The server is there, and is not the kind of server that is wanted. */
+export class Unfit extends ConnectionLost {}
 
 /** At most so many connections at a time; whoever finds none free waits, but not for long. */
 export class Pool {

@@ -2,7 +2,7 @@
 
 import { later, type Position, type Seen, UNKNOWN_POSITION } from '../storage.ts';
 import { ROLE, type Role, type SessionAttribute, unfit } from './hosts.ts';
-import { type Connection, ConnectionLost } from './pool.ts';
+import { type Connection, Unfit } from './pool.ts';
 
 /** Behind the commit: what is flushed is sent to replicas at once. A commit that does not wait for that is somewhere before the end. */
 const WRITTEN = `SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
@@ -73,7 +73,7 @@ export async function caughtUp(
   const wrong = wanted === 'standby' && unfit(wanted, row as unknown as Role);
   if (wrong) {
     connection.close();
-    throw new ConnectionLost(wrong);
+    throw new Unfit(wrong);
   }
   // Null on a server that has replayed nothing, or does not tell.
   const replayed = row?.['position'] === null ? '' : positionOf(row?.['position']);

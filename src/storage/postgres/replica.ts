@@ -4,6 +4,7 @@ import { DuetError } from '../../base/errors.ts';
 import type { Deadline, Position } from '../storage.ts';
 import { isLost } from './errors.ts';
 import { nameOf } from './hosts.ts';
+import { Unfit } from './pool.ts';
 import { Behind } from './positions.ts';
 import { type PostgresOptions, PostgresStorage } from './storage.ts';
 
@@ -54,6 +55,9 @@ export class Replica {
   }
 
   #away(error: unknown): string {
+    // Where all servers are named, one of them is the primary.
+    if (causeOf(error) instanceof Unfit)
+      return `the server at ${this.name} is not used as a replica: ${whyOf(error)}. It is looked at again every second`;
     return `the replica at ${this.name} cannot be used (${whyOf(error)}): its reads go to the primary, and it is tried again every second`;
   }
 

@@ -2,7 +2,7 @@
 
 import { isAbsent } from './errors.ts';
 import { type Hosts, nameOf, ROLE, type Role, unfit } from './hosts.ts';
-import { Connection, ConnectionLost, type ConnectionOptions, type PoolOptions } from './pool.ts';
+import { Connection, ConnectionLost, type ConnectionOptions, type PoolOptions, Unfit } from './pool.ts';
 
 /** How often two sessions are held against each other: a pooler that is busy may lend each its own for a while. */
 const ROUNDS = 4;
@@ -21,6 +21,9 @@ export class Server {
   #pooled: Promise<boolean> | undefined;
   /** The host that did last: it is tried first. */
   #last: string;
+  /** Hears of a server that goes, and of who is there instead. */
+  #tell: (message: string) => void = () => {};
+  #isAway = false;
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -34,8 +37,25 @@ export class Server {
   }
 
   async connect(other: Partial<PoolOptions> = {}): Promise<Connection> {
-    const pooled = await this.#isPooled();
-    return this.#open({ ...this.#options, ...other, pooled });
+    const [before, pooled] = [this.#last, await this.#isPooled()];
+    try {
+      const connection = await this.#open({ ...this.#options, ...other, pooled });
+      const isOther = this.#last !== before;
+      if (this.#isAway || isOther)
+        this.#tell(
+          `PostgreSQL at ${nameOf(this.#last)} is used from now on${isOther ? `, in place of ${nameOf(before)}` : ' again'}`,
+        );
+      this.#isAway = false;
+      return connection;
+    } catch (error) {
+      if (isAbsent(error) && !this.#isAway) {
+        this.#isAway = true;
+        this.#tell(
+          `PostgreSQL at ${this.name} cannot be used (${whyOf(error)}): what needs it is answered 503 until it can`,
+        );
+      }
+      throw error;
+    }
   }
 
   /** To the first host that will do. Those that are not there share the time: none keeps the others from being asked. */
@@ -58,7 +78,7 @@ export class Server {
           return connection;
         }
         connection.close();
-        throw new ConnectionLost(wrong);
+        throw new Unfit(wrong);
       } catch (error) {
         why.set(nameOf(url), error);
       }
@@ -66,7 +86,7 @@ export class Server {
     // A wrong password, or name, is to be mended: it is not waited for.
     const fault = [...why.values()].find((error) => others.length === 0 || !isAbsent(error));
     if (fault) throw fault;
-    const reasons = [...why].map(([name, error]) => `${name}: ${(error as Error).message}`);
+    const reasons = [...why].map(([name, error]) => `${name}: ${whyOf(error)}`);
     throw new ConnectionLost(`no server is ${wanted} (${reasons.join('; ')})`);
   }
 
@@ -82,6 +102,7 @@ export class Server {
 
   /** Waits for a server that is not there, or not yet itself, and says so once. */
   async reach(waitMs: number, tell: (message: string) => void): Promise<void> {
+    this.#tell = tell;
     const until = performance.now() + waitMs;
     for (let tries = 1; ; tries++)
       try {
@@ -102,9 +123,8 @@ export class Server {
 
   #unreachable(cause: unknown, waitedMs: number): Error {
     const waited = waitedMs > 0 ? ` within ${waitedMs} ms (DATABASE_WAIT)` : '';
-    const why = cause instanceof Error ? cause.message : cause;
     return new Error(
-      `PostgreSQL at ${this.name} cannot be used${waited}: ${why}. DATABASE_URL names another`,
+      `PostgreSQL at ${this.name} cannot be used${waited}: ${whyOf(cause)}. DATABASE_URL names another`,
       { cause },
     );
   }
@@ -124,6 +144,10 @@ export class Server {
     if (pooled) await refuseForeignWriting(open);
     return pooled;
   }
+}
+
+function whyOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 type Open = (pooled: boolean) => Promise<Connection>;

@@ -7,6 +7,7 @@ import { comparedBy } from '../../schema/values.ts';
 import {
   answerTooLarge,
   Dangling,
+  diskFull,
   NotUnique,
   passing,
   refusedByDatabase,
@@ -41,8 +42,7 @@ function translated(error: SQLiteError | ProcessFault): Error {
   // Of another process.
   if (code === TOO_LARGE) return answerTooLarge();
   if (code === 'SQLITE_BUSY') return unavailable('The database is busy; retry in 1 s.');
-  if (code === 'SQLITE_FULL')
-    return unavailable('The disk of the database is full; writes wait for the operator to make room.');
+  if (code === 'SQLITE_FULL') return diskFull();
   // Whether what a failed fsync was to make durable will be there after a crash, nobody can tell.
   if (code === 'SQLITE_IOERR_FSYNC' || code === 'SQLITE_IOERR_DIR_FSYNC')
     return passing('OUTCOME_UNKNOWN', 'The disk failed during the commit. Read before writing again.');
