@@ -16,7 +16,14 @@ import { Policy } from '../engine/policy/policy.ts';
 import { takeLong } from '../http/answer.ts';
 import { discardBody } from '../http/body.ts';
 import { codingsOf, compressed } from '../http/compress.ts';
-import { type Exchange, type Found, handlerOf, type Route, withoutBody } from '../http/exchange.ts';
+import {
+  type Exchange,
+  type Found,
+  type Handler,
+  handlerOf,
+  type Route,
+  withoutBody,
+} from '../http/exchange.ts';
 import { addressReader, type Connections, grouped } from '../http/guard/address.ts';
 import { type Authenticate, authenticator } from '../http/guard/authenticate.ts';
 import { challenge } from '../http/guard/challenge.ts';
@@ -116,6 +123,14 @@ export function createApp(given: AppOptions): App {
       return limits?.admit(bill, caller.subject);
     });
 
+  /** What the client has seen is known before anything is read for it. */
+  const sighted =
+    (handler: Handler) =>
+    (exchange: Arriving): Soon<Response> => {
+      if (exchange.scope) exchange.scope.position = positionOf(exchange.request);
+      return handler(exchange);
+    };
+
   const handled = (exchange: Arriving): Soon<Response> => {
     const { request, found } = exchange;
     if (!found?.route.spared) load.admit(exchange.started);
@@ -128,10 +143,7 @@ export function createApp(given: AppOptions): App {
       throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
     if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
     const handler = handlerOf(found.route, exchange.method);
-    const handle = (known: Arriving) => {
-      if (hasReplicas && known.scope && !found.route.open) known.scope.position = positionOf(request);
-      return handler(known);
-    };
+    const handle = hasReplicas && !found.route.open ? sighted(handler) : handler;
     const isGuarded = (authenticate || exchange.bill) && !found.route.open;
     return isGuarded ? then(introduced(exchange), () => handle(exchange)) : handle(exchange);
   };

@@ -40,12 +40,19 @@ export async function written(connection: Connection): Promise<Position> {
  * next. `work` calls `ended` when it has sent its last statement, so that the question travels along with that. Behind a
  * pooler it would be in one message with the commit, and could fail in its name: there it is asked afterwards.
  */
-export async function noting<T>(
+export function noting<T>(
   connection: Connection,
   seen: Seen | undefined,
   work: (ended?: () => void) => Promise<T>,
 ): Promise<T> {
-  if (!seen) return work();
+  return seen ? noted(connection, seen, work) : work();
+}
+
+async function noted<T>(
+  connection: Connection,
+  seen: Seen,
+  work: (ended?: () => void) => Promise<T>,
+): Promise<T> {
   const ask = () => written(connection).catch(() => UNKNOWN_POSITION);
   let asked: Promise<Position> | undefined;
   const ended = () => {

@@ -24,6 +24,8 @@ export class Server {
   /** Hears of a server that goes, and of who is there instead. */
   #tell: (message: string) => void = () => {};
   #isAway = false;
+  /** Whom the operator knows to be used. */
+  #known: string | undefined;
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -37,15 +39,10 @@ export class Server {
   }
 
   async connect(other: Partial<PoolOptions> = {}): Promise<Connection> {
-    const [before, pooled] = [this.#last, await this.#isPooled()];
+    const pooled = await this.#isPooled();
     try {
       const connection = await this.#open({ ...this.#options, ...other, pooled });
-      const isOther = this.#last !== before;
-      if (this.#isAway || isOther)
-        this.#tell(
-          `PostgreSQL at ${nameOf(this.#last)} is used from now on${isOther ? `, in place of ${nameOf(before)}` : ' again'}`,
-        );
-      this.#isAway = false;
+      if (this.#isAway || this.#known !== this.#last) this.#found();
       return connection;
     } catch (error) {
       if (isAbsent(error) && !this.#isAway) {
@@ -56,6 +53,15 @@ export class Server {
       }
       throw error;
     }
+  }
+
+  #found(): void {
+    const [before, now] = [this.#known ?? this.#last, this.#last];
+    if (now !== before)
+      this.#tell(`PostgreSQL at ${nameOf(now)} is used from now on, in place of ${nameOf(before)}`);
+    else if (this.#isAway) this.#tell(`PostgreSQL at ${nameOf(now)} is used again`);
+    this.#known = now;
+    this.#isAway = false;
   }
 
   /** To the first host that will do. Those that are not there share the time: none keeps the others from being asked. */
