@@ -23,11 +23,13 @@ const MARKS = /\p{M}+/gu;
 const ASCII = /^[\x00-\x7f]*$/;
 
 /** In their order, each as often as it stands there. */
-export function* wordsOf(text: string): Generator<string> {
-  if (ASCII.test(text)) {
-    for (const [word] of text.toLowerCase().matchAll(/[a-z0-9]+/g)) yield word.slice(0, LONGEST_WORD);
-    return;
-  }
+export function wordsOf(text: string): Iterable<string> {
+  if (!ASCII.test(text)) return splitWords(text);
+  const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  return text.length > LONGEST_WORD ? words.map((word) => word.slice(0, LONGEST_WORD)) : words;
+}
+
+function* splitWords(text: string): Generator<string> {
   // Compatibility forms first: they can hold letters, spaces and marks of their own.
   const plain = foldedCase(text.normalize('NFKC')).normalize('NFKC');
   for (const [run] of plain.matchAll(RUN))

@@ -6,6 +6,7 @@ import { folded, UNICODE } from '../schema/folding.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { type Row, select, type Table } from './statements.ts';
 import { type Program, run } from './storage.ts';
+import { wordsName } from './words.ts';
 
 /** Few enough to be locked for a moment, many enough to make statements rare. */
 const PAGE = 500;
@@ -18,6 +19,8 @@ export interface Derived {
   readonly work: string;
   /** What it is made of. */
   readonly of: readonly Column[];
+  /** Whether filling one of these with its default leaves it as it was. */
+  readonly staysBehind: boolean;
   /** What is read of each record beside its key: `of`, and what is kept, where that stands in the same row. */
   readonly columns: readonly Column[];
   /** Those of the records that are not up to date. */
@@ -35,6 +38,7 @@ export function derivedOf(resource: Resource): readonly Derived[] {
     found = resource.columns.flatMap((column) =>
       column.folded ? [caseless(resource, column, column.folded)] : [],
     );
+    if (resource.searched.length > 0) found = [...found, words(resource)];
     if (found.length === 0) found = none;
     known.set(resource, found);
   }
@@ -79,10 +83,31 @@ function caseless(resource: Resource, column: Column, hidden: Column): Derived {
     duty: `caseless ${column.stored} ${UNICODE}`,
     work: `fold the letters of ${resource.table}.${column.stored} in all records`,
     of: [column],
+    staysBehind: false,
     columns: [column, kept],
     stale: (rows) => resulting(rows.filter(isStale)),
     *mend(rows) {
       yield* run({ do: 'update all', resource: table, columns: [hidden], rows });
+    },
+  };
+}
+
+function words(resource: Resource): Derived {
+  const { searched, key } = resource;
+  return {
+    resource,
+    duty: wordsName(resource).slice(1),
+    work: `find the words of ${searched.map(({ stored }) => `${resource.table}.${stored}`).join(', ')} in all records`,
+    of: searched,
+    staysBehind: true,
+    columns: searched.filter((column) => column !== key),
+    *stale(rows) {
+      const found = yield* run({ do: 'stale words', resource, rows });
+      const keys = new Set(found.map((row) => row[key.name]));
+      return rows.filter((row) => keys.has(row[key.name]));
+    },
+    *mend(rows) {
+      yield* run({ do: 'mend words', resource, rows });
     },
   };
 }

@@ -7,7 +7,6 @@ import { derivedOf } from './derived.ts';
 import { duties } from './own.ts';
 import { quote } from './sql/dialect.ts';
 import type { Row, Statement, Table } from './statements.ts';
-import { wordsName } from './words.ts';
 
 /** All that any table's writers keep true. */
 export const LOOK = `SELECT "table", "duty" FROM ${quote(duties.table)}`;
@@ -23,9 +22,8 @@ export function dutiesOf(resource: Resource): readonly string[] {
     const transitions = resource.columns.flatMap(({ stored, transitions: allow }) =>
       allow ? [`transitions ${stored} ${digest(JSON.stringify([...allow]))}`] : [],
     );
-    const words = resource.searched.length > 0 ? [wordsName(resource).slice(1)] : [];
     const derived = derivedOf(resource).map(({ duty }) => duty);
-    found = [...new Set([...checks, ...transitions, ...words, ...derived])];
+    found = [...new Set([...checks, ...transitions, ...derived])];
     known.set(resource, found.length > 0 ? found : none);
   }
   return found;

@@ -20,6 +20,7 @@ export type Statement =
   | Update
   | Delete
   | Bury
+  | StaleWords
   | LastId
   | RaiseLastId;
 
@@ -216,6 +217,14 @@ export interface Bury {
   readonly do: 'bury';
   readonly resource: Resource;
   readonly where: Filter;
+}
+
+/** Answers with the keys of those of these rows whose words are not kept; or keeps them, where nothing else has changed. */
+export interface StaleWords {
+  readonly do: 'stale words' | 'mend words';
+  readonly resource: Resource;
+  /** The key, and all that is searched. */
+  readonly rows: readonly Row[];
 }
 
 /** Answers with `last`: the last serial key that was given, or null. What counts them is no table. */

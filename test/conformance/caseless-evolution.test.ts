@@ -1,13 +1,10 @@
 /** A table with records is given a field that ignores letter case, or loses it, while nodes of both files are running. */
 
 import { describe, expect, test } from 'bun:test';
-import { readConfig } from '../../src/config/config.ts';
-import type { Evolvable, Session } from '../../src/storage/evolve/database.ts';
-import { evolve } from '../../src/storage/evolve/evolve.ts';
 import { describe as inWords } from '../../src/storage/evolve/steps.ts';
-import { openDatabase } from '../../src/storage/open.ts';
-import { databaseSettings, databases } from '../app.ts';
-import { Deployment, modelOf } from '../storage/deployment.ts';
+import { databases } from '../app.ts';
+import { Deployment } from '../storage/deployment.ts';
+import { watched } from '../storage/watched.ts';
 
 const A = (directives: string, more = '') =>
   `type A @resource ${more} { id: ID! s: String ${directives} n: Int }`;
@@ -15,56 +12,6 @@ const A = (directives: string, more = '') =>
 const many = Array.from({ length: 1203 }, (_, n) => ({ s: n % 3 === 0 ? null : `Straße ${n}`, n }));
 const raise = 'let only nodes that know what A keeps true write it';
 const fold = 'fold the letters of A.s in all records';
-
-/**
- * Evolves as a node does, and calls back before each turn that it has alone, and before each program, of which it says whether
- * writers are held to it by then. A callback that throws is the node's end.
- */
-async function watched(
-  deployment: Deployment,
-  sdl: string,
-  turn: (turn: number) => Promise<void>,
-  load: (isHeld: boolean, load: number) => void = () => {},
-): Promise<void> {
-  const { config } = readConfig([], await databaseSettings(deployment.url));
-  if (!config) throw new Error(deployment.url);
-  const model = modelOf(sdl);
-  const database = openDatabase(config, model);
-  let [turns, loads, isHeld, isDead] = [0, 0, false, false];
-  const alive = <T>(then: () => T): T => {
-    if (isDead) throw new Error('killed');
-    return then();
-  };
-  const watching = (session: Session): Session => ({
-    query: async (sql, ...more) => {
-      if (sql.startsWith('INSERT INTO "_duet_duties"') && !isHeld) [isHeld, loads] = [true, 0];
-      return alive(() => session.query(sql, ...more));
-    },
-    transaction: async (inner) => alive(() => session.transaction(inner)),
-    load: async (program) => {
-      try {
-        load(isHeld, ++loads);
-      } catch (error) {
-        isDead = true;
-        throw error;
-      }
-      return alive(() => session.load(program));
-    },
-  });
-  const evolvable: Evolvable = {
-    ddl: database.ddl,
-    looking: (work) => database.looking(work),
-    exclusively: async (work) => {
-      await turn(++turns);
-      return database.exclusively((session) => work(watching(session)));
-    },
-  };
-  try {
-    await evolve(evolvable, model, function* () {});
-  } finally {
-    await database.close();
-  }
-}
 
 const found = (deployment: Deployment, sdl: string, text: string) =>
   deployment.using(sdl, async (app) => {

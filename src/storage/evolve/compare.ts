@@ -14,7 +14,7 @@ import type { Past } from './history.ts';
 import type { FutureValue, Later, Rows } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
 import { type Surplus, surplusOf } from './surplus.ts';
-import { type IndexPlan, indexesOf, isSame, literalOf } from './tables.ts';
+import { allIndexesOf, type IndexPlan, isSame, literalOf } from './tables.ts';
 
 /** A step after which the database refuses what it accepted before. */
 type Tightening = Extract<Step, { do: 'forbid null' | 'create index' }>;
@@ -114,7 +114,7 @@ class Comparing {
     this.steps.push({ do: 'create table', resource });
     if (resource.searched.length > 0) this.steps.push({ do: 'keep words', resource });
     for (const reference of resource.references) this.#last.push({ do: 'add reference', reference });
-    for (const index of indexesOf(resource))
+    for (const index of allIndexesOf(resource, this.#ddl))
       this.#last.push({ do: 'create index', index, rebuild: false, live: false });
   }
 
@@ -162,16 +162,8 @@ class Comparing {
       if (stored?.required && !stored.filled) this.steps.push({ do: 'allow null', table, column });
     }
     await this.#indexes(resource, shape);
-    if (resource.searched.length > 0 && !shape.words.has(wordsName(resource))) {
-      const names = resource.searched.map(({ name }) => name).join(', ');
-      if (await this.#isEmpty(resource)) this.steps.push({ do: 'keep words', resource });
-      else
-        this.refusals.push({
-          what: `${resource.name}: it is searched by ${names} now`,
-          why: 'it has records whose words are not known',
-          how: 'Search a new resource and copy the records, or drop the @search',
-        });
-    }
+    if (resource.searched.length > 0 && !shape.words.has(wordsName(resource)))
+      this.steps.push({ do: 'keep words', resource });
     // Of columns that cannot be what the file says, nothing can be asked.
     if (this.refusals.length === before) await this.#checks(resource, shape);
   }
@@ -299,7 +291,7 @@ class Comparing {
   }
 
   async #indexes(resource: Resource, shape: Shape): Promise<void> {
-    const wanted = new Map(indexesOf(resource).map((index) => [index.name, index]));
+    const wanted = new Map(allIndexesOf(resource, this.#ddl).map((index) => [index.name, index]));
     for (const index of wanted.values()) {
       const stored = shape.indexes.get(index.name);
       if (stored && isSame(stored, index)) continue;

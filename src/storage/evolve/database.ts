@@ -60,6 +60,10 @@ export interface Ddl {
   closing(table: string): string[];
   /** The statements that have a table keep the words of its records from then on. */
   keepWords(resource: Resource): string[];
+  /** Those that drop what keeps them, by its name. */
+  dropWords(table: string, words: string): string[];
+  /** The column that an index finds them by, where there is one. */
+  columnOfWords(resource: Resource): Column | undefined;
   /** Whether nobody else can write anything while somebody works exclusively. */
   readonly keepsWritersOut: boolean;
   /** Whether an index of a table in use is built outside of the transaction, without keeping writers out. */

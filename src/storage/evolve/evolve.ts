@@ -2,7 +2,7 @@
 
 import type { Column, Model } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
-import type { Derived } from '../derived.ts';
+import { type Derived, derivedOf } from '../derived.ts';
 import { LOOK } from '../duties.ts';
 import { duties } from '../own.ts';
 import { quote } from '../sql/dialect.ts';
@@ -15,7 +15,7 @@ import { mend, mendInTurns } from './mending.ts';
 import { add, compareDuties, type Duties, release, settle } from './raising.ts';
 import { rowsOf } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
-import { surplusOf } from './surplus.ts';
+import { type Surplus, surplusOf } from './surplus.ts';
 import { createIndex, HISTORY, KEPT } from './tables.ts';
 
 export class EvolutionRefused extends Error {
@@ -94,10 +94,10 @@ async function attempt(
     refuse(refusals, rewrites);
     const { added, gone, unmended } = comparison.duties;
     const isNew = (column: Column) =>
-      steps.some((step) => step.do === 'add column' && step.column === column);
+      steps.some((step) => (step.do === 'add column' || step.do === 'fill') && step.column === column);
     const early = unmended.filter(({ of }) => !of.some(isNew));
     if (early.length > 0 && !isMended) {
-      const room = steps.filter(makesRoom);
+      const room = steps.filter((step): step is Room => makesRoom(step, early));
       await session.transaction(async () => {
         for (const step of room) for (const sql of statements(step, ddl)) await session.query(sql);
       });
@@ -112,7 +112,8 @@ async function attempt(
         if (step.do === 'widen') await ddl.widen(session, step);
         else for (const sql of statements(step, ddl)) await session.query(sql);
     };
-    if (added.length > 0) await session.transaction(() => add(session, ddl, comparison.duties));
+    if (added.length > 0 || unmended.length > 0)
+      await session.transaction(() => add(session, ddl, comparison.duties));
     try {
       for (const derived of early) await mend(session, derived);
       // Until a moment ago, nodes of older files wrote what this one may refuse; on SQLite, until its records were mended.
@@ -153,9 +154,12 @@ async function attempt(
 }
 
 /** Nobody sees it, and nobody minds it where it stays unused. */
-function makesRoom(step: Step): step is Extract<Step, { do: 'add column' }> {
+function makesRoom(step: Step, early: readonly Derived[]): step is Room {
+  if (step.do === 'keep words') return early.some(({ of }) => of === step.resource.searched);
   return step.do === 'add column' && keptAs(step.column) === 'folded';
 }
+
+type Room = Extract<Step, { do: 'add column' | 'keep words' }>;
 
 /** What rewrites a table is done when somebody asks for it, and not by a node that is to serve at once. */
 function refuse(refusals: readonly Refusal[], rewrites: readonly Widening[]): void {
@@ -253,7 +257,10 @@ export async function prune(
     const { last } = past;
     const names = doomed.map(({ name }) => name);
     await session.transaction(async () => {
-      // Columns first: one of them may refer to a table that goes.
+      // Before the columns that they are made of.
+      for (const { table, words } of doomed)
+        for (const sql of words === undefined ? [] : ddl.dropWords(table, words)) await session.query(sql);
+      // Columns before tables: one of them may refer to a table that goes.
       for (const { table, column } of doomed) {
         if (column === undefined) continue;
         // An index keeps SQLite from dropping its columns.
@@ -262,7 +269,10 @@ export async function prune(
             await session.query(`DROP INDEX IF EXISTS ${quote(index.name)}`);
         await session.query(`${alter(table)} DROP COLUMN ${quote(column)}`);
       }
-      const tables = doomed.filter(({ column }) => column === undefined).map(({ table }) => table);
+      const tables = doomed.filter((each) => isWhole(each)).map(({ table }) => table);
+      for (const table of tables)
+        for (const words of shapes.get(table)?.words ?? [])
+          for (const sql of ddl.dropWords(table, words)) await session.query(sql);
       for (const sql of tables.length > 0 ? ddl.dropTables(tables) : []) await session.query(sql);
       await remember(
         session,
@@ -272,6 +282,10 @@ export async function prune(
     });
     return names;
   });
+}
+
+function isWhole({ column, words }: Surplus): boolean {
+  return column === undefined && words === undefined;
 }
 
 interface Looked extends Comparison {
@@ -293,11 +307,15 @@ async function look(
   const isNew = model.resources.some(({ table }) => !shapes.has(table));
   const otherNames = isNew ? await ddl.otherNames(session) : new Map<string, string>();
   const found = compareDuties(isKept ? await session.query(LOOK) : [], model);
-  const unmended = found.unmended.filter(
-    ({ resource: { table } }) => shapes.has(table) && past.hasMade(table),
-  );
-  const rows = rowsOf(session, isMended ? [] : unmended);
+  const before = found.unmended.filter(({ resource: { table } }) => shapes.has(table) && past.hasMade(table));
+  const rows = rowsOf(session, isMended ? [] : before);
   const comparison = await compare(past, model, shapes, ddl, rows, insists, otherNames);
+  const filled = comparison.steps.flatMap((step) =>
+    step.do === 'fill'
+      ? derivedOf(step.resource).filter(({ of, staysBehind }) => staysBehind && of.includes(step.column))
+      : [],
+  );
+  const unmended = [...new Set([...before, ...filled])];
   const isOlder = past.has(model) && past.last?.fingerprint !== model.fingerprint && !insists;
   if (isOlder) {
     const refusals = [...comparison.refusals, ...unmended.map(neglected)];

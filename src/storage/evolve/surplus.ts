@@ -3,6 +3,7 @@
 import type { Model } from '../../schema/model.ts';
 import { keptColumns } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
+import { wordsName } from '../words.ts';
 import type { Shapes } from './database.ts';
 import type { Past } from './history.ts';
 
@@ -10,8 +11,10 @@ export interface Surplus {
   /** `Table` or `Table.column`. */
   readonly name: string;
   readonly table: string;
-  /** Undefined when it is the whole table. */
+  /** Undefined when it is the whole table, or its words. */
   readonly column: string | undefined;
+  /** What keeps the words of its records, by other fields than the file's or by those that it no longer searches. */
+  readonly words: string | undefined;
   /** Whether an earlier file named it; what another program made is not Duet's to drop. */
   readonly own: boolean;
 }
@@ -23,15 +26,24 @@ export function surplusOf(model: Model, shapes: Shapes, past: Past): Surplus[] {
   for (const [table, shape] of shapes) {
     const resource = tables.get(table);
     if (!resource) {
-      whole.push({ name: spell(table), table, column: undefined, own: past.hasMade(table) });
+      whole.push({
+        name: spell(table),
+        table,
+        column: undefined,
+        words: undefined,
+        own: past.hasMade(table),
+      });
       continue;
     }
+    for (const words of shape.words)
+      if (resource.searched.length === 0 || words !== wordsName(resource))
+        parts.push({ name: `${spell(table)}.${words}`, table, column: undefined, words, own: true });
     const named = new Set(keptColumns(resource).map(({ stored }) => stored));
     for (const [column, { primary }] of shape.columns)
       if (!named.has(column)) {
         // A file with another key is refused, and its records keep theirs.
         const own = past.hasNamed(table, column) && !primary;
-        parts.push({ name: `${spell(table)}.${spell(column)}`, table, column, own });
+        parts.push({ name: `${spell(table)}.${spell(column)}`, table, column, words: undefined, own });
       }
   }
   return [...whole, ...parts];

@@ -119,15 +119,34 @@ export function indexesOf(resource: Resource): IndexPlan[] {
   return [...new Map(plans.map((each) => [each.name, each])).values()];
 }
 
+/** The same, and what records are found by their words with. */
+export function allIndexesOf(resource: Resource, ddl: Ddl): IndexPlan[] {
+  const words = ddl.columnOfWords(resource);
+  if (!words) return indexesOf(resource);
+  const columns = [words];
+  const plan: IndexPlan = {
+    name: indexName(resource, columns, 'search'),
+    resource,
+    columns,
+    ordered: columns,
+    parts: [quote(words.stored)],
+    unique: false,
+    kind: 'gin',
+  };
+  return [...indexesOf(resource), plan];
+}
+
 export function isSame(one: Index, other: Index): boolean {
   return one.kind === other.kind && one.unique === other.unique && Bun.deepEquals(one.parts, other.parts);
 }
 
 export function createIndex(
-  { name, resource, ordered, unique }: IndexPlan,
+  { name, resource, ordered, parts, unique, kind }: IndexPlan,
   ddl: Ddl,
   how: '' | ' CONCURRENTLY',
 ): string {
-  const list = ordered.map((column) => ddl.indexed(column)).join(', ');
-  return `CREATE ${unique ? 'UNIQUE ' : ''}INDEX${how} ${quote(name)} ON ${quote(resource.table)} (${list})`;
+  const create = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX${how} ${quote(name)} ON ${quote(resource.table)}`;
+  // It has no order.
+  if (kind === 'gin') return `${create} USING gin (${parts.join(', ')})`;
+  return `${create} (${ordered.map((column) => ddl.indexed(column)).join(', ')})`;
 }

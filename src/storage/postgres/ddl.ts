@@ -9,7 +9,7 @@ import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
 import { WORDS } from '../words.ts';
 import { codecs } from './codecs.ts';
-import { createWords, indexWords } from './words.ts';
+import { createWords, dropWords, wordColumns } from './words.ts';
 
 /** What has a name among those of tables, by `relkind`. */
 const relations = {
@@ -47,7 +47,9 @@ export const postgresDdl: Ddl = {
   tableOptions: () => '',
   dropTables: (tables) => [`DROP TABLE ${tables.map(quote).join(', ')}`],
   closing: (table) => [`LOCK TABLE ${quote(table)} IN ACCESS EXCLUSIVE MODE`],
-  keepWords: (resource) => [...createWords(resource), indexWords(resource, '')],
+  keepWords: createWords,
+  dropWords,
+  columnOfWords: (resource) => (resource.searched.length > 0 ? wordColumns(resource)[0] : undefined),
   keepsWritersOut: false,
   buildsIndexesConcurrently: true,
   keepsUnits: false,

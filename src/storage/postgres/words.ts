@@ -44,16 +44,6 @@ export function createWords(resource: Resource): string[] {
   ];
 }
 
-export function indexWords(resource: Resource, how: '' | ' CONCURRENTLY'): string {
-  const [words] = wordColumns(resource);
-  return `CREATE INDEX${how} ${quote(indexOf(resource))} ON ${quote(resource.table)} USING gin (${quote(words.stored)})`;
-}
-
-/** Of a table whose name is long, it is cut, as other names here are. */
-export function indexOf(resource: Resource): string {
-  return `${wordsName(resource)}_${resource.table}`.slice(0, 63);
-}
-
 export function dropWords(table: string, words: string): string[] {
   const [name, long] = [words, `${words}_long`].map(quote);
   return [`ALTER TABLE ${quote(table)} DROP COLUMN ${name}, DROP COLUMN ${long}`];

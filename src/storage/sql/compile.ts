@@ -18,6 +18,7 @@ import {
   type Query,
   type Row,
   type Select,
+  type StaleWords,
   type Statement,
   type Table,
   type Update,
@@ -139,6 +140,7 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
       ),
     ];
   const { resource } = statement;
+  if (statement.do === 'stale words') return [resource.key];
   if (statement.do === 'insert all') return statement.claims ? storedColumns(resource) : [];
   return ['insert', 'upsert', 'update'].includes(statement.do) ? storedColumns(resource) : [];
 }
@@ -254,6 +256,9 @@ export class Writer {
         const higher = `"version" = excluded."version" WHERE excluded."version" > ${quote(graves.table)}."version"`;
         return `INSERT INTO ${quote(graves.table)} (${listOf(graves.columns)}) SELECT ${values.join(', ')} FROM ${table} WHERE ${where} ON CONFLICT (${listOf(graves.primary)}) DO UPDATE SET ${higher}`;
       }
+      case 'stale words':
+      case 'mend words':
+        return this.#words(statement, table);
       case 'last id':
         return this.#dialect.lastId(statement.resource);
       case 'raise last id':
@@ -447,6 +452,31 @@ export class Writer {
 
   #raised({ stored }: Column, table: string): string {
     return `${quote(stored)} = ${table}.${quote(stored)} + 1`;
+  }
+
+  #words({ do: what, resource, rows }: StaleWords, table: string): string {
+    const { kept, stale, mend } = this.#dialect.words;
+    const { key } = resource;
+    if (!kept) {
+      const keys = this.conditions.listed(
+        rows.map((row) => row[key.name]),
+        key,
+      );
+      return (what === 'stale words' ? stale : mend)?.(resource, keys) ?? '';
+    }
+    const columns = kept.columns(resource);
+    const fresh = rows.map((row) => ({ [key.name]: row[key.name], ...kept.of(resource, row) }));
+    const values = `${this.conditions.values([key, ...columns], fresh)} AS "_new"`;
+    const same = `${table}.${quote(key.stored)} = "_new".${quote(key.stored)}`;
+    if (what === 'mend words') {
+      const set = columns.map(({ stored }) => `${quote(stored)} = "_new".${quote(stored)}`);
+      return `UPDATE ${table} SET ${set.join(', ')} FROM ${values} WHERE ${same}`;
+    }
+    const differs = columns.map(
+      ({ stored }) => `${table}.${quote(stored)} IS DISTINCT FROM "_new".${quote(stored)}`,
+    );
+    const selected = `${table}.${quote(key.stored)} AS ${quote(key.name)}`;
+    return `SELECT ${selected} FROM ${table} JOIN ${values} ON ${same} WHERE ${differs.join(' OR ')}`;
   }
 
   /** What an update sets where it changes a field that is searched, and where it takes it from. */

@@ -104,6 +104,10 @@ export interface Words {
   ): string;
   /** How records come in the order of their keys without a look at all that are found, where that takes another SELECT. */
   inKeyOrder?(searched: Searched, given: (value: unknown) => number): KeyOrder | undefined;
+  /** Answers with the keys, in a list, of those records whose words it does not have; where it keeps them beside the records. */
+  stale?(resource: Resource, list: string): string;
+  /** Has it split these, in a list. */
+  mend?(resource: Resource, list: string): string;
   /** The columns that keep them, where the database does not split texts by itself, and what a record has in them. */
   readonly kept?: {
     columns(resource: Table): readonly Column[];

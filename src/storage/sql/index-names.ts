@@ -8,7 +8,7 @@ const LONGEST = 63;
 export function indexName(
   { table }: Resource,
   columns: readonly Column[],
-  kind: 'key' | 'unique' | 'index' | 'reference',
+  kind: 'key' | 'unique' | 'index' | 'reference' | 'search',
 ): string {
   const parts = [table, ...columns.map((column) => column.stored), kind];
   // Stored names may hold any separator, so only the hash of the list itself tells lists apart.

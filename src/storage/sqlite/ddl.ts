@@ -7,7 +7,7 @@ import { literalOf, references } from '../evolve/tables.ts';
 import { codecOf } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
 import { codecs } from './codecs.ts';
-import { createWords, NAMES } from './words.ts';
+import { createWords, dropWords, NAMES } from './words.ts';
 
 /** No stored name begins with `_`. */
 const WIDER = '_wider';
@@ -32,6 +32,8 @@ export const sqliteDdl: Ddl = {
   ],
   closing: () => [],
   keepWords: createWords,
+  dropWords,
+  columnOfWords: () => undefined,
   keepsWritersOut: true,
   buildsIndexesConcurrently: false,
   keepsUnits: true,

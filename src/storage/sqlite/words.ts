@@ -47,7 +47,10 @@ export function createWords(resource: Resource): string[] {
   const own = isCounted(resource)
     ? { before: [], insert: '', remove: '' }
     : {
-        before: [`CREATE TABLE ${keys} ("id" INTEGER PRIMARY KEY, "key" TEXT NOT NULL UNIQUE) STRICT`],
+        before: [
+          `CREATE TABLE ${keys} ("id" INTEGER PRIMARY KEY, "key" TEXT NOT NULL UNIQUE) STRICT`,
+          `INSERT INTO ${keys} ("key") SELECT ${name} FROM ${record}`,
+        ],
         insert: `INSERT INTO ${keys} ("key") VALUES (new.${name}); `,
         remove: ` DELETE FROM ${keys} WHERE "key" = old.${name};`,
       };
@@ -75,6 +78,25 @@ export const words: Words = {
     const others = searched.words.filter((each) => each !== word);
     const text = [termOf(word, field), ...others.map((each) => anywhere(searched, each))].join(' AND ');
     return among(searched.resource, record, given(text));
+  },
+  stale: (resource, list) => {
+    const counts = `${quote(`${tableOf(resource)}_docsize`)} AS "_kept"`;
+    const keys = `${quote(`${tableOf(resource)}_keys`)} AS "_keys"`;
+    const known = isCounted(resource)
+      ? `SELECT 1 FROM ${counts} WHERE "_kept"."id" = "_asked".value`
+      : `SELECT 1 FROM ${keys} JOIN ${counts} ON "_kept"."id" = "_keys"."id" WHERE "_keys"."key" = "_asked".value`;
+    return `SELECT "_asked".value AS ${quote(resource.key.name)} FROM json_each(${list}) AS "_asked" WHERE NOT EXISTS (${known})`;
+  },
+  mend: (resource, list) => {
+    const { key, searched } = resource;
+    const record = quote(resource.table);
+    const name = `${record}.${quote(key.stored)}`;
+    const texts = searched.map(({ stored }) => `${record}.${quote(stored)}`).join(', ');
+    const keys = quote(`${tableOf(resource)}_keys`);
+    const [id, from] = isCounted(resource)
+      ? [name, record]
+      : [`${keys}."id"`, `${record} JOIN ${keys} ON ${keys}."key" = ${name}`];
+    return `INSERT INTO ${quote(tableOf(resource))} (rowid, "words") SELECT ${id}, ${SPLIT}(json_array(${texts})) FROM ${from} WHERE ${name} IN (SELECT value FROM json_each(${list}))`;
   },
   inKeyOrder: (searched, given) => {
     const { resource } = searched;
