@@ -20,6 +20,21 @@ export function wordsName(resource: Resource): string {
 
 export const WORDS = '_search_';
 
+export function isOfWords(name: string): boolean {
+  return name.startsWith(WORDS);
+}
+
+const LONG = '_long';
+
+/** Beside what keeps the words of a record: those that find no room there. */
+export function longName(words: string): string {
+  return words + LONG;
+}
+
+export function isLong(name: string): boolean {
+  return name.endsWith(LONG);
+}
+
 export function wordsOfRecord({ searched }: Resource, record: Row): string[] {
   return wordsOfAll(searched.map(({ name }) => record[name]));
 }

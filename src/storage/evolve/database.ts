@@ -4,6 +4,7 @@ import type { Column, Reference, Resource } from '../../schema/model.ts';
 import type { Codecs } from '../sql/codec.ts';
 import type { Row } from '../statements.ts';
 import type { Program } from '../storage.ts';
+import { isLong, isOfWords } from '../words.ts';
 
 export interface Session {
   query(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
@@ -110,9 +111,9 @@ interface StoredColumn {
 
 /**
  * Rows of columns (`table`, `column`, `type`, `required`, `filled`, `primary`) and of indexes (`table`, `index`, `parts` as
- * JSON, `unique`, `kind`), and of what keeps words (`table`, `words`) → the shapes of their tables.
+ * JSON, `unique`, `kind`) → the shapes of their tables. What keeps words counts as a column.
  */
-export function shapesOf(columns: readonly Row[], indexes: readonly Row[], words: readonly Row[]): Shapes {
+export function shapesOf(columns: readonly Row[], indexes: readonly Row[]): Shapes {
   const shapes = new Map<
     string,
     { columns: Map<string, StoredColumn>; indexes: Map<string, Index>; words: Set<string> }
@@ -122,6 +123,10 @@ export function shapesOf(columns: readonly Row[], indexes: readonly Row[], words
   for (const { table, column, type, required, filled, primary } of columns) {
     const shape = shapes.get(String(table)) ?? { columns: new Map(), indexes: new Map(), words: new Set() };
     shapes.set(String(table), shape);
+    if (isOfWords(String(column))) {
+      if (!isLong(String(column))) shape.words.add(String(column));
+      continue;
+    }
     const stored = { type: String(type), required: is(required), filled: is(filled), primary: is(primary) };
     shape.columns.set(String(column), stored);
   }
@@ -129,6 +134,5 @@ export function shapesOf(columns: readonly Row[], indexes: readonly Row[], words
     const found = { parts: JSON.parse(String(parts)), unique: is(unique), kind: String(kind) };
     shapes.get(String(table))?.indexes.set(String(index), found);
   }
-  for (const row of words) shapes.get(String(row['table']))?.words.add(String(row['words']));
   return shapes;
 }

@@ -7,7 +7,6 @@ import { references } from '../evolve/tables.ts';
 import { codecOf } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
-import { WORDS } from '../words.ts';
 import { codecs } from './codecs.ts';
 import { createWords, dropWords, wordColumns } from './words.ts';
 
@@ -86,7 +85,7 @@ export const postgresDdl: Ddl = {
         EXISTS (SELECT 1 FROM pg_index p WHERE p.indrelid = c.oid AND p.indisprimary AND a.attnum = ANY(p.indkey)) AS "primary"
       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
       WHERE c.relkind IN ('r', 'p') AND c.relnamespace = ${currentSchema}
-        AND a.attnum > 0 AND NOT a.attisdropped AND c.relname NOT LIKE '\\_duet\\_%' AND a.attname !~ ${literal(`^${WORDS}`)}
+        AND a.attnum > 0 AND NOT a.attisdropped AND c.relname NOT LIKE '\\_duet\\_%'
       ORDER BY c.relname, a.attnum`);
     const indexes = await session.query(`
       SELECT t.relname AS "table", i.relname AS "index", x.indisunique AS "unique",
@@ -97,10 +96,6 @@ export const postgresDdl: Ddl = {
       FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
         JOIN pg_am m ON m.oid = i.relam
       WHERE t.relnamespace = ${currentSchema} AND NOT x.indisprimary`);
-    const words = await session.query(`
-      SELECT c.relname AS "table", a.attname AS "words" FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-      WHERE c.relkind IN ('r', 'p') AND c.relnamespace = ${currentSchema} AND a.attnum > 0 AND NOT a.attisdropped
-        AND a.attname ~ ${literal(`^${WORDS}[0-9a-f]+$`)}`);
-    return shapesOf(columns, indexes, words);
+    return shapesOf(columns, indexes);
   },
 };

@@ -6,7 +6,7 @@ import type { Column, Resource } from '../../schema/model.ts';
 import { type Scalar, scalars, WordList } from '../../schema/scalars.ts';
 import { quote, type Words } from '../sql/dialect.ts';
 import type { Table } from '../statements.ts';
-import { wordsName, wordsOfRecord } from '../words.ts';
+import { longName, wordsName, wordsOfRecord } from '../words.ts';
 
 /** A tsvector holds 2^20 - 1 bytes of words, and says so only where it is read from text. */
 const MOST_BYTES = 1_000_000;
@@ -31,7 +31,7 @@ export function wordColumns(resource: Resource): readonly [Column, Column] {
       type,
       required: false,
     });
-    columns = [column(name, WordList), column(`${name}_long`, scalars.get('String') as Scalar)];
+    columns = [column(name, WordList), column(longName(name), scalars.get('String') as Scalar)];
     kept.set(resource, columns);
   }
   return columns;
@@ -45,7 +45,7 @@ export function createWords(resource: Resource): string[] {
 }
 
 export function dropWords(table: string, words: string): string[] {
-  const [name, long] = [words, `${words}_long`].map(quote);
+  const [name, long] = [words, longName(words)].map(quote);
   return [`ALTER TABLE ${quote(table)} DROP COLUMN ${name}, DROP COLUMN ${long}`];
 }
 

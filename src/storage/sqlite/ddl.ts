@@ -79,14 +79,15 @@ export const sqliteDdl: Ddl = {
     // A primary key is never null, whether or not it says so.
     const columns = await session.query(`
       SELECT "table", "name" AS "column", "type", "notnull" = 1 OR "pk" <> 0 AS "required",
-        "dflt_value" IS NOT NULL AS "filled", "pk" <> 0 AS "primary"
-      FROM ${tables}, pragma_table_info("table") ORDER BY "table", "cid"`);
+        "dflt_value" IS NOT NULL AS "filled", "pk" <> 0 AS "primary", "cid"
+      FROM ${tables}, pragma_table_info("table")
+      UNION ALL ${NAMES} ORDER BY "table", "cid"`);
     // It names no column where there is an expression.
     const indexes = await session.query(`
       SELECT "table", i."name" AS "index", "unique", iif("partial", 'partial', 'btree') AS "kind",
         (SELECT json_group_array(COALESCE('"' || replace("name", '"', '""') || '"', 'expression') ORDER BY "seqno")
           FROM pragma_index_xinfo(i."name") WHERE "key" = 1) AS "parts"
       FROM ${tables}, pragma_index_list("table") i WHERE "origin" = 'c'`);
-    return shapesOf(columns, indexes, await session.query(NAMES));
+    return shapesOf(columns, indexes);
   },
 };

@@ -21,8 +21,8 @@ function tableOf(resource: Resource): string {
   return `${OWN}${wordsName(resource)}_${resource.table}`;
 }
 
-/** The tables of records and of their words, from the name of the latter. */
-export const NAMES = `SELECT substr("name", ${OWN.length + WORDS.length + 8 + 2}) AS "table", substr("name", ${OWN.length + 1}, ${WORDS.length + 8}) AS "words" FROM "sqlite_schema" WHERE "type" = 'table' AND substr("name", 1, ${OWN.length + WORDS.length}) = '${OWN}${WORDS}' AND "sql" LIKE 'CREATE VIRTUAL TABLE %'`;
+/** The tables of records and, as if these were columns of them, what keeps their words. */
+export const NAMES = `SELECT substr("name", ${OWN.length + WORDS.length + 8 + 2}) AS "table", substr("name", ${OWN.length + 1}, ${WORDS.length + 8}) AS "column", 'words', 0, 1, 0, -1 FROM "sqlite_schema" WHERE "type" = 'table' AND substr("name", 1, ${OWN.length + WORDS.length}) = '${OWN}${WORDS}' AND "sql" LIKE 'CREATE VIRTUAL TABLE %'`;
 
 /** A record of a serial key has the key as its rowid; of others, a table has a number for each. */
 function isCounted({ key }: Resource): boolean {
