@@ -90,6 +90,7 @@ describe.each([...databases])('on %s', (database: DatabaseKind) => {
     ['的左', []],
     ['コーヒ', [5]],
     ['ヒー', [5]],
+    ['ーコ', []],
     ['ภาษา', [5]],
     ['final', [6]],
     ['fi', [6]],
