@@ -52,6 +52,13 @@ type Book @resource { id: ID! title: String owner: User }`,
     checked('where: { title: { eq: { field: "pages" } } }, message: "m"', 'title: String pages: Int'),
     '1:21 A @check of Book compares "title" with "pages", which is of another type. Compare fields of one type.',
   ],
+  'a check of two fields of which one is without letter case': [
+    checked(
+      'where: { title: { ne: { field: "name" } } }, message: "m"',
+      'title: String @caseless name: String',
+    ),
+    '1:21 A @check of Book compares "title" with "name", of which one is @caseless. Add it to both, or to neither.',
+  ],
   'a check that looks for a field in another': [
     checked('where: { title: { contains: { field: "name" } } }, message: "m"', 'title: String name: String'),
     '1:21 A @check of Book holds "title" against another field by "contains". Use one of: eq, ne, gt, gte, lt, lte.',

@@ -50,3 +50,14 @@ test('a list through a join type that can no longer be written is breaking', () 
     'breaking /cs n: is new and must be given on create',
   ]);
 });
+
+test('letter case that does not count any more can be missed, and so can letter case that does', () => {
+  const text = (directives: string) =>
+    readSchema(`type A @resource { id: ID! s: String ${directives} }`).model as Model;
+  const changed = (from: string, to: string) =>
+    reportOf(text(from), text(to), nothing).REST.map(({ mark, text }) => `${mark} ${text}`);
+  const line = 'breaking /as s: is compared';
+  expect(changed('', '@caseless')).toEqual([`${line} without letter case`]);
+  expect(changed('@caseless', '')).toEqual([`${line} with letter case`]);
+  expect(changed('@caseless', '@caseless')).toEqual([]);
+});

@@ -115,6 +115,32 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    name: 'Letter case: of a key, and of what is no text',
+    sdl: `
+      enum State { NEW }
+      type Order @resource {
+        code: String! @key @caseless
+        a: Int @caseless
+        b: [String!] @caseless
+        c: State @caseless
+        d: ID @caseless
+        e: Order @caseless
+        f: [Order!]! @inverse(of: "e") @caseless
+      }
+      type Line @resource { id: ID! @caseless }
+    `,
+    faults: [
+      '3:22 "@caseless" does not fit "Order.code", which is the key: paths name records by it letter by letter. Remove it, or let another field be @unique @caseless.',
+      '4:10 "@caseless" on "Order.a" needs a String field. Remove it.',
+      '5:16 "@caseless" on "Order.b" needs a String field, and this is a list. Remove it.',
+      '6:12 "@caseless" on "Order.c" needs a String field. Remove it.',
+      '7:9 "@caseless" on "Order.d" needs a String field. Remove it.',
+      '8:12 "@caseless" does not fit "Order.e", which is a reference. Remove it.',
+      '9:34 "@caseless" does not fit "Order.f", which is a list of the records that point here. Remove it.',
+      '11:31 "@caseless" on "Line.id" needs a String field. Remove it.',
+    ],
+  },
+  {
     name: 'The file as a whole: text that is no SDL',
     sdl: `
       type Book @resource {

@@ -165,6 +165,8 @@ function recordChanges(was: Resource, now: Resource): Change[] {
       say('breaking', column, 'can no longer be written');
     if (!admitSame(old, column))
       say(admitsAll(old, column) ? 'safe' : 'breaking', column, 'admits other values');
+    if ((old.folded === undefined) !== (column.folded === undefined))
+      say('breaking', column, `is compared ${column.folded ? 'without' : 'with'} letter case`);
     if (!passSame(old, column))
       say(passesAll(old, column) ? 'safe' : 'breaking', column, 'changes in other ways');
     if (old.deprecated === undefined && column.deprecated !== undefined) say('safe', column, 'is deprecated');
