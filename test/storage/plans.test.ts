@@ -16,6 +16,8 @@ const sdl = `
     pages: Int @index
     lang: String!
     at: DateTime @index
+    author: String! @caseless @index
+    mail: String @caseless @unique
     shelf: Shelf
   }
   type Tag @resource { code: ID! @key  label: String }
@@ -43,6 +45,12 @@ const paths = [
   '/books?sort=-pages&limit=5',
   '/books?sort=at&limit=5',
   '/books?lang=en&pages=3',
+  '/books?author=x',
+  '/books?author[startsWith]=Du',
+  '/books?author[gte]=a&sort=author&limit=5',
+  '/books?sort=author&limit=5',
+  '/books?mail=x',
+  '/books?mail[in]=x,y',
   '/tags/x',
   '/tags?code[startsWith]=a',
   '/events?id=0190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a11',
@@ -102,7 +110,7 @@ describe.each([...databases])('on %s', async (database) => {
   // Not with the tables: an index that is made of one record would tell PostgreSQL that there is but one.
   for (const [path, body] of [
     ['/shelves', {}],
-    ['/books', { title: 'a', lang: 'en', shelfId: 1 }],
+    ['/books', { title: 'a', author: 'A', lang: 'en', shelfId: 1 }],
   ] as const)
     expect((await app.rest('POST', path, body)).status).toBe(201);
 
