@@ -61,6 +61,9 @@ const times = <T>(count: number, each: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => each(index));
 const where = (filter: unknown) => `where=${encodeURIComponent(JSON.stringify(filter))}`;
 
+const having = (count: number) =>
+  `having=${encodeURIComponent(JSON.stringify({ or: times(count, (eq) => ({ max: { label: { eq: `z${eq}` } } })) }))}`;
+
 /** Visits every row, and finds none. */
 const scan = '/items?name[contains]=zzz&limit=10';
 /** Visits every item of a group for every item of a group, a million times. */
@@ -96,6 +99,8 @@ describe('which reads leave the process', () => {
     '/groups?limit=3&include=items&items[limit]=2&items[offset]=900',
     '/groups?sort=label&limit=5&count=true',
     '/groups?aggregate=count',
+    '/groups?groupBy=label&aggregate=count&having[max(id)][gt]=7&sort=-max(id)&limit=5',
+    `/groups?groupBy=id&${having(50)}`,
     `/groups?${where({ or: times(50, (index) => ({ label: { contains: `z${index}` } })) })}`,
     '/tags?label[contains]=x',
     '/tags/x',
@@ -119,6 +124,9 @@ describe('which reads leave the process', () => {
     '/items?aggregate=count',
     '/items?aggregate=max(n)',
     '/items?groupBy=good&aggregate=count',
+    '/items?groupBy=groupId&sort=-count&limit=1',
+    '/items?groupBy=groupId&limit=1&include=group',
+    `/groups?groupBy=id&${having(150)}`,
     '/groups?include=items&items[sort]=name&fields=id',
     `/groups?${where({ or: times(150, (index) => ({ label: { contains: `z${index}` } })) })}`,
     `/items?limit=5&${where({ or: [{ n: { eq: 5 } }, { name: { eq: 'x' } }] })}`,
