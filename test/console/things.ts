@@ -29,6 +29,9 @@ type Thing @resource {
 }
 type Owner @resource { id: ID! name: String! things: [Thing!]! }
 type Tag @resource { code: ID! @key label: String }
+type Shirt @resource { id: ID! name: String! labels: [Label!]! @through(type: "ShirtLabel") }
+type Label @resource { id: ID! name: String! shirts: [Shirt!]! @through(type: "ShirtLabel") }
+type ShirtLabel @resource @unique(fields: ["shirt", "label"]) { id: ID! shirt: Shirt! label: Label! }
 type Job @resource { id: ID! name: String state: State @default(value: NEW) @transitions(allow: { NEW: [PAID, GONE], PAID: [GONE] }) }
 enum State { NEW PAID SENT GONE }
 type Color2 @resource { id: ID! hue: Color @default(value: GREEN) note: String @default(value: "dull") }
@@ -57,7 +60,13 @@ export const thing = {
   ownerId: 1,
 };
 
-export const things = { sdl, data: { owners: [{ name: 'Ada' }, { name: 'Grace' }] } };
+export const things = {
+  sdl,
+  data: {
+    owners: [{ name: 'Ada' }, { name: 'Grace' }],
+    labels: ['Red', 'Soft', 'Warm', 'Wide'].map((name) => ({ name })),
+  },
+};
 
 export const doors = ['REST', 'GraphQL'] as const;
 export type Door = (typeof doors)[number];

@@ -28,8 +28,8 @@ export interface GetAsk {
   readonly do: 'get';
   readonly resource: Resource;
   readonly key: unknown;
-  /** Whether to read along what it refers to, and the first of those that refer to it. */
-  readonly related: boolean;
+  /** Whether to read along what it refers to, and the first of those that refer to it; or those that a form can link. */
+  readonly related: boolean | 'links';
 }
 
 interface CreateAsk {
@@ -55,6 +55,8 @@ export interface DeleteAsk {
 
 /** How many of the records that refer to one are shown with it; one more is asked for, to know whether there are more. */
 export const SHOWN_INVERSES = 5;
+/** How many records a form shows of a list that it can change. */
+export const SHOWN_LINKS = 200;
 
 /** What came back, in the values of REST whichever door it came through. */
 export interface Answer {

@@ -1,9 +1,10 @@
 /** The GraphQL door: an ask as an operation with variables, a response as an answer. */
 
-import { type Answer, type Ask, type GetAsk, type ListAsk, SHOWN_INVERSES } from '../ask.ts';
+import { type Answer, type Ask, type GetAsk, type ListAsk, SHOWN_INVERSES, SHOWN_LINKS } from '../ask.ts';
 import {
   type Column,
   type Inverse,
+  linkedLists,
   type Resource,
   type Row,
   referencesOf,
@@ -132,6 +133,7 @@ function rowSelection({ resource, related }: ListAsk, schema: Schema): string {
   return block([
     ...resource.columns.map(({ name }) => name),
     ...(related ? referenceSelections(resource, schema) : []),
+    ...(related ? linkedSelections(resource, schema) : []),
   ]);
 }
 
@@ -143,12 +145,15 @@ function connection({ count }: ListAsk, node: string): string {
   ]);
 }
 
-function relations({ resource }: GetAsk, schema: Schema): string[] {
+function relations({ resource, related }: GetAsk, schema: Schema): string[] {
+  const isForm = related === 'links';
+  const lists = inversesHere(resource).filter(({ linkedBy }) => !isForm || linkedBy.includes('UPDATE'));
+  const most = isForm ? SHOWN_LINKS : SHOWN_INVERSES + 1;
   return [
     ...referenceSelections(resource, schema),
-    ...inversesHere(resource).map(
+    ...lists.map(
       ({ name, target }) =>
-        `${name}(first: ${SHOWN_INVERSES + 1}) ${block(schema.byName.get(target)?.columns.map((column) => column.name) ?? [])}`,
+        `${name}(first: ${most}) ${block(schema.byName.get(target)?.columns.map((column) => column.name) ?? [])}`,
     ),
   ];
 }
@@ -161,9 +166,19 @@ function referenceSelections(resource: Resource, schema: Schema): string[] {
   return referencesOf(resource)
     .filter(({ doors }) => doors.includes('graphql'))
     .map(({ name, target }) => {
-      const of = schema.byName.get(target);
-      return `${name} ${block([...new Set(of ? [of.key.name, of.label.name] : [])])}`;
+      return `${name} ${named(schema.byName.get(target))}`;
     });
+}
+
+function linkedSelections(resource: Resource, schema: Schema): string[] {
+  return linkedLists(resource, 'graphql').map(
+    ({ name, target }) => `${name}(first: ${SHOWN_INVERSES + 1}) ${named(schema.byName.get(target))}`,
+  );
+}
+
+/** What a person calls a record by. */
+function named(of: Resource | undefined): string {
+  return block([...new Set(of ? [of.key.name, of.label.name] : [])]);
 }
 
 /** Plain fields stand together in lines, what has fields of its own begins a line. */

@@ -1,8 +1,8 @@
 /** The REST door: an ask as a request, a response as an answer. */
 
-import { type Answer, type Ask, type GetAsk, type ListAsk, SHOWN_INVERSES } from '../ask.ts';
+import { type Answer, type Ask, type GetAsk, type ListAsk, SHOWN_INVERSES, SHOWN_LINKS } from '../ask.ts';
 import { readable } from '../links.ts';
-import { type Resource, type Row, referencesOf } from '../schema/types.ts';
+import { linkedLists, type Resource, type Row, referencesOf } from '../schema/types.ts';
 import { filterParameters } from '../where.ts';
 import { Fault, type FieldFault, type Wire } from './wire.ts';
 
@@ -57,11 +57,13 @@ function parametersOf(pairs: readonly (readonly [string, string])[]): string {
 }
 
 export function listParameters(ask: ListAsk): [string, string][] {
-  const include = ask.related ? includable(ask.resource) : [];
+  const lists = ask.related ? linkedLists(ask.resource, 'rest').map(({ name }) => name) : [];
+  const include = ask.related ? [...includable(ask.resource), ...lists] : [];
   const pairs: [string, string | undefined][] = [
     ...filterParameters(ask.where),
     ['sort', ask.sort.join(',') || undefined],
     ['include', include.join(',') || undefined],
+    ...lists.map((name): [string, string] => [`${name}[limit]`, String(SHOWN_INVERSES + 1)]),
     ['limit', ask.limit?.toString()],
     ['after', ask.after],
     ['before', ask.before],
@@ -72,12 +74,17 @@ export function listParameters(ask: ListAsk): [string, string][] {
 
 function relatedParameters({ resource, related }: GetAsk): [string, string][] {
   if (!related) return [];
-  const lists = resource.inverses.filter(({ doors }) => doors.includes('rest')).map(({ name }) => name);
+  const isForm = related === 'links';
+  const shown = resource.inverses.filter(
+    ({ doors, linkedBy }) => doors.includes('rest') && (!isForm || linkedBy.includes('UPDATE')),
+  );
+  const lists = shown.map(({ name }) => name);
+  const most = isForm ? SHOWN_LINKS : SHOWN_INVERSES + 1;
   const names = [...includable(resource), ...lists];
   if (names.length === 0) return [];
   return [
     ['include', names.join(',')],
-    ...lists.map((name): [string, string] => [`${name}[limit]`, String(SHOWN_INVERSES + 1)]),
+    ...lists.map((name): [string, string] => [`${name}[limit]`, String(most)]),
   ];
 }
 

@@ -192,8 +192,12 @@ class Reader {
       const back = (target.fields ?? []).filter(
         ({ type }) => !isList(type) && named(type) === this.#type.name,
       );
-      const via = back.length === 1 && back[0] ? `${back[0].name}Id` : undefined;
-      return [{ ...described(field), target: target.name, via, doors: ['graphql'] }];
+      const linkedBy = linking.filter((operation) =>
+        this.#roots[operation]?.args.some(({ name }) => name === `_${field.name}`),
+      );
+      const isPointing = back.length === 1 && linkedBy.length === 0;
+      const via = isPointing && back[0] ? `${back[0].name}Id` : undefined;
+      return [{ ...described(field), target: target.name, via, doors: ['graphql'], linkedBy }];
     });
   }
 
@@ -205,6 +209,7 @@ class Reader {
   }
 }
 
+const linking = ['CREATE', 'UPDATE'] as const;
 const operations: readonly Operation[] = ['LIST', 'GET', 'CREATE', 'UPDATE', 'DELETE'];
 
 const kinds: Readonly<Record<string, Kind>> = {

@@ -187,13 +187,18 @@ class Reader {
   }
 
   #inverses(record: JsonSchema): Inverse[] {
-    const nested = this.#all?.post?.requestBody;
-    const body = this.#resolve(Object.values(nested?.content ?? {})[0]?.schema ?? {});
+    const body = this.#body(this.#all?.post);
+    const changes = this.#body(this.#one?.put);
     return Object.entries(record.properties ?? {}).flatMap(([name, schema]): Inverse[] => {
       const target = schema.items && this.#targetOf(schema);
       if (target === undefined) return [];
       const without = /CreateWithout(\w+?)_*$/.exec(body.properties?.[name]?.items?.$ref ?? '')?.[1];
-      return [{ name, target, via: this.#via(target, without), doors: ['rest'], ...told(schema) }];
+      const linkedBy: Operation[] = [
+        ...(body.properties?.[`_${name}`] ? (['CREATE'] as const) : []),
+        ...(changes.properties?.[`_${name}`] ? (['UPDATE'] as const) : []),
+      ];
+      const via = linkedBy.length > 0 ? undefined : this.#via(target, without);
+      return [{ name, target, via, doors: ['rest'], linkedBy, ...told(schema) }];
     });
   }
 
@@ -207,8 +212,12 @@ class Reader {
     return found === undefined ? undefined : `${found}Id`;
   }
 
+  #body(operation: Described | undefined): JsonSchema {
+    return this.#resolve(Object.values(operation?.requestBody?.content ?? {})[0]?.schema ?? {});
+  }
+
   #inputs(operation: Described | undefined): Input[] {
-    const body = this.#resolve(Object.values(operation?.requestBody?.content ?? {})[0]?.schema ?? {});
+    const body = this.#body(operation);
     return Object.entries(body.properties ?? {}).flatMap(([name, schema]) =>
       schema.readOnly
         ? []

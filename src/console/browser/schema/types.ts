@@ -59,6 +59,18 @@ export interface Inverse extends Described {
   /** The column of the target that points back; undefined where the API does not tell. */
   readonly via: string | undefined;
   readonly doors: readonly Door[];
+  /** The operations that say which records are in it: a list through a join type. */
+  readonly linkedBy: readonly Operation[];
+}
+
+/** The lists through join types, which belong to what a person would call the record. */
+export function linkedLists({ inverses }: Resource, door: Door): Inverse[] {
+  return inverses.filter(({ linkedBy, doors }) => linkedBy.length > 0 && doors.includes(door));
+}
+
+/** What adds records to such a list, and removes them: `_tags`. */
+export function linksName({ name }: Inverse): string {
+  return `_${name}`;
 }
 
 export type Door = 'rest' | 'graphql';

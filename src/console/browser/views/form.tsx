@@ -7,13 +7,22 @@ import { send } from '../doors/send.ts';
 import { Fault, type FieldFault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
 import { refresh, schema as served } from '../schema/load.ts';
-import { type Column, type Input, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
+import {
+  type Input,
+  type Inverse,
+  labelled,
+  linksName,
+  type Resource,
+  type Row,
+  type Schema,
+} from '../schema/types.ts';
 import { door, isRefused } from '../session.ts';
 import { unreadable } from '../typed.ts';
 import { Conflict } from './conflict.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { type Draft, incompleteIn, useDraft } from './draft.ts';
 import { Field } from './field.tsx';
+import { LinksField } from './links-field.tsx';
 import { scalar } from './list-place.ts';
 import { Empty, FaultNotice } from './parts.tsx';
 import { Refused } from './read-only.tsx';
@@ -48,6 +57,7 @@ export function Create({ schema, resource, query }: CreateProps) {
         schema={schema}
         resource={resource}
         inputs={resource.create}
+        lists={resource.inverses.filter(({ linkedBy }) => linkedBy.includes('CREATE'))}
         draft={draft}
         before={{}}
         cancel={dataLink(resource.name)}
@@ -75,7 +85,7 @@ function opened(resource: Resource, row: Row | undefined): string {
 }
 
 export function Edit({ schema, resource, id }: { schema: Schema; resource: Resource; id: string }) {
-  const read: Ask = { do: 'get', resource, key: id, related: true };
+  const read: Ask = { do: 'get', resource, key: id, related: 'links' };
   const plain: Ask = { ...read, related: false };
   const before = useSignal<Answer | undefined>(undefined);
   const related = useSignal<Row>({});
@@ -155,8 +165,14 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
           before={row}
           mine={given.value}
           theirs={theirs.value.row}
-          onDecide={(changes) => {
+          onDecide={(chosen) => {
             const decided = theirs.value;
+            // What comes to a list and what goes is what it was, whatever else has changed of it.
+            const lists = resource.inverses.map(linksName).filter((name) => name in given.value);
+            const changes = {
+              ...chosen,
+              ...Object.fromEntries(lists.map((name) => [name, given.value[name]])),
+            };
             before.value = decided;
             given.value = changes;
             theirs.value = undefined;
@@ -168,6 +184,9 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
           schema={schema}
           resource={resource}
           inputs={resource.update}
+          lists={resource.inverses.filter(
+            ({ name, linkedBy }) => linkedBy.includes('UPDATE') && Array.isArray(related.value[name]),
+          )}
           draft={draft}
           before={{ ...related.value, ...row }}
           cancel={link}
@@ -183,6 +202,8 @@ interface FormProps {
   schema: Schema;
   resource: Resource;
   inputs: readonly Input[];
+  /** Those whose records can be chosen. */
+  lists: readonly Inverse[];
   draft: Draft;
   before: Row;
   cancel: string;
@@ -190,7 +211,7 @@ interface FormProps {
   onSave: () => Promise<void>;
 }
 
-function Form({ schema, resource, inputs, draft, before, cancel, submit, onSave }: FormProps) {
+function Form({ schema, resource, inputs, lists, draft, before, cancel, submit, onSave }: FormProps) {
   const { form, given, saving } = draft;
   const fault = draft.fault.value;
   /** Whether somebody wanted to save it as it is. */
@@ -201,8 +222,13 @@ function Form({ schema, resource, inputs, draft, before, cancel, submit, onSave 
     const column = resource.columns.find(({ name }) => name === input.name);
     return column ? [{ input, column }] : [];
   });
-  const elsewhere = fault?.errors.filter((error) => !fields.some(({ column }) => isAt(error, column))) ?? [];
-  const put = ({ name }: Column, value: unknown) => {
+  const linked = lists.flatMap((list) => {
+    const target = schema.byName.get(list.target);
+    return target?.operations.has('LIST') ? [{ list, target, name: linksName(list) }] : [];
+  });
+  const places = [...fields.map(({ column }) => column), ...linked];
+  const elsewhere = fault?.errors.filter((error) => !places.some((place) => isAt(error, place))) ?? [];
+  const put = ({ name }: Place, value: unknown) => {
     const { [name]: _, ...others } = given.value;
     const same = value === undefined || JSON.stringify(value) === JSON.stringify(before[name]);
     given.value = same ? others : { ...others, [name]: value };
@@ -218,7 +244,7 @@ function Form({ schema, resource, inputs, draft, before, cancel, submit, onSave 
     // To where something is wrong, if anything is, once that is shown.
     setTimeout(() => (form.current?.querySelector<HTMLElement>('[aria-invalid="true"]') ?? focused)?.focus());
   };
-  const wrong = ({ name }: Column) =>
+  const wrong = ({ name }: Place) =>
     incomplete.value.includes(name) ? 'This is not complete.' : unreadable(given.value[name])?.why;
   return (
     <form ref={form} class="record" noValidate inert={saving.value} onSubmit={save}>
@@ -234,6 +260,19 @@ function Form({ schema, resource, inputs, draft, before, cancel, submit, onSave 
           tried={tried.value}
           faults={fault?.errors.filter((error) => isAt(error, column)) ?? []}
           onChange={(value) => put(column, value)}
+        />
+      ))}
+      {linked.map(({ list, target, name }) => (
+        <LinksField
+          key={name}
+          schema={schema}
+          list={list}
+          target={target}
+          value={given.value[name]}
+          before={before[list.name]}
+          wrong={tried.value ? wrong({ name }) : undefined}
+          faults={fault?.errors.filter((error) => isAt(error, { name })) ?? []}
+          onChange={(value) => put({ name }, value)}
         />
       ))}
       <div class="tools">
@@ -254,6 +293,10 @@ function Form({ schema, resource, inputs, draft, before, cancel, submit, onSave 
   );
 }
 
-function isAt({ pointer }: FieldFault, { name }: Column): boolean {
+interface Place {
+  readonly name: string;
+}
+
+function isAt({ pointer }: FieldFault, { name }: Place): boolean {
   return pointer === `#/${name}` || (pointer?.startsWith(`#/${name}/`) ?? false);
 }

@@ -2,9 +2,17 @@
 
 import { useSignal } from '@preact/signals';
 import { go } from '../address.ts';
-import type { ListAsk } from '../ask.ts';
+import { type ListAsk, SHOWN_INVERSES } from '../ask.ts';
 import { dataLink, to } from '../links.ts';
-import { type Column, type Resource, type Row, type Schema, typeOf } from '../schema/types.ts';
+import {
+  type Column,
+  type Inverse,
+  labelled,
+  type Resource,
+  type Row,
+  type Schema,
+  typeOf,
+} from '../schema/types.ts';
 import { may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { type Shown, useDock } from './dock.tsx';
@@ -208,6 +216,9 @@ export function Table({ resource, rows, schema, ask, pending = false, without }:
   const columns = resource.columns.filter(({ name }) => name !== without);
   const { key } = resource;
   const opens = resource.operations.has('GET');
+  const lists = resource.inverses.filter(
+    ({ name, linkedBy }) => linkedBy.length > 0 && rows.some((row) => Array.isArray(row[name])),
+  );
   return (
     <section
       class={rows.length > FEW ? 'scroll tall' : 'scroll'}
@@ -221,6 +232,12 @@ export function Table({ resource, rows, schema, ask, pending = false, without }:
           <tr>
             {columns.map((column) => (
               <Head key={column.name} column={column} ask={ask} />
+            ))}
+            {lists.map(({ name, description, deprecated, target }) => (
+              <th key={name} scope="col" title={description}>
+                <span class={deprecated ? 'deprecated' : ''}>{name}</span>
+                <span class="type">[{target}!]!</span>
+              </th>
             ))}
           </tr>
         </thead>
@@ -238,11 +255,34 @@ export function Table({ resource, rows, schema, ask, pending = false, without }:
                   )}
                 </td>
               ))}
+              {lists.map((list) => (
+                <td key={list.name}>
+                  <Linked list={list} row={row} schema={schema} />
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** The first records of a list through a join type, by what people call them. */
+function Linked({ list, row, schema }: { list: Inverse; row: Row; schema: Schema }) {
+  const target = schema.byName.get(list.target);
+  const rows = row[list.name];
+  if (!target || !Array.isArray(rows)) return <span class="null">hidden</span>;
+  return (
+    <span class="items">
+      {rows.length === 0 && <span class="null">none</span>}
+      {rows.slice(0, SHOWN_INVERSES).map((each) => (
+        <span class="tag" dir="auto" key={String(each[target.key.name])}>
+          {labelled(target, each)}
+        </span>
+      ))}
+      {rows.length > SHOWN_INVERSES && <span class="quiet">…</span>}
+    </span>
   );
 }
 

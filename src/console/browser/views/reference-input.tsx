@@ -16,6 +16,8 @@ interface Props extends TypedProps {
   /** The record itself, where it was read along. */
   known: unknown;
   schema: Schema;
+  /** Takes what is found, where it does not stay in the input. */
+  onChoose?: (row: Row) => void;
 }
 
 const SHOWN = 8;
@@ -32,6 +34,7 @@ export function ReferenceInput({
   placeholder,
   schema,
   onChange,
+  onChoose,
 }: Props) {
   const open = useSignal(false);
   const found = useSignal<{ readonly text: string; readonly rows: readonly Row[] }>({ text: '', rows: [] });
@@ -98,7 +101,8 @@ export function ReferenceInput({
   const choose = (row: Row) => {
     labels.value = new Map([...labels.value, [row[key.name], labelled(target, row)]]);
     open.value = false;
-    onChange(row[key.name]);
+    if (onChoose) onChoose(row);
+    else onChange(row[key.name]);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
