@@ -56,7 +56,7 @@ export class WhereReader {
       return all([]);
     }
     if (this.#exceeds(path)) return all([]);
-    if (this.#depth === DEEPEST) {
+    if (this.#depth >= DEEPEST) {
       this.#report(path, 'OUT_OF_RANGE', `${called} must not nest deeper than ${DEEPEST}`);
       return all([]);
     }
@@ -66,6 +66,15 @@ export class WhereReader {
     );
     this.#depth--;
     return all(filters);
+  }
+
+  /** By way of a join type, it is two relations away. */
+  #readList({ kind, target }: Inverse | Through, where: unknown, path: Path): Filter {
+    const more = kind === 'through' ? 1 : 0;
+    this.#depth += more;
+    const filter = this.read(target, where, path);
+    this.#depth -= more;
+    return filter;
   }
 
   /** Told once, however many there are. */
@@ -164,7 +173,7 @@ export class WhereReader {
         if (isFull(this.#told)) return undefined;
         const inside = [...path, quantifier];
         if (inner === undefined) return this.#notSent(inside, `${name} ${quantifier}`);
-        const some = () => someOf(field, this.read(field.target, inner, inside));
+        const some = () => someOf(field, this.#readList(field, inner, inside));
         if (quantifier === 'some') return some();
         if (quantifier === 'none') return { is: 'not', of: some() };
         this.#report(

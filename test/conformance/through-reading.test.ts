@@ -171,6 +171,28 @@ describe.each([...databases])('on %s', (database) => {
     ]);
   });
 
+  test('as deep as filters go, of which each list is two levels', async () => {
+    const nested = (depth: number) => {
+      let where: object = { name: { ne: '' } };
+      for (let level = depth; level > 0; level--)
+        where = { [level % 2 === 1 ? 'tags' : 'products']: { some: where } };
+      return where;
+    };
+    const ask = async (depth: number) => {
+      const where = nested(depth);
+      const { status, body } = await app.rest('GET', `/products?where=${JSON.stringify(where)}`);
+      const { data: found, errors } = await app.graphql(
+        'query($where: ProductWhere) { products(where: $where) { name } }',
+        { where },
+      );
+      const byRest = status === 200 ? names(body) : body.errors[0].code;
+      expect(errors ? errors[0].extensions.errors[0].code : names(found.products)).toBe(byRest);
+      return byRest;
+    };
+    expect(await ask(9)).toBe('chai tea');
+    expect(await ask(10)).toBe('OUT_OF_RANGE');
+  });
+
   test('below a list that many lead to, and back again', async () => {
     const back = await rest('/products?include=tags.products,tags.notes&tags.notes[limit]=1');
     const shape = (products: any[]) =>
