@@ -22,32 +22,38 @@ const MARKS = /\p{M}+/gu;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
 const ASCII = /^[\x00-\x7f]*$/;
 
-/** In their order, each as often as it stands there. */
-export function wordsOf(text: string): Iterable<string> {
-  if (!ASCII.test(text)) return splitWords(text);
-  const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
-  return text.length > LONGEST_WORD ? words.map((word) => word.slice(0, LONGEST_WORD)) : words;
+/** In their order, each as often as it stands there; `isNew` says whether a run of characters is to be split. */
+export function* wordsOf(text: string, isNew: (run: string) => boolean = () => true): Generator<string> {
+  if (ASCII.test(text)) {
+    for (const run of text.toLowerCase().match(/[a-z0-9]+/g) ?? [])
+      if (isNew(run)) yield cut(run, LONGEST_WORD);
+    return;
+  }
+  // Compatibility forms first: they can hold letters, spaces and marks of their own.
+  for (const run of text.normalize('NFKC').match(RUN) ?? []) if (isNew(run)) yield* wordsOfRun(run);
 }
 
-function* splitWords(text: string): Generator<string> {
-  // Compatibility forms first: they can hold letters, spaces and marks of their own.
-  const plain = foldedCase(text.normalize('NFKC')).normalize('NFKC');
-  for (const [run] of plain.matchAll(RUN))
-    for (const [part] of run.matchAll(PART)) {
-      if (UNSPACED.test(part)) yield* pairs(part);
-      else {
-        const word = part.normalize('NFD').replace(MARKS, '').normalize('NFC');
-        if (word !== '') yield cut(word, LONGEST_WORD);
-      }
+function* wordsOfRun(run: string): Generator<string> {
+  for (const part of foldedCase(run).normalize('NFKC').match(PART) ?? [])
+    if (UNSPACED.test(part)) yield* pairs(part);
+    else {
+      const word = part.normalize('NFD').replace(MARKS, '').normalize('NFC');
+      if (word !== '') yield cut(word, LONGEST_WORD);
     }
 }
 
 /** Overlapping, so that any two characters that stand together are found; one that stands alone is a word. */
 function* pairs(text: string): Generator<string> {
-  const characters = [...text];
-  if (characters.length === 1) yield text;
-  for (let index = 0; index + 1 < characters.length; index++)
-    yield `${characters[index]}${characters[index + 1]}`;
+  let before = '';
+  let isAlone = true;
+  for (const character of text) {
+    if (before !== '') {
+      isAlone = false;
+      yield before + character;
+    }
+    before = character;
+  }
+  if (isAlone) yield before;
 }
 
 export function cut(word: string, longest: number): string {
@@ -64,9 +70,12 @@ export function inField(word: string, field: number): string {
 export function wordsOfAll(texts: readonly unknown[]): string[] {
   const known = new Set<string>();
   const kept: string[] = [];
+  // Whoever repeats a few words a million times has them split once.
+  const runs = new Set<string>();
+  const isNew = (run: string) => runs.size < runs.add(run).size;
   for (const [field, text] of texts.entries()) {
     if (typeof text !== 'string') continue;
-    for (const word of wordsOf(text)) {
+    for (const word of wordsOf(text, isNew)) {
       if (known.has(word)) continue;
       if (known.size === MOST_WORDS) return kept;
       known.add(word);

@@ -33,6 +33,7 @@ describe.each([...databases])('on %s', (database: DatabaseKind) => {
   beforeAll(async () => {
     app = await openApp(database, {
       sdl,
+      env: { LIMIT_BODY: String(2 ** 24) },
       data: {
         authors: [{ name: 'Ursula' }, { name: 'Arthur' }],
         books: books.map((book, index) => ({ ...book, authorId: (index % 2) + 1 })),
@@ -157,7 +158,7 @@ describe.each([...databases])('on %s', (database: DatabaseKind) => {
       const seen: number[] = [];
       let path: string | undefined = `/books?${encode({ search: 'hand', sort, limit: '1', count: 'true' })}`;
       let back: string | undefined;
-      while (path) {
+      while (path && seen.length <= all.length) {
         const { body, headers } = await app.rest('GET', path);
         expect(headers.get('X-Total-Count')).toBe('3');
         seen.push(...body.map(({ id }: any) => id));
@@ -334,31 +335,31 @@ describe.each([...databases])('on %s', (database: DatabaseKind) => {
   });
 
   test('a record is found by the first 20,000 of its words, however long they are', async () => {
-    // Four bytes for each character, which is far more than a tsvector holds.
+    // Four bytes for each character, which is five times what a tsvector holds.
     const word = (index: number) => `${String(index).padStart(6, '0')}${'𐌰'.repeat(58)}`;
-    const half = (from: number) => Array.from({ length: 2500 }, (_, index) => word(from + index)).join(' ');
-    const {
-      body: { id },
-    } = await app.rest('POST', '/books', { title: 'Much', subtitle: half(0), body: half(2500) });
+    const half = (from: number) => Array.from({ length: 9999 }, (_, index) => word(from + index)).join(' ');
+    const made = await app.rest('POST', '/books', { title: 'Much', subtitle: half(0), body: half(9999) });
+    expect(made.status).toBe(201);
+    const { id } = made.body;
     const ids = async (search: string, sort = 'id') =>
       (await app.rest('GET', `/books?${encode({ search, sort })}`)).body.map((each: any) => each.id);
     for (const search of [
       'much',
       word(0),
-      word(4999),
-      `${word(3)} ${word(4000)}`,
-      '004999',
+      word(19_997),
+      `${word(3)} ${word(14_000)}`,
+      '019997',
       `${word(7)} mu`,
       word(4).slice(0, 20),
     ])
       expect([search.slice(0, 10), await ids(search)]).toEqual([search.slice(0, 10), [id]]);
-    for (const search of [word(5000), `${word(3).slice(0, 20)} much`, `${word(3)}x much`])
+    for (const search of [word(19_998), `${word(3).slice(0, 20)} much`])
       expect(await ids(search)).toEqual([]);
-    const short = (await app.rest('POST', '/books', { title: word(2500), body: 'x' })).body.id;
-    expect(await ids(word(2500), '_relevance')).toEqual([short, id]);
+    const short = (await app.rest('POST', '/books', { title: word(9999), body: 'x' })).body.id;
+    expect(await ids(word(9999), '_relevance')).toEqual([short, id]);
     expect(await ids('00', '_relevance')).toEqual([short, id]);
-    await app.rest('PUT', `/books/${id}`, { body: 'little' });
-    expect([await ids(word(4999)), await ids(`${word(2)} little`)]).toEqual([[], [id]]);
+    expect((await app.rest('PUT', `/books/${id}`, { body: 'little' })).status).toBe(200);
+    expect([await ids(word(19_997)), await ids(`${word(2)} little`)]).toEqual([[], [id]]);
     const words = Array.from({ length: 20_001 }, (_, index) => `w${index}`);
     await app.rest('PUT', `/books/${id}`, {
       title: 'w0',
