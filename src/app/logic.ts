@@ -27,9 +27,12 @@ export async function readFiles(config: FileSettings, given?: Pick<Given, 'sdl' 
   // What cannot be loaded may fill in anything.
   const fills = faults.length > 0 ? () => true : filledTypes(exported);
   const { model, faults: ofSchema } = readModelOrFaults(config, given?.sdl, fills);
-  const read = file !== undefined && faults.length === 0 ? readLogic(exported, model) : undefined;
+  // Actions without a file miss their functions.
+  const isNeeded = file !== undefined || (model && model.actions.length > 0);
+  const read =
+    isNeeded && faults.length === 0 ? readLogic(file === undefined ? {} : exported, model) : undefined;
   faults.unshift(...ofSchema);
-  faults.push(...(read?.faults?.map((fault) => `${file}: ${fault}`) ?? []));
+  faults.push(...(read?.faults?.map((fault) => `${file ?? 'logic.ts'}: ${fault}`) ?? []));
   if (!model || faults.length > 0) throw new StartFault(faults.join('\n'));
   return { model, logic: read?.logic };
 }

@@ -15,6 +15,7 @@ import { BodyWaits } from '../http/body.ts';
 import type { Found, Handler, Route } from '../http/exchange.ts';
 import type { Load } from '../http/guard/load.ts';
 import { problem } from '../http/problem.ts';
+import { actionRoutes } from '../rest/actions.ts';
 import { openapi } from '../rest/openapi/openapi.ts';
 import { restRoutes } from '../rest/routes.ts';
 import type { AppOptions } from './options.ts';
@@ -90,6 +91,7 @@ export function router(
     const told = peers ? await peers.collect() : new Map([[undefined, metrics.snapshot()]]);
     return text(render(told), METRICS_TYPE);
   });
+  for (const route of actionRoutes(model, engine, limits)) fixed.set(route.template, route);
   const rest = restRoutes(model, engine, { ...limits, depth: config.limitDepth }, deprecatedSince);
   return (path) => {
     const route = fixed.get(path);

@@ -128,8 +128,9 @@ const commands: Readonly<Record<string, Command>> = {
     usage: 'dev',
     doc: 'serve, and follow the schema file and logic.ts; while they have faults, the last good ones are served',
     run: ({ config, args }) => {
-      const code = () => sourcesOf(logicPlace(config));
-      return dev([config.schema, config.data], logicPlace(config), code, args);
+      const logic = logicPlace(config);
+      const files = [config.schema, config.data];
+      return dev({ files, logic, code: () => sourcesOf(logic), digest: () => digestOf(config) }, args);
     },
   },
   check: {

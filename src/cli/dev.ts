@@ -8,16 +8,23 @@ import type { Message } from './workers.ts';
 /** Editors write a file in several steps; once is enough for all of them. */
 const SETTLE_MS = 100;
 
-/** `logic`: where the file of functions is, or may come to be; `code`: all that it is made of. */
-export async function dev(
-  files: readonly string[],
-  logic: string,
-  code: () => ReadonlySet<string>,
-  args: readonly string[],
-): Promise<void> {
+export interface Watched {
+  /** The schema file and the data. */
+  readonly files: readonly string[];
+  /** Where the file of functions is, or may come to be. */
+  readonly logic: string;
+  /** All that it is made of. */
+  readonly code: () => ReadonlySet<string>;
+  /** Changes when one of those does. */
+  readonly digest: () => string;
+}
+
+export async function dev({ files, logic, code, digest }: Watched, args: readonly string[]): Promise<void> {
   let isReady = false;
+  let loaded = '';
   const start = () => {
     isReady = false;
+    loaded = digest();
     const started = Bun.spawn([...self(), 'dev-server', ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
       ipc: (message: Message) => {
@@ -34,7 +41,9 @@ export async function dev(
   };
   // One that could not begin with the file as it was, or has not yet, begins with the file as it is.
   const reload = async () => {
-    if (isReady && child.exitCode === null) child.send({ say: 'reload' } satisfies Message);
+    // Functions that did not fit the file as it was may fit it now.
+    if (digest() !== loaded) await relogic();
+    else if (isReady && child.exitCode === null) child.send({ say: 'reload' } satisfies Message);
     else await restart();
   };
   /** Functions that have faults are told, and those that were loaded before are served. */

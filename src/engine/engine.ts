@@ -4,7 +4,7 @@ import { afterArrivals } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import { type Soon, then } from '../base/soon.ts';
 import { all, among } from '../query/filter.ts';
-import type { Action, Resource } from '../schema/model.ts';
+import type { Action, ActionField, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { select } from '../storage/statements.ts';
 import { type Deadline, type Prepared, type Program, run, type Storage } from '../storage/storage.ts';
@@ -13,6 +13,7 @@ import type { Caller } from './caller.ts';
 import type { Functions } from './logic/functions.ts';
 import type {
   Aggregate,
+  Ask,
   DeleteMany,
   List,
   Operation,
@@ -40,7 +41,13 @@ import type { Written } from './write/perform.ts';
 import type { NamedWrite } from './write/transaction.ts';
 import { Writer } from './write/writer.ts';
 
-type Answer<R extends Read> = R extends List ? Listing : R extends Aggregate ? Node[] : Node | null;
+type Answer<R extends Read | Ask> = R extends Ask
+  ? unknown
+  : R extends List
+    ? Listing
+    : R extends Aggregate
+      ? Node[]
+      : Node | null;
 type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
 
 /** Whether nobody waits for the answer any more. */
@@ -59,6 +66,7 @@ export class Engine {
   readonly #storage: Storage;
   readonly #writer: Writer;
   readonly #policy: Policy;
+  readonly #functions: Functions | undefined;
   /** By statement; or by what is wanted of a record that everybody finds alike. */
   readonly #reads = new WeakMap<object, Prepared>();
   /** How many lists are being read page by page, after their answers have begun. */
@@ -68,6 +76,7 @@ export class Engine {
     this.#storage = storage;
     this.#writer = new Writer(storage, policy, limits, functions);
     this.#policy = policy;
+    this.#functions = functions;
     this.limits = limits;
   }
 
@@ -79,6 +88,11 @@ export class Engine {
   /** Refuses what the rules allow to nobody with the caller's roles: it is known before a request is even read. */
   admit(caller: Caller, resource: Resource, action: Action): void {
     this.#policy.access(caller).admit(resource, action);
+  }
+
+  /** The same of an action. */
+  admitAction(caller: Caller, action: ActionField): void {
+    this.#functions?.admit(this.#policy.access(caller), action);
   }
 
   /** What the rules let the caller do with some records at least. */
@@ -93,25 +107,35 @@ export class Engine {
 
   /** What the caller may have of an operation; throws when that is nothing. */
   permit<O extends Operation>(caller: Caller, operation: O): Permitted<O> {
-    return this.#policy.permit(caller, operation);
+    const permitted = this.#policy.permit(caller, operation);
+    if (permitted.do !== 'ask' || !this.#functions) return permitted;
+    const asking: Permitted<Ask> = permitted;
+    return this.#functions.permit(this.#policy.access(caller), asking) as Operation as Permitted<O>;
   }
 
   read<R extends Read>(caller: Caller, operation: R): Soon<Answer<R>> {
     return this.#readAlone(this.permit<Read>(caller, operation), this.deadline()) as Soon<Answer<R>>;
   }
 
+  /** What a function answers that only reads, on one snapshot. */
+  ask(caller: Caller, operation: Ask): Soon<unknown> {
+    const permitted = this.permit(caller, operation);
+    return this.#storage.read(() => asked(permitted), 'many', this.deadline());
+  }
+
   /** Carries out all reads on one snapshot: one answer shows one moment. */
-  readPermitted(operations: readonly Permitted<Read>[], deadline: Deadline): Soon<Answer<Read>[]> {
+  readPermitted(operations: readonly Permitted<Read | Ask>[], deadline: Deadline): Soon<unknown[]> {
     const [only] = operations;
-    if (only && operations.length === 1) {
+    if (only && only.do !== 'ask' && operations.length === 1) {
       const answer = this.#readAlone(only, deadline);
       return answer instanceof Promise ? answer.then((read) => [read]) : [answer];
     }
     const { limits } = this;
     const program = function* () {
       const budget = new Budget(limits);
-      const answers: Answer<Read>[] = [];
-      for (const operation of operations) answers.push(yield* performRead(operation, budget));
+      const answers: unknown[] = [];
+      for (const operation of operations)
+        answers.push(yield* operation.do === 'ask' ? asked(operation) : performRead(operation, budget));
       return answers;
     };
     return this.#storage.read(program, 'many', deadline);
@@ -284,6 +308,11 @@ async function begunAfter<T>(arrivals: Promise<void>, gone: Gone, write: () => P
 function unlessGone<T>(gone: Gone, write: () => Promise<T>): Promise<T> {
   if (gone()) throw new DuetError('MALFORMED_BODY', 'The client went away; nothing was written.');
   return write();
+}
+
+function asked({ action, args, program }: Permitted<Ask>): Program<unknown> {
+  if (!program) throw new Error(`nothing carries out ${action.name}`);
+  return program(args);
 }
 
 function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {

@@ -5,7 +5,8 @@ import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { ListQuery } from '../query/list.ts';
 import type { GroupQuery } from '../query/results.ts';
-import type { Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
+import type { ActionField, Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
+import type { Program } from '../storage/storage.ts';
 import type { Guard } from './policy/guards.ts';
 
 /** What to answer of a record: its columns, and records related to it. */
@@ -91,6 +92,24 @@ export type Create = On & { readonly do: 'create'; readonly input: Input; readon
 export type Update = OnOne & Guarded & { readonly do: 'update'; readonly input: Input };
 export type Delete = OnOne & Guarded & { readonly do: 'delete' };
 
+/** Runs a function of the deployment: `ask` only reads. */
+export interface Act<Do extends 'act' | 'ask' = 'act' | 'ask'> {
+  readonly do: Do;
+  readonly action: ActionField;
+  readonly args: Input;
+  /** What of its answer is wanted. */
+  readonly answer: Wanted;
+  /** What carries it out, with these arguments; the functions' to say. */
+  readonly program?: (args: Input) => Program<unknown>;
+}
+
+/** Of records that an action answers with, what to read of them; of a plain type, the same of its fields. */
+export type Wanted =
+  | { readonly is: 'value' }
+  | { readonly is: 'record'; readonly selection: Selection }
+  | { readonly is: 'object'; readonly fields: ReadonlyMap<string, Wanted> };
+
+export type Ask = Act<'ask'>;
 export type Read = List | Get | Aggregate;
 /** Writes on many records; more than `atMost` is an error, and then nothing has happened. */
 export type CreateMany = On & {
@@ -117,6 +136,8 @@ interface Many {
 }
 
 export type WriteOne = Create | Update | Delete | Upsert;
+/** A write on the records of one resource. */
+export type WriteRecords = WriteOne | WriteMany;
 export type WriteMany = CreateMany | UpdateMany | DeleteMany | UpsertMany;
-export type Write = WriteOne | WriteMany;
-export type Operation = Read | Write;
+export type Write = WriteRecords | Act<'act'>;
+export type Operation = Read | Ask | Write;

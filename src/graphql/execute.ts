@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import { Budget } from '../engine/budget.ts';
-import type { Operation, Read, Write } from '../engine/operation.ts';
+import type { Ask, Operation, Read, Write } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read/read.ts';
 import type { Written } from '../engine/write/perform.ts';
@@ -102,14 +102,14 @@ function known(performed: Performed, name: string): unknown {
  */
 class Snapshot {
   readonly #context: Context;
-  readonly #operations: Permitted<Read>[] = [];
+  readonly #operations: Permitted<Read | Ask>[] = [];
   #answers: Promise<readonly unknown[]> | undefined;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  async add(operation: Read): Promise<unknown> {
+  async add(operation: Read | Ask): Promise<unknown> {
     const { engine, caller, deadline } = this.#context;
     // One by one: what is denied to one field is not denied to its siblings.
     const index = this.#operations.push(engine.permit(caller, operation)) - 1;
@@ -118,6 +118,7 @@ class Snapshot {
   }
 }
 
-function isRead(operation: Operation): operation is Read {
-  return operation.do === 'list' || operation.do === 'get' || operation.do === 'aggregate';
+function isRead(operation: Operation): operation is Read | Ask {
+  const { do: kind } = operation;
+  return kind === 'list' || kind === 'get' || kind === 'aggregate' || kind === 'ask';
 }

@@ -2,7 +2,16 @@
 
 import type { FieldNode, GraphQLObjectType } from 'graphql';
 import { type Fault, type FaultCode, pointer, validationFailed } from '../base/errors.ts';
-import type { Aggregate, Operation, Read, Relation, Selection } from '../engine/operation.ts';
+import type {
+  Act,
+  Aggregate,
+  Ask,
+  Operation,
+  Read,
+  Relation,
+  Selection,
+  Wanted as WantedOfAction,
+} from '../engine/operation.ts';
 import { type Listing, type Node, relationKey } from '../engine/read/read.ts';
 import { AROUND_OBJECT, bytesOfName, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
@@ -16,7 +25,7 @@ import { type Groups, groupsOf } from '../query/results.ts';
 import { NOT_SEARCHED, RELEVANCE, readSearch, relevanceOf, SEARCH } from '../query/search.ts';
 import { WhereReader } from '../query/where.ts';
 import { integerFrom, readKey } from '../schema/keys.ts';
-import type { Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
+import type { ActionField, Column, Inverse, Reference, Resource, Slot, Through } from '../schema/model.ts';
 import { BY_ARGUMENT, VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
 import { linkFields } from '../schema/through.ts';
@@ -30,7 +39,7 @@ import {
   relationName,
 } from './fields.ts';
 import { groupQueryOf } from './groups.ts';
-import type { Binding, BulkKind, UpsertKind } from './schema.ts';
+import type { Binding, BulkKind, RecordsBinding, UpsertKind } from './schema.ts';
 
 /** What is being planned: where in the selection, and what was found to be wrong so far. */
 interface Planning extends Given {
@@ -66,8 +75,31 @@ export function planner(binding: Binding, fields: readonly FieldNode[], given: G
 
 type RootPlanner = (args: Arguments, given: Planning) => Plan;
 
-function rootPlanner(
-  { resource, operation }: Binding,
+function rootPlanner(binding: Binding, fields: readonly FieldNode[], given: Planning): RootPlanner {
+  if (binding.operation === 'ACTION') return actionPlanner(binding.action, fields, given);
+  return recordsPlanner(binding, fields, given);
+}
+
+function actionPlanner(action: ActionField, fields: readonly FieldNode[], given: Planning): RootPlanner {
+  const answer = wantedOf(action.answer, [fields], given);
+  const kind = action.root === 'Query' ? 'ask' : 'act';
+  return (args) => ({ operation: { do: kind, action, args, answer } as Act<'act'> | Ask, complete: asItIs });
+}
+
+/** What the selection has of an answer. */
+function wantedOf(slot: Slot, objects: readonly ObjectNodes[], given: Planning): WantedOfAction {
+  if (slot.is === 'value') return { is: 'value' };
+  if (slot.is === 'record') return { is: 'record', selection: selectionOf(slot.resource, objects, given) };
+  const below = objectsOf(objects, given);
+  const asked = slot.shape.fields.flatMap((field): [string, WantedOfAction][] => {
+    const nodes = below.get(field.name);
+    return nodes ? [[field.name, wantedOf(field, nodes, { ...given, at: [...given.at, field.name] })]] : [];
+  });
+  return { is: 'object', fields: new Map(asked) };
+}
+
+function recordsPlanner(
+  { resource, operation }: RecordsBinding,
   fields: readonly FieldNode[],
   given: Planning,
 ): RootPlanner {

@@ -12,7 +12,7 @@ import {
   GraphQLSchema,
   specifiedDirectives,
 } from 'graphql';
-import type { Column, Model, OperationKind, Resource, RootField } from '../schema/model.ts';
+import type { ActionField, Column, Model, OperationKind, Resource, RootField } from '../schema/model.ts';
 import {
   aggregateName,
   bulkFieldName,
@@ -30,9 +30,16 @@ import { type Fields, nonNull, TypesOf, texts } from './types.ts';
 export type BulkKind = 'CREATE_MANY' | 'UPDATE_MANY' | 'DELETE_MANY';
 export type UpsertKind = 'UPSERT' | 'UPSERT_MANY';
 
-export interface Binding {
+export type Binding = RecordsBinding | ActionBinding;
+
+export interface RecordsBinding {
   readonly operation: OperationKind | 'CONNECTION' | 'AGGREGATE' | BulkKind | UpsertKind;
   readonly resource: Resource;
+}
+
+interface ActionBinding {
+  readonly operation: 'ACTION';
+  readonly action: ActionField;
 }
 
 export interface Door {
@@ -93,6 +100,11 @@ export function graphqlDoor(model: Model): Door | undefined {
     add('Query', aggregateName(resource), { operation: 'AGGREGATE', resource }, aggregate(types, resource));
   }
   for (const field of model.rootFields) add(field.root, field.name, field, declared(types, field));
+  for (const action of model.actions) {
+    const { root, name, answer, arguments: args } = action;
+    const field = { ...texts(action), type: types.answer(answer), args: types.taken(args) };
+    add(root, name, { operation: 'ACTION', action }, field);
+  }
 
   const query = new GraphQLObjectType({ name: 'Query', fields: roots.Query });
   const mutates = Object.keys(roots.Mutation).length > 0;

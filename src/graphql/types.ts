@@ -4,20 +4,24 @@ import {
   GraphQLBoolean,
   GraphQLEnumType,
   type GraphQLFieldConfig,
+  type GraphQLFieldConfigArgumentMap,
   GraphQLFloat,
+  GraphQLInputObjectType,
+  type GraphQLInputType,
   GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
   type GraphQLNullableType,
   GraphQLObjectType,
+  type GraphQLOutputType,
   GraphQLScalarType,
   GraphQLString,
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import { relationKey } from '../engine/read/read.ts';
-import type { Column, Described, Field, Model, Resource } from '../schema/model.ts';
+import type { Column, Described, Field, Model, Resource, Shape, Slot } from '../schema/model.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
-import { isScalar } from '../schema/values.ts';
+import { defaultOf, isScalar } from '../schema/values.ts';
 import { relationName } from './fields.ts';
 import { ID } from './id.ts';
 import { Inputs } from './inputs.ts';
@@ -28,6 +32,8 @@ export type Fields = Record<string, GraphQLFieldConfig<unknown, unknown>>;
 export class TypesOf {
   readonly inputs = new Inputs((column) => this.leaf(column));
   readonly #objects = new Map<Resource, GraphQLObjectType>();
+  readonly #plains = new Map<string, GraphQLObjectType>();
+  readonly #takenTypes = new Map<string, GraphQLInputObjectType>();
   readonly #leaves = new Map<string, GraphQLScalarType | GraphQLEnumType>(
     [ID, GraphQLString, GraphQLInt, GraphQLFloat, GraphQLBoolean].map((type) => [type.name, type]),
   );
@@ -73,6 +79,62 @@ export class TypesOf {
     const leaf = this.#leaves.get(isScalar(type) ? type.graphql : type.name);
     if (!leaf) throw new Error(`no GraphQL type for ${type.name}`);
     return leaf;
+  }
+
+  /** What an action answers with, or a field of it. */
+  answer(slot: Slot): GraphQLOutputType {
+    if (slot.is === 'value') return nonNull(this.column(slot.column), slot.required);
+    const type = slot.is === 'record' ? this.object(slot.resource) : this.#plain(slot.shape);
+    return nonNull(slot.list ? new GraphQLList(new GraphQLNonNull(type)) : type, slot.required);
+  }
+
+  /** What an action takes. */
+  taken(slots: readonly Slot[]): GraphQLFieldConfigArgumentMap {
+    return Object.fromEntries(
+      slots.map((slot) => {
+        const value = slot.is === 'value' ? defaultOf(slot.column) : undefined;
+        const given = value === undefined ? {} : { default: { value } };
+        // GraphQL forbids deprecating what must be given.
+        const isNeeded = slot.required && value === undefined;
+        const { description, deprecationReason } = texts(slot);
+        const type = this.#given(slot);
+        return [slot.name, { type, description, ...given, ...(!isNeeded && { deprecationReason }) }];
+      }),
+    );
+  }
+
+  #given(slot: Slot): GraphQLInputType {
+    if (slot.is === 'value') return nonNull(this.column(slot.column), slot.required);
+    if (slot.is === 'record') throw new Error(`${slot.name} cannot take a record`);
+    const type = this.#input(slot.shape);
+    return nonNull(slot.list ? new GraphQLList(new GraphQLNonNull(type)) : type, slot.required);
+  }
+
+  #plain({ name, description, fields }: Shape): GraphQLObjectType {
+    const known = this.#plains.get(name);
+    if (known) return known;
+    const made = new GraphQLObjectType({
+      name,
+      description,
+      fields: () =>
+        Object.fromEntries(
+          fields.map((slot) => [
+            slot.name,
+            // The executor's own resolver takes whatever has no node for a root field.
+            { ...texts(slot), type: this.answer(slot), resolve: (of) => of[slot.name] },
+          ]),
+        ),
+    });
+    this.#plains.set(name, made);
+    return made;
+  }
+
+  #input({ name, description, fields }: Shape): GraphQLInputObjectType {
+    const known = this.#takenTypes.get(name);
+    if (known) return known;
+    const made = new GraphQLInputObjectType({ name, description, fields: () => this.taken(fields) });
+    this.#takenTypes.set(name, made);
+    return made;
   }
 
   /** Of an average of exact numbers. */

@@ -59,7 +59,7 @@ export function restRoutes(
       );
   }
   const byPath = new Map([...collections].map(([path, from]) => [path, answering(routesOf(from, engine))]));
-  const transaction = transactionRoute(engine, collections, limits);
+  const transaction = transactionRoute(engine, collections, model.actions, limits);
 
   return (path) => {
     if (path === '/transaction') return { route: transaction, key: '' };

@@ -2,7 +2,7 @@
 
 import { cited, DuetError, type Fault, isFull, pointer, validationFailed } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Input, Selection, Write } from '../engine/operation.ts';
+import type { Input, Selection, Write, WriteRecords } from '../engine/operation.ts';
 import type { Node } from '../engine/read/read.ts';
 import type { Written } from '../engine/write/perform.ts';
 import { failedAt, type NamedWrite, ResultOf, WriteFailed } from '../engine/write/transaction.ts';
@@ -16,10 +16,11 @@ import { everything } from '../query/filter.ts';
 import { readAtLeast, readAtMost } from '../query/list.ts';
 import { WhereReader } from '../query/where.ts';
 import { readKey } from '../schema/keys.ts';
-import type { Column, OperationKind, Resource } from '../schema/model.ts';
+import type { ActionField, Column, OperationKind, Resource } from '../schema/model.ts';
 import { INCREMENTS } from '../schema/names.ts';
 import { linkFields } from '../schema/through.ts';
 import { keptAs } from '../schema/values.ts';
+import { actOf, answered, pathTo } from './actions.ts';
 import type { Collection } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
 import { versionsOf } from './etag.ts';
@@ -48,8 +49,12 @@ export const kinds: Readonly<Record<string, OperationKind>> = {
 export function transactionRoute(
   engine: Engine,
   collections: ReadonlyMap<string, Collection>,
+  actions: readonly ActionField[],
   limits: BodyLimits,
 ): Route {
+  const byPath = new Map(
+    actions.filter(({ root }) => root === 'Mutation').map((action) => [pathTo(action), action]),
+  );
   const perform = async (exchange: Exchange, bytes: Uint8Array): Promise<Response> => {
     const { request, caller } = exchange;
     const body = parseJsonObject(request, bytes, limits);
@@ -61,7 +66,7 @@ export function transactionRoute(
           detail: 'this path takes no parameters',
         },
       ]);
-    const steps = readSteps(body, collections);
+    const steps = readSteps(body, collections, byPath);
     exchange.spend?.((steps.length - 1) * WRITE_COST);
     const nodes = await engine
       .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes), undefined, goneOf(exchange))
@@ -90,7 +95,8 @@ export function transactionRoute(
 const NOTHING: Selection = { columns: [], relations: [], rendered: { records: 0, columns: [], names: 0 } };
 
 interface Step extends NamedWrite {
-  readonly from: Collection;
+  /** Undefined for an action. */
+  readonly from: Collection | undefined;
   /** What is answered, where that is not the plain record. */
   readonly shape: Selection | undefined;
 }
@@ -104,6 +110,12 @@ interface Named {
 async function resultOf(step: Step | undefined, written: Written) {
   if (!step) throw new Error('a result without its operation');
   const { operation, from, shape } = step;
+  if (operation.do === 'act' || !from)
+    return {
+      status: 200,
+      headers: {},
+      body: operation.do === 'act' ? answered(operation.action, written) : null,
+    };
   if (Array.isArray(written)) {
     const selection = shape ?? { columns: from.resource.columns, relations: [] };
     const status = operation.do === 'create many' ? 201 : 200;
@@ -117,7 +129,12 @@ async function resultOf(step: Step | undefined, written: Written) {
   return { status: response.status, headers, ...(text !== '' && { body: JSON.parse(text) }) };
 }
 
-function responseTo(operation: Write, from: Collection, node: Node, shape: Selection | undefined): Response {
+function responseTo(
+  operation: WriteRecords,
+  from: Collection,
+  node: Node,
+  shape: Selection | undefined,
+): Response {
   switch (operation.do) {
     case 'create':
       return created(from, node, shape);
@@ -130,7 +147,11 @@ function responseTo(operation: Write, from: Collection, node: Node, shape: Selec
   }
 }
 
-function readSteps({ operations, ...others }: Input, collections: ReadonlyMap<string, Collection>): Step[] {
+function readSteps(
+  { operations, ...others }: Input,
+  collections: ReadonlyMap<string, Collection>,
+  actions: ReadonlyMap<string, ActionField>,
+): Step[] {
   const faults: Fault[] = [];
   for (const name of Object.keys(others)) {
     if (isFull(faults)) break;
@@ -145,7 +166,7 @@ function readSteps({ operations, ...others }: Input, collections: ReadonlyMap<st
   const names = new Map<string, Named>();
   const steps = (Array.isArray(operations) ? operations : []).flatMap((each, index) => {
     if (isFull(faults)) return [];
-    const reader = new StepReader(index, names, collections, faults);
+    const reader = new StepReader(index, names, collections, actions, faults);
     return reader.read(each) ?? [];
   });
   if (faults.length > 0) throw validationFailed(faults);
@@ -156,17 +177,20 @@ class StepReader {
   readonly #index: number;
   readonly #names: Map<string, Named>;
   readonly #collections: ReadonlyMap<string, Collection>;
+  readonly #actions: ReadonlyMap<string, ActionField>;
   readonly #faults: Fault[];
 
   constructor(
     index: number,
     names: Map<string, Named>,
     collections: ReadonlyMap<string, Collection>,
+    actions: ReadonlyMap<string, ActionField>,
     faults: Fault[],
   ) {
     this.#index = index;
     this.#names = names;
     this.#collections = collections;
+    this.#actions = actions;
     this.#faults = faults;
   }
 
@@ -179,6 +203,8 @@ class StepReader {
   read(step: unknown): Step | undefined {
     if (!isObject(step)) return this.#report([], 'TYPE', 'an operation must be an object');
     const { method, path, as } = step;
+    const action = method === 'POST' && typeof path === 'string' ? this.#actions.get(path) : undefined;
+    if (action) return this.#act(action, step);
     const kind = typeof method === 'string' && Object.hasOwn(kinds, method) ? kinds[method] : undefined;
     if (!kind) return this.#report(['method'], 'ENUM', 'method must be POST, PUT or DELETE');
     const [, plain = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(typeof path === 'string' ? path : '') ?? [];
@@ -210,6 +236,27 @@ class StepReader {
     if (typeof as === 'string' && kind !== 'DELETE')
       this.#names.set(as, { columns: shape?.columns ?? from.resource.columns });
     return { operation, as, from, shape };
+  }
+
+  #act(action: ActionField, step: Input): Step | undefined {
+    for (const name of Object.keys(step))
+      if (!['method', 'path', 'body'].includes(name))
+        return this.#report([cited(name)], 'UNKNOWN', 'an action has only method, path and body');
+    const { body = {} } = step;
+    if (!isObject(body)) return this.#report(['body'], 'TYPE', 'body must be an object');
+    const before = this.#faults.length;
+    const args = Object.entries(body).map(([name, value]) => {
+      const slot = action.arguments.find((each) => each.name === name);
+      const isPlain = slot?.is === 'value' && keptAs(slot.column) !== 'json';
+      return [name, isPlain ? this.#result(value, ['body', name]) : value];
+    });
+    if (this.#faults.length > before) return undefined;
+    return {
+      operation: actOf(action, Object.fromEntries(args)),
+      as: undefined,
+      from: undefined,
+      shape: undefined,
+    };
   }
 
   #parameters(
@@ -323,7 +370,12 @@ class StepReader {
   }
 
   #scalar(column: Column, value: unknown, at: Path): unknown {
-    if (keptAs(column) === 'json' || !isObject(value) || !Object.hasOwn(value, '$ref')) return value;
+    return keptAs(column) === 'json' ? value : this.#result(value, at);
+  }
+
+  /** The value of an earlier result, where that is meant. */
+  #result(value: unknown, at: Path): unknown {
+    if (!isObject(value) || !Object.hasOwn(value, '$ref')) return value;
     const [, write = '', of = ''] = /^(\w+)\.(\w+)$/.exec(String(value['$ref'])) ?? [];
     const known = this.#names.get(write)?.columns.some((each) => each.name === of);
     if (known && Object.keys(value).length === 1) return new ResultOf(write, of);

@@ -47,9 +47,16 @@ export class Faults {
   }
 
   allowRules(directives: AppliedDirectives): AllowRule[] {
+    for (const { node, arguments: given } of directives.get('allow') ?? [])
+      if (given['to'] === undefined) this.at(node, '"@allow" says not what it allows. Add: to: [READ]');
+    return this.allowed(directives);
+  }
+
+  /** The same where there is only one thing to be allowed. */
+  allowed(directives: AppliedDirectives): AllowRule[] {
     return (directives.get('allow') ?? []).map((applied) => ({
       place: this.place(applied.node),
-      to: applied.arguments['to'] as AllowRule['to'],
+      to: (applied.arguments['to'] ?? []) as AllowRule['to'],
       role: applied.arguments['role'] as string | undefined,
       where: applied.arguments['where'],
       check: applied.arguments['check'],

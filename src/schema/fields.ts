@@ -63,6 +63,7 @@ const fits: Readonly<Record<string, readonly ('column' | 'reference' | 'inverse'
   onDelete: ['reference'],
   column: ['column', 'reference'],
   operation: [],
+  action: [],
   allow: ['column', 'reference', 'inverse'],
   deprecated: ['column', 'reference', 'inverse'],
 };
@@ -242,7 +243,7 @@ function withFolded(
 }
 
 /** What the server fills in looks like what it makes of the same value from a client. */
-function withCanonicalDefault(column: Column): Column {
+export function withCanonicalDefault(column: Column): Column {
   const { origin } = column;
   if (!('default' in origin) || origin.default === undefined) return column;
   const misfits: Fault[] = [];
@@ -313,7 +314,7 @@ function readOrigin(directives: AppliedDirectives, where: string, shape: Shape, 
   return { by: directives.has('readonly') ? 'nobody' : 'client', default: at?.arguments['value'] };
 }
 
-function readConstraint(
+export function readConstraint(
   directives: AppliedDirectives,
   type: Scalar | Enum,
   where: string,

@@ -23,6 +23,8 @@ export interface Model {
   readonly enums: readonly Enum[];
   /** Root fields that the file declares itself, such as `addTodo`. */
   readonly rootFields: readonly RootField[];
+  /** Root fields that functions of the deployment carry out, such as `placeOrder`. */
+  readonly actions: readonly ActionField[];
   /** Changes when, and only when, the meaning of the file may have changed; part of every ETag. */
   readonly fingerprint: string;
   /** The file itself, which the database keeps to compare the next one with. */
@@ -184,4 +186,30 @@ export interface RootField extends Described {
 export interface RootArgument extends Described {
   readonly column: Column;
   readonly required: boolean;
+}
+
+/** A root field with `@action`: `logic.ts` has its function. */
+export interface ActionField extends Described {
+  readonly root: 'Query' | 'Mutation';
+  /** The path segment below `/actions/`. */
+  readonly path: string;
+  readonly arguments: readonly Slot[];
+  readonly answer: Slot;
+  readonly allow: readonly AllowRule[];
+}
+
+/** Where a value stands: an argument, a field of a plain type, or what an action answers with. */
+export type Slot = Described & {
+  readonly list: boolean;
+  readonly required: boolean;
+} & (
+    | { readonly is: 'value'; readonly column: Column }
+    | { readonly is: 'record'; readonly resource: Resource }
+    | { readonly is: 'object'; readonly shape: Shape }
+  );
+
+/** A type of the file that nothing stores: an `input`, or a `type` without `@resource`. */
+export interface Shape extends Described {
+  readonly kind: 'input' | 'type';
+  readonly fields: readonly Slot[];
 }

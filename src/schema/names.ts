@@ -160,6 +160,9 @@ export const BY_ARGUMENT = 'by';
 /** What filters have beside the fields of the resource. */
 export const ownFilters: readonly string[] = ['and', 'or', 'not'];
 
+/** Below it are the actions, where there are some. */
+export const ACTIONS_PATH = 'actions';
+
 /** First path segments that are not free for resources. */
 export const ownPaths: readonly string[] = [
   'graphql',

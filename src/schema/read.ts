@@ -10,6 +10,7 @@ import {
   parse,
   stripIgnoredCharacters,
 } from 'graphql';
+import { isAction, plainTypes, readActions } from './actions.ts';
 import { type AppliedDirectives, definedTypes, readDirectives } from './directives.ts';
 import { type Draft, Faults, told } from './draft.ts';
 import { type FieldReader, readField, resolveInverse } from './fields.ts';
@@ -79,6 +80,7 @@ function readDocument(document: DocumentNode, faults: Faults, source: string): M
   const declared = new Map<string, Declared>();
   const roots: { root: 'Query' | 'Mutation'; node: FieldDefinitionNode }[] = [];
   const seen = new Set<string>();
+  const plain = plainTypes(document);
 
   for (const definition of document.definitions) {
     const name = 'name' in definition ? (definition.name?.value ?? '') : '';
@@ -94,7 +96,8 @@ function readDocument(document: DocumentNode, faults: Faults, source: string): M
       for (const node of definition.fields ?? []) roots.push({ root: name, node });
     } else if (
       definition.kind !== Kind.OBJECT_TYPE_DEFINITION &&
-      definition.kind !== Kind.ENUM_TYPE_DEFINITION
+      definition.kind !== Kind.ENUM_TYPE_DEFINITION &&
+      !(definition.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION && plain.has(name))
     ) {
       faults.at(
         definition,
@@ -117,7 +120,7 @@ function readDocument(document: DocumentNode, faults: Faults, source: string): M
           faults.described(value, readDirectives(value.directives, 'ENUM_VALUE', faults.at)),
         );
         enums.set(name, { ...faults.described(definition, directives), values });
-      } else {
+      } else if (definition.kind === Kind.OBJECT_TYPE_DEFINITION && !plain.has(name)) {
         const directives = readDirectives(definition.directives, 'OBJECT', faults.at);
         declared.set(name, {
           resource: draftResource(definition, directives, faults),
@@ -143,7 +146,12 @@ function readDocument(document: DocumentNode, faults: Faults, source: string): M
   }
 
   const resources = [...byType.values()];
-  const rootFields = roots.flatMap(({ root, node }) => readRootField(root, node, byType, faults) ?? []);
+  const [acting, bound] = [
+    roots.filter(({ node }) => isAction(node)),
+    roots.filter(({ node }) => !isAction(node)),
+  ];
+  const rootFields = bound.flatMap(({ root, node }) => readRootField(root, node, byType, faults) ?? []);
+  const actions = readActions(acting, plain, { enums, resources: byType, faults });
   if (resources.length === 0)
     faults.report(
       { line: 1, column: 1 },
@@ -154,6 +162,7 @@ function readDocument(document: DocumentNode, faults: Faults, source: string): M
     byType,
     enums: [...enums.values()],
     rootFields,
+    actions,
     fingerprint: fingerprintOf(source),
     source,
   };

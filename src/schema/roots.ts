@@ -99,6 +99,12 @@ function readArgument(
 ): RootArgument | undefined {
   const directives = readDirectives(node.directives, 'ARGUMENT_DEFINITION', faults.at);
   const described = faults.described(node, directives);
+  for (const [name, [applied]] of directives)
+    if (name !== 'deprecated')
+      faults.at(
+        applied.node,
+        `"@${name}" does not fit an argument of "${where}". Put it on the field of ${resource.name}.`,
+      );
   const allowed = allowedArguments(operation, resource);
   const column = allowed.get(described.name);
   if (!column) {

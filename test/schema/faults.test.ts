@@ -261,7 +261,7 @@ const rows: readonly Row[] = [
       type Book @resource @graph { id: ID! }
     `,
     faults: [
-      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @search @caseless @inverse @through @onDelete @column @table @operation @allow.',
+      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @search @caseless @inverse @through @onDelete @column @table @operation @action @allow.',
     ],
   },
   {
@@ -281,7 +281,7 @@ const rows: readonly Row[] = [
       '2:11 "@table" cannot stand here. Move it to: object.',
       '4:12 "@resource" cannot stand here. Move it to: object.',
       '4:28 "@index" cannot stand here. Move it to: field definition or object.',
-      '6:16 "@constraint" cannot stand here. Move it to: field definition.',
+      '6:16 "@constraint" does not fit an argument of "Query.book". Put it on the field of Book.',
     ],
   },
   {

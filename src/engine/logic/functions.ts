@@ -1,14 +1,21 @@
 /** Runs the functions of a deployment inside of the transactions that they belong to. */
 
+import { AUTHENTICATED } from '../../access/rules.ts';
 import { type DuetError, pointer, validationFailed } from '../../base/errors.ts';
-import type { Model, Resource } from '../../schema/model.ts';
+import { among } from '../../query/filter.ts';
+import { wholeList } from '../../query/list.ts';
+import type { ActionField, Model, Resource } from '../../schema/model.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
-import type { AnswerLimits } from '../budget.ts';
-import type { Input, Write } from '../operation.ts';
+import { type AnswerLimits, Budget } from '../budget.ts';
+import type { Caller } from '../caller.ts';
+import type { Act, Input, Selection, Wanted, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
+import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
 import { touchedBy } from '../policy/races.ts';
+import { list } from '../read/read.ts';
+import { answerOf, validArguments } from './actions.ts';
 import type { Hooked, Hooks } from './hooks.ts';
 import { type HookName, type Inside, kindOf, type Logic } from './logic.ts';
 import { Ledger, type Tx, txOf } from './tx.ts';
@@ -22,9 +29,13 @@ export class Functions {
   /** Types whose functions ask the database something: two of them side by side must not both miss what the other writes. */
   readonly #asking: ReadonlySet<Resource>;
   readonly #joined = new WeakMap<Access, Access>();
+  readonly #policy: Policy;
+  readonly #limits: AnswerLimits;
 
   constructor(logic: Logic, model: Model, policy: Policy, limits: AnswerLimits) {
     this.#logic = logic;
+    this.#policy = policy;
+    this.#limits = limits;
     this.#tx = txOf(model, policy, limits);
     const asks = (functions: object) => Object.values(functions).some((each) => kindOf(each) === 'generator');
     this.#asking = new Set([...logic.types].flatMap(([type, functions]) => (asks(functions) ? [type] : [])));
@@ -41,6 +52,9 @@ export class Functions {
   }
 
   mayRace(writes: readonly Write[]): boolean {
+    const asks = (each: Write) =>
+      each.do === 'act' && kindOf(this.#logic.actions.get(each.action)) === 'generator';
+    if (writes.some(asks)) return true;
     return this.#asking.size > 0 && !touchedBy(writes).written.isDisjointFrom(this.#asking);
   }
 
@@ -77,26 +91,86 @@ export class Functions {
     given: object,
     before: readonly string[],
   ): Program<Hooked> {
-    const path = [...before, name];
-    if (path.length > DEEPEST)
-      throw new Error(`functions lead to each other more than ${DEEPEST} deep: ${path.join(' → ')}`);
     const ledger = new Ledger();
-    const tx = this.#tx(this.#within(access, path), ledger);
-    const made = run({ ...given, tx, caller: access.caller, refuse });
-    const input = isGenerator(made) ? yield* driven(name, made) : made;
-    // A write that failed has ended the transaction on one of the databases: whoever catches its error cannot go on.
-    if (ledger.failure !== undefined) throw ledger.failure;
+    const input = yield* this.#call(access, [...before, name], run, ledger, given);
     if (input === undefined || input === null) return { input: undefined, hasWritten: ledger.hasWritten };
-    if (input instanceof Promise) {
-      input.catch(() => {});
-      throw new Error(`${name} gave back a promise: inside of the transaction nothing can be waited for`);
+    if (typeof input !== 'object' || Array.isArray(input)) {
+      const what = Array.isArray(input) ? 'a list' : `a ${typeof input}`;
+      throw new Error(`${name} must give back the input, or nothing; not ${what}`);
     }
-    if (typeof input !== 'object' || Array.isArray(input))
-      throw new Error(
-        `${name} must give back the input, or nothing; not ${Array.isArray(input) ? 'a list' : `a ${typeof input}`}`,
-      );
     return { input: input as Input, hasWritten: ledger.hasWritten };
   }
+
+  /** `path`: the functions that have led here, this one the last. */
+  *#call(
+    access: Access,
+    path: readonly string[],
+    run: Inside,
+    ledger: Ledger,
+    given: object,
+    ...args: readonly unknown[]
+  ): Program<unknown> {
+    const name = path.at(-1) ?? '';
+    if (path.length > DEEPEST)
+      throw new Error(`functions lead to each other more than ${DEEPEST} deep: ${path.join(' → ')}`);
+    const tx = this.#tx(this.#within(access, path), ledger);
+    const made = run({ ...given, tx, caller: access.caller, refuse }, ...args);
+    const answer = isGenerator(made) ? yield* driven(name, made) : made;
+    // A write that failed has ended the transaction on one of the databases: whoever catches its error cannot go on.
+    if (ledger.failure !== undefined) throw ledger.failure;
+    if (answer instanceof Promise) {
+      answer.catch(() => {});
+      throw new Error(`${name} gave back a promise: inside of the transaction nothing can be waited for`);
+    }
+    return answer;
+  }
+
+  /** Refuses an action that no rule allows to the caller. */
+  admit(access: Access, action: ActionField): void {
+    if (!access.isFree && !mayRun(access.caller, action))
+      throw access.denied(`You may not run ${action.name}.`);
+  }
+
+  /** The action with what carries it out; throws where the caller may not have it done. */
+  permit<A extends Permitted<Act>>(access: Access, operation: A): A {
+    const { action, answer } = operation;
+    const name = `${action.root}.${action.name}`;
+    const run = this.#logic.actions.get(action);
+    if (!run) throw new Error(`nothing carries out ${name}`);
+    this.admit(access, action);
+    const call = (args: Input) =>
+      this.#call(access, [name], run, new Ledger(action.root === 'Query'), {}, args);
+    const finish = (value: unknown) => this.#answered(access, action, answer, value);
+    const program = function* (given: Input): Program<unknown> {
+      const value = yield* call(validArguments(action, given));
+      return yield* finish(value);
+    };
+    return { ...operation, program };
+  }
+
+  #answered(access: Access, action: ActionField, wanted: Wanted, value: unknown): Program<unknown> {
+    const read = (selection: Selection, resource: Resource, keys: readonly unknown[]) => {
+      const query = { ...wholeList(resource), where: among(resource.key, keys) };
+      const operation = {
+        do: 'list',
+        resource,
+        selection,
+        list: query,
+        places: false,
+        count: false,
+      } as const;
+      return list(this.#policy.permit(access.caller, operation), new Budget(this.#limits));
+    };
+    return answerOf(action.answer, wanted, value, `${action.root}.${action.name}`, read);
+  }
+}
+
+/** Where callers are known, only those whose role a rule names, or anybody where it names none. */
+function mayRun({ subject, roles }: Caller, { allow }: ActionField): boolean {
+  return allow.some(
+    ({ role }) =>
+      role === undefined || roles.includes(role) || (role === AUTHENTICATED && subject !== undefined),
+  );
 }
 
 /** To be thrown by a function: what it does not want, and at which field. */

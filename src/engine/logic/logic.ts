@@ -1,6 +1,6 @@
 /** What a deployment's `logic.ts` exports → the functions of each type, or every fault of it at once. */
 
-import type { Model, Resource } from '../../schema/model.ts';
+import type { ActionField, Model, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 
 /** A function of the user: it runs inside of the transaction, so it is a generator or needs nothing but what it is given. */
@@ -14,6 +14,7 @@ export type TypeLogic = Readonly<Partial<Record<HookName, Inside>>>;
 
 export interface Logic {
   readonly types: ReadonlyMap<Resource, TypeLogic>;
+  readonly actions: ReadonlyMap<ActionField, Inside>;
 }
 
 export type LogicReading =
@@ -27,7 +28,9 @@ export function readLogic(exported: unknown, model: Model | undefined): LogicRea
   if (!isObject(exported))
     return { faults: ['It exports nothing to go by. Write: export default { Book: { … } }'] };
   const names = model?.resources.map(({ name }) => name) ?? [];
+  const actions = readActions(exported, model, faults);
   for (const [name, value] of Object.entries(exported)) {
+    if (name === 'Query' || name === 'Mutation') continue;
     const resource = model?.byType.get(name);
     if (model && !resource) {
       const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
@@ -36,7 +39,46 @@ export function readLogic(exported: unknown, model: Model | undefined): LogicRea
     const functions = readType(name, value, faults);
     if (resource && functions) types.set(resource, functions);
   }
-  return faults.length > 0 ? { faults } : { logic: { types } };
+  return faults.length > 0 ? { faults } : { logic: { types, actions } };
+}
+
+/** Every action has its function, and every function its action. */
+function readActions(
+  exported: Readonly<Record<string, unknown>>,
+  model: Model | undefined,
+  faults: string[],
+): Map<ActionField, Inside> {
+  const found = new Map<ActionField, Inside>();
+  for (const root of ['Query', 'Mutation'] as const) {
+    const declared = new Map(
+      model?.actions.filter((each) => each.root === root).map((each) => [each.name, each]),
+    );
+    const value = Object.hasOwn(exported, root) ? exported[root] : {};
+    if (!isObject(value)) {
+      faults.push(
+        `"${root}" must be an object of functions. Write: ${root}: { *placeOrder({ tx }, args) { … } }`,
+      );
+      continue;
+    }
+    for (const [name, given] of Object.entries(value)) {
+      const action = declared.get(name);
+      const fault = faultOf(`${root}.${name}`, name, given);
+      if (model && !action) {
+        const field = `${name}: Boolean @action`;
+        const cure = didYouMean(name, declared.keys()) || ` Add to its type ${root}: ${field}`;
+        faults.push(`"${root}.${name}" is no @action of the schema file.${cure}`);
+      } else if (fault) faults.push(fault);
+      else if (action) found.set(action, (given as Inside).bind(value));
+    }
+    for (const [name, { arguments: args }] of declared)
+      if (!Object.hasOwn(value, name)) {
+        const taken = args.length > 0 ? `, { ${args.map((each) => each.name).join(', ')} }` : '';
+        faults.push(
+          `"${root}.${name}" is an @action of the schema file, and has no function. Write: ${root}: { *${name}({ tx }${taken}) { … } }`,
+        );
+      }
+  }
+  return found;
 }
 
 /** The types whose new records have a function that can fill in what clients may not give. */

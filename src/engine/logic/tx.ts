@@ -35,6 +35,11 @@ export class Ledger {
   hasWritten = false;
   /** Why the transaction cannot go on. */
   failure: unknown;
+  readonly isReadOnly: boolean;
+
+  constructor(isReadOnly = false) {
+    this.isReadOnly = isReadOnly;
+  }
 }
 
 /** Every resource under the name of its list, and all of them again without rules. */
@@ -102,6 +107,10 @@ class Acting {
 
   *write(operation: WriteOne): Program<Node> {
     this.#goOn();
+    if (this.ledger.isReadOnly)
+      throw new Error(
+        `an action of Query only reads, so it cannot ${operation.do} ${operation.resource.plural}`,
+      );
     try {
       const permitted = this.#policy.permit(this.access.caller, operation);
       const written = yield* perform(this.access, permitted, new Budget(this.#limits));

@@ -7,7 +7,7 @@ import { Lru } from '../../base/lru.ts';
 import { isEverything } from '../../query/filter.ts';
 import type { Action, Model, Resource } from '../../schema/model.ts';
 import type { Caller } from '../caller.ts';
-import type { Operation, Write } from '../operation.ts';
+import type { Act, Operation, Write } from '../operation.ts';
 import { Access, type RoleRights } from './access.ts';
 import type { Permitted } from './permitted.ts';
 import { mayRace } from './races.ts';
@@ -82,7 +82,9 @@ export class Policy {
   }
 }
 
-const actions: Readonly<Record<Operation['do'], Action>> = {
+type OnRecords = Exclude<Operation, Act>;
+
+const actions: Readonly<Record<OnRecords['do'], Action>> = {
   list: 'READ',
   get: 'READ',
   aggregate: 'READ',
@@ -98,6 +100,8 @@ const actions: Readonly<Record<Operation['do'], Action>> = {
 };
 
 function allowed(access: Access, operation: Operation): Operation {
+  // Whoever carries it out asks for its roles.
+  if (operation.do === 'act' || operation.do === 'ask') return operation;
   const { resource } = operation;
   access.admit(resource, actions[operation.do]);
   if (operation.do === 'aggregate') return readableAggregate(access, operation);

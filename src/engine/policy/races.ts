@@ -24,6 +24,7 @@ export function touchedBy(writes: readonly Write[]): {
   const judged = new Set<Resource>();
   const written = new Set<Resource>();
   for (const operation of writes) {
+    if (operation.do === 'act') continue;
     judged.add(operation.resource);
     for (const input of inputsOf(operation)) addLinked(operation.resource, input, judged, written);
     if (operation.do === 'create') addNested(operation.resource, operation.input, judged);

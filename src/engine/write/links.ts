@@ -212,6 +212,8 @@ export function* atPlaces<T>(
  */
 export function mayLinkTwice(writes: readonly Write[]): boolean {
   return writes.some((operation) => {
+    // What a function writes runs as if alone anyway.
+    if (operation.do === 'act') return false;
     const inputs = 'input' in operation ? [operation.input] : 'inputs' in operation ? operation.inputs : none;
     return inputs.some((input) => linkedBy(operation.resource, input).some(hasTwins));
   });

@@ -2,7 +2,7 @@
 
 import type { Program } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
-import type { Write } from '../operation.ts';
+import type { Act, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Node } from '../read/read.ts';
@@ -19,7 +19,7 @@ export type Written = Node | Node[];
  */
 export function* performAmong(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
   const written = yield* perform(access, operation, budget);
-  if (!Array.isArray(written)) budget.spend([written], operation.selection);
+  if (operation.do !== 'act' && !Array.isArray(written)) budget.spend([written], operation.selection);
   return written;
 }
 
@@ -35,7 +35,15 @@ export function perform(access: Access, operation: Permitted<Write>, budget: Bud
       return upsert(access, operation, budget);
     case 'upsert many':
       return upsertMany(access, operation, budget);
+    case 'act':
+      return carriedOut(operation);
     default:
       return write(access, operation, budget);
   }
+}
+
+/** Its answer is no record, or was read as records are. */
+function carriedOut({ action, args, program }: Permitted<Act<'act'>>): Program<Written> {
+  if (!program) throw new Error(`nothing carries out ${action.name}`);
+  return program(args) as Program<Written>;
 }

@@ -92,6 +92,8 @@ class Resolver {
       case 'create many':
       case 'upsert many':
         return { ...operation, inputs: this.#value(operation.inputs, []) as Input[] };
+      case 'act':
+        return { ...operation, args: this.#value(operation.args, []) as Input };
       default:
         return operation;
     }

@@ -59,6 +59,7 @@ export function write(
 
 /** Whether a write is a single statement, which is a transaction by itself. */
 export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
+  if (operation.do === 'act') return 'many';
   const { resource, selection } = operation;
   if (operation.do === 'update' && loneIncrement(access, operation)) return 'one';
   if (operation.do !== 'create' || selection.relations.length > 0 || selection.guards) return 'many';

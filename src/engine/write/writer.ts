@@ -40,6 +40,12 @@ export class Writer {
     return this.#functions ? this.#functions.joined(access) : access;
   }
 
+  #permit(caller: Caller, operation: Write): Permitted<Write> {
+    const permitted = this.#policy.permit(caller, operation);
+    if (permitted.do !== 'act' || !this.#functions) return permitted;
+    return this.#functions.permit(this.#policy.access(caller), permitted);
+  }
+
   /** When the promise fulfils, the effect is durable. What is denied is thrown. */
   write(
     caller: Caller,
@@ -48,7 +54,7 @@ export class Writer {
     deadline: Deadline,
   ): Promise<Written> {
     const access = this.#access(caller);
-    const permitted = this.#policy.permit(caller, operation);
+    const permitted = this.#permit(caller, operation);
     const program = () => perform(access, permitted, new Budget(this.#most));
     if (idempotency)
       return this.#run(
@@ -62,7 +68,7 @@ export class Writer {
   /** The same for one of several whose answers are one, and are to share its budget. */
   async writeAmong(caller: Caller, operation: Write, deadline: Deadline, shared: Budget): Promise<Written> {
     const access = this.#access(caller);
-    const permitted = this.#policy.permit(caller, operation);
+    const permitted = this.#permit(caller, operation);
     let budget = shared;
     const program = () => {
       budget = shared.copy();
@@ -83,7 +89,7 @@ export class Writer {
   ): Promise<Written[]> {
     const permitted = writes.map(({ operation, as }, index) => {
       try {
-        return { operation: this.#policy.permit(caller, operation), as };
+        return { operation: this.#permit(caller, operation), as };
       } catch (error) {
         throw error instanceof DuetError ? new WriteFailed(index, error) : error;
       }

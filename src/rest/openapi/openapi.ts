@@ -11,6 +11,7 @@ import { upsertKeys } from '../../schema/upserts.ts';
 import { incrementable, updatable } from '../../schema/values.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../export.ts';
 import { visible } from '../shape.ts';
+import { ACTIONS, actionPaths, actionSchemas } from './actions.ts';
 import { parametersOfList, parametersOfOne, parametersOfWrite } from './parameters.ts';
 import { positioned } from './positions.ts';
 import {
@@ -64,12 +65,18 @@ export function openapi(model: Model, served: Served): JsonSchema {
   const resources = model.resources.filter(({ rest }) => rest);
   const ofRecords: Record<string, JsonSchema> = {
     ...Object.fromEntries(resources.flatMap((resource) => pathsOf(context, resource))),
-    '/transaction': { post: transaction(resources, context.failures, operations) },
+    ...actionPaths(model.actions, context.failures),
+    '/transaction': { post: transaction(resources, context.failures, operations, model.actions.length > 0) },
   };
   const ofService = servicePaths(schemas, context.failures, graphql, trusted);
   const paths = replicas ? positioned({ ...ofRecords, ...ofService }) : { ...ofRecords, ...ofService };
   const components = {
-    schemas: { ...schemas.all, ...errorSchemas(schemas), ...serviceSchemas(schemas, trusted) },
+    schemas: {
+      ...schemas.all,
+      ...actionSchemas(model.actions),
+      ...errorSchemas(schemas),
+      ...serviceSchemas(schemas, trusted),
+    },
     responses: context.failures.all,
     headers,
     ...(authentication && { securitySchemes: { bearer } }),
@@ -82,6 +89,7 @@ export function openapi(model: Model, served: Served): JsonSchema {
     ...(authentication && { security: [{ bearer: [] }, {}] }),
     tags: [
       ...resources.map((resource) => ({ name: resource.name, ...described(resource) })),
+      ...(model.actions.length > 0 ? [{ name: ACTIONS, description: 'What this deployment does.' }] : []),
       { name: SERVICE, description: 'What there is beside the resources.' },
     ],
     paths,

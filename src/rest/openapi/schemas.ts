@@ -4,6 +4,7 @@ import { aggregateFits, aggregateFunctions, isExact, scaleOfAverage } from '../.
 import { LONGEST_PART, MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
 import { groupable } from '../../query/parts.ts';
 import { groupsOf } from '../../query/results.ts';
+import { shapesOf } from '../../schema/actions.ts';
 import type {
   Column,
   Described,
@@ -55,7 +56,8 @@ export class Schemas {
   /** A type of the file keeps its name; what is derived makes way. */
   name(wanted: string): string {
     const { byType, enums } = this.#model;
-    const taken = byType.has(wanted) || enums.some(({ name }) => name === wanted);
+    const shapes = shapesOf(this.#model.actions);
+    const taken = byType.has(wanted) || [...enums, ...shapes].some(({ name }) => name === wanted);
     return taken ? this.name(`${wanted}_`) : wanted;
   }
 
@@ -279,7 +281,7 @@ function filterName(column: Column): string {
   return filterTypeName(graphqlTypeName(column), operatorsOf(column));
 }
 
-function columnSchema(column: Column): JsonSchema {
+export function columnSchema(column: Column): JsonSchema {
   const { type } = column;
   // What a format stands for exactly.
   const text = isScalar(type) ? [type.description, ...exactBounds(column)].filter(Boolean).join(' ') : '';
@@ -299,7 +301,7 @@ function exactBounds({ constraint, type }: Column): string[] {
   ];
 }
 
-function orNull(schema: JsonSchema): JsonSchema {
+export function orNull(schema: JsonSchema): JsonSchema {
   const { type } = schema;
   return type === undefined
     ? { anyOf: [schema, { type: 'null' }] }

@@ -17,7 +17,12 @@ import {
 import { list, object } from './schemas.ts';
 import { SERVICE } from './service.ts';
 
-export function transaction(resources: readonly Resource[], failures: Failures, most: number): JsonSchema {
+export function transaction(
+  resources: readonly Resource[],
+  failures: Failures,
+  most: number,
+  hasActions: boolean,
+): JsonSchema {
   const text = { type: 'string' };
   const step = object(
     [
@@ -69,7 +74,8 @@ export function transaction(resources: readonly Resource[], failures: Failures, 
           ['Deprecation', text],
         ]),
       ],
-      ['body', { type: ['object', 'array'] }],
+      // An action may answer with any value.
+      ['body', hasActions ? {} : { type: ['object', 'array'] }],
     ],
     { required: ['status', 'headers'] },
   );

@@ -1,15 +1,19 @@
 /** A constraint speaks of what its field has: lengths of text, sizes of numbers, known formats. */
 
+import { columnsOfActions } from '../actions.ts';
 import { formats } from '../formats.ts';
 import { didYouMean } from '../suggest.ts';
 import { isBelow, isScalar } from '../values.ts';
 import type { Rule } from './rule.ts';
 
 export const constraintsFit: Rule = (model, report) => {
-  for (const resource of model.resources)
-    for (const { constraint, name, place, type } of resource.columns) {
+  for (const [owner, columns] of [
+    ...model.resources.map(({ name, columns: own }) => [name, own] as const),
+    ...columnsOfActions(model.actions),
+  ])
+    for (const { constraint, name, place, type } of columns) {
       if (!constraint) continue;
-      const where = `${resource.name}.${name}`;
+      const where = `${owner}.${name}`;
       const { minLength, maxLength, pattern, format, min, max } = constraint;
       const is = isScalar(type) ? type.is : 'other';
       for (const [argument, value] of Object.entries({ minLength, maxLength, pattern, format }))

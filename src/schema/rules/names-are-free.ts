@@ -1,8 +1,17 @@
 /** Names of types, fields, enum values and paths are well-formed and differ by more than letter case. */
 
+import { shapesOf } from '../actions.ts';
 import { definedTypes } from '../directives.ts';
 import type { Described } from '../model.ts';
-import { BY_ARGUMENT, ownArguments, ownFilters, ownPaths, ownTypes, reservedTypes } from '../names.ts';
+import {
+  ACTIONS_PATH,
+  BY_ARGUMENT,
+  ownArguments,
+  ownFilters,
+  ownPaths,
+  ownTypes,
+  reservedTypes,
+} from '../names.ts';
 import { scalars } from '../scalars.ts';
 import { linkNames, writtenThrough } from '../through.ts';
 import { upsertKeys } from '../upserts.ts';
@@ -30,7 +39,7 @@ export const namesAreFree: Rule = (model, report) => {
   const derivedTypes = [...model.resources.flatMap(reservedTypes), ...filters];
   distinct(
     'Type',
-    [...model.resources, ...model.enums],
+    [...model.resources, ...model.enums, ...shapesOf(model.actions)],
     [...scalars.keys(), ...definedTypes, ...ownTypes, ...derivedTypes],
   );
   for (const { name, values } of model.enums) distinct(`${name} value`, values, []);
@@ -51,7 +60,10 @@ export const namesAreFree: Rule = (model, report) => {
     distinct(`${resource.name} field`, resource.fields, taken);
   }
 
-  const paths = new Map(ownPaths.map((path) => [path, 'Duet']));
+  const shapes = shapesOf(model.actions);
+  for (const { name, fields } of shapes) distinct(`${name} field`, fields, []);
+  const reserved = model.actions.length > 0 ? [...ownPaths, ACTIONS_PATH] : ownPaths;
+  const paths = new Map(reserved.map((path) => [path, 'Duet']));
   for (const { name, path, place, rest, plural } of model.resources) {
     const other = paths.get(path.toLowerCase());
     if (!/^[A-Za-z][A-Za-z0-9]*$/.test(plural))

@@ -29,4 +29,15 @@ export const rootNamesAreFree: Rule = (model, report) => {
     else if (!replaces) take(root, name, field, place, 'Rename it.');
     declared.add(field);
   }
+  const paths = new Map<string, string>();
+  for (const { root, name, path, place } of model.actions) {
+    const field = `"${root}.${name}"`;
+    const other = paths.get(path);
+    if (name.startsWith('_'))
+      report(place, `${field} begins with "_", which Duet keeps for itself. Rename it.`);
+    else take(root, name, field, place, 'Rename it.');
+    if (other && other !== field)
+      report(place, `${field} needs the path /actions/${path}, which ${other} has. Rename it.`);
+    paths.set(path, field);
+  }
 };
