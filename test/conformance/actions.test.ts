@@ -16,6 +16,7 @@ const sdl = `
     placeOrder(itemId: ID!, quantity: Int! @constraint(min: 1, max: 10), note: String @constraint(maxLength: 5)): Line! @action
     placeAll(wishes: [Wish!]!, speed: Speed = SLOW): Receipt! @action
     reset: Boolean! @action
+    lastOne(itemId: ID!): Line @action
     misled(how: String!): Line @action
   }
   type Query {
@@ -51,6 +52,10 @@ const logic = {
         speed,
         part: { lines: [], total: '0' },
       };
+    },
+    *lastOne({ tx }: any, { itemId }: any): any {
+      const [{ count }] = yield* tx.lines.aggregate({ count: true });
+      return count === 0 ? yield* tx.lines.create({ itemId, quantity: 1 }) : null;
     },
     *reset({ tx }: any): any {
       for (const { id } of yield* tx.system.lines.list()) yield* tx.system.lines.delete(id);
@@ -279,6 +284,12 @@ describe.each([...databases])('on %s', (database) => {
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 409, 409, 409]);
     expect([await stock(), await lines()]).toEqual(['0,5,5', 5]);
+    await app.rest('POST', '/actions/reset');
+    const tried = await Promise.all(
+      Array.from({ length: 6 }, () => app.rest('POST', '/actions/last-one', { itemId: items[0] })),
+    );
+    expect(tried.map(({ status }) => status)).toEqual(tried.map(() => 200));
+    expect([tried.filter((each) => each.body !== null).length, await lines()]).toEqual([1, 1]);
   });
 });
 

@@ -23,6 +23,9 @@ const sdl = `
     project: Project! @onDelete(do: CASCADE)
     parent: Issue @onDelete(do: SET_NULL)
   }
+  type Tally @resource { id: ID!  n: Int!  changes: Int! @readonly @default(value: 0) }
+  type Ticket @resource { id: ID!  number: Int! @readonly }
+  type Seat @resource { id: ID!  name: String! @unique }
   type Note @resource { id: ID!  text: String!  project: Project @onDelete(do: SET_NULL) }
 `;
 
@@ -60,6 +63,21 @@ const logic = {
       if (record.title === 'kept') throw refuse('This one stays.');
       calls.push(`delete issue ${record.title}`);
     },
+  },
+  Ticket: {
+    *beforeCreate({ tx, input }: any): any {
+      const [last] = yield* tx.tickets.aggregate({ max: ['number'] });
+      return { ...input, number: (last.max.number ?? 0) + 1 };
+    },
+  },
+  Seat: {
+    *beforeCreate({ tx, input }: any): any {
+      yield* tx.notes.create({ text: input.name });
+    },
+  },
+  Tally: {
+    // Without checks, an increment alone would be a single statement that reads nothing.
+    beforeUpdate: ({ input, record }: any) => ({ ...input, changes: record.changes + input._inc.n }),
   },
   Note: {
     beforeUpdate({ input, record }: any) {
@@ -338,10 +356,33 @@ describe.each([...databases])('on %s', (database) => {
     });
   });
 
+  test('an increment that needs nothing else runs the function too', async () => {
+    const { body } = await app.rest('POST', '/tallies', { n: 1 });
+    const answer = await app.rest('PUT', `/tallies/${body.id}`, { _inc: { n: 3 } });
+    expect(answer.body).toMatchObject({ n: 4, changes: 3 });
+    const { data } = await app.graphql(
+      `mutation { updateTally(id: ${body.id}, _inc: { n: 2 }) { n changes } }`,
+    );
+    expect(data.updateTally).toEqual({ n: 6, changes: 5 });
+  });
+
   test('clients cannot give what a function sets', async () => {
     const { body } = await app.rest('POST', '/projects', { name: 'Q', slug: 'mine' });
     expect(told(body.errors)).toEqual(['#/slug READ_ONLY']);
     expect((await app.rest('POST', '/projects', { name: 'Qx' })).body).toMatchObject({ slug: 'qx' });
+  });
+
+  test('what a function has written goes with the record that was not', async () => {
+    expect((await app.rest('POST', '/seats', { name: 'a' })).status).toBe(201);
+    const { body } = await app.rest('POST', '/seats', { name: 'a' });
+    expect(told(body.errors)).toEqual(['#/name NOT_UNIQUE']);
+    expect((await app.rest('GET', '/notes')).body).toHaveLength(1);
+  });
+
+  test('functions that look and then write, side by side, are run one after the other', async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => app.rest('POST', '/tickets', {})));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+    expect(answers.map(({ body }) => body.number).sort()).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
   test('records that are created side by side each have a number of their own', async () => {

@@ -2,6 +2,7 @@
 
 import { readFiles } from '../../app/logic.ts';
 import type { Config } from '../../config/config.ts';
+import type { Logic } from '../../engine/logic/logic.ts';
 
 export async function check(config: Config, print: (line: string) => void): Promise<void> {
   const { model, logic } = await readFiles(config);
@@ -9,6 +10,8 @@ export async function check(config: Config, print: (line: string) => void): Prom
   print(`${config.schema}: ${types}${logic ? `; functions of ${namesOf(logic)}` : ''}. Nothing is wrong.`);
 }
 
-function namesOf({ types }: NonNullable<Awaited<ReturnType<typeof readFiles>>['logic']>): string {
-  return [...types.keys()].map(({ name }) => name).join(', ') || 'nothing';
+function namesOf({ types, actions }: Logic): string {
+  const named = [...types.keys()].map(({ name }) => name);
+  const acting = [...actions.keys()].map(({ root, name }) => `${root}.${name}`);
+  return [...named, ...acting].join(', ') || 'nothing';
 }
