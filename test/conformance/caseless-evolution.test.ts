@@ -106,6 +106,8 @@ describe.each([...databases])('on %s', (kind) => {
     const old = await deployment.app(A('@unique'));
     const refusal =
       'A(s): it is now unique, but there are records with the same value, letter case aside: 1 and 3. Change such records first, or drop the @unique.';
+    const { refusals } = await deployment.preview(A('@unique @caseless'));
+    expect(refusals.map(({ what, why, how }) => `${what}, but ${why}. ${how}.`)).toEqual([refusal]);
     expect(await deployment.refusals(A('@unique @caseless'))).toEqual([refusal]);
     expect((await old.rest('PUT', '/as/3', { s: 'B' })).status).toBe(200);
     expect(await deployment.refusals(A('@unique @caseless'))).toEqual([
@@ -137,6 +139,16 @@ describe.each([...databases])('on %s', (kind) => {
     expect(await deployment.refusals(A('@caseless', set))).toEqual([
       'A(s, n): it is now unique, but there are records with the same value, letter case aside: 1 and 3. Change such records first, or drop the @unique.',
     ]);
+  });
+
+  test('several nodes start at once, and one of them has the work', async () => {
+    await using deployment = await Deployment.create(kind);
+    await deployment.evolve(A(''), { as: many });
+    const started = await Promise.all([1, 2, 3].map(() => deployment.evolve(A('@caseless @index'))));
+    const steps = started.flatMap(({ applied }) => applied);
+    for (const step of ['add column A._f_s', 'create index on A (_f_s)', raise, fold])
+      expect(steps.filter((each) => each === step)).toEqual([step]);
+    expect(await found(deployment, A('@caseless @index'), 'STRASSE 1202')).toEqual([1203]);
   });
 
   test('it is given up, dropped by --prune alone, and taken up again by `duet migrate`', async () => {

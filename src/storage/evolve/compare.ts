@@ -298,7 +298,7 @@ class Comparing {
       const create: Tightening = { do: 'create index', index, rebuild: stored !== undefined, live: true };
       if (index.unique && this.#isHeld(create)) continue;
       const values = index.columns.map((column) => this.#future(resource, column, shape));
-      const twins = index.unique ? await this.#rows.twins(resource, values) : [];
+      const twins = index.unique ? await this.#rows.twins(resource, index.columns, values) : [];
       if (twins.length > 0) {
         this.refusals.push(notUnique(index, twins));
         continue;

@@ -236,7 +236,7 @@ async function lookAhead(
 ): Promise<Looked & { readonly past: Past }> {
   const past = (await ddl.has(session, HISTORY)) ? await pastOf(session, model) : new Past([], model);
   const isKept = await ddl.has(session, duties.table);
-  return { ...(await look(session, ddl, model, past, { isKept })), past };
+  return { ...(await look(session, ddl, model, past, { isKept, foresees: true })), past };
 }
 
 /**
@@ -294,13 +294,13 @@ interface Looked extends Comparison {
   readonly isOlder: boolean;
 }
 
-/** `isKept`: the database has a table of what writers keep true. `isMended`: as in `attempt`. */
+/** `isKept`: the database has a table of what writers keep true. `isMended`: as in `attempt`. `foresees`: as in `rowsOf`. */
 async function look(
   session: Session,
   ddl: Ddl,
   model: Model,
   past: Past,
-  { insists = false, isKept = true, isMended = false },
+  { insists = false, isKept = true, isMended = false, foresees = false },
 ): Promise<Looked> {
   const shapes = await ddl.shapes(session);
   // An ordinary start makes no table, and need not ask.
@@ -308,7 +308,9 @@ async function look(
   const otherNames = isNew ? await ddl.otherNames(session) : new Map<string, string>();
   const found = compareDuties(isKept ? await session.query(LOOK) : [], model);
   const before = found.unmended.filter(({ resource: { table } }) => shapes.has(table) && past.hasMade(table));
-  const rows = rowsOf(session, isMended ? [] : before);
+  const isThere = ({ resource, of }: Derived) =>
+    of.every(({ stored }) => shapes.get(resource.table)?.columns.has(stored));
+  const rows = rowsOf(session, isMended ? [] : before.filter(isThere), foresees);
   const comparison = await compare(past, model, shapes, ddl, rows, insists, otherNames);
   const filled = comparison.steps.flatMap((step) =>
     step.do === 'fill'
@@ -353,7 +355,7 @@ async function build(session: Session, ddl: Ddl, { index, rebuild }: LateIndex):
   } catch (error) {
     await session.query(drop).catch(() => {});
     const values = index.columns.map(({ stored }) => ({ stored, otherwise: undefined }));
-    const twins = index.unique ? await rowsOf(session).twins(index.resource, values) : [];
+    const twins = index.unique ? await rowsOf(session).twins(index.resource, index.columns, values) : [];
     if (twins.length > 0) throw new EvolutionRefused([notUnique(index, twins)]);
     throw error;
   }

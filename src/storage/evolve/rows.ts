@@ -10,6 +10,7 @@ import { quote } from '../sql/dialect.ts';
 import { select } from '../statements.ts';
 import { run } from '../storage.ts';
 import type { Session } from './database.ts';
+import { foreseenTwins } from './foreseen.ts';
 
 /** Few enough to hold in memory, many enough to make statements rare. */
 const PAGE = 1000;
@@ -17,7 +18,11 @@ const PAGE = 1000;
 export interface Rows {
   any(resource: Resource, condition: string): Promise<boolean>;
   /** The keys of the first rows that will share these values, two by two, in words; none of the values being null. */
-  twins(resource: Resource, values: readonly FutureValue[]): Promise<readonly string[]>;
+  twins(
+    resource: Resource,
+    columns: readonly Column[],
+    values: readonly FutureValue[],
+  ): Promise<readonly string[]>;
   /** The first stored value that the column does not admit. */
   misfit(
     resource: Resource,
@@ -46,20 +51,28 @@ export interface FutureValue {
   readonly otherwise: string | undefined;
 }
 
-/** `unmended`: what tells nothing of the records yet. */
-export function rowsOf(session: Session, unmended: readonly Derived[] = []): Rows {
-  const hidden = (table: string) =>
-    unmended.flatMap(({ resource, of }) =>
-      resource.table === table ? of.flatMap(({ folded }) => folded?.stored ?? []) : [],
-    );
+/** `unmended`: what tells nothing of the records yet. `foresees`: whether somebody wants to know what it will tell. */
+export function rowsOf(session: Session, unmended: readonly Derived[] = [], foresees = false): Rows {
+  const sources = new Map(
+    unmended.flatMap(({ of }) => of.flatMap((column) => (column.folded ? [[column.folded, column]] : []))),
+  );
   return {
     async any({ table }, condition) {
       const sql = `SELECT 1 AS "x" FROM ${quote(table)} WHERE ${condition} LIMIT 1`;
       return (await session.query(sql)).length > 0;
     },
-    async twins({ table, key }, values) {
+    async twins(resource, columns, values) {
+      const { table, key } = resource;
+      if (columns.some((column) => sources.has(column))) {
+        let found: readonly string[] = [];
+        if (foresees && values.every(({ otherwise }) => otherwise === undefined))
+          await session.load(function* () {
+            const read = columns.map((column) => sources.get(column) ?? column);
+            found = yield* foreseenTwins(resource, read, SHOWN);
+          });
+        return found;
+      }
       if (values.some(({ stored, otherwise }) => stored === undefined && otherwise === undefined)) return [];
-      if (values.some(({ stored }) => stored !== undefined && hidden(table).includes(stored))) return [];
       const own = values.flatMap(({ stored, otherwise }) =>
         stored === undefined ? [] : [{ name: quote(stored), otherwise }],
       );
