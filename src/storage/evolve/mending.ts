@@ -4,17 +4,20 @@ import type { Place } from '../../query/order.ts';
 import { type Derived, mendPage } from '../derived.ts';
 import type { Evolvable, Session } from './database.ts';
 
-/** For how long others wait at a time where only one can write, and how long they then have. */
-const TURN_MS = 50;
+/** For how long others wait at a time where only one can write. */
+const ALONE_MS = 50;
+/** And elsewhere, where only nodes that start wait. */
+const TURN_MS = 1000;
+/** Longer than anybody who waits goes without asking again. */
+const PAUSE_MS = 60;
 
-/** Whoever waits for the lock has its turn in between. What older nodes write meanwhile is found by another look. */
+/** Whoever waits has its turn in between. What older nodes write meanwhile is found by another look. */
 export async function mendInTurns(database: Evolvable, derived: Derived): Promise<void> {
-  const { keepsWritersOut } = database.ddl;
-  for (let after: Place | undefined; ; ) {
-    const until = keepsWritersOut ? performance.now() + TURN_MS : Number.POSITIVE_INFINITY;
+  const turnMs = database.ddl.keepsWritersOut ? ALONE_MS : TURN_MS;
+  for (let after: Place | undefined; ; await Bun.sleep(PAUSE_MS)) {
+    const until = performance.now() + turnMs;
     after = await database.exclusively((session) => mend(session, derived, after, until));
     if (!after) return;
-    await Bun.sleep(TURN_MS);
   }
 }
 
