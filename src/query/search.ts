@@ -9,6 +9,9 @@ import { wordsOf } from './words.ts';
 /** Each is looked for by itself. */
 export const MOST_WORDS = 8;
 
+/** More than that many words have, and little enough to be split before anything is known of it. */
+export const LONGEST_SEARCH = 1000;
+
 export const SEARCH = 'search';
 /** What a search can be ordered by, beside fields; none of them begins with `_`. */
 export const RELEVANCE = '_relevance';
@@ -39,6 +42,10 @@ export function readSearch(
   report: (code: FaultCode, detail: string) => void,
 ): Searched | undefined {
   if (text == null) return undefined;
+  if ([...String(text).slice(0, 2 * LONGEST_SEARCH + 1)].length > LONGEST_SEARCH) {
+    report('LENGTH', `search must be at most ${LONGEST_SEARCH} characters; leave some words out`);
+    return undefined;
+  }
   const found = [...wordsOf(String(text))];
   const last = found.pop();
   if (last === undefined) {

@@ -116,9 +116,14 @@ describe.each([...databases])('on %s', (database: DatabaseKind) => {
   test.each<[string, string]>([
     ['', 'REQUIRED: search has no word; give it letters or digits to look for, or leave it out'],
     [' +?! ', 'REQUIRED: search has no word; give it letters or digits to look for, or leave it out'],
+    ['a '.repeat(501), 'LENGTH: search must be at most 1000 characters; leave some words out'],
     ['a b c d e f g h i', 'OUT_OF_RANGE: search must be at most 8 words, and has 9; leave some out'],
   ])('refuses %j', async (search, fault) => {
     expect(await found(search)).toEqual([fault]);
+  });
+
+  test('counts characters, not units of UTF-16', async () => {
+    expect(await found(`left ${'😀'.repeat(994)}`)).toEqual([1, 2, 3]);
   });
 
   test('takes 8 words, and one that is given twice is one', async () => {

@@ -5,7 +5,7 @@ import { isSortable, operators, operatorsOf } from '../../query/operators.ts';
 import { groupable, spelt, timeParts } from '../../query/parts.ts';
 import { MOST_STEPS } from '../../query/referred.ts';
 import { groupsOf } from '../../query/results.ts';
-import { isSearchable, MOST_WORDS, RELEVANCE, SEARCH } from '../../query/search.ts';
+import { isSearchable, LONGEST_SEARCH, MOST_WORDS, RELEVANCE, SEARCH } from '../../query/search.ts';
 import type { Column, Field, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
@@ -115,7 +115,7 @@ const describe: Record<Name, (about: About) => Parameter | undefined> = {
     isSearchable(resource)
       ? {
           description: `Words to look for in ${namesOf(resource.searched).join(', ')}: all of them must be there, in whichever of these; the last may be the beginning of one. Letter case and accents do not count. ${MOST_WORDS} words at most.`,
-          schema: { type: 'string', minLength: 1 },
+          schema: { type: 'string', minLength: 1, maxLength: LONGEST_SEARCH },
         }
       : undefined,
   fields: ({ resource }) => ({
