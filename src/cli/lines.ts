@@ -15,6 +15,9 @@ import { promises } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 const CHUNK = 1024 * 1024;
+const NEWLINE = 10;
+/** Some editors begin a file with it. */
+const MARK = Buffer.from('\ufeff');
 /** RFC 1952, section 2.3.1. */
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
@@ -56,22 +59,29 @@ export class Lines implements Disposable {
     }
   }
 
-  *all(): Iterable<string> {
+  /** All but those that `isKnown` recognises by their bytes: to find the end of a line is far less work than to decode it. */
+  *all(isKnown?: (bytes: Uint8Array, from: number, to: number) => boolean): Iterable<string> {
     const file = openSync(this.#path, 'r');
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     try {
-      const chunk = Buffer.allocUnsafe(CHUNK);
-      const decoder = new TextDecoder();
-      let rest = '';
-      for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) {
-        const text = rest + decoder.decode(chunk.subarray(0, read), { stream: true });
-        let from = 0;
-        for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
-          yield text.slice(from, end);
-          from = end + 1;
-        }
-        rest = text.slice(from);
+      let chunk = Buffer.allocUnsafe(CHUNK);
+      let position = headOf(this.#path, MARK.length).equals(MARK) ? MARK.length : 0;
+      // Of a line whose end is still to come.
+      let held = 0;
+      for (;;) {
+        const read = readSync(file, chunk, held, chunk.length - held, position);
+        if (read === 0) break;
+        position += read;
+        const bytes = chunk.subarray(0, held + read);
+        const end = bytes.lastIndexOf(NEWLINE) + 1;
+        if (isKnown) yield* unknown(bytes.subarray(0, end), isKnown, decoder);
+        else yield* split(decoder.decode(bytes.subarray(0, end)));
+        held = bytes.length - end;
+        if (held === chunk.length) chunk = Buffer.concat([chunk], 2 * held);
+        else chunk.copyWithin(0, end, bytes.length);
       }
-      if (rest !== '') yield rest;
+      const last = chunk.subarray(0, held);
+      if (held > 0 && !isKnown?.(last, 0, held)) yield decoder.decode(last);
     } finally {
       closeSync(file);
     }
@@ -79,5 +89,25 @@ export class Lines implements Disposable {
 
   [Symbol.dispose](): void {
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true });
+  }
+}
+
+function* unknown(
+  bytes: Buffer,
+  isKnown: (bytes: Uint8Array, from: number, to: number) => boolean,
+  decoder: TextDecoder,
+): Iterable<string> {
+  let from = 0;
+  for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
+    if (!isKnown(bytes, from, end)) yield decoder.decode(bytes.subarray(from, end));
+    from = end + 1;
+  }
+}
+
+function* split(text: string): Iterable<string> {
+  let from = 0;
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
+    yield text.slice(from, end);
+    from = end + 1;
   }
 }

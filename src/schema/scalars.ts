@@ -90,13 +90,21 @@ const dateTime = /^(\d{4}-\d\d-\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,3})0*)?(?
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function canonicalDate(text: string): string | undefined {
-  if (!fullDate.test(text) || text.startsWith('0000')) return undefined;
-  const two = (at: number) => 10 * text.charCodeAt(at) + text.charCodeAt(at + 1) - 11 * ZERO;
-  const [year, month, day] = [100 * two(0) + two(2), two(5), two(8)];
-  // Counted here: to make a Date of it takes longer than everything else that is asked of a record.
+  return fullDate.test(text) && isDay(text) ? text : undefined;
+}
+
+/** Of a text that begins as a date does. Counted here: a Date takes longer than all else that is asked of a record. */
+function isDay(text: string): boolean {
+  const year = 100 * two(text, 0) + two(text, 2);
+  const month = two(text, 5);
+  const day = two(text, 8);
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const days = month === 2 && isLeap ? 29 : DAYS[month - 1];
-  return days !== undefined && day >= 1 && day <= days ? text : undefined;
+  return year > 0 && days !== undefined && day >= 1 && day <= days;
+}
+
+function two(text: string, at: number): number {
+  return 10 * text.charCodeAt(at) + text.charCodeAt(at + 1) - 11 * ZERO;
 }
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -106,7 +114,7 @@ const canonical = /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
 /** RFC 3339 in, UTC to the millisecond out; finer fractions and leap seconds are refused, not rounded. */
 export function canonicalDateTime(text: string): string | undefined {
-  if (canonical.test(text)) return canonicalDate(text.slice(0, 10)) && text;
+  if (canonical.test(text)) return isDay(text) ? text : undefined;
   const match = dateTime.exec(text);
   if (!match) return undefined;
   const [

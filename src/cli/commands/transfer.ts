@@ -6,7 +6,7 @@ import { evolveDeployment, faulting, openDeployment, StartFault } from '../../ap
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
 import { dump } from '../../engine/transfer/dump.ts';
-import { importing } from '../../engine/transfer/import.ts';
+import { type IsKnown, importing } from '../../engine/transfer/import.ts';
 import { BatchRefused, FileFault } from '../../engine/transfer/store.ts';
 import type { Model } from '../../schema/model.ts';
 import { evolve, load } from '../../storage/evolve/evolve.ts';
@@ -98,7 +98,7 @@ export async function readRecords(
   const progress = new Progress(audience, (done) => `imported ${done} records`);
   let count = 0;
   const source = {
-    lines: () => lines.all(),
+    lines: (isKnown?: IsKnown) => lines.all(isKnown),
     progress: (stored: number, all: number) => {
       count = stored;
       progress.reached(stored, all);

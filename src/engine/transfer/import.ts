@@ -25,9 +25,12 @@ const BATCH_LENGTH = 1024 * 1024;
 /** How many statements that are alike go out together. */
 const TOGETHER = 500;
 
+/** Asked of each line, in its order, before it is decoded: those that are known are left out. */
+export type IsKnown = (bytes: Uint8Array, from: number, to: number) => boolean;
+
 export interface Source {
   /** All lines, from the first; asked for again where their order makes that necessary. */
-  readonly lines: () => Iterable<string>;
+  readonly lines: (isKnown?: IsKnown) => Iterable<string>;
   /** Told how many records there are, as soon as that is known, and how many have been stored. */
   readonly progress: (stored: number, all: number) => void;
 }
@@ -59,6 +62,31 @@ type Spans = ReadonlyMap<Resource, Span>;
 
 /** How an export writes a record: whose it is can be told without reading all of it. */
 const RECORD = /^\{"resource":"([^"\\]+)",(?:"version":\d+,)?"record":/;
+const beginningOf = (plural: string) => `{"resource":${JSON.stringify(plural)},`;
+const [VERSION_NAME, RECORD_NAME] = ['"version":', '"record":'].map((name) => Buffer.from(name)) as [
+  Buffer,
+  Buffer,
+];
+const [ZERO, NINE, COMMA] = ['0', '9', ','].map((char) => char.charCodeAt(0)) as [number, number, number];
+
+/** The same for one that begins so, by its bytes. */
+function hasRecord(bytes: Uint8Array, from: number, begins: Uint8Array): boolean {
+  if (!hasAt(bytes, from, begins)) return false;
+  let at = from + begins.length;
+  if (hasAt(bytes, at, VERSION_NAME)) {
+    at += VERSION_NAME.length;
+    const first = at;
+    for (let digit = bytes[at]; digit !== undefined && digit >= ZERO && digit <= NINE; digit = bytes[at])
+      at++;
+    if (at === first || bytes[at++] !== COMMA) return false;
+  }
+  return hasAt(bytes, at, RECORD_NAME);
+}
+
+function hasAt(bytes: Uint8Array, from: number, wanted: Uint8Array): boolean {
+  for (let at = 0; at < wanted.length; at++) if (bytes[from + at] !== wanted[at]) return false;
+  return true;
+}
 
 class ImportFile {
   readonly ids = new LastIds();
@@ -72,6 +100,8 @@ class ImportFile {
   /** Records that were given a key here and have references to be set: to read them again would give them another. */
   readonly #keyless: { readonly resource: Resource; readonly loaded: Loaded }[] = [];
   readonly #faults: string[] = [];
+  /** How many resources have records. */
+  #recorded = 0;
   #untold = 0;
 
   constructor(model: Model, source: Source['lines'], singly: string | undefined) {
@@ -98,7 +128,18 @@ class ImportFile {
     let records = 0;
     let statements: Statement[] = [];
     const keys: KeptKey[] = [];
-    for (const [number, text] of this.#lines()) {
+    let number = 0;
+    // Most lines have a record of the same resource as the one before.
+    let [begins, current]: [Uint8Array, Span | undefined] = [new Uint8Array(), undefined];
+    const isAlike: IsKnown = (bytes, from) => {
+      number++;
+      if (!current || !hasRecord(bytes, from, begins)) return false;
+      records++;
+      current.last = number;
+      return true;
+    };
+    for (const text of this.#source(isAlike)) {
+      if (text.trim() === '') continue;
       const plural = RECORD.exec(text)?.[1];
       const entry = plural === undefined ? readLine(text) : { plural };
       if (!entry) this.#faults.push(`line ${number} is none of ${FORMS.join(', ')}`);
@@ -119,13 +160,15 @@ class ImportFile {
         continue;
       }
       records++;
-      const span = spans.get(resource);
-      if (span) span.last = number;
-      else spans.set(resource, { first: number, last: number });
+      current = spans.get(resource) ?? { first: number, last: number };
+      current.last = number;
+      begins = Buffer.from(beginningOf(entry.plural));
+      spans.set(resource, current);
     }
     if (statements.length > 0) yield statements;
     yield* storeKept(keys, this.#faults);
     this.#hasFaults();
+    this.#recorded = spans.size;
     return { spans, records };
   }
 
@@ -157,17 +200,21 @@ class ImportFile {
     told: (stored: number) => void,
   ): Program<void> {
     const readers = new Map([...resources].map((each) => [each, new RecordReader(each)]));
+    const isWhole = readers.size === this.#recorded;
     let current: Resource | undefined;
     let batch: Loaded[] = [];
     let most = 0;
     let length = 0;
-    for (const [number, text] of this.#lines()) {
-      const plural = RECORD.exec(text)?.[1];
+    let number = 0;
+    for (const text of this.#source()) {
+      number++;
+      if (text.trim() === '') continue;
       // Most lines of another pass need not be read.
+      const plural = isWhole ? undefined : RECORD.exec(text)?.[1];
       if (plural !== undefined && !readers.has(this.#resources.get(plural) as Resource)) continue;
       const entry = readLine(text);
       // The others were told when they were looked at.
-      if (!entry && plural !== undefined) this.#faults.push(`line ${number} is none of ${FORMS.join(', ')}`);
+      if (!entry && RECORD.test(text)) this.#faults.push(`line ${number} is none of ${FORMS.join(', ')}`);
       const resource = entry && 'record' in entry ? this.#resources.get(entry.plural) : undefined;
       const reader = resource && readers.get(resource);
       if (!entry || !('record' in entry) || !reader) continue;
@@ -217,14 +264,6 @@ class ImportFile {
     return this.#faults.length > 0;
   }
 
-  *#lines(): Iterable<[number: number, text: string]> {
-    let number = 0;
-    for (const text of this.#source()) {
-      number++;
-      if (text.trim() !== '') yield [number, text];
-    }
-  }
-
   #resourceOf(plural: string): Resource | undefined {
     const resource = this.#resources.get(plural);
     if (resource || this.#unknown.has(plural)) return resource;
@@ -265,13 +304,15 @@ function readLine(text: string): Entry | undefined {
   if (!isObject(parsed)) return undefined;
   const { resource: plural, record, version, lastId, buried, apiKey } = parsed;
   // A line that is two things at once is neither.
-  if ([record, lastId, buried, apiKey].filter((each) => each !== undefined).length !== 1) return undefined;
+  const isRecord = record !== undefined;
+  const others = Number(lastId !== undefined) + Number(buried !== undefined) + Number(apiKey !== undefined);
+  if (others + Number(isRecord) !== 1) return undefined;
   if (apiKey !== undefined) {
     const key = readKept(apiKey);
     return key && { key };
   }
   if (typeof plural !== 'string') return undefined;
-  if (record !== undefined) {
+  if (isRecord) {
     const isSound = typeof record === 'object' && (version === undefined || isUpTo(MAX_VERSION, version));
     return isSound ? { plural, record, version } : undefined;
   }

@@ -3,12 +3,12 @@
 import { DuetError, type Fault } from '../../base/errors.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
-import { checkValue } from '../../schema/values.ts';
+import { checkValue, creatable } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import { anonymous } from '../caller.ts';
 import type { Input } from '../operation.ts';
-import { validCreate } from '../write/validate.ts';
+import { newValues, refuseStrangers } from '../write/validate.ts';
 import { assign } from '../write/write.ts';
 import { type Loaded, lateColumns, requiredFirst, storeBatch, storeLate } from './store.ts';
 
@@ -94,12 +94,11 @@ export function resourceOf(model: Model, plural: string, faults: string[]): Reso
 /** Reads the records of a resource. Unlike a client, a file may also give what the server would assign. */
 export class RecordReader {
   readonly #resource: Resource;
-  readonly #assigned: ReadonlyMap<string, Column>;
+  readonly #assigned: readonly Column[];
 
   constructor(resource: Resource) {
     this.#resource = resource;
-    const assigned = resource.columns.filter(({ origin }) => origin.by !== 'client');
-    this.#assigned = new Map(assigned.map((column) => [column.name, column]));
+    this.#assigned = resource.columns.filter(({ origin }) => origin.by !== 'client');
   }
 
   read(record: unknown, where: string, faults: string[]): Row {
@@ -114,28 +113,29 @@ export class RecordReader {
   }
 
   #read(record: Input, faults: Fault[]): Row {
+    const resource = this.#resource;
     // Without a prototype: a field may be called `constructor`.
-    const given: Row = Object.create(null);
     const fixed: Row = Object.create(null);
-    for (const name in record) {
-      const { [name]: value } = record;
-      const column = this.#assigned.get(name);
-      if (!column) given[name] = value;
-      else fixed[name] = value === null && !column.required ? null : checkValue(column, value, faults);
+    for (const column of this.#assigned) {
+      const { name, required } = column;
+      if (!Object.hasOwn(record, name)) continue;
+      const value = record[name];
+      fixed[name] = value === null && !required ? null : checkValue(column, value, faults);
     }
+    const writable = creatable(resource);
+    refuseStrangers(resource, record, writable, faults, resource.columns);
+    const values = newValues(resource, record, writable, faults);
     try {
-      const { values } = validCreate(this.#resource, given);
-      assign(this.#resource, anonymous, values, fixed);
+      assign(resource, anonymous, values, fixed);
       // What a function fills in, no function has filled in here.
-      for (const { name, required, origin } of this.#assigned.values())
+      for (const { name, required, origin } of this.#assigned)
         if (origin.by === 'nobody' && required && values[name] === null)
           faults.push({ code: 'REQUIRED', detail: `${name} is required` });
-      return values;
     } catch (error) {
       if (!(error instanceof DuetError)) throw error;
-      faults.push(...(error.errors ?? [{ code: 'REQUIRED', detail: error.message }]));
-      return fixed;
+      faults.push({ code: 'REQUIRED', detail: error.message });
     }
+    return values;
   }
 }
 

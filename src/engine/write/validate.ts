@@ -73,18 +73,8 @@ function newRecord(
   const links = linkFields(resource);
   const isMore = lists.length + links.length + more.length > 0;
   const writable = isMore ? [...columns, ...lists, ...links, ...more] : columns;
-  for (const name of strangers(input, writable)) {
-    if (isFull(faults)) break;
-    faults.push(notWritable(resource, name, writable));
-  }
-  const values = emptyRow();
-  for (const column of columns) {
-    const given = Object.hasOwn(input, column.name) ? input[column.name] : defaultOf(column);
-    if (given !== null && given !== undefined) values[column.name] = checkValue(column, given, faults);
-    else if (column.required) faults.push(required(column));
-    else values[column.name] = null;
-    if (column === resource.key) checkNaturalKey(column, given, faults);
-  }
+  refuseStrangers(resource, input, writable, faults);
+  const values = newValues(resource, input, columns, faults);
   for (const column of more) {
     const given = Object.hasOwn(input, column.name) ? input[column.name] : undefined;
     if (given === undefined) continue;
@@ -104,6 +94,38 @@ function newRecord(
         places: add.map(({ path }) => path),
       });
   return { values, given: Object.keys(input), children };
+}
+
+/** The values of these columns; absent ones have their defaults. */
+export function newValues(
+  resource: Resource,
+  input: Input,
+  columns: readonly Column[],
+  faults: Fault[],
+): Row {
+  const values = emptyRow();
+  for (const column of columns) {
+    const given = Object.hasOwn(input, column.name) ? input[column.name] : defaultOf(column);
+    if (given !== null && given !== undefined) values[column.name] = checkValue(column, given, faults);
+    else if (column.required) faults.push(required(column));
+    else values[column.name] = null;
+    if (column === resource.key) checkNaturalKey(column, given, faults);
+  }
+  return values;
+}
+
+/** A fault for each name that is not known, with those that a client could have meant. */
+export function refuseStrangers(
+  resource: Resource,
+  input: Input,
+  writable: readonly { readonly name: string }[],
+  faults: Fault[],
+  known = writable,
+): void {
+  for (const name of strangers(input, known)) {
+    if (isFull(faults)) break;
+    faults.push(notWritable(resource, name, writable));
+  }
 }
 
 /** A record of the join type, which leads to this key. */

@@ -59,7 +59,12 @@ export const dialect: Dialect = {
   },
   // A parameter for each value: to read them out of JSON would take twice as long.
   rows: (columns, rows, given) => {
-    for (const row of rows) for (const column of columns) given(encoded(codecs, column, row[column.name]));
+    const kept = columns.map((column) => ({ name: column.name, encode: codecOf(codecs, column).encode }));
+    for (const row of rows)
+      for (const { name, encode } of kept) {
+        const value = row[name];
+        given(encode && value !== null ? encode(value) : value);
+      }
     const row = `(${'?, '.repeat(columns.length - 1)}?)`;
     return `VALUES ${`${row}, `.repeat(rows.length - 1)}${row}`;
   },
