@@ -169,7 +169,7 @@ function wordsIn(given: string): string[] {
         const bare = Array.from(characters.join('').normalize('NFD')).filter((each) => !/\p{M}/u.test(each));
         found.push(Array.from(bare.join('').normalize('NFC')).slice(0, 64).join(''));
       } else if (characters.length === 1) found.push(characters.join(''));
-      else characters.slice(1).forEach((each, index) => found.push(`${characters[index]}${each}`));
+      else found.push(...characters.slice(1).map((each, index) => `${characters[index]}${each}`));
     }
   }
   return found.filter((word) => word !== '');
@@ -252,7 +252,7 @@ class Examiner {
               )
             ).data[`create${one}s`],
         );
-        records.forEach((values, index) => kept({ ...values, ...made[index] }));
+        for (const [index, values] of records.entries()) kept({ ...values, ...made[index] });
         return;
       }
       case 'update': {
