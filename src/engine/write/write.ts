@@ -66,11 +66,15 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   if (access.hooksOf?.(resource)?.beforeCreate) return 'many';
   const lone =
     resource.references.length === 0 && resource.key.origin.by !== 'client' && resource.checks.length === 0;
-  const unchecked = isUnchecked(access, resource, Object.keys(operation.input));
-  const nests = [...resource.inverses, ...linkFields(resource)].some(({ name }) =>
-    Object.hasOwn(operation.input, name),
-  );
-  return lone && unchecked && !nests ? 'one' : 'many';
+  const { input } = operation;
+  const nests = givesOneOf(input, resource.inverses) || givesOneOf(input, linkFields(resource));
+  if (!lone || nests) return 'many';
+  return access.isFree || isUnchecked(access, resource, Object.keys(input)) ? 'one' : 'many';
+}
+
+function givesOneOf(input: Input, fields: readonly { readonly name: string }[]): boolean {
+  for (const { name } of fields) if (Object.hasOwn(input, name)) return true;
+  return false;
 }
 
 /** Whether no rule looks at the new record itself. */
