@@ -110,6 +110,31 @@ describe.each([...databases])('from %s', (kind) => {
     ]);
   }, 30_000);
 
+  test('text without letter case goes as it was written, and is found and refused as ever', async () => {
+    using folder = new Folder({
+      'schema.graphql': 'type Item @resource { id: ID!  name: String! @unique @caseless }',
+      'data.json': '{"items":[{"name":"Straße"},{"name":"ΣΑΣ"}]}',
+    });
+    const from = await newDatabase(kind, 'from');
+    await command(folder, ['migrate'], { DATABASE_URL: from });
+    const exported = await command(folder, ['export'], { DATABASE_URL: from });
+    expect(exported.stdout.split('\n').slice(0, 2)).toEqual([
+      '{"resource":"items","version":1,"record":{"id":1,"name":"Straße"}}',
+      '{"resource":"items","version":1,"record":{"id":2,"name":"ΣΑΣ"}}',
+    ]);
+    await Bun.write(folder.file('all.ndjson'), exported.stdout);
+    await Bun.write(folder.file('twin.ndjson'), exported.stdout.replace('"ΣΑΣ"', '"STRASSE"'));
+    for (const target of databases) {
+      const to = await newDatabase(target, `to-${target}`);
+      await command(folder, ['import', 'all.ndjson'], { DATABASE_URL: to });
+      const found = await ask(folder, to, ['GET /items?name=STRASSE', 'GET /items?name=%CF%83%CE%B1%CF%82']);
+      expect(found).toMatchObject([{ 0: { id: 1 } }, { 0: { id: 2 } }]);
+      const other = await newDatabase(target, `twin-${target}`);
+      const refused = await command(folder, ['import', 'twin.ndjson'], { DATABASE_URL: other });
+      expect([refused.exit === 0, refused.stderr]).toEqual([false, expect.stringContaining('name')]);
+    }
+  }, 60_000);
+
   test('an import lowers neither, whether or not its file speaks of them', async () => {
     using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
     const url = await newDatabase(kind, 'own');
