@@ -126,6 +126,7 @@ export interface Aggregate {
   readonly limit: number | undefined;
   /** As in a Select. */
   readonly offset: number;
+  readonly most: number | undefined;
   /** As in a Select. */
   readonly bytes: number | undefined;
 }

@@ -59,7 +59,7 @@ export function statementOf(operation: Permitted<Read>, budget: Budget): Query {
       return selectList(operation, most, budget.limits);
     }
     case 'aggregate': {
-      const { resource, where, by, having, order, limit = budget.most, offset } = operation;
+      const { resource, where, by, having, order, limit, offset } = operation;
       return {
         do: 'aggregate',
         resource,
@@ -68,8 +68,9 @@ export function statementOf(operation: Permitted<Read>, budget: Budget): Query {
         measures: withSums(operation.measures, operation),
         having: isEverything(having) ? undefined : having,
         order,
-        limit: Math.min(limit, budget.most),
+        limit,
         offset,
+        most: budget.most,
         bytes: mostBytes(budget.limits),
       };
     }
@@ -127,6 +128,7 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
     order: [],
     limit: undefined,
     offset: 0,
+    most: undefined,
     bytes: undefined,
   };
   const [nodes = [], counted] = yield count ? [statement, counting] : [statement];

@@ -402,7 +402,7 @@ export class Writer {
   }
 
   #aggregate(statement: Aggregate, table: string): string {
-    const { resource, where, by, measures, having, order, limit, offset } = statement;
+    const { resource, where, by, measures, having, order, limit, offset, most } = statement;
     const groups = by.map((column) => this.conditions.value(comparedBy(column), table));
     const shown = by.map((column, index) => {
       if (isTimePart(column))
@@ -427,8 +427,9 @@ export class Writer {
     const grouped = by.length > 0 ? ` GROUP BY ${groups.join(', ')}` : '';
     const kept = having ? ` HAVING ${this.conditions.condition(having, table)}` : '';
     const ordered = order.length > 0 ? ` ORDER BY ${this.#order(order, table)}` : '';
-    const most = limit === undefined ? '' : ` LIMIT ${limit}${this.#offset(offset)}`;
-    return `SELECT ${selected.join(', ')} FROM ${quote(resource.table)}${condition}${grouped}${kept}${ordered}${most}`;
+    const sql = `SELECT ${selected.join(', ')} FROM ${quote(resource.table)}${condition}${grouped}${kept}${ordered}`;
+    if (limit !== undefined) return `${sql} LIMIT ${Math.min(limit, most ?? limit)}${this.#offset(offset)}`;
+    return most === undefined ? sql : `${this.#dialect.most(sql, most)}${this.#offset(offset)}`;
   }
 
   /** `current`: what must hold for there to be a version, which no row is without. */

@@ -68,6 +68,8 @@ export interface Dialect {
   rows(columns: readonly Column[], rows: readonly Row[], given: (value: unknown) => number): string;
   /** The same SELECT, which fails when these columns hold more bytes of text; undefined where they are counted as rows arrive. */
   readonly within?: (select: string, heavy: Heavy, names: readonly string[]) => string;
+  /** The groups that a SELECT answers with, up to so many, of which there are hardly ever more. */
+  most(select: string, most: number): string;
   /** Limits the rows of each value of a list. */
   perValue(parts: PerValue): string;
   /** Stands behind the conditions of related records that are looked at. */

@@ -40,10 +40,10 @@ function found(statement: Query, bytes: number): Heavy | null {
 }
 
 function rowsOf(statement: Query): number {
-  const { limit = Number.POSITIVE_INFINITY } = statement;
-  if (statement.do === 'aggregate') return statement.by.length === 0 ? 1 : limit;
-  const { most = Number.POSITIVE_INFINITY, per } = statement;
-  return per ? most : Math.min(limit, most);
+  const { limit = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY } = statement;
+  const fewest = Math.min(limit, most);
+  if (statement.do === 'aggregate') return statement.by.length === 0 ? 1 : fewest;
+  return statement.per ? most : fewest;
 }
 
 /** What counts of an answer. */

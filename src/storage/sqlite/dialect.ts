@@ -68,6 +68,7 @@ export const dialect: Dialect = {
     const row = `(${'?, '.repeat(columns.length - 1)}?)`;
     return `VALUES ${`${row}, `.repeat(rows.length - 1)}${row}`;
   },
+  most: (select, most) => `${select} LIMIT ${most}`,
   // The list has one column, under a name that no table has: json_each has many, and ordinary ones. No stored name
   // begins with `_`.
   perValue: ({ columns, table, key, list, joined, belongs, condition, order, limit, most }) =>
