@@ -41,8 +41,9 @@ export const rich = {
       label: Label
       secret: Secret
     }
-    type Owner @resource @search(fields: ["name"]) { id: ID! name: String! things: [Thing!]! }
+    type Owner @resource @search(fields: ["name"]) { id: ID! name: String! things: [Thing!]! labels: [Label!]! @through(type: "OwnerLabel") }
     type Label @resource { name: ID! @key weight: Float things: [Thing!]! }
+    type OwnerLabel @resource(rest: false) { id: ID! owner: Owner! @onDelete(do: CASCADE) label: Label! @onDelete(do: CASCADE) }
     type Stock @resource(only: [LIST]) { id: ID! name: String! amount: Int! }
     type Inbox @resource(only: [CREATE]) { id: ID! body: String! }
     type Signed @resource(only: [CREATE, GET]) { id: ID! by: String! @set(claim: "sub") }
@@ -58,6 +59,7 @@ export const rich = {
       { id: 2, name: 'Bob' },
     ],
     labels: [{ name: 'a b/ü', weight: 1.5 }],
+    ownerLabels: [{ id: 1, ownerId: 2, labelId: 'a b/ü' }],
     stocks: [
       { id: 1, name: 'nails', amount: 3 },
       { id: 2, name: 'screws', amount: 2_147_483_647 },

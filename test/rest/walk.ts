@@ -101,8 +101,8 @@ export class Walk {
   /** The query string that gives a parameter a value; what is said of an included list needs it included. */
   query({ name }: { name: string }, value: unknown): string {
     const [, list] = /^(\w+)\[(?:limit|after|offset|sort|where)\]$/.exec(name) ?? [];
-    const isInverse = this.model.resources.some(({ inverses }) =>
-      inverses.some((each) => each.name === list),
+    const isInverse = this.model.resources.some(({ inverses, throughs }) =>
+      [...inverses, ...throughs].some((each) => each.name === list),
     );
     const text = Array.isArray(value)
       ? value.join()
