@@ -1,6 +1,8 @@
 /** Filters on their way between the builder, the address and the doors: nothing is lost and nothing is added. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
+import { graphqlWire } from '../../src/console/browser/doors/graphql.ts';
+import { restWire } from '../../src/console/browser/doors/rest.ts';
 import { type Group, groupOf, spoken, whereOf } from '../../src/console/browser/filter-tree.ts';
 import { type Introspection, introspectionQuery } from '../../src/console/browser/schema/introspection.ts';
 import { readSchema } from '../../src/console/browser/schema/merge.ts';
@@ -69,6 +71,29 @@ test('a filter that says nothing at some place is sent as it is, for the service
     expect(new URLSearchParams(query).get('where')).toBe(JSON.stringify(where));
     expect((await app.rest('GET', `/exhibits?${query}`)).body.code).toBe('VALIDATION_FAILED');
   }
+});
+
+test('what is searched for stands in the address, and both doors find it', async () => {
+  expect(schema.resources.filter(({ searchable }) => searchable)).toEqual([exhibit]);
+  const query = new URLSearchParams({ search: 'text a', sort: '_relevance' });
+  const ask = listAsk(exhibit, query, schema);
+  expect([ask.search, ask.sort, ask.where]).toEqual(['text a', ['_relevance'], undefined]);
+  expect(listLink(ask)).toContain('?search=text%20a&sort=_relevance');
+  for (const sort of [['_relevance'], ['-_relevance', 'title']]) {
+    const rest = restWire({ ...ask, sort }, '');
+    const graphql = graphqlWire({ ...ask, sort }, schema)?.graphql;
+    const { body } = await app.rest('GET', rest?.path ?? '');
+    const { data } = await app.graphql(graphql?.query ?? '', graphql?.variables);
+    expect(body.map(({ id }: any) => String(id))).toEqual(['2']);
+    expect(data.exhibitsConnection.edges.map(({ node }: any) => node.id)).toEqual(['2']);
+  }
+  const sorted = graphqlWire({ ...ask, sort: ['-_relevance', '-title', 'id', '_relevance'] }, schema);
+  expect(sorted?.graphql?.variables['orderBy']).toEqual([
+    { _relevance: 'ASC' },
+    { title: 'DESC' },
+    { id: 'ASC' },
+    { _relevance: 'DESC' },
+  ]);
 });
 
 test('the console and the service have the same names for everything that a list can be asked', () => {

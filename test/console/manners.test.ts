@@ -13,6 +13,7 @@ const places = [
   '',
   '#/data/Exhibit',
   '#/data/Exhibit?stage[eq]=DONE&weight[gte]=3&count=true',
+  '#/data/Exhibit?search=nowhere&sort=_relevance',
   '#/data/Nothing',
   '#/data/OrganisationForStandardisationDocumentReference',
   '#/data/Feedback',
@@ -207,6 +208,31 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     duet = await service(database, museum);
   });
   afterAll(() => duet.end());
+
+  test('search: the box finds words, the most relevant first, and all again when it is emptied', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const { keyboard } = page;
+    await here.go('#/data/Hall');
+    await settled(page);
+    expect(await page.getByRole('searchbox').count()).toBe(0);
+    await here.go('#/data/Exhibit');
+    await page.getByText('Exhibit 25').waitFor();
+    await page.getByRole('searchbox', { name: 'Search exhibits' }).focus();
+    await keyboard.type('EXHIBIT 3');
+    await keyboard.press('Enter');
+    await page.getByText('Exhibit 30', { exact: true }).waitFor();
+    await page.getByText('11 records here').waitFor();
+    expect(page.url()).toContain('search=EXHIBIT%203&sort=_relevance');
+    await page.getByRole('searchbox').fill('nowhere');
+    await keyboard.press('Enter');
+    await page.getByText('Nothing has these words').waitFor();
+    await page.getByRole('searchbox').fill('');
+    await keyboard.press('Enter');
+    await page.getByText('Exhibit 25').waitFor();
+    expect(page.url()).not.toContain('search');
+    expect(here.complaints).toEqual([]);
+  });
 
   test('create, change and delete a record of every kind of field', async () => {
     await using here = await visit(duet.url);

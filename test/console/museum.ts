@@ -33,7 +33,7 @@ type Person @resource(plural: "people") {
 }
 
 "A thing in a hall."
-type Exhibit @resource {
+type Exhibit @resource @search(fields: ["title", "label"]) {
   id: ID!
   title: String! @constraint(minLength: 1, maxLength: 500)
   "What a visitor reads beside it."

@@ -9,6 +9,8 @@ export interface ListAsk {
   readonly do: 'list';
   readonly resource: Resource;
   readonly where: Where | undefined;
+  /** Words to look for. */
+  readonly search?: string | undefined;
   /** `['-pages', 'title']` */
   readonly sort: readonly string[];
   /** Undefined: all of them. */

@@ -18,6 +18,7 @@ export const OWN_PARAMETERS: ReadonlySet<string> = new Set([
   'offset',
   'sort',
   'where',
+  'search',
   'fields',
   'include',
   'count',

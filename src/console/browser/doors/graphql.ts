@@ -5,6 +5,7 @@ import {
   type Column,
   type Inverse,
   linkedLists,
+  RELEVANCE,
   type Resource,
   type Row,
   referencesOf,
@@ -115,12 +116,15 @@ function keyValue({ resource, key }: { resource: Resource; key: unknown }): unkn
 }
 
 function listArguments(ask: ListAsk): Record<string, unknown> {
-  const orderBy = ask.sort.map((name) =>
-    name.startsWith('-') ? { [name.slice(1)]: 'DESC' } : { [name]: 'ASC' },
-  );
+  const orderBy = ask.sort.map((name) => {
+    const turned = name.startsWith('-');
+    const field = turned ? name.slice(1) : name;
+    return { [field]: turned === (field === RELEVANCE) ? 'ASC' : 'DESC' };
+  });
   const backward = ask.before !== undefined;
   return {
     where: ask.where,
+    search: ask.search,
     orderBy: orderBy.length > 0 ? orderBy : undefined,
     first: backward ? undefined : ask.limit,
     after: ask.after,

@@ -61,6 +61,7 @@ export function listParameters(ask: ListAsk): [string, string][] {
   const include = ask.related ? [...includable(ask.resource), ...lists] : [];
   const pairs: [string, string | undefined][] = [
     ...filterParameters(ask.where),
+    ['search', ask.search],
     ['sort', ask.sort.join(',') || undefined],
     ['include', include.join(',') || undefined],
     ...lists.map((name): [string, string] => [`${name}[limit]`, String(SHOWN_INVERSES + 1)]),

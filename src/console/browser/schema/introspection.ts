@@ -8,6 +8,7 @@ import {
   type Kind,
   labelOf,
   type Operation,
+  RELEVANCE,
   type Resource,
 } from './types.ts';
 
@@ -130,7 +131,12 @@ class Reader {
       rest: undefined,
       graphql: this.#side(),
       label: labelOf(columns, key),
+      searchable: this.#orders.some((order) => order.name === RELEVANCE),
     };
+  }
+
+  get #orders() {
+    return this.#types.get(`${this.#type.name}Order`)?.inputFields ?? [];
   }
 
   #side(): GraphqlSide {
@@ -150,7 +156,6 @@ class Reader {
   #columns(): Column[] {
     const fields = this.#type.fields ?? [];
     const filters = this.#types.get(`${this.#type.name}Where`)?.inputFields ?? [];
-    const sortable = this.#types.get(`${this.#type.name}Order`)?.inputFields ?? [];
     return fields.flatMap((field): Column[] => {
       const type = this.#types.get(named(field.type));
       if (field.name === '_version' || !type || type.kind === 'OBJECT') return [];
@@ -171,7 +176,7 @@ class Reader {
           choices: type.enumValues?.map(({ name }) => name) ?? [],
           bounds: {},
           operators: names,
-          sortable: sortable.some(({ name }) => name === field.name),
+          sortable: this.#orders.some(({ name }) => name === field.name),
           ...(related && {
             reference: {
               ...described(related),

@@ -8,6 +8,7 @@ import {
   type Kind,
   labelOf,
   type Operation,
+  RELEVANCE,
   type Reference,
   type Resource,
 } from './types.ts';
@@ -122,7 +123,12 @@ class Reader {
       rest: { path: this.#path, operations },
       graphql: undefined,
       label: labelOf(columns, key),
+      searchable: names(this.#sorts).includes(RELEVANCE),
     };
+  }
+
+  get #sorts(): JsonSchema | undefined {
+    return this.#all?.get?.parameters?.find((parameter) => parameter.name === 'sort')?.schema.items;
   }
 
   get #schemas(): OpenApi['components']['schemas'] {
@@ -167,7 +173,6 @@ class Reader {
     const nullable =
       [schema.type].flat().includes('null') || (schema.anyOf ?? []).some(({ type }) => type === 'null');
     const parameters = (this.#all?.get?.parameters ?? []).map((parameter) => parameter.name);
-    const sorts = this.#all?.get?.parameters?.find((parameter) => parameter.name === 'sort')?.schema.items;
     return {
       name,
       kind: kindOf(value),
@@ -181,7 +186,7 @@ class Reader {
           ? [parameter.slice(name.length + 1, -1)]
           : [],
       ),
-      sortable: [sorts, ...(sorts?.anyOf ?? [])].some((each) => each?.enum?.includes(name)),
+      sortable: names(this.#sorts).includes(name),
       ...told(schema),
     };
   }
@@ -233,7 +238,14 @@ class Reader {
 }
 
 /** `posts[limit]` tells of the list, `pages[gte]` of the field. */
-export const LIST_OPTIONS: ReadonlySet<string> = new Set(['limit', 'after', 'offset', 'sort', 'where']);
+export const LIST_OPTIONS: ReadonlySet<string> = new Set([
+  'limit',
+  'after',
+  'offset',
+  'sort',
+  'where',
+  'search',
+]);
 
 function told({ description, deprecated }: JsonSchema): { description?: string; deprecated?: boolean } {
   // Said of every relation, and known to whoever sees one.
@@ -279,4 +291,9 @@ function boundsOf(schema: JsonSchema): Bounds {
   const { minimum, maximum, minLength, maxLength, pattern, format } = schema;
   const bounds = { minimum, maximum, minLength, maxLength, pattern, format };
   return Object.fromEntries(Object.entries(bounds).filter(([, bound]) => bound !== undefined));
+}
+
+/** All values that are named, in whichever of several kinds. */
+function names(schema: JsonSchema | undefined): readonly unknown[] {
+  return [...(schema?.enum ?? []), ...(schema?.anyOf ?? []).flatMap(names)];
 }

@@ -107,7 +107,12 @@ export interface Resource extends Described {
   readonly graphql: GraphqlSide | undefined;
   /** What a person calls a record by. */
   readonly label: Column;
+  /** Whether records are found by their words. */
+  readonly searchable: boolean;
 }
+
+/** What lists that are searched can be sorted by; the most relevant come first, unless it is turned around. */
+export const RELEVANCE = '_relevance';
 
 export interface Schema {
   readonly resources: readonly Resource[];

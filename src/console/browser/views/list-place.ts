@@ -18,6 +18,7 @@ export function listAsk(resource: Resource, query: URLSearchParams, schema?: Sch
     do: 'list',
     resource,
     where,
+    search: (resource.searchable && query.get('search')) || undefined,
     sort: query.get('sort')?.split(',').filter(Boolean) ?? [],
     limit: Number.isInteger(limit) && limit > 0 ? limit : (PAGE_SIZES[0] ?? 25),
     after: query.get('after') ?? undefined,

@@ -8,6 +8,7 @@ import {
   type Column,
   type Inverse,
   labelled,
+  RELEVANCE,
   type Resource,
   type Row,
   type Schema,
@@ -45,6 +46,7 @@ function Listed({ schema, resource, query }: Props) {
   return (
     <>
       <Heading resource={resource}>
+        {resource.searchable && <Search key={ask.search} ask={first} />}
         <button
           type="button"
           aria-expanded={filtering.value}
@@ -96,6 +98,30 @@ function Listed({ schema, resource, query }: Props) {
         />
       )}
     </>
+  );
+}
+
+/** The most relevant come first, until another order is chosen. */
+function Search({ ask }: { ask: ListAsk }) {
+  const words = useSignal(ask.search ?? '');
+  const search = (event: Event) => {
+    event.preventDefault();
+    const others = ask.sort.filter((each) => each.replace(/^-/, '') !== RELEVANCE);
+    const wanted = words.value.trim() || undefined;
+    go(listLink({ ...ask, search: wanted, sort: wanted ? [RELEVANCE] : others }));
+  };
+  return (
+    <form role="search" onSubmit={search}>
+      <input
+        type="search"
+        aria-label={`Search ${ask.resource.plural}`}
+        placeholder={`Search ${ask.resource.plural}`}
+        value={words.value}
+        onInput={(event) => {
+          words.value = event.currentTarget.value;
+        }}
+      />
+    </form>
   );
 }
 
@@ -183,6 +209,14 @@ function NoList({ resource }: { resource: Resource }) {
 
 function NoRows({ ask }: { ask: ListAsk }) {
   if (ask.after || ask.before) return <Empty icon="table" title="This page is empty" />;
+  if (ask.search)
+    return (
+      <Empty icon="search" title="Nothing has these words">
+        <a class="button" href={listLink({ ...ask, search: undefined, sort: [] })}>
+          Show all
+        </a>
+      </Empty>
+    );
   if (ask.where)
     return (
       <Empty icon="filter" title="Nothing fits the filter">
