@@ -111,7 +111,7 @@ function Search({ ask }: { ask: ListAsk }) {
     go(listLink({ ...ask, search: wanted, sort: wanted ? [RELEVANCE] : others }));
   };
   return (
-    <form role="search" onSubmit={search}>
+    <form onSubmit={search}>
       <input
         type="search"
         aria-label={`Search ${ask.resource.plural}`}
