@@ -27,8 +27,10 @@ export async function readFiles(config: FileSettings, given?: Pick<Given, 'sdl' 
   // What cannot be loaded may fill in anything.
   const fills = faults.length > 0 ? () => true : filledTypes(exported);
   const { model, faults: ofSchema } = readModelOrFaults(config, given?.sdl, fills);
-  // Actions without a file miss their functions.
-  const isNeeded = file !== undefined || (model && model.actions.length > 0);
+  // What the schema file has functions for, misses them without the other file.
+  const isNeeded =
+    file !== undefined ||
+    (model && (model.actions.length > 0 || model.resources.some(({ computed }) => computed.length > 0)));
   const read =
     isNeeded && faults.length === 0 ? readLogic(file === undefined ? {} : exported, model) : undefined;
   faults.unshift(...ofSchema);

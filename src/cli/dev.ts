@@ -52,11 +52,16 @@ export async function dev({ files, logic, code, digest }: Watched, args: readonl
     const checking = Bun.spawn([...self(), 'check', ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
     if ((await checking.exited) === 0) await restart();
   };
+  // One after the other: two that start the server at once would leave one behind.
+  let last = Promise.resolve();
   const after = (change: () => Promise<void>) => {
     let timer: Timer | undefined;
+    const begin = () => {
+      last = last.then(change).catch((error) => void process.stderr.write(`duet: ${error}\n`));
+    };
     return () => {
       clearTimeout(timer);
-      timer = setTimeout(change, SETTLE_MS);
+      timer = setTimeout(begin, SETTLE_MS);
     };
   };
   const [changed, recoded, relogicked] = [after(reload), after(restart), after(relogic)];

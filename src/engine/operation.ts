@@ -5,7 +5,15 @@ import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { ListQuery } from '../query/list.ts';
 import type { GroupQuery } from '../query/results.ts';
-import type { ActionField, Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
+import type {
+  ActionField,
+  Column,
+  Computed,
+  Inverse,
+  Reference,
+  Resource,
+  Through,
+} from '../schema/model.ts';
 import type { Program } from '../storage/storage.ts';
 import type { Guard } from './policy/guards.ts';
 
@@ -13,6 +21,8 @@ import type { Guard } from './policy/guards.ts';
 export interface Selection {
   readonly columns: readonly Column[];
   readonly relations: readonly Relation[];
+  /** What functions make of the columns, whether or not those are answered too. */
+  readonly computed?: readonly Computed[] | undefined;
   /** What only some of the records may show; the policy's to say. */
   readonly guards?: readonly Guard[];
   /** Where that is not each record once, with its fields under their own names. */

@@ -48,10 +48,10 @@ export function bytesOfName(name: string): number {
 }
 
 /** Of the names alone, in an answer that has its own for them. */
-function namesOf({ columns, relations }: Selection): number {
+function namesOf(selection: Selection): number {
   let bytes = 0;
-  for (const { name } of columns) bytes += bytesOfName(name);
-  for (const { as, list } of relations) bytes += bytesOfName(as) + (list ? PAIR : 0);
+  for (const { name } of answeredColumns(selection)) bytes += bytesOfName(name);
+  for (const { as, list } of selection.relations) bytes += bytesOfName(as) + (list ? PAIR : 0);
   return bytes;
 }
 
@@ -119,12 +119,17 @@ function exactly({ fixed, shorts, texts }: Measure, rows: readonly Row[]): numbe
   return bytes;
 }
 
+/** Those that are read, and those that are made of them. */
+function answeredColumns({ columns, computed }: Selection): readonly Column[] {
+  return computed ? [...columns, ...computed.map(({ column }) => column)] : columns;
+}
+
 function measureOf(selection: Selection): Measure {
   const times = new Map<Column, number>(selection.rendered?.columns);
   const fixed = timesOf(selection) * AROUND_OBJECT + (selection.rendered?.names ?? namesOf(selection));
   const shorts: Value[] = [];
   const texts: Value[] = [];
-  for (const column of selection.columns) {
+  for (const column of answeredColumns(selection)) {
     const stored = keptAs(column);
     const value = { name: column.name, times: times.get(column) ?? 1, isKey: stored === 'serial' };
     if (stored === 'text' || stored === 'json') texts.push(value);

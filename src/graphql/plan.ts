@@ -25,7 +25,16 @@ import { type Groups, groupsOf } from '../query/results.ts';
 import { NOT_SEARCHED, RELEVANCE, readSearch, relevanceOf, SEARCH } from '../query/search.ts';
 import { WhereReader } from '../query/where.ts';
 import { integerFrom, readKey } from '../schema/keys.ts';
-import type { ActionField, Column, Inverse, Reference, Resource, Slot, Through } from '../schema/model.ts';
+import type {
+  ActionField,
+  Column,
+  Computed,
+  Inverse,
+  Reference,
+  Resource,
+  Slot,
+  Through,
+} from '../schema/model.ts';
 import { BY_ARGUMENT, VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
 import { linkFields } from '../schema/through.ts';
@@ -398,6 +407,7 @@ function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], give
 function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given: Planning): Selection {
   const type = given.schema.getType(resource.name) as GraphQLObjectType;
   const columns: [Column, number][] = [];
+  const computed: [Computed, number][] = [];
   const relations = new Map<
     string,
     { field: Reference | Inverse | Through; args: Arguments; objects: ObjectNodes[] }
@@ -406,7 +416,9 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
   let names = bytesOfNames(fields, resource.name);
   for (const [name, asked] of fields) {
     const field = name === resource.version.name ? resource.version : resource.fieldByName.get(name);
-    if (field?.kind === 'column') columns.push([field, asked.length]);
+    const made = field ? undefined : resource.computed.find(({ column }) => column.name === name);
+    if (made) computed.push([made, asked.length]);
+    else if (field?.kind === 'column') columns.push([field, asked.length]);
     else if (field)
       for (const nodes of asked) {
         const args = nodes[0] ? argumentsOf(type, nodes[0], given) : {};
@@ -419,6 +431,7 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
   }
   return {
     columns: columns.map(([column]) => column),
+    ...(computed.length > 0 && { computed: computed.map(([each]) => each) }),
     relations: [...relations].map(([as, { field, args, objects: below }]): Relation => {
       const within = { ...given, at: [...given.at, field.name] };
       return {
@@ -428,7 +441,11 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
         list: field.kind === 'reference' ? undefined : listOf(field.target, args, within),
       };
     }),
-    rendered: { records: Math.max(1, objects.length), columns, names },
+    rendered: {
+      records: Math.max(1, objects.length),
+      columns: [...columns, ...computed.map(([{ column }, times]): [Column, number] => [column, times])],
+      names,
+    },
   };
 }
 

@@ -147,6 +147,11 @@ export class TypesOf {
     for (const field of resource.fields)
       if (field.kind === 'column' || field.target.graphql)
         fields[field.name] = guarded(resource, field, this.#field(field));
+    for (const { column, from } of resource.computed) {
+      const hidden = from.find(({ allow }) => allow.some(({ to }) => to.includes('READ')));
+      const field = this.#field(column);
+      fields[column.name] = hidden ? guarded(resource, { ...column, allow: hidden.allow }, field) : field;
+    }
     fields[resource.version.name] = this.#field(resource.version);
     return fields;
   }

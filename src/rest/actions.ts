@@ -14,7 +14,7 @@ import type { ActionField, Model, Shape, Slot } from '../schema/model.ts';
 import { ACTIONS_PATH } from '../schema/names.ts';
 import { fromText } from '../schema/spelling.ts';
 import { keptAs } from '../schema/values.ts';
-import { shown } from './respond.ts';
+import { shown, wholeOf } from './respond.ts';
 
 export function actionRoutes({ actions }: Model, engine: Engine, limits: BodyLimits): Route[] {
   return actions.map((action) => {
@@ -113,8 +113,7 @@ const wanted = new WeakMap<Shape, Wanted>();
 /** Whole records, without what is related to them. */
 function wantedOf(slot: Slot): Wanted {
   if (slot.is === 'value') return { is: 'value' };
-  if (slot.is === 'record')
-    return { is: 'record', selection: { columns: slot.resource.columns, relations: [] } };
+  if (slot.is === 'record') return { is: 'record', selection: wholeOf(slot.resource) };
   const { shape } = slot;
   const known = wanted.get(shape);
   if (known) return known;
@@ -132,7 +131,7 @@ export function answered({ answer: slot }: ActionField, value: unknown): unknown
 function rendered(slot: Slot, value: unknown): unknown {
   if (value === null || slot.is === 'value') return value;
   if (slot.list) return (value as unknown[]).map((each) => rendered({ ...slot, list: false }, each));
-  if (slot.is === 'record') return shown({ columns: slot.resource.columns, relations: [] }, value as Node);
+  if (slot.is === 'record') return shown(wholeOf(slot.resource), value as Node);
   const fields = value as Record<string, unknown>;
   return Object.fromEntries(
     slot.shape.fields.map((field) => [field.name, rendered(field, fields[field.name])]),

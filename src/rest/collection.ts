@@ -5,7 +5,7 @@ import type { Aggregate, List, Selection } from '../engine/operation.ts';
 import type { BodyLimits } from '../http/body.ts';
 import type { Wanted } from '../query/aggregates.ts';
 import type { Resource } from '../schema/model.ts';
-import { storedColumns } from '../schema/values.ts';
+import { computedOf, storedColumns } from '../schema/values.ts';
 import { type Deprecations, deprecationOfColumns } from './deprecation.ts';
 import type { ReadLimits } from './query.ts';
 
@@ -41,8 +41,9 @@ export function collection(
     fingerprint,
     limits,
     ...reads,
-    isShaped,
-    one: { columns: storedColumns(resource), relations: [] },
+    // Another function makes something else of the same version.
+    isShaped: isShaped || resource.computed.length > 0,
+    one: { columns: storedColumns(resource), relations: [], computed: computedOf(resource) },
     lists: new Lru(KEPT_LISTS),
   };
 }

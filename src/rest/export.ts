@@ -41,12 +41,11 @@ export async function exported(
   headers: Readonly<Record<string, string>>,
   failed: (cause: unknown) => void,
 ): Promise<Response> {
+  const columns = [...selection.columns, ...(selection.computed?.map(({ column }) => column) ?? [])];
   const line =
-    type === CSV_TYPE
-      ? csvLine(selection.columns)
-      : (node: Node) => `${JSON.stringify(shown(selection, node))}\n`;
+    type === CSV_TYPE ? csvLine(columns) : (node: Node) => `${JSON.stringify(shown(selection, node))}\n`;
   const first = await pages.next();
-  let head = type === CSV_TYPE ? `${selection.columns.map(({ name }) => csvText(name)).join(',')}\r\n` : '';
+  let head = type === CSV_TYPE ? `${columns.map(({ name }) => csvText(name)).join(',')}\r\n` : '';
   let next: IteratorResult<Node[]> | undefined = first;
   const body = new ReadableStream({
     async pull(controller) {

@@ -8,6 +8,8 @@ import { answer, answerWithoutBody, common, JSON_TYPE } from '../http/answer.ts'
 import { answerOf } from '../query/aggregates.ts';
 import type { ListQuery } from '../query/list.ts';
 import { decisive } from '../query/parts.ts';
+import type { Resource } from '../schema/model.ts';
+import { computedOf } from '../schema/values.ts';
 import type { Aggregation, Collection } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
 import { etag, noneMatches } from './etag.ts';
@@ -136,15 +138,21 @@ function tagged(response: Response, tag: string): Response {
 
 /** The record without its version, which is taken from it; rules can need more columns, and move others. */
 function whole({ resource, isShaped }: Collection, node: Node): string {
-  if (isShaped) return JSON.stringify(shown({ columns: resource.columns, relations: [] }, node));
+  if (isShaped) return JSON.stringify(shown(wholeOf(resource), node));
   node[resource.version.name] = undefined;
   return JSON.stringify(node);
 }
 
+/** All that a record shows, without what is related to it. */
+export function wholeOf(resource: Resource): Selection {
+  return { columns: resource.columns, relations: [], computed: computedOf(resource) };
+}
+
 /** A node as the selection asks for it: columns first, then what is included. */
-export function shown({ columns, relations }: Selection, node: Node): Record<string, unknown> {
+export function shown({ columns, computed, relations }: Selection, node: Node): Record<string, unknown> {
   const record: Record<string, unknown> = {};
   for (const { name } of columns) record[name] = node[name];
+  for (const { column } of computed ?? []) record[column.name] = node[column.name];
   for (const { as, selection } of relations) {
     const related = node[relationKey(as)] as Node | Node[] | null;
     if (Array.isArray(related)) record[as] = related.map((each) => shown(selection, each));

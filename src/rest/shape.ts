@@ -3,9 +3,9 @@
 import { DuetError } from '../base/errors.ts';
 import type { Relation, Selection } from '../engine/operation.ts';
 import type { ListQuery } from '../query/list.ts';
-import type { Column, Field, Inverse, Reference, Resource, Through } from '../schema/model.ts';
+import type { Column, Computed, Field, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import { didYouMean } from '../schema/suggest.ts';
-import { storedColumns } from '../schema/values.ts';
+import { computedOf, storedColumns } from '../schema/values.ts';
 
 /** What reading a shape needs of the parameters around it. */
 export interface ShapeContext {
@@ -29,7 +29,13 @@ export function readShape(
   for (const path of fields) {
     const dot = path.lastIndexOf('.');
     const shape = dot === -1 ? root : reach(root, path.slice(0, dot), context);
-    const column = shape && context.column(shape.resource, path.slice(dot + 1));
+    const name = path.slice(dot + 1);
+    const computed = shape?.resource.computed.find((each) => each.column.name === name);
+    if (computed) {
+      shape?.computed.add(computed);
+      continue;
+    }
+    const column = shape && context.column(shape.resource, name);
     if (column) shape.columns.add(column);
   }
   return selectionOf(root, '', context);
@@ -44,6 +50,7 @@ export function visible(field: Field | undefined): Field | undefined {
 class Shape {
   readonly resource: Resource;
   readonly columns = new Set<Column>();
+  readonly computed = new Set<Computed>();
   readonly included = new Map<Reference | Inverse | Through, Shape>();
 
   constructor(resource: Resource) {
@@ -77,10 +84,16 @@ function reach(root: Shape, path: string, { report, depth }: ShapeContext): Shap
   return shape;
 }
 
-function selectionOf({ resource, columns, included }: Shape, path: string, context: ShapeContext): Selection {
+function selectionOf(
+  { resource, columns, computed, included }: Shape,
+  path: string,
+  context: ShapeContext,
+): Selection {
+  const isWhole = columns.size + computed.size === 0;
+  const asked = isWhole ? computedOf(resource) : computed.size > 0 ? [...computed] : undefined;
   return {
-    columns:
-      columns.size > 0 ? storedColumns(resource).filter((column) => columns.has(column)) : resource.columns,
+    columns: isWhole ? resource.columns : storedColumns(resource).filter((column) => columns.has(column)),
+    ...(asked && { computed: asked }),
     relations: [...included].map(([field, inner]): Relation => {
       const at = path === '' ? field.name : `${path}.${field.name}`;
       return {

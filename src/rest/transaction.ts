@@ -26,7 +26,7 @@ import { deprecationOf } from './deprecation.ts';
 import { versionsOf } from './etag.ts';
 import { readPath } from './paths.ts';
 import { readWriteParameters, refuseParameters, type WriteParameters } from './query.ts';
-import { created, deleted, shown, updated, upserted } from './respond.ts';
+import { created, deleted, shown, updated, upserted, wholeOf } from './respond.ts';
 
 type Path = readonly (string | number)[];
 
@@ -117,7 +117,7 @@ async function resultOf(step: Step | undefined, written: Written) {
       body: operation.do === 'act' ? answered(operation.action, written) : null,
     };
   if (Array.isArray(written)) {
-    const selection = shape ?? { columns: from.resource.columns, relations: [] };
+    const selection = shape ?? wholeOf(from.resource);
     const status = operation.do === 'create many' ? 201 : 200;
     const headers = shape ? deprecationOf(from.resource, shape, from.deprecatedSince) : from.headers;
     return { status, headers, body: written.map((node) => shown(selection, node)) };

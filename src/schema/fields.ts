@@ -64,6 +64,7 @@ const fits: Readonly<Record<string, readonly ('column' | 'reference' | 'inverse'
   column: ['column', 'reference'],
   operation: [],
   action: [],
+  computed: [],
   allow: ['column', 'reference', 'inverse'],
   deprecated: ['column', 'reference', 'inverse'],
 };

@@ -72,6 +72,17 @@ export interface Resource extends Described {
   readonly searched: readonly Column[];
   readonly allow: readonly AllowRule[];
   readonly checks: readonly CheckRule[];
+  /** Fields that functions make of others; nothing stores them. */
+  readonly computed: readonly Computed[];
+}
+
+/** A field that is made of others of its record whenever it is read. */
+export interface Computed {
+  /** What its values are like. */
+  readonly column: Column;
+  readonly from: readonly Column[];
+  /** Set when `logic.ts` is read, which has it; it is given the values of these fields alone. */
+  compute: ((values: Readonly<Record<string, unknown>>) => unknown) | undefined;
 }
 
 export type Field = Column | Reference | Inverse | Through;

@@ -11,6 +11,7 @@ import {
   stripIgnoredCharacters,
 } from 'graphql';
 import { isAction, plainTypes, readActions } from './actions.ts';
+import { isComputed, readComputed } from './computed.ts';
 import { type AppliedDirectives, definedTypes, readDirectives } from './directives.ts';
 import { type Draft, Faults, told } from './draft.ts';
 import { type FieldReader, readField, resolveInverse } from './fields.ts';
@@ -238,6 +239,7 @@ function draftResource(
     searched: [],
     allow: faults.allowRules(directives),
     checks,
+    computed: [],
   };
 }
 
@@ -250,6 +252,7 @@ function knownScalar(name: string) {
 function readFields(resource: Draft<Resource>, node: ObjectTypeDefinitionNode, reader: FieldReader): void {
   const keys = [];
   for (const fieldNode of node.fields ?? []) {
+    if (isComputed(fieldNode)) continue;
     const read = readField(fieldNode, resource as Resource, reader);
     if (!read) continue;
     for (const field of [read.column, read.reference]) {
@@ -271,6 +274,10 @@ function readFields(resource: Draft<Resource>, node: ObjectTypeDefinitionNode, r
     if (read.unique) resource.uniques.push({ place: read.column.place, columns: [read.column] });
     if (read.index) resource.indexes.push({ place: read.column.place, columns: [read.column] });
     if (read.key && resource.fieldByName.get(read.column.name) === read.column) keys.push(read.column);
+  }
+  for (const fieldNode of node.fields ?? []) {
+    const computed = isComputed(fieldNode) && readComputed(fieldNode, resource as Resource, reader);
+    if (computed) resource.computed.push(computed);
   }
   const [key, second] = keys;
   if (!key)

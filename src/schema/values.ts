@@ -3,7 +3,7 @@
 import { type Fault, isFull, pointer } from '../base/errors.ts';
 import { isLess } from './exact.ts';
 import { formats } from './formats.ts';
-import type { Column, Enum, Resource } from './model.ts';
+import type { Column, Computed, Enum, Resource } from './model.ts';
 import type { Report, Scalar } from './scalars.ts';
 
 type Stored = Pick<Resource, 'columns'> & { readonly version: Column | undefined };
@@ -49,6 +49,11 @@ export function writtenColumns(resource: Stored): readonly Column[] {
 /** The column that rows are compared, ordered and grouped by. */
 export function comparedBy(column: Column): Column {
   return column.folded ?? column;
+}
+
+/** What is answered beside the columns of a whole record; undefined where there is nothing. */
+export function computedOf({ computed }: Resource): readonly Computed[] | undefined {
+  return computed.length > 0 ? computed : undefined;
 }
 
 const given = new WeakMap<Resource, readonly Column[]>();

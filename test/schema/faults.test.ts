@@ -261,7 +261,7 @@ const rows: readonly Row[] = [
       type Book @resource @graph { id: ID! }
     `,
     faults: [
-      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @search @caseless @inverse @through @onDelete @column @table @operation @action @allow.',
+      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @search @caseless @inverse @through @onDelete @column @table @operation @computed @action @allow.',
     ],
   },
   {

@@ -1,6 +1,6 @@
 /** What a deployment's `logic.ts` exports → the functions of each type, or every fault of it at once. */
 
-import type { ActionField, Model, Resource } from '../../schema/model.ts';
+import type { ActionField, Computed, Model, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 
 /** A function of the user: it runs inside of the transaction, so it is a generator or needs nothing but what it is given. */
@@ -36,10 +36,27 @@ export function readLogic(exported: unknown, model: Model | undefined): LogicRea
       const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
       faults.push(`"${name}" is no type of the schema file.${cure}`);
     }
-    const functions = readType(name, value, faults);
+    const functions = readType(name, value, resource, faults);
     if (resource && functions) types.set(resource, functions);
   }
+  for (const resource of model?.resources ?? []) readComputed(resource, exported[resource.name], faults);
   return faults.length > 0 ? { faults } : { logic: { types, actions } };
+}
+
+/** Every computed field has its function, which needs nothing but the values that it is given. */
+function readComputed({ name: type, computed }: Resource, value: unknown, faults: string[]): void {
+  for (const each of computed) {
+    const { name } = each.column;
+    const given = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+    const written = `${type}: { ${name}: ({ ${each.from.map((column) => column.name).join(', ')} }) => … }`;
+    if (given === undefined)
+      faults.push(
+        `"${type}.${name}" is @computed in the schema file, and has no function. Write: ${written}`,
+      );
+    else if (kindOf(given) !== 'plain')
+      faults.push(`"${type}.${name}" must be a plain function of these fields. Write: ${written}`);
+    else each.compute = (given as Computed['compute'] & object).bind(value);
+  }
 }
 
 /** Every action has its function, and every function its action. */
@@ -87,7 +104,12 @@ export function filledTypes(exported: unknown): (type: string) => boolean {
   return (type) => isObject(exported) && Object.hasOwn(exported, type) && has(exported[type]);
 }
 
-function readType(type: string, value: unknown, faults: string[]): TypeLogic | undefined {
+function readType(
+  type: string,
+  value: unknown,
+  resource: Resource | undefined,
+  faults: string[],
+): TypeLogic | undefined {
   if (!isObject(value)) {
     faults.push(
       `"${type}" must be an object of functions. Write: ${type}: { *beforeCreate({ input }) { … } }`,
@@ -95,11 +117,14 @@ function readType(type: string, value: unknown, faults: string[]): TypeLogic | u
     return undefined;
   }
   const functions: Partial<Record<HookName, Inside>> = {};
+  const computed = resource?.computed.map(({ column }) => column.name) ?? [];
   for (const [name, given] of Object.entries(value)) {
     const hook = hookNames.find((each) => each === name);
     const where = `${type}.${name}`;
+    if (computed.includes(name)) continue;
     if (!hook) {
-      const cure = didYouMean(name, hookNames) || ` There are: ${hookNames.join(', ')}.`;
+      const known = [...hookNames, ...computed];
+      const cure = didYouMean(name, known) || ` There are: ${known.join(', ')}.`;
       faults.push(`"${where}" is not known.${cure}`);
       continue;
     }

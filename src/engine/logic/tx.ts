@@ -20,7 +20,7 @@ import { integerFrom, readKey } from '../../schema/keys.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { Serial } from '../../schema/scalars.ts';
 import { didYouMean } from '../../schema/suggest.ts';
-import { storedColumns } from '../../schema/values.ts';
+import { computedOf, storedColumns } from '../../schema/values.ts';
 import type { Program } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget } from '../budget.ts';
 import type { Aggregate, Get, Input, List, Selection, WriteOne } from '../operation.ts';
@@ -347,7 +347,7 @@ const selections = new WeakMap<Resource, Selection>();
 function whole(resource: Resource): Selection {
   let selection = selections.get(resource);
   if (!selection) {
-    selection = { columns: storedColumns(resource), relations: [] };
+    selection = { columns: storedColumns(resource), relations: [], computed: computedOf(resource) };
     selections.set(resource, selection);
   }
   return selection;

@@ -133,13 +133,19 @@ function readableParts(access: Access, resource: Resource, selection: Selection)
   const columns = selection.columns.filter(isAllowed);
   const kept = selection.relations.filter(({ field }) => isAllowed(field));
   const relations = kept.map((relation) => readableRelation(access, relation));
-  const guards = guardsOf(access, resource, selection);
+  // Who may not read a field may not read what is made of it.
+  const computed = selection.computed?.filter(({ from }) => from.every(isAllowed));
+  const sources = computed?.flatMap(({ from }) => from) ?? [];
+  const guarded =
+    sources.length > 0 ? { ...selection, columns: [...selection.columns, ...sources] } : selection;
+  const guards = guardsOf(access, resource, guarded);
   const same =
     columns.length === selection.columns.length &&
+    computed?.length === selection.computed?.length &&
     relations.length === selection.relations.length &&
     relations.every((relation, index) => relation === kept[index]);
-  if (guards.length === 0) return same ? selection : { ...selection, columns, relations };
-  return { ...selection, columns, relations, guards };
+  if (guards.length === 0) return same ? selection : { ...selection, columns, relations, computed };
+  return { ...selection, columns, relations, computed, guards };
 }
 
 function readableRelation(access: Access, relation: Relation): Relation {

@@ -7,7 +7,7 @@ import { filled, type Query, type Row, type Statement } from '../../storage/stat
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Aggregate, Get, List, Read, Relation, Selection } from '../operation.ts';
-import { type Guard, type Guarded, hide } from '../policy/guards.ts';
+import { type Guarded, hide } from '../policy/guards.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import {
   AROUND_OBJECT,
@@ -18,6 +18,7 @@ import {
   timesOf,
   VALUE,
 } from '../sizes.ts';
+import { compute } from './computed.ts';
 import { hasAbridged, hasAbridgedBelow, placedBelow } from './places.ts';
 import { far, mostBytes, near, selectByKey, selectList, selectRelated } from './selects.ts';
 
@@ -44,8 +45,13 @@ export function stepsOf(operation: Permitted<Read>): Steps {
   return selection.relations.length === 0 ? 'one' : 'tree';
 }
 
-function isGuarded({ guards, relations }: Selection): boolean {
-  return guards !== undefined || relations.some(({ selection }) => isGuarded(selection));
+function isGuarded(selection: Selection): boolean {
+  return isDressed(selection) || selection.relations.some((each) => isGuarded(each.selection));
+}
+
+/** Whether there is more to do about its records than to read them. */
+export function isDressed({ guards, computed }: Pick<Selection, 'guards' | 'computed'>): boolean {
+  return guards !== undefined || computed !== undefined;
 }
 
 /** What a read that is a single statement asks for; the answer is made of its rows by `answerOf`. */
@@ -148,7 +154,7 @@ export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | 
   const { key, selection } = operation;
   if (key === undefined) return null;
   const [nodes = []] = yield [asked(operation, budget)];
-  if (selection.guards) yield* hideOf(selection.guards, nodes, budget);
+  if (isDressed(selection)) yield* dress(selection, nodes, budget);
   const node = answerOf(operation, nodes, budget) as Node | null;
   if (selection.relations.length > 0) yield* follow(selection, nodes, budget);
   return node;
@@ -163,33 +169,32 @@ export function* aggregate(operation: Permitted<Aggregate>, budget: Budget): Pro
 
 /** Hides of nodes that were read already what is to be hidden, and adds what is related to the rest. */
 export function attach(selection: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
-  return selection.guards
-    ? hideFirst(selection, selection.guards, nodes, budget)
-    : follow(selection, nodes, budget);
+  return isDressed(selection) ? dressFirst(selection, nodes, budget) : follow(selection, nodes, budget);
 }
 
 /** The same with nodes that are yet to be counted. */
 export function spent(selection: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
   const count = () => budget.spend(nodes, selection);
-  if (selection.guards) return hideFirst(selection, selection.guards, nodes, budget, count);
+  if (isDressed(selection)) return dressFirst(selection, nodes, budget, count);
   count();
   return follow(selection, nodes, budget);
 }
 
-function* hideFirst(
+function* dressFirst(
   selection: Selection,
-  guards: readonly Guard[],
   nodes: readonly Node[],
   budget: Budget,
   count?: () => void,
 ): Program<void> {
-  yield* hideOf(guards, nodes, budget);
+  yield* dress(selection, nodes, budget);
   count?.();
   yield* follow(selection, nodes, budget);
 }
 
-function hideOf(guards: readonly Guard[], rows: readonly Node[], { limits }: Budget): Program<void> {
-  return hide([{ guards, rows }], mostBytes(limits));
+/** Takes away what is hidden, and then adds what is computed of the rest. */
+function* dress({ guards, computed }: Selection, rows: readonly Node[], { limits }: Budget): Program<void> {
+  if (guards) yield* hide([{ guards, rows }], mostBytes(limits));
+  if (computed) compute(computed, rows);
 }
 
 /**
@@ -219,6 +224,8 @@ function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget): Pro
       if (guards) guarded.push({ guards, rows: branch.found });
     }
     if (guarded.length > 0) yield* hide(guarded, mostBytes(budget.limits));
+    for (const { relation, found } of level)
+      if (relation.selection.computed) compute(relation.selection.computed, found);
     for (const branch of level) spend(branch, budget);
     level = level.flatMap((branch) => branches(branch.relation.selection, branch.found, appearances(branch)));
   }

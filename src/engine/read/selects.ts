@@ -167,6 +167,8 @@ function needed(resource: Resource, selection: Selection, extra: readonly Column
     const guarded = new Set(selection.guards?.map(({ column }) => column));
     const found = new Set(selection.columns.filter((column) => !guarded.has(column)));
     for (const column of extra) found.add(column);
+    for (const { from } of selection.computed ?? [])
+      for (const column of from) if (!guarded.has(column)) found.add(column);
     for (const column of selection.relations.map(near)) if (!guarded.has(column)) found.add(column);
     if (selection.guards) found.add(resource.key);
     // Something must be selected, even for `{ __typename }`.

@@ -12,6 +12,7 @@ import type { Row } from '../../storage/statements.ts';
 import type { Input, Update } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
+import { isDressed } from '../read/read.ts';
 import { conflict } from './collision.ts';
 
 /** By how much each number changes; undefined where the update adds nothing. Faults are those of the request. */
@@ -92,7 +93,7 @@ export function loneIncrement(access: Access, operation: Permitted<Update>): Lon
   if (!Object.hasOwn(input, INCREMENTS) || Object.keys(input).length > 1 || !access.isFree) return undefined;
   if (access.hooksOf?.(resource)?.beforeUpdate) return undefined;
   if (isBound(resource) || key === undefined || refusal || ifVersion || unlessVersion) return undefined;
-  if (selection.relations.length > 0 || selection.guards) return undefined;
+  if (selection.relations.length > 0 || isDressed(selection)) return undefined;
   const faults: Fault[] = [];
   const by = incrementsOf(resource, input, faults) ?? {};
   const isUnique = resource.uniques.some(({ columns }) => columns.some(({ name }) => name in by));

@@ -14,7 +14,7 @@ import type { Access } from '../policy/access.ts';
 import { mayWrite } from '../policy/judging.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { mayGive } from '../policy/writing.ts';
-import { attach, type Node, spent } from '../read/read.ts';
+import { attach, isDressed, type Node, spent } from '../read/read.ts';
 import { Collision } from './collision.ts';
 import { validCreate } from './validate.ts';
 import { assigned, change, createAll, ownOf, within } from './write.ts';
@@ -33,7 +33,7 @@ type On = Pick<Permitted<Upsert>, 'resource' | 'by'>;
 export function* upsert(access: Access, operation: Permitted<Upsert>, budget: Budget): Program<Node> {
   const { selection } = operation;
   const node = yield* upsertRecord(access, operation, operation.input);
-  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, [node], budget);
+  if (selection.relations.length > 0 || isDressed(selection)) yield* attach(selection, [node], budget);
   return node;
 }
 

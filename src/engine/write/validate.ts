@@ -8,6 +8,7 @@ import { linkFields, linkNames, whyNotWritten } from '../../schema/through.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Door, Input } from '../operation.ts';
+import { computedValue } from '../read/computed.ts';
 import { incrementsOf } from './increments.ts';
 import { linkChanges, type Path } from './links.ts';
 
@@ -175,7 +176,9 @@ export function validUpdate(
     if (isFull(faults)) break;
     if (name === INCREMENTS) continue;
     const column = resource.columns.find((each) => each.name === name);
-    if (!column || !Bun.deepEquals(stored[name], input[name]))
+    const computed = resource.computed.find((each) => each.column.name === name);
+    const now = computed ? computedValue(computed, stored) : stored[name];
+    if ((!column && !computed) || !Bun.deepEquals(now, input[name]))
       faults.push(notWritable(resource, name, writable));
   }
   if (Object.keys(input).length === 0)
@@ -221,6 +224,8 @@ const nothing: readonly Column[] = [];
 
 function notWritable(resource: Resource, name: string, columns: readonly { readonly name: string }[]): Fault {
   const field = resource.fieldByName.get(name);
+  if (resource.computed.some(({ column }) => column.name === name))
+    return { pointer: pointer(name), code: 'READ_ONLY', detail: `${name} is computed by the server` };
   if (field?.kind === 'column')
     return { pointer: pointer(name), code: 'READ_ONLY', detail: `${name} is set by the server` };
   const shown = cited(name);

@@ -28,7 +28,7 @@ import {
 } from '../policy/judging.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { asSeen, changedOn, givenOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
-import { attach, type Node } from '../read/read.ts';
+import { attach, isDressed, type Node } from '../read/read.ts';
 import { Collision, conflict } from './collision.ts';
 import { mayPass, mustHold, mustStart } from './holds.ts';
 import { type Change, hookedCreate, hookedUpdate } from './hooked.ts';
@@ -62,7 +62,7 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   if (operation.do === 'act') return 'many';
   const { resource, selection } = operation;
   if (operation.do === 'update' && loneIncrement(access, operation)) return 'one';
-  if (operation.do !== 'create' || selection.relations.length > 0 || selection.guards) return 'many';
+  if (operation.do !== 'create' || selection.relations.length > 0 || isDressed(selection)) return 'many';
   if (access.hooksOf?.(resource)?.beforeCreate) return 'many';
   const lone =
     resource.references.length === 0 && resource.key.origin.by !== 'client' && resource.checks.length === 0;
@@ -92,7 +92,7 @@ function create(access: Access, operation: Permitted<Create>, budget: Budget): P
     !access.hooksOf?.(resource)?.beforeCreate &&
     (access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given)));
   const creating = isLone ? createLone(access, resource, record) : createOne(access, resource, record);
-  return selection.relations.length > 0 || selection.guards
+  return selection.relations.length > 0 || isDressed(selection)
     ? attached(selection, creating, budget)
     : creating;
 }
@@ -333,7 +333,7 @@ function* update(access: Access, operation: Permitted<Update>, budget: Budget): 
   // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
   const guard = ifVersion && Number(stored[resource.version.name]);
   const node = yield* change(access, resource, stored, input, guard);
-  if (selection.relations.length > 0 || selection.guards) yield* attach(selection, [node], budget);
+  if (selection.relations.length > 0 || isDressed(selection)) yield* attach(selection, [node], budget);
   return node;
 }
 

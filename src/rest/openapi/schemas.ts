@@ -116,7 +116,9 @@ export class Schemas {
   }
 
   #record(resource: Resource): JsonSchema {
-    const required = resource.columns.filter((column) => !canBeForbidden(column)).map(({ name }) => name);
+    const made = resource.computed.filter(({ from }) => !from.some(canBeForbidden));
+    const shown = resource.columns.filter((column) => !canBeForbidden(column));
+    const required = [...shown, ...made.map(({ column }) => column)].map(({ name }) => name);
     return { ...documented(resource), ...object(this.#shown(resource), { required }) };
   }
 
@@ -131,7 +133,11 @@ export class Schemas {
   }
 
   #shown(resource: Resource): [string, JsonSchema][] {
-    return shownFields(resource).map((field) => {
+    const computed = resource.computed.map(({ column, from }): [string, JsonSchema] => {
+      const told = `Computed from ${from.map(({ name }) => name).join(', ')}.`;
+      return [column.name, { ...columnSchema(column), ...answered(column, told), readOnly: true }];
+    });
+    const fields = shownFields(resource).map((field): [string, JsonSchema] => {
       if (field.kind === 'column')
         return [field.name, { ...columnSchema(field), ...answered(field), ...readOnly(field) }];
       const of = this.shown(field.target);
@@ -141,6 +147,7 @@ export class Schemas {
       const told = answered(field, 'Present when `include` names it.');
       return [field.name, { ...shown, ...told, readOnly: true }];
     });
+    return [...fields, ...computed];
   }
 
   #where(resource: Resource): JsonSchema {

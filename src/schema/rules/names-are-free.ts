@@ -57,7 +57,8 @@ export const namesAreFree: Rule = (model, report) => {
       ids.set(name, through.name);
     }
     const taken = [...ownArguments, ...ownFilters, ...by, ...ids.keys()];
-    distinct(`${resource.name} field`, resource.fields, taken);
+    const computed = resource.computed.map(({ column }) => column);
+    distinct(`${resource.name} field`, [...resource.fields, ...computed], taken);
   }
 
   const shapes = shapesOf(model.actions);
