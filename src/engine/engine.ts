@@ -16,6 +16,7 @@ import type {
   Ask,
   DeleteMany,
   List,
+  Listing,
   Operation,
   Read,
   UpdateMany,
@@ -26,16 +27,7 @@ import type { Permitted } from './policy/permitted.ts';
 import type { Policy } from './policy/policy.ts';
 import { pagesOf } from './read/pages.ts';
 import { hasAbridged, placed } from './read/places.ts';
-import {
-  aggregate,
-  answerOf,
-  get,
-  type Listing,
-  list,
-  type Node,
-  statementOf,
-  stepsOf,
-} from './read/read.ts';
+import { aggregate, answerOf, get, list, type Node, statementOf, stepsOf } from './read/read.ts';
 import type { Idempotency, Keyed } from './write/idempotency.ts';
 import type { Written } from './write/perform.ts';
 import type { NamedWrite } from './write/transaction.ts';

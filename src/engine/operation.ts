@@ -14,6 +14,7 @@ import type {
   Resource,
   Through,
 } from '../schema/model.ts';
+import type { Row } from '../storage/statements.ts';
 import type { Program } from '../storage/storage.ts';
 import type { Guard } from './policy/guards.ts';
 
@@ -48,6 +49,35 @@ export interface Relation {
   readonly seen?: Filter;
   /** The same of the records of a join type. */
   readonly seenLinks?: Filter;
+  /** What is wanted of each inverse list besides its records, or in their place. */
+  readonly paged?: Paged;
+  readonly summary?: Summary;
+}
+
+/** The list of each record as a page of its own. */
+export interface Paged {
+  /** Whether the rows' places in the order are wanted, for cursors. */
+  readonly places: boolean;
+  /** Whether it is wanted to know if the list goes on beyond the page. */
+  readonly more: boolean;
+  readonly count: boolean;
+  /** What the answer has for the page of the record with this key. */
+  readonly complete: (page: Listing, key: unknown) => unknown;
+}
+
+/** Numbers about the list of each record. */
+export interface Summary {
+  readonly aggregate: Aggregate;
+  /** How often the answer has them. */
+  readonly times: number;
+  readonly complete: (rows: readonly Row[]) => unknown;
+}
+
+export interface Listing {
+  readonly nodes: Row[];
+  /** Whether the list goes on beyond this page, in the direction that it was read in. */
+  readonly more: boolean;
+  readonly total: number | undefined;
 }
 
 interface On {

@@ -10,15 +10,16 @@ import {
   GraphQLObjectType,
   type GraphQLOutputType,
   GraphQLString,
+  getNullableType,
 } from 'graphql';
 import { relationKey } from '../engine/read/read.ts';
 import { isExact } from '../query/aggregates.ts';
 import { isSortable } from '../query/operators.ts';
 import { groupable, timeParts } from '../query/parts.ts';
-import type { Column, Reference, Resource } from '../schema/model.ts';
-import { BY_ARGUMENT } from '../schema/names.ts';
+import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
+import { BY_ARGUMENT, besideList } from '../schema/names.ts';
 import { creatable, isNumber, keptAs } from '../schema/values.ts';
-import { type TypesOf, texts } from './types.ts';
+import { type Fields, nonNull, type TypesOf, texts } from './types.ts';
 
 type Field = GraphQLFieldConfig<unknown, unknown>;
 
@@ -32,24 +33,44 @@ const PageInfo = new GraphQLObjectType({
   },
 });
 
-export function connection(types: TypesOf, resource: Resource): Field {
-  const edge = new GraphQLObjectType({
-    name: `${resource.name}Edge`,
-    fields: () => ({
-      cursor: { type: new GraphQLNonNull(GraphQLString) },
-      node: { type: new GraphQLNonNull(types.object(resource)) },
-    }),
-  });
-  const type = new GraphQLObjectType({
-    name: `${resource.name}Connection`,
-    fields: {
-      edges: { type: listOf(edge) },
-      pageInfo: { type: new GraphQLNonNull(PageInfo) },
-      totalCount: {
-        type: new GraphQLNonNull(GraphQLInt),
-        description: 'How many there are on all pages; counted only when it is asked for.',
-      },
+/** Beside the list of a record: its pages with cursors, and numbers about it. */
+export function beside(types: TypesOf, { name, target, required }: Inverse): Fields {
+  const paged = connection(types, target);
+  const numbers = aggregate(types, target);
+  return {
+    [besideList.connection({ name })]: {
+      ...paged,
+      type: nonNull(getNullableType(paged.type), required),
+      description: `Its ${name}, page by page, with cursors; of all records with one statement.`,
     },
+    [besideList.aggregate({ name })]: {
+      ...numbers,
+      type: nonNull(getNullableType(numbers.type), required),
+      description: `Counts, sums, averages, least and greatest values of its ${name}, for each group or for all.`,
+    },
+  };
+}
+
+export function connection(types: TypesOf, resource: Resource): Field {
+  const type = types.once(`${resource.name}Connection`, (name) => {
+    const edge = new GraphQLObjectType({
+      name: `${resource.name}Edge`,
+      fields: () => ({
+        cursor: { type: new GraphQLNonNull(GraphQLString) },
+        node: { type: new GraphQLNonNull(types.object(resource)) },
+      }),
+    });
+    return new GraphQLObjectType({
+      name,
+      fields: {
+        edges: { type: listOf(edge) },
+        pageInfo: { type: new GraphQLNonNull(PageInfo) },
+        totalCount: {
+          type: new GraphQLNonNull(GraphQLInt),
+          description: 'How many there are on all pages; counted only when it is asked for.',
+        },
+      },
+    });
   });
   return {
     type: new GraphQLNonNull(type),
@@ -63,6 +84,14 @@ export function connection(types: TypesOf, resource: Resource): Field {
 }
 
 export function aggregate(types: TypesOf, resource: Resource): Field {
+  return {
+    type: listOf(types.once(`${resource.name}Aggregate`, (name) => aggregateType(types, resource, name))),
+    description: `Counts, sums, averages, least and greatest values of ${resource.plural}, for each group or for all.`,
+    args: types.inputs.aggregate(resource),
+  };
+}
+
+function aggregateType(types: TypesOf, resource: Resource, name: string): GraphQLObjectType {
   const fieldsOf = (columns: readonly Column[], type: (column: Column) => GraphQLOutputType) =>
     Object.fromEntries(columns.map((column) => [column.name, { type: type(column) }]));
   const sortable = resource.columns.filter(isSortable);
@@ -95,8 +124,8 @@ export function aggregate(types: TypesOf, resource: Resource): Field {
   const hasWhole = numeric.some((column) => keptAs(column) === 'bigint');
   const sums = numbers('Numbers', (column) => types.column(column));
   const averages = hasWhole ? numbers('Averages', () => types.decimal) : sums;
-  const type = new GraphQLObjectType({
-    name: `${resource.name}Aggregate`,
+  return new GraphQLObjectType({
+    name,
     fields: {
       by: { type: new GraphQLNonNull(groups), description: 'What the records of this group have in common.' },
       count: { type: new GraphQLNonNull(GraphQLInt) },
@@ -112,11 +141,6 @@ export function aggregate(types: TypesOf, resource: Resource): Field {
       max: { type: new GraphQLNonNull(values) },
     },
   });
-  return {
-    type: listOf(type),
-    description: `Counts, sums, averages, least and greatest values of ${resource.plural}, for each group or for all.`,
-    args: types.inputs.aggregate(resource),
-  };
 }
 
 /** The record that all of a group refer to; null where that is not what they have in common. */

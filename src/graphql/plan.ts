@@ -6,17 +6,18 @@ import type {
   Act,
   Aggregate,
   Ask,
+  Listing,
   Operation,
   Read,
   Relation,
   Selection,
   Wanted as WantedOfAction,
 } from '../engine/operation.ts';
-import { type Listing, type Node, relationKey } from '../engine/read/read.ts';
+import { type Node, relationKey } from '../engine/read/read.ts';
 import { AROUND_OBJECT, bytesOfName, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
 import { cursorTo, longestCursor, queryName } from '../query/cursors.ts';
-import { all, everything, type Filter, type Searched } from '../query/filter.ts';
+import { all, equal, everything, type Filter, type Searched } from '../query/filter.ts';
 import { type ListQuery, readAtLeast, readAtMost, readList } from '../query/list.ts';
 import { type OrderBy, placeIn } from '../query/order.ts';
 import { groupable } from '../query/parts.ts';
@@ -35,7 +36,7 @@ import type {
   Slot,
   Through,
 } from '../schema/model.ts';
-import { BY_ARGUMENT, VERSION_ARGUMENT } from '../schema/names.ts';
+import { BY_ARGUMENT, besideList, VERSION_ARGUMENT } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
 import { linkFields } from '../schema/through.ts';
 import { upsertKeys } from '../schema/upserts.ts';
@@ -112,7 +113,7 @@ function recordsPlanner(
   fields: readonly FieldNode[],
   given: Planning,
 ): RootPlanner {
-  if (operation === 'AGGREGATE') return aggregatePlanner(resource, fields, given);
+  if (operation === 'AGGREGATE') return aggregatePlanner(resource, [fields], given);
   if (operation === 'CONNECTION') return connectionPlanner(resource, fields, given);
   const selection = selectionOf(resource, [fields], given);
   if (operation === 'LIST')
@@ -225,7 +226,7 @@ function speltKeys(key: Column, given: unknown): unknown {
   return Object.fromEntries(Object.entries(given).map(([name, keys]) => [name, speltKeys(key, keys)]));
 }
 
-function listOf(resource: Resource, args: Arguments, given: Planning): ListQuery {
+function listOf(resource: Resource, args: Arguments, given: Planning, isNested = false): ListQuery {
   const searched = searchOf(resource, args, given);
   const where = all([whereOf(resource, args, given), searched]);
   // One object for all: a column that has decided already decides nothing.
@@ -248,9 +249,9 @@ function listOf(resource: Resource, args: Arguments, given: Planning): ListQuery
     before: argument('before'),
     offset: argument('offset'),
   };
-  return readList(resource, where, order, page, given.most, (name, code, detail) =>
-    given.faults.push({ pointer: pointer(...given.at, name), code, detail }),
-  );
+  const report = (name: string, code: FaultCode, detail: string) =>
+    given.faults.push({ pointer: pointer(...given.at, name), code, detail });
+  return readList(resource, where, order, page, given.most, report, isNested);
 }
 
 /** `{ title: ASC }`, or `{ category: { name: ASC } }`; it has one member. */
@@ -295,29 +296,105 @@ function filterOf(of: Resource | Groups, name: string, args: Arguments, { at, fa
   return reader.read(of, given);
 }
 
-function connectionPlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
-  const parts = objectsOf([fields], given);
+/** What is asked of a connection, whatever its arguments. */
+interface Connection {
+  readonly parts: ReadonlyMap<string, readonly ObjectNodes[]>;
+  readonly info: ReadonlyMap<string, readonly ObjectNodes[]>;
+  /** How often each edge has its cursor. */
+  readonly cursors: number;
+  readonly atEnds: boolean;
+  readonly count: boolean;
+  /** The records, with the edges around them. */
+  readonly selection: (list: ListQuery) => Selection;
+}
+
+function connectionIn(resource: Resource, objects: readonly ObjectNodes[], given: Planning): Connection {
+  const parts = objectsOf(objects, given);
   const edges = parts.get('edges') ?? [];
   const inEdges = objectsOf(edges, given);
   const cursors = inEdges.get('cursor')?.length ?? 0;
   const around = edges.length * AROUND_OBJECT + bytesOfNames(inEdges, `${resource.name}Edge`);
   const ofNodes = selectionOf(resource, inEdges.get('node') ?? [], given);
   const widened = new Map<number, Selection>();
-  const count = parts.has('totalCount');
   const info = objectsOf(parts.get('pageInfo') ?? [], given);
-  const atEnds = info.has('startCursor') || info.has('endCursor');
+  return {
+    parts,
+    info,
+    cursors,
+    atEnds: info.has('startCursor') || info.has('endCursor'),
+    count: parts.has('totalCount'),
+    selection: ({ order }) => {
+      const longest = cursors > 0 ? longestCursor(order) : 0;
+      // One for all pages: what is made of a selection is kept with it.
+      const selection = widened.get(longest) ?? withNames(ofNodes, around + cursors * longest);
+      widened.set(longest, selection);
+      return selection;
+    },
+  };
+}
+
+function connectionPlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
+  const connection = connectionIn(resource, [fields], given);
+  const { cursors, atEnds, count } = connection;
   return (args, within) => {
     const list = listOf(resource, args, within);
     const query = queryName(resource, list.where, list.order);
-    const longest = cursors > 0 ? longestCursor(list.order) : 0;
-    // One for all pages: what is made of a selection is kept with it.
-    const selection = widened.get(longest) ?? withNames(ofNodes, around + cursors * longest);
-    widened.set(longest, selection);
+    const selection = connection.selection(list);
     return {
       operation: { do: 'list', resource, selection, list, places: cursors > 0 || atEnds, count },
       complete: (answer) => connectionOf(answer as Listing, list, query, cursors > 0, atEnds),
     };
   };
+}
+
+/** The connection of each record, and the bytes that it takes beside its edges. */
+function nestedConnection(
+  { as, field, args, objects }: Asked & { readonly field: Inverse },
+  given: Planning,
+): { readonly relation: Relation; readonly bytes: number } {
+  const { target, reference } = field;
+  const connection = connectionIn(target, objects, given);
+  const { parts, info, cursors, atEnds, count } = connection;
+  const list = listOf(target, args, given, true);
+  const { where, order } = list;
+  const everywhere = cursors > 0;
+  const ends = ['startCursor', 'endCursor'].reduce((sum, name) => sum + (info.get(name)?.length ?? 0), 0);
+  const bytes =
+    objects.length * AROUND_OBJECT +
+    bytesOfNames(parts, `${target.name}Connection`) +
+    (parts.get('edges')?.length ?? 0) * PAIR +
+    (parts.get('totalCount')?.length ?? 0) * LONGEST_COUNT +
+    (parts.get('pageInfo')?.length ?? 0) * AROUND_OBJECT +
+    bytesOfNames(info, 'PageInfo') +
+    (info.get('hasNextPage')?.length ?? 0) * LONGEST_COUNT +
+    (info.get('hasPreviousPage')?.length ?? 0) * LONGEST_COUNT +
+    ends * longestCursor(order);
+  const paged = {
+    places: everywhere || atEnds,
+    more: info.has('hasNextPage') || info.has('hasPreviousPage'),
+    count,
+    complete: (page: Listing, key: unknown) => {
+      // As if the records were asked for by themselves, so that either list goes on where the other ends.
+      const query =
+        everywhere || atEnds ? queryName(target, all([equal(reference.column, key), where]), order) : '';
+      return connectionOf(page, list, query, everywhere, atEnds);
+    },
+  };
+  return { relation: { as, field, selection: connection.selection(list), list, paged }, bytes };
+}
+
+/** The digits of a number of objects; a Boolean is shorter. */
+const LONGEST_COUNT = 16;
+
+/** Numbers about the list of each record. */
+function nestedAggregate(
+  { as, field, args, objects }: Asked & { readonly field: Inverse },
+  given: Planning,
+): Relation {
+  const { operation, complete } = aggregatePlanner(field.target, objects, given)(args, given);
+  const aggregate = operation as Aggregate;
+  const selection = { columns: [], relations: aggregate.relations };
+  return { as, field, selection, list: undefined, summary: { aggregate, times: objects.length, complete } };
 }
 
 /** Cursors cost more than the rest of a short record: they are made where they are asked for. */
@@ -344,21 +421,21 @@ function connectionOf(
   };
 }
 
-function aggregatePlanner(resource: Resource, fields: readonly FieldNode[], given: Planning): RootPlanner {
+function aggregatePlanner(resource: Resource, objects: readonly ObjectNodes[], given: Planning): RootPlanner {
   const find = (name: string) => resource.columns.find((column) => column.name === name);
   const group = (name: string) => groupable(resource).find((column) => column.name === name);
   const wanted: Wanted[] = [];
   const asked: Relation[] = [];
   const times: Record<string, number> = Object.create(null);
-  const parts = objectsOf([fields], given);
-  let names = AROUND_OBJECT + bytesOfNames(parts, `${resource.name}Aggregate`);
-  for (const [name, objects] of parts) {
+  const parts = objectsOf(objects, given);
+  let names = objects.length * AROUND_OBJECT + bytesOfNames(parts, `${resource.name}Aggregate`);
+  for (const [name, ofName] of parts) {
     if (name === 'count') {
       wanted.push({ of: 'count', column: undefined });
-      times[measuresOf(wanted.slice(-1))[0]?.as ?? ''] = objects.length;
+      times[measuresOf(wanted.slice(-1))[0]?.as ?? ''] = ofName.length;
     } else if (name !== '__typename') {
-      const inside = objectsOf(objects, given);
-      names += objects.length * AROUND_OBJECT + bytesOfNames(inside, `${resource.name}Aggregate`);
+      const inside = objectsOf(ofName, given);
+      names += ofName.length * AROUND_OBJECT + bytesOfNames(inside, `${resource.name}Aggregate`);
       for (const [inner, nodes] of inside) {
         const field = resource.references.find((each) => name === 'by' && each.name === inner);
         if (field) {
@@ -408,45 +485,66 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
   const type = given.schema.getType(resource.name) as GraphQLObjectType;
   const columns: [Column, number][] = [];
   const computed: [Computed, number][] = [];
-  const relations = new Map<
-    string,
-    { field: Reference | Inverse | Through; args: Arguments; objects: ObjectNodes[] }
-  >();
+  const relations = new Map<string, Asked>();
   const fields = objectsOf(objects, given);
   let names = bytesOfNames(fields, resource.name);
   for (const [name, asked] of fields) {
     const field = name === resource.version.name ? resource.version : resource.fieldByName.get(name);
-    const made = field ? undefined : resource.computed.find(({ column }) => column.name === name);
-    if (made) computed.push([made, asked.length]);
-    else if (field?.kind === 'column') columns.push([field, asked.length]);
-    else if (field)
-      for (const nodes of asked) {
-        const args = nodes[0] ? argumentsOf(type, nodes[0], given) : {};
-        const as = relationName(name, args);
-        if (field.kind !== 'reference') names += PAIR;
-        const before = relations.get(as);
-        if (before) before.objects.push(nodes);
-        else relations.set(as, { field, args, objects: [nodes] });
-      }
+    const computing = field ? undefined : resource.computed.find(({ column }) => column.name === name);
+    if (computing) computed.push([computing, asked.length]);
+    if (field?.kind === 'column') columns.push([field, asked.length]);
+    const related = field ?? resource.inverses.find((list) => isBeside(list, name));
+    if (!related || related.kind === 'column') continue;
+    for (const nodes of asked) {
+      const args = nodes[0] ? argumentsOf(type, nodes[0], given) : {};
+      const as = relationName(name, args);
+      if (related.kind !== 'reference') names += PAIR;
+      const before = relations.get(as);
+      if (before) before.objects.push(nodes);
+      else relations.set(as, { as, name, field: related, args, objects: [nodes] });
+    }
   }
+  const made = [...relations.values()].map((each): Relation => {
+    const { as, name, field, args, objects: below } = each;
+    const within = { ...given, at: [...given.at, name] };
+    if (field.kind === 'inverse' && name === besideList.connection(field)) {
+      const { relation, bytes } = nestedConnection({ ...each, field }, within);
+      names += bytes;
+      return relation;
+    }
+    if (field.kind === 'inverse' && name === besideList.aggregate(field))
+      return nestedAggregate({ ...each, field }, within);
+    return {
+      as,
+      field,
+      selection: selectionOf(field.target, below, within),
+      list: field.kind === 'reference' ? undefined : listOf(field.target, args, within, true),
+    };
+  });
   return {
     columns: columns.map(([column]) => column),
     ...(computed.length > 0 && { computed: computed.map(([each]) => each) }),
-    relations: [...relations].map(([as, { field, args, objects: below }]): Relation => {
-      const within = { ...given, at: [...given.at, field.name] };
-      return {
-        as,
-        field,
-        selection: selectionOf(field.target, below, within),
-        list: field.kind === 'reference' ? undefined : listOf(field.target, args, within),
-      };
-    }),
+    relations: made,
     rendered: {
       records: Math.max(1, objects.length),
       columns: [...columns, ...computed.map(([{ column }, times]): [Column, number] => [column, times])],
       names,
     },
   };
+}
+
+/** A relation of some records, with its arguments and all that is asked of it. */
+interface Asked {
+  readonly as: string;
+  /** The name of the GraphQL field. */
+  readonly name: string;
+  readonly field: Reference | Inverse | Through;
+  readonly args: Arguments;
+  readonly objects: ObjectNodes[];
+}
+
+function isBeside(list: Inverse, name: string): boolean {
+  return name === besideList.connection(list) || name === besideList.aggregate(list);
 }
 
 /** The same, with so many bytes more around each record. */

@@ -19,7 +19,7 @@ import {
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import { relationKey } from '../engine/read/read.ts';
-import type { Column, Described, Field, Model, Resource, Shape, Slot } from '../schema/model.ts';
+import type { Column, Described, Field, Inverse, Model, Resource, Shape, Slot } from '../schema/model.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { defaultOf, isScalar } from '../schema/values.ts';
 import { relationName } from './fields.ts';
@@ -27,6 +27,7 @@ import { ID } from './id.ts';
 import { Inputs } from './inputs.ts';
 
 export type Fields = Record<string, GraphQLFieldConfig<unknown, unknown>>;
+type Resolve = NonNullable<Fields[string]['resolve']>;
 
 /** The GraphQL types of a model, each made once. */
 export class TypesOf {
@@ -38,7 +39,12 @@ export class TypesOf {
     [ID, GraphQLString, GraphQLInt, GraphQLFloat, GraphQLBoolean].map((type) => [type.name, type]),
   );
 
-  constructor(model: Model) {
+  readonly #made = new Map<string, GraphQLObjectType>();
+  readonly #beside: (types: TypesOf, list: Inverse) => Fields;
+
+  /** `beside` says what a type has beside each of its lists. */
+  constructor(model: Model, beside: (types: TypesOf, list: Inverse) => Fields) {
+    this.#beside = beside;
     for (const scalar of scalars.values())
       if (!this.#leaves.has(scalar.graphql)) this.#leaves.set(scalar.graphql, customScalar(scalar));
     for (const type of model.enums) {
@@ -66,6 +72,15 @@ export class TypesOf {
     const type = this.#objects.get(resource);
     if (!type) throw new Error(`${resource.name} is not served through GraphQL`);
     return type;
+  }
+
+  /** A type that several fields have. */
+  once(name: string, make: (name: string) => GraphQLObjectType): GraphQLObjectType {
+    const known = this.#made.get(name);
+    if (known) return known;
+    const made = make(name);
+    this.#made.set(name, made);
+    return made;
   }
 
   /** The type of a column's values, without its `!`. */
@@ -144,9 +159,13 @@ export class TypesOf {
 
   #fields(resource: Resource): Fields {
     const fields: Fields = {};
-    for (const field of resource.fields)
-      if (field.kind === 'column' || field.target.graphql)
-        fields[field.name] = guarded(resource, field, this.#field(field));
+    for (const field of resource.fields) {
+      if (field.kind !== 'column' && !field.target.graphql) continue;
+      fields[field.name] = guarded(resource, field, this.#field(field));
+      const beside = field.kind === 'inverse' ? this.#beside(this, field) : {};
+      for (const [name, config] of Object.entries(beside))
+        fields[name] = guarded(resource, field, { ...config, resolve: related(name) });
+    }
     for (const { column, from } of resource.computed) {
       const hidden = from.find(({ allow }) => allow.some(({ to }) => to.includes('READ')));
       const field = this.#field(column);
@@ -168,9 +187,14 @@ export class TypesOf {
       ...texts(field),
       type,
       args: field.kind === 'reference' ? {} : this.inputs.list(field.target),
-      resolve: (node, args) => (node as Record<string, unknown>)[relationKey(relationName(field.name, args))],
+      resolve: related(field.name),
     };
   }
+}
+
+/** What the engine has added to a record under the name of a field, with its arguments. */
+function related(name: string): Resolve {
+  return (node, args) => (node as Record<string, unknown>)[relationKey(relationName(name, args))];
 }
 
 /** What the engine leaves out of a record is what the caller may not read. */

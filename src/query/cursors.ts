@@ -11,8 +11,10 @@ export const LONGEST_CURSOR = 420;
 /** Bytes of JSON: with the names of the members, less than three quarters of that. */
 const KEY_ROOM = 60;
 const LEAD_ROOM = 140;
-/** 64 bits to the base of 36. */
-const LONGEST_NAME = 13;
+/** 64 bits to the base of 36, and twice 32 bits with a dot. */
+const LONGEST_NAME = 13 + 2 * 8;
+/** Of how many references a name says what the list is called without them: there is no room for more. */
+const MOST_PARENTS = 2;
 
 /**
  * A place whose values do not fit into a cursor: as much of it as does, and how to recognise the record that it was made
@@ -54,29 +56,57 @@ function encoded(content: unknown): string {
   return Buffer.from(JSON.stringify(content)).toString('base64url');
 }
 
-/** Undefined for text that is not a cursor of this query. */
-export function placeOf(query: string, order: Order, cursor: string): Place | Abridged | undefined {
+/** Undefined for text that is not a cursor of a query that is meant. */
+export function placeOf(
+  isMeant: (query: string) => boolean,
+  order: Order,
+  cursor: string,
+): Place | Abridged | undefined {
   let parsed: unknown;
   try {
     parsed = JSON.parse(Buffer.from(cursor, 'base64url').toString());
   } catch {
     return undefined;
   }
-  if (!Array.isArray(parsed) || parsed[0] !== query) return undefined;
+  if (!Array.isArray(parsed) || typeof parsed[0] !== 'string' || !isMeant(parsed[0])) return undefined;
   const [first] = parsed.slice(1);
   if (parsed.length === 2 && typeof first === 'object' && first !== null) return abridgedFrom(order, first);
   const place = parsed.slice(1);
   return place.length === order.length && areAdmitted(order, place) ? place : undefined;
 }
 
-/** What a cursor belongs to: it means nothing under another filter or order. */
+/**
+ * What a cursor belongs to: it means nothing under another filter or order. The list of all that refer to one record, such
+ * as `/posts?authorId=1`, is that record's own list too, so its name says besides what it is called there.
+ */
 export function queryName(resource: Resource, where: Filter, order: Order): string {
-  const text = [
+  const parts = where.is === 'all' ? where.of : [where];
+  const parents = parts.filter((part) => part.is === 'eq' && part.column.reference);
+  const names = parents
+    .map((parent) => nameBelow(resource, all(parts.filter((part) => part !== parent)), order))
+    .sort()
+    .slice(0, MOST_PARENTS);
+  return [Bun.hash(textOf(resource, where, order)).toString(36), ...names].join('.');
+}
+
+/** The cursors of a list of each of some records: of each of them, or of the list as if it were all of theirs. */
+export function isOfNested(resource: Resource, where: Filter, order: Order): (query: string) => boolean {
+  const own = queryName(resource, where, order);
+  const below = nameBelow(resource, where, order);
+  return (query) => query === own || query.split('.').slice(1).includes(below);
+}
+
+/** What a list is called among those of the records that it belongs to. */
+function nameBelow(resource: Resource, where: Filter, order: Order): string {
+  return Bun.hash.crc32(textOf(resource, where, order)).toString(36);
+}
+
+function textOf(resource: Resource, where: Filter, order: Order): string {
+  return [
     resource.name,
     canonical(where),
     ...order.map(({ column, descending }) => `${descending ? '-' : ''}${column.name}`),
   ].join('\n');
-  return Bun.hash(text).toString(36);
 }
 
 function abridged(order: Order, place: Place): Abridged {

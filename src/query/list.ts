@@ -2,7 +2,7 @@
 
 import type { FaultCode } from '../base/errors.ts';
 import type { Resource } from '../schema/model.ts';
-import { type Abridged, placeOf, queryName } from './cursors.ts';
+import { type Abridged, isOfNested, placeOf, queryName } from './cursors.ts';
 import { everything, type Filter } from './filter.ts';
 import { type Order, type Place, totalOrder } from './order.ts';
 
@@ -53,13 +53,14 @@ export function readList(
   page: PageArguments,
   most: number,
   report: ArgumentReport,
+  isNested = false,
 ): ListQuery {
   const order = totalOrder(resource, wanted);
-  const query =
-    page.after.value == null && page.before.value == null ? '' : queryName(resource, where, order);
+  const isMeant = (name: string) =>
+    isNested ? isOfNested(resource, where, order)(name) : name === queryName(resource, where, order);
   const place = ({ name, value }: Argument): Place | Abridged | undefined => {
     if (value == null) return undefined;
-    const found = placeOf(query, order, String(value));
+    const found = placeOf(isMeant, order, String(value));
     if (!found)
       report(name, 'CURSOR', `${name} is no cursor of this query; take it from an answer to the same one`);
     return found;

@@ -193,6 +193,7 @@ class QueryReader {
       page,
       this.#limits.most,
       (parameter, code, detail) => this.#report(parameter, code, detail),
+      prefix !== '',
     );
   }
 

@@ -1,8 +1,8 @@
 /** Result → Response, for the routes of a resource. */
 
 import { DuetError } from '../base/errors.ts';
-import type { List, Selection } from '../engine/operation.ts';
-import { type Listing, type Node, relationKey } from '../engine/read/read.ts';
+import type { List, Listing, Selection } from '../engine/operation.ts';
+import { type Node, relationKey } from '../engine/read/read.ts';
 import { CREATED } from '../engine/write/upsert.ts';
 import { answer, answerWithoutBody, common, JSON_TYPE } from '../http/answer.ts';
 import { answerOf } from '../query/aggregates.ts';

@@ -60,13 +60,19 @@ function capitalised(name: string): string {
   return `${name[0]?.toUpperCase()}${name.slice(1)}`;
 }
 
-export function connectionName({ plural }: Named): string {
+export function connectionName({ plural }: Pick<Named, 'plural'>): string {
   return `${plural}Connection`;
 }
 
-export function aggregateName({ plural }: Named): string {
+export function aggregateName({ plural }: Pick<Named, 'plural'>): string {
   return `${plural}Aggregate`;
 }
+
+/** What a type has in GraphQL beside each of its lists. */
+export const besideList = {
+  connection: ({ name }: { readonly name: string }) => connectionName({ plural: name }),
+  aggregate: ({ name }: { readonly name: string }) => aggregateName({ plural: name }),
+} as const;
 
 /** Taken by derived root fields, including those of connections and aggregates. */
 export function reservedRootFields(resource: Named): { query: string[]; mutation: string[] } {

@@ -87,6 +87,18 @@ export interface Links {
 /** The name of the column that has the value by which a row was found. No field begins with `_`. */
 export const PARENT = '_parent';
 
+const parents = new WeakMap<Column, Column>();
+
+/** The column that has the value by which a row was found, where `column` is what it was found in. */
+export function parentOf(column: Column): Column {
+  let parent = parents.get(column);
+  if (!parent) {
+    parent = { ...column, name: PARENT, stored: PARENT };
+    parents.set(column, parent);
+  }
+  return parent;
+}
+
 /** A Select that is open for the values of a column of the rows above it, or of the first so many of them. */
 export interface Prefetch {
   readonly near: Column;
@@ -117,6 +129,8 @@ export interface Aggregate {
   readonly do: 'aggregate';
   readonly resource: Resource;
   readonly where: Filter | undefined;
+  /** As in a Select: rows for each of the values, told by `PARENT`; the limit and the offset hold for each of them. */
+  readonly per?: Per;
   readonly by: readonly Column[];
   readonly measures: readonly Measure[];
   /** Only the rows whose results match. */
@@ -126,6 +140,7 @@ export interface Aggregate {
   readonly limit: number | undefined;
   /** As in a Select. */
   readonly offset: number;
+  /** How many rows there may be in all. */
   readonly most: number | undefined;
   /** As in a Select. */
   readonly bytes: number | undefined;

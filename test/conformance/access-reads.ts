@@ -181,6 +181,33 @@ function sorted(eyes: Eyes, name: Name, column: string): Read {
   };
 }
 
+/** What is hidden is sorted as if there were none. */
+function sortedThrough(
+  eyes: Eyes,
+  name: Name,
+  [column, field, target]: readonly [string, string, Name],
+  inner: string,
+): Read {
+  const { key } = shapes[name];
+  const fine = eyes.couldEver(name, 'READ') && eyes.usable(name, column) && comparable(eyes, target, inner);
+  const valueIn = (row: Row) => eyes.find(target, row[column])?.[inner] ?? null;
+  const rows = eyes
+    .visible(name)
+    .toSorted((a, b) => compare(valueIn(b), valueIn(a)) || compare(a[key], b[key]));
+  return {
+    what: `${name} by ${field}.${inner}, descending`,
+    expected: fine ? keysOf(name, rows) : 'denied',
+    ask: (client, door) =>
+      list(
+        client,
+        door,
+        name,
+        `fields=${key}&sort=-${field}.${inner}`,
+        `{ ${name}(orderBy: [{ ${field}: { ${inner}: DESC } }]) { ${key} } }`,
+      ),
+  };
+}
+
 function grouped(eyes: Eyes, name: Name, column: string): Read {
   const fine = comparable(eyes, name, column);
   const counts = new Map<unknown, number>();
@@ -303,6 +330,9 @@ function* related(eyes: Eyes, name: Name): Generator<Read> {
         const where = { [field]: { [inner]: { eq: value } } };
         yield filtered(name, where, fine ? eyes.visible(name).filter(matches) : undefined);
       }
+  for (const [column, [field, target]] of Object.entries(references))
+    for (const inner of shapes[target].columns)
+      yield sortedThrough(eyes, name, [column, field, target], inner);
   for (const [list, [target, column]] of Object.entries(lists))
     for (const inner of [undefined, ...shapes[target].columns])
       for (const quantifier of ['some', 'none']) {

@@ -62,9 +62,9 @@ interface Grouping {
 const functions = ['count', 'countDistinct', 'min', 'max'];
 
 function groupings(eyes: Eyes): fc.Arbitrary<Grouping> {
-  const open = names.filter((name) => eyes.couldEver(name, 'READ') && comparable(eyes, name).length > 0);
+  const open = names.filter((name) => eyes.couldEver(name, 'READ') && comparable(eyes, name, 0).length > 0);
   return fc.constantFrom(...open).chain((name) => {
-    const column = fc.constantFrom(...comparable(eyes, name));
+    const column = fc.constantFrom(...comparable(eyes, name, 0));
     const result = column.chain((each) =>
       fc.oneof(
         condition(eyes.world, name, each).chain((inner) =>
@@ -132,12 +132,19 @@ async function graphqlGroups(app: AppUnderTest, grouping: Grouping, headers: Rec
   return errors ?? data.it;
 }
 
-function comparable(eyes: Eyes, name: Name): string[] {
+/** Columns, and paths to those of records that references lead to. */
+function comparable(eyes: Eyes, name: Name, depth = 2): string[] {
   const { columns, references } = shapes[name];
-  return columns.filter((column) => {
+  const own = columns.filter((column) => {
     const [, target] = references[column] ?? [];
     return eyes.usable(name, column) && (!target || eyes.seesAll(target));
   });
+  const through = Object.entries(references).flatMap(([column, [field, target]]) =>
+    depth > 0 && eyes.usable(name, column) && eyes.couldEver(target, 'READ')
+      ? comparable(eyes, target, depth - 1).map((path) => `${field}.${path}`)
+      : [],
+  );
+  return [...own, ...through];
 }
 
 function wheres(eyes: Eyes, name: Name, depth: number): fc.Arbitrary<object> {
@@ -214,7 +221,11 @@ async function graphqlKeys(
   { name, where, order }: Question,
   headers: Record<string, string>,
 ) {
-  const by = order.map(({ column, descending }) => `{ ${column}: ${descending ? 'DESC' : 'ASC'} }`).join(' ');
+  const by = order
+    .map(({ column, descending }) =>
+      column.split('.').reduceRight((inner, field) => `{ ${field}: ${inner} }`, descending ? 'DESC' : 'ASC'),
+    )
+    .join(' ');
   const { key } = shapes[name];
   const document = `{ ${name}(where: ${literal('', where)}, orderBy: [${by}]) { ${key} } }`;
   const { data, errors } = await app.graphql(document, {}, headers);

@@ -1,7 +1,7 @@
 /** One query as both doors take it, and their answers in one form. */
 
 import { groupable, spelt } from '../../src/query/parts.ts';
-import type { Column, Resource } from '../../src/schema/model.ts';
+import type { Column, Inverse, Resource } from '../../src/schema/model.ts';
 import { Serial } from '../../src/schema/scalars.ts';
 import type { AppUnderTest } from '../app.ts';
 import {
@@ -32,6 +32,18 @@ export interface Page {
   readonly total: number | undefined;
 }
 
+export interface NestedRequest {
+  readonly resource: Resource;
+  readonly field: Inverse;
+  readonly keys: readonly unknown[];
+  readonly page: Omit<ListRequest, 'resource'>;
+  readonly numbers: Aggregates;
+}
+
+export interface NestedPage extends Page {
+  readonly numbers: readonly Row[];
+}
+
 export interface Failure {
   readonly code: string;
   readonly faults: readonly string[];
@@ -47,6 +59,8 @@ export interface Door {
     asked: Aggregates,
     brackets: boolean,
   ): Promise<readonly Row[] | Failure>;
+  /** A page of the list of each record with one of these keys, and numbers about it. */
+  nested(app: AppUnderTest, request: NestedRequest): Promise<readonly NestedPage[] | Failure>;
   /** What the last answer was asked with, for people to read. */
   readonly asked: string;
 }
@@ -105,6 +119,23 @@ export class Rest implements Door {
     parameters.push(...shapeParameters(shape));
     const { status, body } = await this.#get(app, `/${resource.path}`, parameters);
     return status === 200 ? body : failure(body);
+  }
+
+  /** By itself, as the list of all that refer to the record. */
+  async nested(app: AppUnderTest, { field, keys, page, numbers }: NestedRequest) {
+    const { target, reference } = field;
+    const pages: NestedPage[] = [];
+    for (const key of keys) {
+      const own = { [reference.column.name]: { eq: key } };
+      const of = (where: Where | undefined) => (where ? { and: [own, where] } : own);
+      const read = await this.list(app, { ...page, resource: target, where: of(page.where) });
+      if ('code' in read) return read;
+      const asked = { ...numbers, where: of(numbers.where) };
+      const summed = await this.aggregate(app, target, asked, page.brackets);
+      if ('code' in summed) return summed;
+      pages.push({ ...read, numbers: summed });
+    }
+    return pages;
   }
 
   #get(app: AppUnderTest, path: string, parameters: readonly [string, string][]) {
@@ -220,24 +251,47 @@ export class Graphql implements Door {
       `it: ${connection} { ${total} edges { cursor node ${nodes} } ${pageInfo} } ${plain}`,
     );
     if (errors) return failure(errors[0].extensions);
-    const { edges, pageInfo: info, totalCount } = data.it;
-    const rows = edges.map(({ node }: { node: Row }) => restored(resource, shape, node));
+    const page = pageOf(resource, shape, data.it);
     if (
       plain !== '' &&
       !Bun.deepEquals(
         data.plain.map((node: Row) => restored(resource, shape, node)),
-        rows,
+        page.rows,
       )
     )
       throw new Error('the list and the connection differ');
-    if (info.startCursor !== (edges[0]?.cursor ?? null) || info.endCursor !== (edges.at(-1)?.cursor ?? null))
-      throw new Error('pageInfo names other cursors than the edges');
-    return {
-      rows,
-      next: info.hasNextPage ? info.endCursor : null,
-      previous: info.hasPreviousPage ? info.startCursor : null,
-      total: totalCount,
-    };
+    return page;
+  }
+
+  async nested(app: AppUnderTest, { resource, field, keys, page, numbers }: NestedRequest) {
+    const { target, name } = field;
+    const document = new Document();
+    const backwards = page.before !== undefined;
+    const args = [
+      ...document.part(target, { ...page, limit: undefined }),
+      ...document.argument(backwards ? 'last' : 'first', 'Int', page.limit),
+      ...document.argument('after', 'String', page.after),
+      ...document.argument('before', 'String', page.before),
+    ];
+    const pageInfo = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
+    const nodes = document.selection(target, page.shape);
+    const total = page.count ? 'totalCount' : '';
+    const among = document.argument('where', `${resource.name}Where`, {
+      [resource.key.name]: { in: keys.map((key) => (resource.key.type === Serial ? String(key) : key)) },
+    });
+    const { data, errors } = await this.#send(
+      app,
+      document,
+      `it: ${resource.plural}${listOf(among)} {
+        page: ${name}Connection${listOf(args)} { ${total} edges { cursor node ${nodes} } ${pageInfo} }
+        ${document.numbers(target, `${name}Aggregate`, numbers)}
+      }`,
+    );
+    if (errors) return failure(errors[0].extensions);
+    return data.it.map((record: any) => ({
+      ...pageOf(target, page.shape, record.page),
+      numbers: numbersOf(target, numbers, record.numbers),
+    }));
   }
 
   async one(app: AppUnderTest, resource: Resource, key: unknown, shape: Shape) {
@@ -255,52 +309,10 @@ export class Graphql implements Door {
   }
 
   async aggregate(app: AppUnderTest, resource: Resource, asked: Aggregates) {
-    const { by, wanted, having, sort, include, ...part } = asked;
     const document = new Document();
-    const groups = document.argument(
-      'groupBy',
-      `[${resource.name}Group!]`,
-      by.map(({ name }) => name),
-    );
-    const filter = [
-      ...document.part(resource, { ...part, sort: [] }),
-      ...document.argument('having', `${resource.name}Having`, having),
-      ...document.argument(
-        'orderBy',
-        `[${resource.name}AggregateOrder!]`,
-        sort.map(({ by: each, descending }) => {
-          const direction = descending ? 'DESC' : 'ASC';
-          if (!isWanted(each)) return { by: { [each.name]: direction } };
-          return { [each.of]: each.column ? { [each.column.name]: direction } : direction };
-        }),
-      ),
-    ];
-    const fields = wanted.map(({ of, column }) => (column ? `${of} { ${column.name} }` : of));
-    const related = include.map(
-      ({ field, shape }) => `${field.name} ${document.selection(field.target, shape)}`,
-    );
-    const common = [...by.map(({ name }) => name), ...related];
-    if (by.length > 0) fields.push(`by { ${common.join(' ')} }`);
-    const field = `it: ${resource.plural}Aggregate${listOf([...filter, ...groups])}`;
-    const { data, errors } = await this.#send(app, document, `${field} { ${fields.join(' ')} }`);
-    if (errors) return failure(errors[0].extensions);
-    const values = (record: Row) =>
-      Object.fromEntries(
-        Object.entries(record).map(([name, value]) => {
-          const reference = include.find(({ field }) => field.name === name);
-          if (reference)
-            return [name, value && restored(reference.field.target, reference.shape, value as Row)];
-          return [name, restoredValue(columnOf(resource, name), value)];
-        }),
-      );
-    return data.it.map((row: Row) =>
-      Object.fromEntries(
-        Object.entries(row).map(([name, value]) => [
-          name,
-          name.startsWith('count') ? value : values(value as Row),
-        ]),
-      ),
-    );
+    const field = document.numbers(resource, `${resource.plural}Aggregate`, asked);
+    const { data, errors } = await this.#send(app, document, field);
+    return errors ? failure(errors[0].extensions) : numbersOf(resource, asked, data.numbers);
   }
 
   #send(app: AppUnderTest, document: Document, fields: string) {
@@ -337,6 +349,35 @@ class Document {
     ];
   }
 
+  numbers(resource: Resource, field: string, asked: Aggregates): string {
+    const { by, wanted, having, sort, include, ...part } = asked;
+    const groups = this.argument(
+      'groupBy',
+      `[${resource.name}Group!]`,
+      by.map(({ name }) => name),
+    );
+    const filter = [
+      ...this.part(resource, { ...part, sort: [] }),
+      ...this.argument('having', `${resource.name}Having`, having),
+      ...this.argument(
+        'orderBy',
+        `[${resource.name}AggregateOrder!]`,
+        sort.map(({ by: each, descending }) => {
+          const direction = descending ? 'DESC' : 'ASC';
+          if (!isWanted(each)) return { by: { [each.name]: direction } };
+          return { [each.of]: each.column ? { [each.column.name]: direction } : direction };
+        }),
+      ),
+    ];
+    const fields = wanted.map(({ of, column }) => (column ? `${of} { ${column.name} }` : of));
+    const related = include.map(
+      (each) => `${each.field.name} ${this.selection(each.field.target, each.shape)}`,
+    );
+    const common = [...by.map(({ name }) => name), ...related];
+    if (by.length > 0) fields.push(`by { ${common.join(' ')} }`);
+    return `numbers: ${field}${listOf([...filter, ...groups])} { ${fields.join(' ')} }`;
+  }
+
   selection(resource: Resource, { columns, include }: Shape): string {
     const fields = (columns ?? resource.columns).map(({ name }) => name);
     for (const { field, shape, after, ...part } of include) {
@@ -346,6 +387,37 @@ class Document {
     }
     return `{ ${fields.join(' ')} }`;
   }
+}
+
+function pageOf(resource: Resource, shape: Shape, { edges, pageInfo: info, totalCount }: any): Page {
+  if (info.startCursor !== (edges[0]?.cursor ?? null) || info.endCursor !== (edges.at(-1)?.cursor ?? null))
+    throw new Error('pageInfo names other cursors than the edges');
+  return {
+    rows: edges.map(({ node }: { node: Row }) => restored(resource, shape, node)),
+    next: info.hasNextPage ? info.endCursor : null,
+    previous: info.hasPreviousPage ? info.startCursor : null,
+    total: totalCount,
+  };
+}
+
+function numbersOf(resource: Resource, { include }: Aggregates, rows: readonly Row[]): Row[] {
+  const values = (record: Row) =>
+    Object.fromEntries(
+      Object.entries(record).map(([name, value]) => {
+        const reference = include.find(({ field }) => field.name === name);
+        if (reference)
+          return [name, value && restored(reference.field.target, reference.shape, value as Row)];
+        return [name, restoredValue(columnOf(resource, name), value)];
+      }),
+    );
+  return rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [
+        name,
+        name.startsWith('count') ? value : values(value as Row),
+      ]),
+    ),
+  );
 }
 
 function listOf(parts: readonly string[]): string {

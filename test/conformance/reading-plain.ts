@@ -108,7 +108,7 @@ function membersOf(world: World, field: Inverse | Through, row: Row): Row[] {
   return [...new Set(links.flatMap((link): Row[] => [referenced(world, field.far, link) ?? []].flat()))];
 }
 
-function pointingAt(world: World, { target, reference }: Inverse, row: Row): Row[] {
+export function pointingAt(world: World, { target, reference }: Inverse, row: Row): Row[] {
   const key = row[reference.target.key.name];
   return (world.rows.get(target) ?? []).filter((far) => far[reference.column.name] === key);
 }
@@ -222,11 +222,18 @@ function valueAt(world: World, { through = [], column }: Sort, row: Row): unknow
   return far ? far[column.name] : null;
 }
 
-export function aggregated(world: World, resource: Resource, asked: Aggregates): Row[] {
+/** Of all rows, or of these of them. */
+export function aggregated(
+  world: World,
+  resource: Resource,
+  asked: Aggregates,
+  among?: ReadonlySet<Row>,
+): Row[] {
   const { where, by, wanted, having, sort, limit, offset = 0, include } = asked;
   const groups = new Map<string, Row[]>();
   if (by.length === 0) groups.set('[]', []);
   for (const row of listed(world, resource, { where, sort: [] })) {
+    if (among && !among.has(row)) continue;
     const name = JSON.stringify(by.map((column) => alike(column, groupOf(column, row))));
     groups.set(name, [...(groups.get(name) ?? []), row]);
   }

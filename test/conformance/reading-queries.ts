@@ -46,7 +46,7 @@ interface ShapeChoices {
 }
 
 export interface QueryChoices extends PartChoices {
-  readonly kind: 'list' | 'one' | 'aggregate' | 'faulty';
+  readonly kind: 'list' | 'one' | 'aggregate' | 'nested' | 'faulty';
   readonly resource: number;
   readonly shape: ShapeChoices;
   readonly count: boolean;
@@ -150,7 +150,18 @@ function shapes(depth: number): fc.Arbitrary<ShapeChoices> {
 
 export const queryChoices: fc.Arbitrary<QueryChoices> = fc.record({
   ...part,
-  kind: fc.constantFrom('list', 'list', 'list', 'list', 'one', 'aggregate', 'aggregate', 'faulty'),
+  kind: fc.constantFrom(
+    'list',
+    'list',
+    'list',
+    'list',
+    'one',
+    'aggregate',
+    'aggregate',
+    'nested',
+    'nested',
+    'faulty',
+  ),
   resource: choice,
   shape: shapes(2),
   count: fc.boolean(),

@@ -5,9 +5,18 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { Resource } from '../../src/schema/model.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
-import { type Door, type Failure, Graphql, type ListRequest, type Page, Rest } from './reading-doors.ts';
+import {
+  type Door,
+  type Failure,
+  Graphql,
+  type ListRequest,
+  type NestedPage,
+  type NestedRequest,
+  type Page,
+  Rest,
+} from './reading-doors.ts';
 import { faultOf } from './reading-faults.ts';
-import { type Aggregates, aggregated, listed, shown, TooLarge } from './reading-plain.ts';
+import { type Aggregates, aggregated, listed, pointingAt, shown, TooLarge } from './reading-plain.ts';
 import { type CursorAt, isNumeric, type QueryChoices, queryChoices, Resolver } from './reading-queries.ts';
 import { pick, type Row, type World, worldChoices, worldOf } from './reading-schemas.ts';
 
@@ -38,6 +47,7 @@ class Examiner {
     const resource = pick(resources, choices.resource);
     if (choices.kind === 'aggregate') return this.#aggregate(resource, choices);
     if (choices.kind === 'faulty') return this.#faulty(resource, choices);
+    if (choices.kind === 'nested') return this.#nested(resource, choices);
     const shape = await this.#resolver.shape(resource, choices.shape, this.#cursorAt);
     if (choices.kind === 'one') {
       const row = this.#world.rows.get(resource)?.[choices.choice % 10];
@@ -105,6 +115,77 @@ class Examiner {
       },
     );
     return answers[0] as Page;
+  }
+
+  /** The lists of all records; then on from a cursor in that of one, and back. */
+  async #nested(resource: Resource, choices: QueryChoices): Promise<void> {
+    if (resource.inverses.length === 0) return;
+    const world = this.#world;
+    const field = pick(resource.inverses, choices.choice);
+    const { target } = field;
+    const chosen = new Set(choices.shape.fields.map((nth) => pick(target.columns, nth)));
+    const shape = {
+      columns: chosen.size > 0 ? target.columns.filter((each) => chosen.has(each)) : undefined,
+      include: [],
+    };
+    const { limit = 2, offset = 0, ...part } = this.#resolver.part(target, choices);
+    const numbers = await this.#resolver.aggregates(target, choices, this.#cursorAt);
+    const inexact = new Set(target.columns.flatMap((each) => (each.type.name === 'Float' ? each.name : [])));
+    const lists = listed(world, resource, { where: undefined, sort: [] }).map((row) => {
+      const own = new Set(pointingAt(world, field, row));
+      const all = listed(world, target, part).filter((each) => own.has(each));
+      return { key: row[resource.key.name], own, all: all.map((each) => shown(world, target, each, shape)) };
+    });
+    const ask = async (of: typeof lists, from: number, change: Partial<NestedRequest['page']>) => {
+      const page = {
+        ...part,
+        limit,
+        offset: undefined,
+        shape,
+        count: choices.count,
+        brackets: false,
+        ...change,
+      };
+      let wanted: NestedPage[];
+      try {
+        wanted = of.map(({ own, all }) => ({
+          rows: all.slice(from, from + limit),
+          total: choices.count ? all.length : undefined,
+          next: (from + limit < all.length) as never,
+          previous: (from > 0 && from < all.length) as never,
+          numbers: aggregated(world, target, numbers, own),
+        }));
+      } catch (error) {
+        if (error instanceof TooLarge) return undefined;
+        throw error;
+      }
+      let cursors: string | undefined;
+      const request = { resource, field, keys: of.map(({ key }) => key), page, numbers };
+      const answers = await this.#ask(
+        wanted,
+        ({ app, door }) => door.nested(app, request),
+        (answer) => {
+          if ('code' in answer) return answer;
+          const told = JSON.stringify(
+            answer.map(({ next, previous, rows }) => rows.length > 0 && [next, previous]),
+          );
+          cursors ??= told;
+          return answer.map((each, index) => ({
+            ...each,
+            next: cursors === told ? each.next !== null : each.next,
+            previous: cursors === told ? each.previous !== null : each.previous,
+            numbers: each.numbers.map((row, nth) => rounded(row, wanted[index]?.numbers[nth], inexact)),
+          }));
+        },
+      );
+      return answers[0] as readonly NestedPage[];
+    };
+    const first = await ask(lists, offset, { offset: choices.offset });
+    const going = first?.findIndex(({ next }) => next !== null) ?? -1;
+    const [list, next] = [lists[going], first?.[going]?.next];
+    if (!list || !next) return;
+    const [second] = (await ask([list], offset + limit, { after: next })) ?? [];
+    if (second?.previous) await ask([list], offset, { before: second.previous });
   }
 
   async #aggregate(resource: Resource, choices: QueryChoices): Promise<void> {

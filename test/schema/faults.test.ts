@@ -856,7 +856,7 @@ const rows: readonly Row[] = [
       type Book @resource { id: ID! ifVersion: Int and: Int or: Shelf not: Int }
       type BookWhere @resource { id: ID! }
       enum BookConnection { A }
-      type Shelf @resource { id: ID! }
+      type Shelf @resource { id: ID! books: [Book!]! booksConnection: Int BooksAggregate: Int }
     `,
     faults: [
       '1:31 Book field "ifVersion" collides with a name that Duet derives. Rename it.',
@@ -865,6 +865,8 @@ const rows: readonly Row[] = [
       '1:65 Book field "not" collides with a name that Duet derives. Rename it.',
       '2:6 Type "BookWhere" collides with a name that Duet derives. Rename it.',
       '3:6 Type "BookConnection" collides with a name that Duet derives. Rename it.',
+      '4:54 Shelf field "booksConnection" collides with a name that Duet derives. Rename it.',
+      '4:75 Shelf field "BooksAggregate" and "booksAggregate" differ only in letter case. Rename one.',
     ],
   },
   {

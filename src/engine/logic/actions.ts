@@ -6,8 +6,8 @@ import { scalars } from '../../schema/scalars.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { checkValue, defaultOf } from '../../schema/values.ts';
 import type { Program } from '../../storage/storage.ts';
-import type { Input, Selection, Wanted } from '../operation.ts';
-import type { Listing, Node } from '../read/read.ts';
+import type { Input, Listing, Selection, Wanted } from '../operation.ts';
+import type { Node } from '../read/read.ts';
 
 /** Every argument, with its default or null where it was left out; all that is wrong is told at once. */
 export function validArguments({ name, arguments: slots }: ActionField, given: Input): Input {

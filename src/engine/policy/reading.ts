@@ -149,7 +149,13 @@ function readableParts(access: Access, resource: Resource, selection: Selection)
 }
 
 function readableRelation(access: Access, relation: Relation): Relation {
-  const { field, list } = relation;
+  const { field, list, summary } = relation;
+  if (field.kind === 'inverse' && summary) {
+    const aggregate = readableAggregate(access, summary.aggregate);
+    const where = all([access.field(field.reference, 'READ'), aggregate.where]);
+    const selection = { ...relation.selection, relations: aggregate.relations };
+    return { ...relation, selection, summary: { ...summary, aggregate: { ...aggregate, where } } };
+  }
   const selection = readableParts(access, field.target, relation.selection);
   if (field.kind !== 'reference' && list) {
     const { where, order } = readableList(access, field.target, list);

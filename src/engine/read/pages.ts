@@ -4,10 +4,10 @@ import type { ListQuery } from '../../query/list.ts';
 import { placeIn } from '../../query/order.ts';
 import type { Snapshot } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget, isTooMuch, UNLIMITED } from '../budget.ts';
-import type { List } from '../operation.ts';
+import type { List, Listing } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { hasAbridged, placed } from './places.ts';
-import { type Listing, list, type Node } from './read.ts';
+import { list, type Node } from './read.ts';
 
 /** Many enough to make statements rare, and few enough to hold in memory, should each be as large as a body may be; */
 const PAGE = 250;

@@ -1,12 +1,20 @@
 /** Reads records and what is related to them: each relation of each level is asked for once, however many rows. */
 
 import { checkSum, type Measure } from '../../query/aggregates.ts';
-import { isEverything } from '../../query/filter.ts';
+import { type Filter, isEverything, nothing } from '../../query/filter.ts';
 import { withSums } from '../../query/results.ts';
-import { filled, type Query, type Row, type Statement } from '../../storage/statements.ts';
+import type { Resource } from '../../schema/model.ts';
+import {
+  type Aggregate as AggregateStatement,
+  filled,
+  PARENT,
+  type Query,
+  type Row,
+  type Statement,
+} from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
-import type { Aggregate, Get, List, Read, Relation, Selection } from '../operation.ts';
+import type { Aggregate, Get, List, Listing, Read, Relation, Selection } from '../operation.ts';
 import { type Guarded, hide } from '../policy/guards.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import {
@@ -20,7 +28,16 @@ import {
 } from '../sizes.ts';
 import { compute } from './computed.ts';
 import { hasAbridged, hasAbridgedBelow, placedBelow } from './places.ts';
-import { far, mostBytes, near, selectByKey, selectList, selectRelated } from './selects.ts';
+import {
+  far,
+  mostBytes,
+  near,
+  perOf,
+  selectBeyond,
+  selectByKey,
+  selectList,
+  selectRelated,
+} from './selects.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
 export type Node = Row;
@@ -30,23 +47,20 @@ export function relationKey(as: string): string {
   return `:${as}`;
 }
 
-export interface Listing {
-  readonly nodes: Node[];
-  /** Whether the list goes on beyond this page, in the direction that it was read in. */
-  readonly more: boolean;
-  readonly total: number | undefined;
-}
-
 export function stepsOf(operation: Permitted<Read>): Steps {
   if (operation.do === 'aggregate') return operation.relations.length === 0 ? 'one' : 'many';
   const { selection } = operation;
-  if (isGuarded(selection) || (operation.do === 'list' && operation.count)) return 'many';
+  if (!isTree(selection) || (operation.do === 'list' && operation.count)) return 'many';
   if (hasAbridged(operation)) return 'many';
   return selection.relations.length === 0 ? 'one' : 'tree';
 }
 
-function isGuarded(selection: Selection): boolean {
-  return isDressed(selection) || selection.relations.some((each) => isGuarded(each.selection));
+/** Whether nothing but records is asked for, and all that is found is shown as it is. */
+function isTree(selection: Selection): boolean {
+  return (
+    !isDressed(selection) &&
+    selection.relations.every((each) => !each.paged?.count && !each.summary && isTree(each.selection))
+  );
 }
 
 /** Whether there is more to do about its records than to read them. */
@@ -65,22 +79,26 @@ export function statementOf(operation: Permitted<Read>, budget: Budget): Query {
       return selectList(operation, most, budget.limits);
     }
     case 'aggregate': {
-      const { resource, where, by, having, order, limit, offset } = operation;
-      return {
-        do: 'aggregate',
-        resource,
-        where,
-        by,
-        measures: withSums(operation.measures, operation),
-        having: isEverything(having) ? undefined : having,
-        order,
-        limit,
-        offset,
-        most: budget.most,
-        bytes: mostBytes(budget.limits),
-      };
+      return numbersOf(operation, budget);
     }
   }
+}
+
+function numbersOf(operation: Aggregate, budget: Budget): AggregateStatement {
+  const { resource, where, by, having, order, limit, offset } = operation;
+  return {
+    do: 'aggregate',
+    resource,
+    where,
+    by,
+    measures: withSums(operation.measures, operation),
+    having: isEverything(having) ? undefined : having,
+    order,
+    limit,
+    offset,
+    most: budget.most,
+    bytes: mostBytes(budget.limits),
+  };
 }
 
 function asked(operation: Permitted<Read>, budget: Budget): Statement {
@@ -103,10 +121,14 @@ export function answerOf(
     }
     case 'aggregate':
       budget.take(rows.length, (isExact) => bytesOfGroups(operation, rows, isExact));
-      for (const measure of withSums(operation.measures, operation))
-        if (measure.of === 'sum') for (const row of rows) checkSum(measure, row[measure.as]);
+      checkSums(operation, rows);
       return rows;
   }
+}
+
+function checkSums(operation: Aggregate, rows: readonly Row[]): void {
+  for (const measure of withSums(operation.measures, operation))
+    if (measure.of === 'sum') for (const row of rows) checkSum(measure, row[measure.as]);
 }
 
 function listingOf(
@@ -124,7 +146,14 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
   const { resource, selection, count } = operation;
   const { where } = operation.list;
   const statement = asked(operation, budget);
-  const counting: Statement = {
+  const [nodes = [], counted] = yield count ? [statement, counting(resource, where)] : [statement];
+  const listing = listingOf(operation, nodes, counted && Number(counted[0]?.[ROWS.as]));
+  yield* spent(selection, nodes, budget);
+  return listing;
+}
+
+function counting(resource: Resource, where: Filter | undefined): AggregateStatement {
+  return {
     do: 'aggregate',
     resource,
     where,
@@ -137,10 +166,6 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
     most: undefined,
     bytes: undefined,
   };
-  const [nodes = [], counted] = yield count ? [statement, counting] : [statement];
-  const listing = listingOf(operation, nodes, counted && Number(counted[0]?.[ROWS.as]));
-  yield* spent(selection, nodes, budget);
-  return listing;
 }
 
 function foundOf({ refusal }: Permitted<Get>, node: Node | null): Node | null {
@@ -204,19 +229,27 @@ function* dress({ guards, computed }: Selection, rows: readonly Node[], { limits
 function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
   const selection = hasAbridgedBelow(wanted) ? yield* placedBelow(wanted) : wanted;
   let level = branches(selection, nodes);
+  const read: Branch[] = [];
   while (level.length > 0) {
-    const asked = level.filter(({ keys }) => keys.length > 0);
+    const asked = level.filter(({ keys, relation }) => keys.length > 0 && !relation.summary);
+    const cut = asked.filter(({ relation }) => selectBeyond(relation, budget.limits));
     const answers =
       asked.length > 0
-        ? yield asked.map(({ relation, keys }) => ({
-            do: 'filled',
-            select: selectRelated(relation, budget.limits),
-            value: keys,
-          }))
+        ? yield [
+            ...asked.map(({ relation, keys }) => filled(selectRelated(relation, budget.limits), keys)),
+            ...cut.flatMap(({ relation, keys }) => {
+              const beyond = selectBeyond(relation, budget.limits);
+              return beyond ? [filled(beyond, keys)] : [];
+            }),
+          ]
         : [];
     asked.forEach((branch, index) => {
       branch.found = answers[index] ?? [];
     });
+    cut.forEach((branch, index) => {
+      branch.beyond = answers[asked.length + index] ?? [];
+    });
+    yield* count(level, budget);
     const guarded: Guarded[] = [];
     for (const branch of level) {
       connect(branch);
@@ -227,8 +260,58 @@ function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget): Pro
     for (const { relation, found } of level)
       if (relation.selection.computed) compute(relation.selection.computed, found);
     for (const branch of level) spend(branch, budget);
+    read.push(...level);
     level = level.flatMap((branch) => branches(branch.relation.selection, branch.found, appearances(branch)));
   }
+  // Not before: the records that groups are of are among what is read for them.
+  for (const branch of read) complete(branch);
+}
+
+/** Reads the numbers that are wanted of lists: one statement for those of all records. */
+function* count(level: readonly Branch[], budget: Budget): Program<void> {
+  const asked = level.flatMap((branch): Asked[] => {
+    const { relation, keys } = branch;
+    const { field, list, paged, summary } = relation;
+    if (keys.length === 0 || !(summary || paged?.count)) return [];
+    const per = { ...perOf(relation), values: keys };
+    const counted = (where: Filter | undefined): Asked => ({
+      statement: { ...counting(field.target, where), per },
+      take: (rows) => {
+        branch.counts = rows;
+      },
+    });
+    if (!summary) return [counted(list?.where)];
+    const numbers = numbersOf(summary.aggregate, budget);
+    const own: Asked = {
+      statement: { ...numbers, per },
+      take: (rows) => {
+        branch.found = rows;
+      },
+    };
+    if (numbers.by.length > 0) return [own];
+    if (!numbers.having) {
+      branch.ofNone = numbers.offset > 0 ? undefined : ofNone(numbers);
+      return [own];
+    }
+    // Lists of which no number is answered have no record, or numbers that are not wanted.
+    const none: Asked = {
+      statement: { ...numbers, where: nothing },
+      take: ([row]) => {
+        branch.ofNone = row;
+      },
+    };
+    return [own, none, counted(numbers.where)];
+  });
+  if (asked.length === 0) return;
+  const answers = yield asked.map(({ statement }) => statement);
+  asked.forEach(({ take }, index) => {
+    take(answers[index] ?? []);
+  });
+}
+
+interface Asked {
+  readonly statement: Statement;
+  readonly take: (rows: Row[]) => void;
 }
 
 interface Branch {
@@ -237,6 +320,12 @@ interface Branch {
   readonly times: Times | undefined;
   readonly keys: readonly unknown[];
   found: Node[];
+  /** A row of each list that goes on beyond its page. */
+  beyond: Row[];
+  /** How many each list has, where anybody wants to know. */
+  counts: Row[];
+  /** The numbers of a list without records, unless they are not wanted. */
+  ofNone: Row | undefined;
 }
 
 /**
@@ -251,7 +340,8 @@ function branches({ relations, guards }: Selection, nodes: readonly Node[], time
     const property = relationKey(relation.as);
     // Only what is hidden has been set already.
     const parents = guards ? nodes.filter((node) => !(property in node)) : nodes;
-    return { relation, parents, times, keys: keysOf(parents, relation), found: [] };
+    const keys = keysOf(parents, relation);
+    return { relation, parents, times, keys, found: [], beyond: [], counts: [], ofNone: undefined };
   });
 }
 
@@ -269,9 +359,10 @@ function keysOf(nodes: readonly Node[], relation: Relation): unknown[] {
 
 function connect(branch: Branch): void {
   const { relation, parents, found } = branch;
+  const { list, summary } = relation;
   const property = relationKey(relation.as);
   const { name: nearName } = near(relation);
-  const { name: farName } = far(relation);
+  const farName = summary ? PARENT : far(relation).name;
   if (relation.field.kind === 'reference') {
     const byKey = new Map(found.map((node) => [node[farName], node]));
     for (const parent of parents) parent[property] = byKey.get(parent[nearName]) ?? null;
@@ -284,7 +375,7 @@ function connect(branch: Branch): void {
     byParent.set(parent[nearName], children);
   }
   // A record that several parents lead to was found for each of them, and is one node.
-  const isShared = relation.field.kind === 'through';
+  const isShared = relation.field.kind === 'through' && !summary;
   const { name: keyName } = relation.field.target.key;
   const byKey = new Map<unknown, Node>();
   // Mostly one parent's children come after the other's.
@@ -297,6 +388,11 @@ function connect(branch: Branch): void {
     children?.push(isShared ? once(byKey, node[keyName], node) : node);
   }
   if (isShared) branch.found = [...byKey.values()];
+  if (list?.backwards) for (const each of byParent.values()) each.reverse();
+  if (!branch.ofNone) return;
+  const hasSome = new Set(branch.counts.map((row) => row[PARENT]));
+  for (const [parent, each] of byParent)
+    if (each.length === 0 && !hasSome.has(parent)) each.push({ ...branch.ofNone });
 }
 
 function once(known: Map<unknown, Node>, key: unknown, node: Node): Node {
@@ -305,10 +401,34 @@ function once(known: Map<unknown, Node>, key: unknown, node: Node): Node {
   return before ?? node;
 }
 
+/** Without groups there is one row for all records, also where there is none. */
+function ofNone({ measures }: AggregateStatement): Row {
+  return Object.fromEntries(measures.map(({ as, of }) => [as, of.startsWith('count') ? 0 : null]));
+}
+
+/** Makes of what each record has been given what the answer has for it. */
+function complete({ relation, parents, beyond, counts }: Branch): void {
+  const { as, paged, summary } = relation;
+  if (!paged && !summary) return;
+  const property = relationKey(as);
+  const { name: nearName } = near(relation);
+  const { name: farName } = far(relation);
+  const isCut = new Set(beyond.map((row) => row[farName]));
+  const totals = new Map(counts.map((row) => [row[PARENT], Number(row[ROWS.as])]));
+  for (const parent of parents) {
+    const nodes = parent[property] as Node[];
+    const key = parent[nearName];
+    const total = paged?.count ? (totals.get(key) ?? 0) : undefined;
+    parent[property] = summary
+      ? summary.complete(nodes)
+      : paged?.complete({ nodes, more: isCut.has(key), total }, key);
+  }
+}
+
 /** What a branch adds to the answer. */
 function spend({ relation, parents, times, found }: Branch, budget: Budget): void {
-  const { selection, field } = relation;
-  if (field.kind === 'inverse' && !times) {
+  const { selection, field, summary } = relation;
+  if (field.kind === 'inverse' && !times && !summary) {
     budget.spend(found, selection);
     return;
   }
@@ -322,6 +442,14 @@ function spend({ relation, parents, times, found }: Branch, budget: Budget): voi
     }
     return all;
   };
+  if (summary) {
+    const { aggregate } = summary;
+    budget.take(sum(({ length }) => length) * summary.times, (isExact) =>
+      sum((rows) => bytesOfGroups(aggregate, rows, isExact)),
+    );
+    for (const parent of parents) checkSums(aggregate, parent[property] as Row[]);
+    return;
+  }
   const none = field.kind === 'reference' ? timesOf(selection) * VALUE : 0;
   budget.take(sum(({ length }) => length) * timesOf(selection), (isExact) =>
     sum((nodes) => (nodes.length === 0 ? none : bytesOf(selection, nodes, isExact))),
@@ -329,7 +457,7 @@ function spend({ relation, parents, times, found }: Branch, budget: Budget): voi
 }
 
 function bytesOfGroups(
-  { by, measures, relations, rendered }: Permitted<Aggregate>,
+  { by, measures, relations, rendered }: Aggregate,
   rows: readonly Row[],
   isExact: boolean,
 ): number {

@@ -4,12 +4,12 @@ import { type Abridged, isAbridged } from '../../query/cursors.ts';
 import { all, equal, type Filter } from '../../query/filter.ts';
 import type { ListQuery } from '../../query/list.ts';
 import { type Order, type Place, reversed } from '../../query/order.ts';
-import type { Column, Resource, Through } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import {
-  PARENT,
   type Per,
   PLACEHOLDER,
   type Prefetch,
+  parentOf,
   type Select,
   select,
 } from '../../storage/statements.ts';
@@ -80,23 +80,13 @@ export function near({ field }: Relation): Column {
 /** The column of the related records that the value is found in. */
 export function far({ field }: Relation): Column {
   if (field.kind === 'reference') return field.target.key;
-  return field.kind === 'through' ? parentOf(field) : field.reference.column;
+  return field.kind === 'through' ? parentOf(field.links.reference.column) : field.reference.column;
 }
 
-const parents = new WeakMap<Through, Column>();
-
-/** The value that a link has of the parent, as a column of the record that it leads to. */
-function parentOf(field: Through): Column {
-  let parent = parents.get(field);
-  if (!parent) {
-    parent = { ...field.links.reference.column, name: PARENT, stored: PARENT };
-    parents.set(field, parent);
-  }
-  return parent;
-}
-
-function perOf({ field, seenLinks: where }: Relation, column: Column): Per {
-  if (field.kind !== 'through') return { column, values: PLACEHOLDER };
+/** How the lists of some records are told apart. */
+export function perOf(relation: Relation): Per {
+  const { field, seenLinks: where } = relation;
+  if (field.kind !== 'through') return { column: far(relation), values: PLACEHOLDER };
   const { target: resource, reference } = field.links;
   return {
     column: reference.column,
@@ -116,18 +106,42 @@ export function selectRelated(relation: Relation, limits: AnswerLimits): Select 
     const columns = needed(field.target, selection, extra);
     const bytes = mostBytes(limits);
     const rest = {
-      per: perOf(relation, column),
+      per: perOf(relation),
       most,
       bytes,
       prefetch: prefetched(selection, limits),
     };
     if (!query) return select(field.target, columns, seen, rest);
-    const { order, offset } = query;
+    const { order, offset, backwards } = query;
     // What is left out is left out for each parent, as a limit is.
     const limit = query.limit ?? (offset > 0 ? most : undefined);
     const [after, before] = [found(query.after), found(query.before)];
-    return select(field.target, columns, listedBy(query), { order, after, before, limit, offset, ...rest });
+    const all = relation.paged?.places ? withPlaces(columns, order) : columns;
+    return select(field.target, all, listedBy(query), {
+      order: backwards ? reversed(order) : order,
+      after: backwards ? before : after,
+      before: backwards ? after : before,
+      limit,
+      offset,
+      ...rest,
+    });
   });
+}
+
+const madeBeyond = new WeakMap<Select, Select>();
+
+/** The first row beyond the page of each record, where anybody wants to know whether there is one. */
+export function selectBeyond(relation: Relation, limits: AnswerLimits): Select | undefined {
+  const { list, paged } = relation;
+  if (!paged?.more || list?.limit === undefined) return undefined;
+  const page = selectRelated(relation, limits);
+  let beyond = madeBeyond.get(page);
+  if (!beyond) {
+    const offset = list.offset + list.limit;
+    beyond = { ...page, columns: [far(relation)], limit: 1, offset, bytes: undefined, prefetch: [] };
+    madeBeyond.set(page, beyond);
+  }
+  return beyond;
 }
 
 function listedBy({ where, within }: ListQuery): Filter {
@@ -146,11 +160,12 @@ function prefetched(
   first?: number,
 ): readonly Prefetch[] {
   if (guards) return [];
-  return relations.map((relation) => ({
-    near: near(relation),
-    first,
-    select: selectRelated(relation, limits),
-  }));
+  return relations.flatMap((relation) => {
+    if (relation.summary) return [];
+    const of = (select: Select) => ({ near: near(relation), first, select });
+    const beyond = selectBeyond(relation, limits);
+    return [of(selectRelated(relation, limits)), ...(beyond ? [of(beyond)] : [])];
+  });
 }
 
 function withPlaces(columns: readonly Column[], order: Order): readonly Column[] {

@@ -6,6 +6,7 @@ import type { Described } from '../model.ts';
 import {
   ACTIONS_PATH,
   BY_ARGUMENT,
+  besideList,
   ownArguments,
   ownFilters,
   ownPaths,
@@ -56,7 +57,10 @@ export const namesAreFree: Rule = (model, report) => {
         );
       ids.set(name, through.name);
     }
-    const taken = [...ownArguments, ...ownFilters, ...by, ...ids.keys()];
+    const lists = resource.inverses.flatMap((list) =>
+      Object.values(besideList).map((nameBeside) => nameBeside(list)),
+    );
+    const taken = [...ownArguments, ...ownFilters, ...by, ...ids.keys(), ...lists];
     const computed = resource.computed.map(({ column }) => column);
     distinct(`${resource.name} field`, [...resource.fields, ...computed], taken);
   }

@@ -15,6 +15,7 @@ import {
   PARENT,
   type Per,
   PLACEHOLDER,
+  parentOf,
   type Query,
   type Row,
   type Select,
@@ -133,6 +134,7 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
   if (statement.do === 'select') return statement.columns;
   if (statement.do === 'aggregate')
     return [
+      ...(statement.per ? [parentOf(statement.per.column)] : []),
       ...statement.by,
       // Of the measures, the least and the greatest are values of their column.
       ...statement.measures.flatMap(({ as, of, column }) =>
@@ -147,7 +149,8 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
 
 function namesOf(statement: Query): string[] {
   if (statement.do === 'select') return statement.columns.map(({ name }) => name);
-  return [...statement.by.map(({ name }) => name), ...statement.measures.map(({ as }) => as)];
+  const { per, by, measures } = statement;
+  return [...(per ? [PARENT] : []), ...by.map(({ name }) => name), ...measures.map(({ as }) => as)];
 }
 
 /** Writes one statement. */
@@ -307,9 +310,7 @@ export class Writer {
         most: statement.most === undefined ? '' : ` LIMIT ${statement.most}`,
       });
     const links = list && per.through && this.#links(per, per.through, list);
-    const source = links
-      ? `${table} JOIN ${links} ON "_links"."_far" = ${table}.${quote(resource.key.stored)}`
-      : table;
+    const source = this.#linked(resource, links);
     const parent = per && (links ? `"_links".${quote(PARENT)}` : `${table}.${quote(per.column.stored)}`);
     const found = per || lock ? undefined : this.#foundInKeyOrder(statement, order);
     if (found) return found;
@@ -350,6 +351,11 @@ export class Writer {
     const near = `${table}.${quote(column.stored)}`;
     const condition = where ? ` AND ${this.conditions.condition(where, table)}` : '';
     return `(SELECT DISTINCT ${near} AS ${quote(PARENT)}, ${table}.${quote(far.stored)} AS "_far" FROM ${table} WHERE ${this.#dialect.among(near, list)}${condition}) AS "_links"`;
+  }
+
+  #linked({ table, key }: Table, links: string | undefined): string {
+    const name = quote(table);
+    return links ? `${name} JOIN ${links} ON "_links"."_far" = ${name}.${quote(key.stored)}` : name;
   }
 
   #shown(columns: readonly Column[], table: string, isJoined: boolean): string {
@@ -402,7 +408,10 @@ export class Writer {
   }
 
   #aggregate(statement: Aggregate, table: string): string {
-    const { resource, where, by, measures, having, order, limit, offset, most } = statement;
+    const { resource, where, per, by, measures, having, order, limit, offset, most } = statement;
+    const list = per && this.conditions.listed(per.values, per.column);
+    const links = per?.through && list && this.#links(per, per.through, list);
+    const parent = per && (links ? `"_links".${quote(PARENT)}` : `${table}.${quote(per.column.stored)}`);
     const groups = by.map((column) => this.conditions.value(comparedBy(column), table));
     const shown = by.map((column, index) => {
       if (isTimePart(column))
@@ -423,13 +432,29 @@ export class Writer {
         return `${readAs(this.#dialect.codecs, column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
       }),
     ];
-    const condition = where ? ` WHERE ${this.conditions.condition(where, table)}` : '';
-    const grouped = by.length > 0 ? ` GROUP BY ${groups.join(', ')}` : '';
+    const conditions = [
+      ...(list && parent && !links ? [this.#dialect.among(parent, list)] : []),
+      ...(where ? [this.conditions.condition(where, table)] : []),
+    ];
+    const condition = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
+    const apart = parent ? [parent, ...groups] : groups;
+    const grouped = apart.length > 0 ? ` GROUP BY ${apart.join(', ')}` : '';
     const kept = having ? ` HAVING ${this.conditions.condition(having, table)}` : '';
     const ordered = order.length > 0 ? ` ORDER BY ${this.#order(order, table)}` : '';
-    const sql = `SELECT ${selected.join(', ')} FROM ${quote(resource.table)}${condition}${grouped}${kept}${ordered}`;
-    if (limit !== undefined) return `${sql} LIMIT ${Math.min(limit, most ?? limit)}${this.#offset(offset)}`;
-    return most === undefined ? sql : `${this.#dialect.most(sql, most)}${this.#offset(offset)}`;
+    const rest = ` FROM ${this.#linked(resource, links)}${condition}${grouped}${kept}`;
+    if (!per || !parent) {
+      const sql = `SELECT ${selected.join(', ')}${rest}${ordered}`;
+      if (limit !== undefined) return `${sql} LIMIT ${Math.min(limit, most ?? limit)}${this.#offset(offset)}`;
+      return most === undefined ? sql : `${this.#dialect.most(sql, most)}${this.#offset(offset)}`;
+    }
+    selected.unshift(`${readAs(this.#dialect.codecs, per.column, parent)} AS ${quote(PARENT)}`);
+    const inAll = most === undefined ? '' : ` LIMIT ${most}`;
+    if (limit === undefined && offset === 0) return `SELECT ${selected.join(', ')}${rest}${ordered}${inAll}`;
+    // No column's name has a `#`.
+    selected.push(`row_number() OVER (PARTITION BY ${parent}${ordered}) AS "#"`);
+    const names = namesOf(statement).map(quote).join(', ');
+    const last = limit === undefined ? '' : ` AND "#" <= ${this.conditions.rowCount(offset + limit)}`;
+    return `SELECT ${names} FROM (SELECT ${selected.join(', ')}${rest}) AS "_ranked" WHERE "#" > ${this.conditions.rowCount(offset)}${last} ORDER BY "#"${inAll}`;
   }
 
   /** `current`: what must hold for there to be a version, which no row is without. */

@@ -2,7 +2,7 @@
 
 import type { Column } from '../../schema/model.ts';
 import { isScalar, keptAs } from '../../schema/values.ts';
-import type { Query, Statement } from '../statements.ts';
+import { parentOf, type Query, type Statement } from '../statements.ts';
 
 /** So many rows are too few to matter, as each was the body of a request once. */
 const FEW_ROWS = 101;
@@ -40,10 +40,9 @@ function found(statement: Query, bytes: number): Heavy | null {
 }
 
 function rowsOf(statement: Query): number {
-  const { limit = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY } = statement;
-  const fewest = Math.min(limit, most);
-  if (statement.do === 'aggregate') return statement.by.length === 0 ? 1 : fewest;
-  return statement.per ? most : fewest;
+  const { limit = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY, per } = statement;
+  if (per) return most;
+  return statement.do === 'aggregate' && statement.by.length === 0 ? 1 : Math.min(limit, most);
 }
 
 /** What counts of an answer. */
@@ -53,7 +52,8 @@ function answered(statement: Query): readonly Column[] {
   const extremes = statement.measures.flatMap(({ as, of, column }) =>
     column && (of === 'min' || of === 'max') ? [{ ...column, name: as }] : [],
   );
-  return [...statement.by, ...extremes];
+  const { per, by } = statement;
+  return [...(per ? [parentOf(per.column)] : []), ...by, ...extremes];
 }
 
 /** In bytes. */

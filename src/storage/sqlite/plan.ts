@@ -39,7 +39,8 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   const lines = explained.all() as Line[];
   explained.finalize();
   const { resource, where } = statement;
-  const [order, links] = statement.do === 'select' ? [statement.order ?? [], statement.per?.through] : [[]];
+  const order = statement.do === 'select' ? (statement.order ?? []) : [];
+  const links = 'per' in statement ? statement.per?.through : undefined;
   const steps = order.flatMap(({ column }) => (isReferred(column) ? column.through : []));
   const filters = [where, links?.where, ...steps.map((step) => step.where)].filter(
     (each) => each !== undefined,
@@ -55,7 +56,10 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   const ofGroups = statement.do === 'aggregate' && statement.having ? conditionsIn(statement.having) : [];
   // A unique index may hold any number of nulls, and a plan words a search for them as one for a value.
   const uniques = asked.some((each) => each.is === 'null') ? new Map<string, number>() : uniquesOf(resources);
-  const isOpen: IsOpen = ({ detail }) => isLoop(detail) && !isBounded(detail, uniques);
+  // Groups that are counted off are no more than the rows that they are made of.
+  const isOfGroups = (detail: string) =>
+    statement.do === 'aggregate' && /^SCAN (_ranked|\(subquery-\d+\))$/.test(detail);
+  const isOpen: IsOpen = ({ detail }) => isLoop(detail) && !isBounded(detail, uniques) && !isOfGroups(detail);
   const loops = loopsWithin(0, lines, statement, isOpen);
   return {
     loops,
@@ -81,7 +85,7 @@ function uniquesOf(tables: Iterable<Table>): ReadonlyMap<string, number> {
 
 /** Where a list of values leads to the rows. */
 function rowsOf(statement: Reading, lines: readonly Line[]): string | undefined {
-  const per = statement.do === 'select' ? statement.per : undefined;
+  const per = 'per' in statement ? statement.per : undefined;
   if (!per || !lines.some(({ detail }) => detail.includes(`(${per.column.stored}=?`))) return undefined;
   const table = quote((per.through?.resource ?? statement.resource).table);
   return `SELECT 1 FROM ${table} WHERE ${table}.${quote(per.column.stored)} IN (SELECT value FROM json_each(?1))`;

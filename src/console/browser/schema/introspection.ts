@@ -193,7 +193,9 @@ class Reader {
   #inverses(): Inverse[] {
     return (this.#type.fields ?? []).flatMap((field): Inverse[] => {
       const target = this.#types.get(named(field.type));
-      if (!isList(field.type) || target?.kind !== 'OBJECT') return [];
+      // A list of numbers about records is none of records.
+      if (!isList(field.type) || target?.kind !== 'OBJECT' || !this.#types.has(`${target.name}Where`))
+        return [];
       const back = (target.fields ?? []).filter(
         ({ type }) => !isList(type) && named(type) === this.#type.name,
       );
