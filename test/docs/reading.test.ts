@@ -13,6 +13,8 @@ const examples = [...text.matchAll(/^\| `GET ([^`]+)` +\| `([^`]+)` +\|$/gm)].ma
 /** What GraphQL selected, in the shape of REST: rows of connections, numbers for integer ids. */
 function rowsOf(data: Record<string, any>): unknown {
   const [value] = Object.values(data);
+  // A record that is asked for one of its lists.
+  if (Object.keys(value ?? {}).some((name) => /(Connection|Aggregate)$/.test(name))) return rowsOf(value);
   return value?.edges ? value.edges.map((edge: any) => edge.node) : value;
 }
 

@@ -865,8 +865,8 @@ const rows: readonly Row[] = [
       '1:65 Book field "not" collides with a name that Duet derives. Rename it.',
       '2:6 Type "BookWhere" collides with a name that Duet derives. Rename it.',
       '3:6 Type "BookConnection" collides with a name that Duet derives. Rename it.',
-      '4:54 Shelf field "booksConnection" collides with a name that Duet derives. Rename it.',
-      '4:75 Shelf field "BooksAggregate" and "booksAggregate" differ only in letter case. Rename one.',
+      '4:48 Shelf field "booksConnection" collides with a name that Duet derives. Rename it.',
+      '4:69 Shelf field "BooksAggregate" and "booksAggregate" differ only in letter case. Rename one.',
     ],
   },
   {
