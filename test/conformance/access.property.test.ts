@@ -232,6 +232,26 @@ async function graphqlKeys(
   return errors ?? data[name].map((row: Row) => String(row[key]));
 }
 
+/** Pages of the lists of each record, and numbers about them; cursors tell of places, so they are compared too. */
+async function lists(
+  app: AppUnderTest,
+  { name, where, order }: Question,
+  usable: readonly string[],
+  headers: Record<string, string>,
+) {
+  const { key } = shapes[name];
+  const fields = usable.map((list) => {
+    const [target] = shapes[name].lists[list] ?? [];
+    const inner = target ? shapes[target].key : key;
+    const size = order.length === 2 ? 'last: 1' : 'first: 1';
+    return `${list}Connection(${size}) { totalCount edges { cursor node { ${inner} } } pageInfo { hasNextPage hasPreviousPage } }
+      ${list}Aggregate { count min { ${inner} } max { ${inner} } }`;
+  });
+  const document = `{ ${name}(where: ${literal('', where)}) { ${key} ${fields.join(' ')} } }`;
+  const { data, errors } = await app.graphql(document, {}, headers);
+  return errors ?? data;
+}
+
 /** What the caller may not read at all is absent from one answer and null in the other. */
 function withoutNulls(value: any): any {
   if (Array.isArray(value)) return value.map(withoutNulls);
@@ -270,6 +290,12 @@ for (const database of databases)
               });
               const keys = expected.body.map((row: Row) => String(row[shapes[question.name].key]));
               expect(await graphqlKeys(guarded, question, headers)).toEqual(keys);
+              const usable = Object.keys(shapes[question.name].lists).filter((list) =>
+                eyes.usable(question.name, list),
+              );
+              expect(await lists(guarded, question, usable, headers)).toEqual(
+                await lists(seen, question, usable, {}),
+              );
             }),
             { numRuns: database === 'sqlite' ? 200 : 60, interruptAfterTimeLimit: 40_000 },
           );

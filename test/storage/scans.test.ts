@@ -97,6 +97,8 @@ describe('which reads leave the process', () => {
     '/groups?limit=3&include=items&items[limit]=2',
     '/groups?limit=3&include=items&items[limit]=2&items[sort]=name',
     '/groups?limit=3&include=items&items[limit]=2&items[offset]=900',
+    '/groups?limit=3&include=items&items[sort]=-group.label',
+    '/groups?limit=3&include=items&items[limit]=2&items[sort]=group.label',
     '/groups?sort=label&limit=5&count=true',
     '/groups?aggregate=count',
     '/groups?groupBy=label&aggregate=count&having[max(id)][gt]=7&sort=-max(id)&limit=5',
@@ -118,6 +120,9 @@ describe('which reads leave the process', () => {
     '/items?n[ne]=77&sort=n&limit=5',
     '/items?sort=name&limit=5',
     '/items?sort=-n&limit=5',
+    '/items?sort=group.label&limit=5',
+    '/items?sort=-group.label,id&limit=1',
+    '/groups?include=items&items[sort]=group.label&items[limit]=1&fields=id',
     '/items?limit=5&count=true',
     '/items?limit=5&offset=900000',
     '/groups?fields=id&include=items&items[limit]=1&items[offset]=900',
@@ -170,6 +175,21 @@ describe('which reads leave the process', () => {
     expect((await app.graphql(`{ ${scans(10).join(' ')} }`)).errors).toBeUndefined();
     const many = await app.graphql(`{ ${scans(30).join(' ')} }`);
     expect(many.errors?.[0].extensions.code).toBe('UNAVAILABLE');
+    await app.close();
+  });
+
+  test.each([
+    [
+      'groups(first: 3) { itemsConnection(first: 2) { totalCount edges { cursor } pageInfo { hasNextPage } } }',
+      true,
+    ],
+    ['groups(first: 3) { itemsAggregate(groupBy: [good]) { count sum { n } } }', true],
+    ['groups { itemsConnection(first: 1) { totalCount } }', false],
+    ['groups { itemsAggregate { count } }', false],
+  ])('{ %s } stays: %p', async (field, stays) => {
+    const app = await open();
+    const { errors } = await app.graphql(`{ ${field} }`);
+    expect(errors?.[0].extensions.code).toBe(stays ? undefined : 'UNAVAILABLE');
     await app.close();
   });
 
