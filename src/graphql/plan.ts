@@ -21,7 +21,7 @@ import { all, equal, everything, type Filter, type Searched } from '../query/fil
 import { type ListQuery, readAtLeast, readAtMost, readList } from '../query/list.ts';
 import { type OrderBy, placeIn } from '../query/order.ts';
 import { groupable } from '../query/parts.ts';
-import { columnThrough, MOST_STEPS } from '../query/referred.ts';
+import { columnThrough, MOST_RECORDS, MOST_STEPS, recordsFor } from '../query/referred.ts';
 import { type Groups, groupsOf } from '../query/results.ts';
 import { NOT_SEARCHED, RELEVANCE, readSearch, relevanceOf, SEARCH } from '../query/search.ts';
 import { WhereReader } from '../query/where.ts';
@@ -232,15 +232,18 @@ function listOf(resource: Resource, args: Arguments, given: Planning, isNested =
   // One object for all: a column that has decided already decides nothing.
   const relevance = searched && relevanceOf(searched);
   const orderBy = (args['orderBy'] ?? []) as Arguments[];
+  const wrong = (code: FaultCode, detail: string, ...at: number[]) =>
+    given.faults.push({ pointer: pointer(...given.at, 'orderBy', ...at), code, detail });
   const order = orderBy.flatMap((each, index) => {
-    const report = (code: FaultCode, detail: string) =>
-      given.faults.push({ pointer: pointer(...given.at, 'orderBy', index), code, detail });
+    const report = (code: FaultCode, detail: string) => wrong(code, detail, index);
     if (!(RELEVANCE in each)) return orderOf(resource, each, report);
     if (relevance) return [{ column: relevance, descending: each[RELEVANCE] === 'DESC' }];
     // What is wrong with the search was told.
     if (args[SEARCH] == null) report('REQUIRED', NOT_SEARCHED);
     return [];
   });
+  if (recordsFor(order.map(({ column }) => column)) > MOST_RECORDS)
+    wrong('OUT_OF_RANGE', `orderBy may lead to ${MOST_RECORDS} other records at most`);
   const argument = (name: string) => ({ name, value: args[name] });
   const page = {
     first: argument('first'),

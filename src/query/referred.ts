@@ -19,6 +19,9 @@ export interface Step {
 /** How many references an order may follow: each is one more record to look up for each row. */
 export const MOST_STEPS = 4;
 
+/** How many records all of them may look up for one row: SQLite joins 64 tables at the most, and PostgreSQL plans long. */
+export const MOST_RECORDS = 16;
+
 export function isReferred(column: Column): column is Referred {
   return 'through' in column;
 }
@@ -40,6 +43,14 @@ export function referred(through: readonly Step[], of: Column): Referred {
 export function columnThrough(references: readonly Reference[], of: Column): Column {
   const through = references.map((field) => ({ field, where: everything }));
   return through.length > 0 ? referred(through, of) : of;
+}
+
+/** How many records are looked up for these columns of one row. */
+export function recordsFor(columns: readonly Column[]): number {
+  const paths = columns.flatMap((column) =>
+    isReferred(column) ? column.through.map((_, index) => pathOf(column.through.slice(0, index + 1))) : [],
+  );
+  return new Set(paths).size;
 }
 
 /** A way is as long as the fields' names are: beyond that, PostgreSQL would cut it. */

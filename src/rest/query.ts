@@ -7,7 +7,7 @@ import { type Argument, type ArgumentReport, type ListQuery, readList, wholeList
 import { isSortable } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
 import { spelt } from '../query/parts.ts';
-import { columnThrough, MOST_STEPS } from '../query/referred.ts';
+import { columnThrough, MOST_RECORDS, MOST_STEPS, recordsFor } from '../query/referred.ts';
 import type { Groups } from '../query/results.ts';
 import {
   isSearchable,
@@ -228,7 +228,7 @@ class QueryReader {
   #sort(resource: Resource, name: string, searched: Searched | undefined): OrderBy[] {
     // One object for both: a column that has decided already decides nothing.
     const relevance = searched && relevanceOf(searched);
-    return this.#words(name).flatMap((word) => {
+    const order = this.#words(name).flatMap((word): OrderBy[] => {
       const descending = word.startsWith('-');
       if (isSearchable(resource) && word.slice(descending ? 1 : 0) === RELEVANCE) {
         // Whoever asks for it wants the most relevant first; with a sign it is the other way round.
@@ -240,6 +240,9 @@ class QueryReader {
       const column = this.#sortable(resource, descending ? word.slice(1) : word, name);
       return column ? [{ column, descending }] : [];
     });
+    if (recordsFor(order.map(({ column }) => column)) > MOST_RECORDS)
+      this.#report(name, 'OUT_OF_RANGE', `${name} may lead to ${MOST_RECORDS} other records at most`);
+    return order;
   }
 
   /** `title`, or `category.name`. */

@@ -15,6 +15,7 @@ type Category @resource {
 type Product @resource { id: ID!  title: String!  category: Category  maker: Maker!  reviews: [Review!]! }
 type Maker @resource { code: ID! @key  name: String!  products: [Product!]! }
 type Review @resource { id: ID!  text: String!  product: Product! }
+type Knot @resource { id: ID!  a: Knot  b: Knot  c: Knot  knots: [Knot!]! @inverse(of: "a") }
 type Closed @resource(rest: false, graphql: false) { id: ID!  name: String! }
 type Door @resource { id: ID!  closed: Closed }
 `;
@@ -220,6 +221,32 @@ describe.each([...databases])('on %s', (database) => {
         },
       ],
     });
+    const ways = (count: number) =>
+      ['a', 'b', 'c'].flatMap((one) => ['a', 'b', 'c'].map((two) => [one, two, 'a', 'id'])).slice(0, count);
+    for (const [count, isFine] of [
+      [6, true],
+      [7, false],
+    ] as const) {
+      // Two or three at the first step, and two more for each way.
+      const sort = ways(count)
+        .map((way) => way.join('.'))
+        .join();
+      const orderBy = ways(count).map((way) =>
+        way.reduceRight((inner, name) => `{ ${name}: ${inner} }`, 'ASC'),
+      );
+      const list = await app.rest('GET', `/knots?sort=${sort}`);
+      const nested = await app.graphql(
+        `{ knots { knotsConnection(orderBy: [${orderBy.join()}]) { totalCount } } }`,
+      );
+      expect([list.status, nested.errors === undefined]).toEqual([isFine ? 200 : 400, isFine]);
+      if (isFine) continue;
+      const code = 'OUT_OF_RANGE';
+      const detail = (name: string) => `${name} may lead to 16 other records at most`;
+      expect(list.body.errors).toEqual([{ parameter: 'sort', code, detail: detail('sort') }]);
+      expect(nested.errors?.[0].extensions.errors).toEqual([
+        { pointer: '#/knotsConnection/orderBy', code, detail: detail('orderBy') },
+      ]);
+    }
     const closed = await app.rest('GET', '/doors?sort=closed.name');
     expect(closed.body.errors[0].detail).toBe('"closed" is no reference of Door. There are: none.');
     const shut = await app.graphql('{ doors(orderBy: [{ closed: { name: ASC } }]) { id } }');

@@ -1,17 +1,8 @@
 /** Reads records and what is related to them: each relation of each level is asked for once, however many rows. */
 
-import { checkSum, type Measure } from '../../query/aggregates.ts';
-import { type Filter, isEverything, nothing } from '../../query/filter.ts';
+import { checkSum } from '../../query/aggregates.ts';
 import { withSums } from '../../query/results.ts';
-import type { Resource } from '../../schema/model.ts';
-import {
-  type Aggregate as AggregateStatement,
-  filled,
-  PARENT,
-  type Query,
-  type Row,
-  type Statement,
-} from '../../storage/statements.ts';
+import { filled, PARENT, type Query, type Row, type Statement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Aggregate, Get, List, Listing, Read, Relation, Selection } from '../operation.ts';
@@ -26,18 +17,19 @@ import {
   timesOf,
   VALUE,
 } from '../sizes.ts';
+import {
+  type Branch,
+  complete,
+  count,
+  counting,
+  isCounted,
+  numbersOf,
+  ROWS,
+  type Times,
+} from './branches.ts';
 import { compute } from './computed.ts';
 import { hasAbridged, hasAbridgedBelow, placedBelow } from './places.ts';
-import {
-  far,
-  mostBytes,
-  near,
-  perOf,
-  selectBeyond,
-  selectByKey,
-  selectList,
-  selectRelated,
-} from './selects.ts';
+import { far, mostBytes, near, selectBeyond, selectByKey, selectList, selectRelated } from './selects.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
 export type Node = Row;
@@ -82,23 +74,6 @@ export function statementOf(operation: Permitted<Read>, budget: Budget): Query {
       return numbersOf(operation, budget);
     }
   }
-}
-
-function numbersOf(operation: Aggregate, budget: Budget): AggregateStatement {
-  const { resource, where, by, having, order, limit, offset } = operation;
-  return {
-    do: 'aggregate',
-    resource,
-    where,
-    by,
-    measures: withSums(operation.measures, operation),
-    having: isEverything(having) ? undefined : having,
-    order,
-    limit,
-    offset,
-    most: budget.most,
-    bytes: mostBytes(budget.limits),
-  };
 }
 
 function asked(operation: Permitted<Read>, budget: Budget): Statement {
@@ -152,28 +127,10 @@ export function* list(operation: Permitted<List>, budget: Budget): Program<Listi
   return listing;
 }
 
-function counting(resource: Resource, where: Filter | undefined): AggregateStatement {
-  return {
-    do: 'aggregate',
-    resource,
-    where,
-    by: [],
-    measures: [ROWS],
-    having: undefined,
-    order: [],
-    limit: undefined,
-    offset: 0,
-    most: undefined,
-    bytes: undefined,
-  };
-}
-
 function foundOf({ refusal }: Permitted<Get>, node: Node | null): Node | null {
   if (node && refusal) throw refusal;
   return node;
 }
-
-const ROWS: Measure = { as: 'count', of: 'count', column: undefined };
 
 export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | null> {
   const { key, selection } = operation;
@@ -232,24 +189,24 @@ function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget): Pro
   const read: Branch[] = [];
   while (level.length > 0) {
     const asked = level.filter(({ keys, relation }) => keys.length > 0 && !relation.summary);
-    const cut = asked.filter(({ relation }) => selectBeyond(relation, budget.limits));
+    const cut = asked.flatMap((branch) => {
+      const select = selectBeyond(branch.relation, budget.limits);
+      return select ? [{ branch, select }] : [];
+    });
     const answers =
       asked.length > 0
         ? yield [
             ...asked.map(({ relation, keys }) => filled(selectRelated(relation, budget.limits), keys)),
-            ...cut.flatMap(({ relation, keys }) => {
-              const beyond = selectBeyond(relation, budget.limits);
-              return beyond ? [filled(beyond, keys)] : [];
-            }),
+            ...cut.map(({ branch, select }) => filled(select, branch.keys)),
           ]
         : [];
     asked.forEach((branch, index) => {
       branch.found = answers[index] ?? [];
     });
-    cut.forEach((branch, index) => {
+    cut.forEach(({ branch }, index) => {
       branch.beyond = answers[asked.length + index] ?? [];
     });
-    yield* count(level, budget);
+    if (level.some(isCounted)) yield* count(level.filter(isCounted), budget);
     const guarded: Guarded[] = [];
     for (const branch of level) {
       connect(branch);
@@ -267,81 +224,23 @@ function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget): Pro
   for (const branch of read) complete(branch);
 }
 
-/** Reads the numbers that are wanted of lists: one statement for those of all records. */
-function* count(level: readonly Branch[], budget: Budget): Program<void> {
-  const asked = level.flatMap((branch): Asked[] => {
-    const { relation, keys } = branch;
-    const { field, list, paged, summary } = relation;
-    if (keys.length === 0 || !(summary || paged?.count)) return [];
-    const per = { ...perOf(relation), values: keys };
-    const counted = (where: Filter | undefined): Asked => ({
-      statement: { ...counting(field.target, where), per },
-      take: (rows) => {
-        branch.counts = rows;
-      },
-    });
-    if (!summary) return [counted(list?.where)];
-    const numbers = numbersOf(summary.aggregate, budget);
-    const own: Asked = {
-      statement: { ...numbers, per },
-      take: (rows) => {
-        branch.found = rows;
-      },
-    };
-    if (numbers.by.length > 0) return [own];
-    if (!numbers.having) {
-      branch.ofNone = numbers.offset > 0 ? undefined : ofNone(numbers);
-      return [own];
-    }
-    // Lists of which no number is answered have no record, or numbers that are not wanted.
-    const none: Asked = {
-      statement: { ...numbers, where: nothing },
-      take: ([row]) => {
-        branch.ofNone = row;
-      },
-    };
-    return [own, none, counted(numbers.where)];
-  });
-  if (asked.length === 0) return;
-  const answers = yield asked.map(({ statement }) => statement);
-  asked.forEach(({ take }, index) => {
-    take(answers[index] ?? []);
-  });
-}
-
-interface Asked {
-  readonly statement: Statement;
-  readonly take: (rows: Row[]) => void;
-}
-
-interface Branch {
-  readonly relation: Relation;
-  readonly parents: readonly Node[];
-  readonly times: Times | undefined;
-  readonly keys: readonly unknown[];
-  found: Node[];
-  /** A row of each list that goes on beyond its page. */
-  beyond: Row[];
-  /** How many each list has, where anybody wants to know. */
-  counts: Row[];
-  /** The numbers of a list without records, unless they are not wanted. */
-  ofNone: Row | undefined;
-}
-
-/**
- * How often each node stands in the answer; undefined when each does once. A record that many refer to is read once and
- * written out for each of them, with everything below it: a user's posts' author's posts are as many as posts squared.
- */
-type Times = ReadonlyMap<Node, number>;
-
 function branches({ relations, guards }: Selection, nodes: readonly Node[], times?: Times): Branch[] {
   if (nodes.length === 0) return [];
   return relations.map((relation) => {
     const property = relationKey(relation.as);
     // Only what is hidden has been set already.
     const parents = guards ? nodes.filter((node) => !(property in node)) : nodes;
-    const keys = keysOf(parents, relation);
-    return { relation, parents, times, keys, found: [], beyond: [], counts: [], ofNone: undefined };
+    return {
+      relation,
+      property,
+      parents,
+      times,
+      keys: keysOf(parents, relation),
+      found: [],
+      beyond: [],
+      counts: [],
+      ofNone: undefined,
+    };
   });
 }
 
@@ -358,9 +257,8 @@ function keysOf(nodes: readonly Node[], relation: Relation): unknown[] {
 }
 
 function connect(branch: Branch): void {
-  const { relation, parents, found } = branch;
+  const { relation, property, parents, found } = branch;
   const { list, summary } = relation;
-  const property = relationKey(relation.as);
   const { name: nearName } = near(relation);
   const farName = summary ? PARENT : far(relation).name;
   if (relation.field.kind === 'reference') {
@@ -401,38 +299,13 @@ function once(known: Map<unknown, Node>, key: unknown, node: Node): Node {
   return before ?? node;
 }
 
-/** Without groups there is one row for all records, also where there is none. */
-function ofNone({ measures }: AggregateStatement): Row {
-  return Object.fromEntries(measures.map(({ as, of }) => [as, of.startsWith('count') ? 0 : null]));
-}
-
-/** Makes of what each record has been given what the answer has for it. */
-function complete({ relation, parents, beyond, counts }: Branch): void {
-  const { as, paged, summary } = relation;
-  if (!paged && !summary) return;
-  const property = relationKey(as);
-  const { name: nearName } = near(relation);
-  const { name: farName } = far(relation);
-  const isCut = new Set(beyond.map((row) => row[farName]));
-  const totals = new Map(counts.map((row) => [row[PARENT], Number(row[ROWS.as])]));
-  for (const parent of parents) {
-    const nodes = parent[property] as Node[];
-    const key = parent[nearName];
-    const total = paged?.count ? (totals.get(key) ?? 0) : undefined;
-    parent[property] = summary
-      ? summary.complete(nodes)
-      : paged?.complete({ nodes, more: isCut.has(key), total }, key);
-  }
-}
-
 /** What a branch adds to the answer. */
-function spend({ relation, parents, times, found }: Branch, budget: Budget): void {
+function spend({ relation, property, parents, times, found }: Branch, budget: Budget): void {
   const { selection, field, summary } = relation;
   if (field.kind === 'inverse' && !times && !summary) {
     budget.spend(found, selection);
     return;
   }
-  const property = relationKey(relation.as);
   const sum = (of: (nodes: readonly Node[]) => number) => {
     let all = 0;
     for (const parent of parents) {
@@ -474,11 +347,10 @@ function bytesOfGroups(
 }
 
 /** Of the nodes that a branch has found; only where something hangs on them does it matter. */
-function appearances({ relation, parents, times, found }: Branch): Times | undefined {
+function appearances({ relation, property, parents, times, found }: Branch): Times | undefined {
   const { field, selection } = relation;
   if (selection.relations.length === 0 || (field.kind === 'inverse' && !times)) return undefined;
   if (field.kind === 'reference' && !times && found.length === parents.length) return undefined;
-  const property = relationKey(relation.as);
   const counted = new Map<Node, number>();
   for (const parent of parents) {
     const below = parent[property] as Node | Node[] | null;
