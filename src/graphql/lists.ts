@@ -16,7 +16,7 @@ import { relationKey } from '../engine/read/read.ts';
 import { isExact } from '../query/aggregates.ts';
 import { isSortable } from '../query/operators.ts';
 import { groupable, timeParts } from '../query/parts.ts';
-import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
+import type { Column, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import { BY_ARGUMENT, besideList } from '../schema/names.ts';
 import { creatable, isNumber, keptAs } from '../schema/values.ts';
 import { type Fields, nonNull, type TypesOf, texts } from './types.ts';
@@ -34,7 +34,7 @@ const PageInfo = new GraphQLObjectType({
 });
 
 /** Beside the list of a record: its pages with cursors, and numbers about it. */
-export function beside(types: TypesOf, { name, target, required }: Inverse): Fields {
+export function beside(types: TypesOf, { name, target, required }: Inverse | Through): Fields {
   const paged = connection(types, target);
   const numbers = aggregate(types, target);
   return {

@@ -352,10 +352,10 @@ function connectionPlanner(resource: Resource, fields: readonly FieldNode[], giv
 
 /** The connection of each record, and the bytes that it takes beside its edges. */
 function nestedConnection(
-  { as, field, args, objects }: Asked & { readonly field: Inverse },
+  { as, field, args, objects }: Asked & { readonly field: Inverse | Through },
   given: Planning,
 ): { readonly relation: Relation; readonly bytes: number } {
-  const { target, reference } = field;
+  const { target } = field;
   const connection = connectionIn(target, objects, given);
   const { parts, info, cursors, atEnds, count } = connection;
   const list = listOf(target, args, given, true);
@@ -378,8 +378,8 @@ function nestedConnection(
     count,
     complete: (page: Listing, key: unknown) => {
       // As if the records were asked for by themselves, so that either list goes on where the other ends.
-      const query =
-        everywhere || atEnds ? queryName(target, all([equal(reference.column, key), where]), order) : '';
+      const own = field.kind === 'inverse' ? all([equal(field.reference.column, key), where]) : where;
+      const query = everywhere || atEnds ? queryName(target, own, order) : '';
       return connectionOf(page, list, query, everywhere, atEnds);
     },
   };
@@ -391,7 +391,7 @@ const LONGEST_COUNT = 16;
 
 /** Numbers about the list of each record. */
 function nestedAggregate(
-  { as, field, args, objects }: Asked & { readonly field: Inverse },
+  { as, field, args, objects }: Asked & { readonly field: Inverse | Through },
   given: Planning,
 ): Relation {
   const { operation, complete } = aggregatePlanner(field.target, objects, given)(args, given);
@@ -496,7 +496,8 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
     const computing = field ? undefined : resource.computed.find(({ column }) => column.name === name);
     if (computing) computed.push([computing, asked.length]);
     if (field?.kind === 'column') columns.push([field, asked.length]);
-    const related = field ?? resource.inverses.find((list) => isBeside(list, name));
+    const related =
+      field ?? [...resource.inverses, ...resource.throughs].find((list) => isBeside(list, name));
     if (!related || related.kind === 'column') continue;
     for (const nodes of asked) {
       const args = nodes[0] ? argumentsOf(type, nodes[0], given) : {};
@@ -510,12 +511,12 @@ function selectionOf(resource: Resource, objects: readonly ObjectNodes[], given:
   const made = [...relations.values()].map((each): Relation => {
     const { as, name, field, args, objects: below } = each;
     const within = { ...given, at: [...given.at, name] };
-    if (field.kind === 'inverse' && name === besideList.connection(field)) {
+    if (field.kind !== 'reference' && name === besideList.connection(field)) {
       const { relation, bytes } = nestedConnection({ ...each, field }, within);
       names += bytes;
       return relation;
     }
-    if (field.kind === 'inverse' && name === besideList.aggregate(field))
+    if (field.kind !== 'reference' && name === besideList.aggregate(field))
       return nestedAggregate({ ...each, field }, within);
     return {
       as,
@@ -546,7 +547,7 @@ interface Asked {
   readonly objects: ObjectNodes[];
 }
 
-function isBeside(list: Inverse, name: string): boolean {
+function isBeside(list: Inverse | Through, name: string): boolean {
   return name === besideList.connection(list) || name === besideList.aggregate(list);
 }
 

@@ -19,7 +19,17 @@ import {
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import { relationKey } from '../engine/read/read.ts';
-import type { Column, Described, Field, Inverse, Model, Resource, Shape, Slot } from '../schema/model.ts';
+import type {
+  Column,
+  Described,
+  Field,
+  Inverse,
+  Model,
+  Resource,
+  Shape,
+  Slot,
+  Through,
+} from '../schema/model.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { defaultOf, isScalar } from '../schema/values.ts';
 import { relationName } from './fields.ts';
@@ -40,10 +50,10 @@ export class TypesOf {
   );
 
   readonly #made = new Map<string, GraphQLObjectType>();
-  readonly #beside: (types: TypesOf, list: Inverse) => Fields;
+  readonly #beside: (types: TypesOf, list: Inverse | Through) => Fields;
 
   /** `beside` says what a type has beside each of its lists. */
-  constructor(model: Model, beside: (types: TypesOf, list: Inverse) => Fields) {
+  constructor(model: Model, beside: (types: TypesOf, list: Inverse | Through) => Fields) {
     this.#beside = beside;
     for (const scalar of scalars.values())
       if (!this.#leaves.has(scalar.graphql)) this.#leaves.set(scalar.graphql, customScalar(scalar));
@@ -162,7 +172,8 @@ export class TypesOf {
     for (const field of resource.fields) {
       if (field.kind !== 'column' && !field.target.graphql) continue;
       fields[field.name] = guarded(resource, field, this.#field(field));
-      const beside = field.kind === 'inverse' ? this.#beside(this, field) : {};
+      const isList = field.kind === 'inverse' || field.kind === 'through';
+      const beside = isList ? this.#beside(this, field) : {};
       for (const [name, config] of Object.entries(beside))
         fields[name] = guarded(resource, field, { ...config, resolve: related(name) });
     }

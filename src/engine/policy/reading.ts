@@ -150,10 +150,17 @@ function readableParts(access: Access, resource: Resource, selection: Selection)
 
 function readableRelation(access: Access, relation: Relation): Relation {
   const { field, list, summary } = relation;
-  if (field.kind === 'inverse' && summary) {
+  if (field.kind !== 'reference' && summary) {
     const aggregate = readableAggregate(access, summary.aggregate);
-    const where = all([access.field(field.reference, 'READ'), aggregate.where]);
     const selection = { ...relation.selection, relations: aggregate.relations };
+    if (field.kind === 'through')
+      return {
+        ...relation,
+        selection,
+        seenLinks: linkSeen(access, field),
+        summary: { ...summary, aggregate },
+      };
+    const where = all([access.field(field.reference, 'READ'), aggregate.where]);
     return { ...relation, selection, summary: { ...summary, aggregate: { ...aggregate, where } } };
   }
   const selection = readableParts(access, field.target, relation.selection);

@@ -57,7 +57,7 @@ export const namesAreFree: Rule = (model, report) => {
         );
       ids.set(name, through.name);
     }
-    const lists = resource.inverses.flatMap((list) =>
+    const lists = [...resource.inverses, ...resource.throughs].flatMap((list) =>
       Object.values(besideList).map((nameBeside) => nameBeside(list)),
     );
     const taken = [...ownArguments, ...ownFilters, ...by, ...ids.keys(), ...lists];
