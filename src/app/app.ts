@@ -82,7 +82,11 @@ export function createApp(given: AppOptions): App {
     operations: config.limitOperations,
     deadline: config.limitDeadline,
   };
-  const functions = given.logic && new Functions(given.logic, model, policy, engineLimits);
+  const functions =
+    given.logic &&
+    new Functions(given.logic, model, policy, engineLimits, (message) =>
+      observe({ event: 'notice', message }),
+    );
   const engine = new Engine(isScoped ? scopes.around(storage) : storage, policy, engineLimits, functions);
   const state = { draining: false };
   const find = router(options, engine, metrics, load, state);

@@ -586,3 +586,26 @@ test('a type without functions is written as if there were none', async () => {
   }
   expect(statements[1]).toEqual(statements[0] ?? []);
 });
+
+test('a function that keeps others waiting is told of in the log, by its name', async () => {
+  const sdl = 'type Slow @resource { id: ID!  ms: Int! }';
+  const busy = (ms: number) => {
+    for (const end = performance.now() + ms; performance.now() < end; );
+  };
+  const app = await openApp('sqlite', {
+    sdl,
+    logic: {
+      Slow: {
+        *beforeCreate({ tx, input }: any): any {
+          busy(input.ms / 2);
+          yield* tx.slows.list();
+          busy(input.ms / 2);
+        },
+      },
+    },
+  });
+  await app.rest('POST', '/slows', { ms: 120 });
+  const told = app.observations.flatMap((each) => (each.event === 'notice' ? [each.message] : []));
+  expect(told).toEqual([expect.stringMatching(/^Slow\.beforeCreate took \d+ ms of its own/)]);
+  await app.close();
+});

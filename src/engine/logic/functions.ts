@@ -22,6 +22,8 @@ import { Ledger, type Tx, txOf } from './tx.ts';
 
 /** How deep functions may lead to each other. */
 const DEEPEST = 8;
+/** From so many milliseconds of its own on, a function keeps others waiting for long enough to be told of. */
+const SLOW_MS = 50;
 
 export class Functions {
   readonly #logic: Logic;
@@ -32,8 +34,17 @@ export class Functions {
   readonly #policy: Policy;
   readonly #limits: AnswerLimits;
 
-  constructor(logic: Logic, model: Model, policy: Policy, limits: AnswerLimits) {
+  readonly #tell: (message: string) => void;
+
+  constructor(
+    logic: Logic,
+    model: Model,
+    policy: Policy,
+    limits: AnswerLimits,
+    tell: (message: string) => void,
+  ) {
     this.#logic = logic;
+    this.#tell = tell;
     this.#policy = policy;
     this.#limits = limits;
     this.#tx = txOf(model, policy, limits);
@@ -114,8 +125,11 @@ export class Functions {
     if (path.length > DEEPEST)
       throw new Error(`functions lead to each other more than ${DEEPEST} deep: ${path.join(' → ')}`);
     const tx = this.#tx(this.#within(access, path), ledger);
-    const made = run({ ...given, tx, caller: access.caller, refuse }, ...args);
-    const answer = isGenerator(made) ? yield* driven(name, made) : made;
+    const clock = new Clock();
+    const made = clock.during(() => run({ ...given, tx, caller: access.caller, refuse }, ...args));
+    const answer = isGenerator(made) ? yield* driven(name, made, clock) : made;
+    if (clock.ms > SLOW_MS)
+      this.#tell(`${name} took ${Math.round(clock.ms)} ms of its own, in which nobody else was served`);
     // A write that failed has ended the transaction on one of the databases: whoever catches its error cannot go on.
     if (ledger.failure !== undefined) throw ledger.failure;
     if (answer instanceof Promise) {
@@ -185,9 +199,23 @@ function isGenerator(value: unknown): value is Steps {
   return Object.prototype.toString.call(value) === '[object Generator]';
 }
 
+/** How long a function has run itself: what it waits for is not its own. */
+class Clock {
+  ms = 0;
+
+  during<T>(work: () => T): T {
+    const begun = performance.now();
+    try {
+      return work();
+    } finally {
+      this.ms += performance.now() - begun;
+    }
+  }
+}
+
 /** Passes on what `tx` yields; anything else was yielded by mistake. */
-export function* driven(name: string, steps: Steps): Program<unknown> {
-  let step = steps.next();
+function* driven(name: string, steps: Steps, clock: Clock): Program<unknown> {
+  let step = clock.during(() => steps.next());
   while (!step.done) {
     const { value } = step;
     if (!Array.isArray(value)) {
@@ -198,10 +226,10 @@ export function* driven(name: string, steps: Steps): Program<unknown> {
     try {
       rows = yield value;
     } catch (error) {
-      step = steps.throw(error);
+      step = clock.during(() => steps.throw(error));
       continue;
     }
-    step = steps.next(rows);
+    step = clock.during(() => steps.next(rows));
   }
   return step.value;
 }
