@@ -23,6 +23,7 @@ const sdl = `
     bestsellers(first: Int! = 2): [Item!]! @action
     total(ids: [ID!], wish: Wish): Decimal @action @decimal(scale: 2)
     tries: Boolean @action
+    looks(how: String!): JSON @action
   }
 `;
 
@@ -70,6 +71,18 @@ const logic = {
     *total({ tx }: any, { ids, wish }: any): any {
       const items = yield* tx.items.list(ids ? { where: { id: { in: ids } } } : {});
       return String(items.length + (wish?.quantity ?? 0));
+    },
+    *looks({ tx }: any, { how }: any): any {
+      if (how === 'select')
+        return yield* tx.items.get(1, {
+          select: { name: true, lines: { select: { note: true, item: true }, first: 1 } },
+        });
+      if (how === 'include')
+        return yield* tx.lines.list({
+          include: { item: { select: { name: true } } },
+          orderBy: { id: 'DESC' },
+        });
+      return yield* tx.items.get(1, { select: { nam: true } });
     },
     *tries({ tx }: any): any {
       yield* tx.system.items.create({ name: 'x', price: '1', quantity: 1 });
@@ -231,6 +244,28 @@ describe.each([...databases])('on %s', (database) => {
     expect((await app.rest('GET', '/actions/tries')).body.code).toBe('INTERNAL');
     expect((await app.graphql('{ tries }')).errors?.[0].extensions.code).toBe('INTERNAL');
     expect(await stock()).toBe('5,4,5');
+  });
+
+  test('a function reads what it selects, with what is related', async () => {
+    // Ids differ from one database to the other; the function asks for the first.
+    for (const note of ['p', 'q'])
+      await app.rest('POST', '/actions/place-order', { itemId: items[0], quantity: 1, note });
+    const run = async (how: string) => (await app.rest('GET', `/actions/looks?how=${how}`)).body;
+    const listed = await run('include');
+    expect(listed.map(({ note, item }: any) => [note, item])).toEqual([
+      ['q', { name: 'a' }],
+      ['p', { name: 'a' }],
+    ]);
+    expect(listed[0]).toMatchObject({ quantity: 1, _version: 1 });
+    if (items[0] === 1)
+      expect(await run('select')).toMatchObject({
+        name: 'a',
+        lines: [{ note: 'p', item: { name: 'a', quantity: 3 } }],
+      });
+    app.observations.length = 0;
+    expect((await run('wrong')).code).toBe('INTERNAL');
+    const failed = app.observations.find(({ event }) => event === 'failure') as any;
+    expect(failed.cause.message).toBe('"nam" cannot stand in select of tx.items. Did you mean "name"?');
   });
 
   test('an answer that breaks the promise of the file is a mistake of the function', async () => {

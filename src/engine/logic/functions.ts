@@ -15,10 +15,11 @@ import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
 import { touchedBy } from '../policy/races.ts';
 import { list } from '../read/read.ts';
+import { Ledger } from './acting.ts';
 import { answerOf, validArguments } from './actions.ts';
 import type { Hooked, Hooks } from './hooks.ts';
 import { type HookName, type Inside, kindOf, type Logic } from './logic.ts';
-import { Ledger, type Tx, txOf } from './tx.ts';
+import { type Tx, txOf } from './tx.ts';
 
 /** How deep functions may lead to each other. */
 const DEEPEST = 8;

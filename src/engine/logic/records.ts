@@ -1,0 +1,289 @@
+/** What can be asked of one resource inside of a transaction: `get list aggregate create update delete upsert`. */
+
+import {
+  type AggregateFunction,
+  aggregateFits,
+  aggregateFunctions,
+  answerOf,
+  measuresOf,
+  type Wanted,
+} from '../../query/aggregates.ts';
+import { everything, type Filter } from '../../query/filter.ts';
+import { type ListQuery, wholeList } from '../../query/list.ts';
+import { isSortable } from '../../query/operators.ts';
+import { type OrderBy, totalOrder } from '../../query/order.ts';
+import { groupable } from '../../query/parts.ts';
+import { orderOfGroups } from '../../query/results.ts';
+import { WhereReader } from '../../query/where.ts';
+import { integerFrom, readKey } from '../../schema/keys.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { Serial } from '../../schema/scalars.ts';
+import { didYouMean } from '../../schema/suggest.ts';
+import { computedOf, storedColumns } from '../../schema/values.ts';
+import type { Program } from '../../storage/storage.ts';
+import type { Get, Input, List, Relation, Selection } from '../operation.ts';
+import { type Node, relationKey } from '../read/read.ts';
+import type { Acting } from './acting.ts';
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** What says which fields and related records are wanted. */
+const SHAPE = ['select', 'include'] as const;
+
+/** The records of one resource. Mistakes in how it is called are those of the function, and no fault of the client. */
+export class Records {
+  readonly #resource: Resource;
+  readonly #acting: Acting;
+
+  constructor(resource: Resource, acting: Acting) {
+    this.#resource = resource;
+    this.#acting = acting;
+  }
+
+  /** Null where there is none, or none that the caller may see. */
+  *get(key: unknown, options: Options = {}): Program<Node | null> {
+    const resource = this.#resource;
+    this.#refuseUnknown('get', options, SHAPE);
+    const selection = this.#selection(options);
+    const operation: Get = { do: 'get', resource, key: this.#key(key), selection, refusal: undefined };
+    const found = yield* this.#acting.get(operation);
+    return found && recordOf(selection, found);
+  }
+
+  *list(options: Options = {}): Program<Node[]> {
+    const resource = this.#resource;
+    const selection = this.#selection(options);
+    const list = this.#query(options);
+    const operation: List = { do: 'list', resource, selection, list, places: false, count: false };
+    const nodes = yield* this.#acting.list(operation);
+    return nodes.map((node) => recordOf(selection, node));
+  }
+
+  #query(options: Options): ListQuery {
+    const resource = this.#resource;
+    this.#refuseUnknown('list', options, ['where', 'orderBy', 'first', 'offset', ...SHAPE]);
+    return {
+      ...wholeList(resource),
+      where: this.#where('list', options['where']),
+      order: totalOrder(resource, this.#order(options['orderBy'])),
+      limit: this.#count('first', options['first']),
+      offset: this.#count('offset', options['offset']) ?? 0,
+    };
+  }
+
+  /** `select: { name: true, posts: { select: { title: true } } }`, or whole records and `include: { posts: true }`. */
+  #selection({ select, include }: Options): Selection {
+    const resource = this.#resource;
+    if (select === undefined && include === undefined) return whole(resource);
+    const all = whole(resource);
+    const asked = Object.entries({ ...(select as Options), ...(include as Options) });
+    const wanted = asked.filter(([, value]) => value !== false && value !== undefined);
+    const relations = wanted.flatMap(([name, value]) => this.#relation(name, value) ?? []);
+    if (select === undefined) return { ...all, relations };
+    const names = new Set(wanted.map(([name]) => name));
+    const computed = all.computed?.filter(({ column }) => names.has(column.name));
+    const columns = all.columns.filter(({ name }) => names.has(name));
+    const known = [...columns.map(({ name }) => name), ...(computed ?? []).map(({ column }) => column.name)];
+    for (const name of names)
+      if (!known.includes(name) && !relations.some(({ as }) => as === name))
+        this.#column('select', name, all.columns);
+    return { columns, relations, computed: computed && computed.length > 0 ? computed : undefined };
+  }
+
+  #relation(name: string, value: unknown): Relation | undefined {
+    const field = this.#resource.fieldByName.get(name);
+    if (!field || field.kind === 'column') return undefined;
+    const options = typeof value === 'object' && value !== null ? (value as Options) : {};
+    const related = new Records(field.target, this.#acting);
+    if (field.kind === 'reference') related.#refuseUnknown('get', options, SHAPE);
+    const list = field.kind === 'inverse' ? related.#query(options) : undefined;
+    return { as: name, field, selection: related.#selection(options), list };
+  }
+
+  /** `{ groupBy: ['author'], count: true, sum: ['pages'] }` → `[{ by: { author }, count, sum: { pages } }]` */
+  *aggregate(options: Options): Program<Record<string, unknown>[]> {
+    const resource = this.#resource;
+    this.#refuseUnknown('aggregate', options, ['where', 'groupBy', ...aggregateFunctions]);
+    const where = this.#where('aggregate', options['where']);
+    const by = names(options['groupBy']).map((name) => this.#column('groupBy', name, groupable(resource)));
+    const wanted = aggregateFunctions.flatMap((of): Wanted[] => {
+      if (of === 'count') return options[of] ? [{ of, column: undefined }] : [];
+      return names(options[of]).map((name) => ({ of, column: this.#measured(of, name) }));
+    });
+    const measures = measuresOf(wanted);
+    const rows = yield* this.#acting.aggregate({
+      do: 'aggregate',
+      resource,
+      where,
+      by,
+      measures,
+      relations: [],
+      having: everything,
+      order: orderOfGroups(by, []),
+      limit: undefined,
+      offset: 0,
+    });
+    return rows.map((row) => answerOf(row, by, wanted));
+  }
+
+  *create(input: Input): Program<Node> {
+    const resource = this.#resource;
+    const selection = whole(resource);
+    return {
+      ...(yield* this.#acting.write({
+        do: 'create',
+        resource,
+        input: this.#input(input),
+        selection,
+        through: 'rest',
+      })),
+    };
+  }
+
+  /** By a key; or of a record that was read before, and then only if it has not changed since. */
+  *update(of: unknown, input: Input): Program<Node> {
+    const resource = this.#resource;
+    const selection = whole(resource);
+    const one = { resource, selection, refusal: undefined, ...this.#addressed(of) };
+    return { ...(yield* this.#acting.write({ do: 'update', ...one, input: this.#input(input) })) };
+  }
+
+  /** The record as it was. */
+  *delete(of: unknown): Program<Node> {
+    const resource = this.#resource;
+    const selection = whole(resource);
+    const one = { resource, selection, refusal: undefined, ...this.#addressed(of) };
+    return { ...(yield* this.#acting.write({ do: 'delete', ...one })) };
+  }
+
+  /** Changes the record that has the same values in the fields `by`, or creates it. */
+  *upsert(by: string | readonly string[], input: Input): Program<Node> {
+    const resource = this.#resource;
+    const columns = names(by).map((name) => this.#column('upsert', name, resource.columns));
+    const sets = [[resource.key], ...resource.uniques.map((unique) => unique.columns)];
+    const isUnique = (set: readonly Column[]) =>
+      set.length === columns.length && set.every((each) => columns.includes(each));
+    if (!sets.some(isUnique))
+      throw new Error(
+        `${this.#name('upsert')} needs fields that are @unique together, not ${names(by).join(', ') || 'none'}`,
+      );
+    const selection = whole(resource);
+    return {
+      ...(yield* this.#acting.write({
+        do: 'upsert',
+        resource,
+        by: columns,
+        input: this.#input(input),
+        selection,
+      })),
+    };
+  }
+
+  #name(method: string): string {
+    return `tx.${this.#resource.plural}.${method}`;
+  }
+
+  #key(key: unknown): string | number | undefined {
+    return typeof key === 'string' || typeof key === 'number'
+      ? readKey(this.#resource.key, String(key))
+      : undefined;
+  }
+
+  #addressed(of: unknown): { key: string | number | undefined; ifVersion: readonly number[] | undefined } {
+    if (typeof of !== 'object' || of === null) return { key: this.#key(of), ifVersion: undefined };
+    const { [this.#resource.key.name]: key, _version: version } = of as Options;
+    return { key: this.#key(key), ifVersion: typeof version === 'number' ? [version] : undefined };
+  }
+
+  /** Integer keys may be written as text, as GraphQL hands them out. */
+  #input(input: Input): Input {
+    if (typeof input !== 'object' || input === null)
+      throw new Error(`${this.#name('…')} needs an object of fields`);
+    const spelled = { ...input };
+    for (const column of this.#resource.columns)
+      if (Object.hasOwn(spelled, column.name)) spelled[column.name] = spelt(column, spelled[column.name]);
+    return spelled;
+  }
+
+  #where(method: string, where: unknown): Filter {
+    if (where === undefined) return everything;
+    const report = (path: readonly (string | number)[], _: unknown, detail: string): never => {
+      throw new Error(`${this.#name(method)}: where.${path.join('.')}: ${detail}`);
+    };
+    return new WhereReader(spelt, report, () => true).read(this.#resource, where);
+  }
+
+  #order(orderBy: unknown): OrderBy[] {
+    const given = Array.isArray(orderBy) ? orderBy : orderBy === undefined ? [] : [orderBy];
+    return given.flatMap((each) =>
+      Object.entries(each as Options).map(([name, direction]): OrderBy => {
+        const column = this.#column('orderBy', name, this.#resource.columns.filter(isSortable));
+        if (direction !== 'ASC' && direction !== 'DESC')
+          throw new Error(`${this.#name('list')}: orderBy ${name} must be 'ASC' or 'DESC'`);
+        return { column, descending: direction === 'DESC' };
+      }),
+    );
+  }
+
+  #count(name: string, value: unknown): number | undefined {
+    if (value === undefined) return undefined;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+    throw new Error(`${this.#name('list')}: ${name} must be a whole number, 0 or more`);
+  }
+
+  #measured(of: AggregateFunction, name: string): Column {
+    return this.#column(
+      of,
+      name,
+      this.#resource.columns.filter((column) => aggregateFits(of, column)),
+    );
+  }
+
+  #column(where: string, name: string, columns: readonly Column[]): Column {
+    const column = columns.find((each) => each.name === name);
+    if (column) return column;
+    const options = columns.map((each) => each.name);
+    const cure = didYouMean(name, options) || ` There are: ${options.join(', ')}.`;
+    throw new Error(`"${name}" cannot stand in ${where} of tx.${this.#resource.plural}.${cure}`);
+  }
+
+  #refuseUnknown(method: string, options: Options, known: readonly string[]): void {
+    const unknown = Object.keys(options).find((name) => !known.includes(name));
+    if (unknown === undefined) return;
+    const cure = didYouMean(unknown, known) || ` It takes: ${known.join(', ')}.`;
+    throw new Error(`${this.#name(method)} takes no "${unknown}".${cure}`);
+  }
+}
+
+const selections = new WeakMap<Resource, Selection>();
+
+function whole(resource: Resource): Selection {
+  let selection = selections.get(resource);
+  if (!selection) {
+    selection = { columns: storedColumns(resource), relations: [], computed: computedOf(resource) };
+    selections.set(resource, selection);
+  }
+  return selection;
+}
+
+/** A node as functions get to see it: its fields, and what is related to it, under their names. */
+function recordOf({ columns, computed, relations }: Selection, node: Node): Node {
+  const record: Node = {};
+  for (const { name } of columns) record[name] = node[name];
+  for (const { column } of computed ?? []) record[column.name] = node[column.name];
+  for (const { as, selection } of relations) {
+    const related = node[relationKey(as)] as Node | Node[] | null | undefined;
+    record[as] = Array.isArray(related)
+      ? related.map((each) => recordOf(selection, each))
+      : related && recordOf(selection, related);
+  }
+  return record;
+}
+
+function spelt(column: Column, value: unknown): unknown {
+  return column.type === Serial && typeof value === 'string' ? integerFrom(value) : value;
+}
+
+function names(given: unknown): readonly string[] {
+  return given === undefined ? [] : Array.isArray(given) ? given.map(String) : [String(given)];
+}
