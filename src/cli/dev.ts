@@ -1,6 +1,6 @@
 /** Runs a server as a child, tells it when a watched file has changed, and starts it again when code has, its own or `logic.ts`. */
 
-import { existsSync, watch } from 'node:fs';
+import { existsSync, readFileSync, watch } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isExecutable, self } from '../app/self.ts';
 import type { Message } from './workers.ts';
@@ -21,10 +21,12 @@ export interface Watched {
 
 export async function dev({ files, logic, code, digest }: Watched, args: readonly string[]): Promise<void> {
   let isReady = false;
-  let loaded = '';
+  let [loaded, read] = ['', ''];
+  const contents = () =>
+    files.map((file) => (existsSync(file) ? Bun.hash(readFileSync(file)) : '')).join(' ');
   const start = () => {
     isReady = false;
-    loaded = digest();
+    [loaded, read] = [digest(), contents()];
     const started = Bun.spawn([...self(), 'dev-server', ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
       ipc: (message: Message) => {
@@ -42,13 +44,17 @@ export async function dev({ files, logic, code, digest }: Watched, args: readonl
   // One that could not begin with the file as it was, or has not yet, begins with the file as it is.
   const reload = async () => {
     // Functions that did not fit the file as it was may fit it now.
-    if (digest() !== loaded) await relogic();
-    else if (isReady && child.exitCode === null) child.send({ say: 'reload' } satisfies Message);
-    else await restart();
+    if (digest() !== loaded) return relogic();
+    // What was started last has read it.
+    if (contents() === read && child.exitCode === null) return;
+    if (!isReady || child.exitCode !== null) return restart();
+    read = contents();
+    child.send({ say: 'reload' } satisfies Message);
   };
   /** Functions that have faults are told, and those that were loaded before are served. */
   const relogic = async () => {
     watchCode();
+    if (digest() === loaded && child.exitCode === null) return;
     const checking = Bun.spawn([...self(), 'check', ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
     if ((await checking.exited) === 0) await restart();
   };
