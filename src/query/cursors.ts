@@ -86,14 +86,29 @@ export function queryName(resource: Resource, where: Filter, order: Order): stri
     .map((parent) => nameBelow(resource, all(parts.filter((part) => part !== parent)), order))
     .sort()
     .slice(0, MOST_PARENTS);
-  return [Bun.hash(textOf(resource, where, order)).toString(36), ...names].join('.');
+  return [wholeName(resource, where, order), ...names].join('.');
 }
 
-/** The cursors of a list of each of some records: of each of them, or of the list as if it were all of theirs. */
-export function isOfNested(resource: Resource, where: Filter, order: Order): (query: string) => boolean {
-  const own = queryName(resource, where, order);
-  const below = nameBelow(resource, where, order);
-  return (query) => query === own || query.split('.').slice(1).includes(below);
+/**
+ * Whether a name is that of this query; a nested list is meant too by that of the list of any record, and all that it says
+ * besides is for those.
+ */
+export function isNameOf(
+  resource: Resource,
+  where: Filter,
+  order: Order,
+  isNested: boolean,
+): (name: string) => boolean {
+  const whole = wholeName(resource, where, order);
+  const below = isNested ? nameBelow(resource, where, order) : undefined;
+  return (name) => {
+    const [own, ...others] = name.split('.');
+    return own === whole || (below !== undefined && others.includes(below));
+  };
+}
+
+function wholeName(resource: Resource, where: Filter, order: Order): string {
+  return Bun.hash(textOf(resource, where, order)).toString(36);
 }
 
 /** What a list is called among those of the records that it belongs to. */

@@ -2,7 +2,7 @@
 
 import type { FaultCode } from '../base/errors.ts';
 import type { Resource } from '../schema/model.ts';
-import { type Abridged, isOfNested, placeOf, queryName } from './cursors.ts';
+import { type Abridged, isNameOf, placeOf } from './cursors.ts';
 import { everything, type Filter } from './filter.ts';
 import { type Order, type Place, totalOrder } from './order.ts';
 
@@ -56,11 +56,9 @@ export function readList(
   isNested = false,
 ): ListQuery {
   const order = totalOrder(resource, wanted);
-  const isMeant = (name: string) =>
-    isNested ? isOfNested(resource, where, order)(name) : name === queryName(resource, where, order);
   const place = ({ name, value }: Argument): Place | Abridged | undefined => {
     if (value == null) return undefined;
-    const found = placeOf(isMeant, order, String(value));
+    const found = placeOf(isNameOf(resource, where, order, isNested), order, String(value));
     if (!found)
       report(name, 'CURSOR', `${name} is no cursor of this query; take it from an answer to the same one`);
     return found;

@@ -118,6 +118,16 @@ describe.each([...databases])('on %s', (database) => {
     },
   );
 
+  test('a cursor that was made before lists of records had them is still taken', async () => {
+    const { headers } = await app.rest('GET', '/posts?authorId=1&limit=2');
+    const cursor = /after=([^&>]+)>/.exec(headers.get('Link') ?? '')?.[1] ?? '';
+    const [name, ...place] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const before = Buffer.from(JSON.stringify([name.split('.')[0], ...place])).toString('base64url');
+    expect(before).not.toBe(cursor);
+    const { body } = await app.rest('GET', `/posts?authorId=1&limit=2&after=${before}`);
+    expect(body.map(({ id }: any) => id)).toEqual([4, 5]);
+  });
+
   test('a cursor of another list is refused', async () => {
     const { user } = await ask('{ user(id: 1) { postsConnection(first: 1) { pageInfo { endCursor } } } }');
     const cursor = user.postsConnection.pageInfo.endCursor;
