@@ -37,6 +37,7 @@ const filters: readonly (readonly [string, unknown, readonly number[]])[] = [
   ['contains', 'a\u030a', [6, 7]],
   ['startsWith', 'STRAß', [0, 1]],
   ['startsWith', 'F', [8]],
+  ['startsWith', 'İ', [2]],
   ['endsWith', 'ς', [3, 4]],
   ['endsWith', 'INα', []],
   ['endsWith', 'IN', [8]],

@@ -154,7 +154,9 @@ export class Conditions {
   #startsWith(of: Column, column: string, prefix: string): string {
     const from = `${column} >= ${this.parameter(of, prefix)}`;
     const end = successor(prefix);
-    return end === undefined ? from : `(${from} AND ${column} < ${this.parameter(of, end)})`;
+    // Not folded once more: the mark at its end, which is the next one, could become one character with the letter before.
+    const plain = keptAs(of) === 'folded' ? { ...of, type: ByCodePoint } : of;
+    return end === undefined ? from : `(${from} AND ${column} < ${this.parameter(plain, end)})`;
   }
 
   /** Where a text is shorter, databases begin at different places, but what they find is shorter too. */
