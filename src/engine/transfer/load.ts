@@ -8,8 +8,8 @@ import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import { anonymous } from '../caller.ts';
 import type { Input } from '../operation.ts';
+import { assign } from '../write/assign.ts';
 import { newValues, refuseStrangers } from '../write/validate.ts';
-import { assign } from '../write/write.ts';
 import { type Loaded, lateColumns, requiredFirst, storeBatch, storeLate } from './store.ts';
 
 export type Loading =

@@ -14,14 +14,17 @@ import type { Permitted } from '../policy/permitted.ts';
 import { asSeen, changedOn, maybeHidden, withoutUnseen } from '../policy/writing.ts';
 import { attach, type Node, spent } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
+import { assigned } from './assign.ts';
+import { change, relink } from './change.ts';
+import { createAll } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { lookedUp } from './hooked.ts';
 import { incremented, incrementsOf } from './increments.ts';
 import { linkChanges } from './links.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
+import { store } from './storing.ts';
 import { validCreates, validUpdate } from './validate.ts';
-import { assigned, change, createAll, relink, store } from './write.ts';
 
 export function* createMany(
   access: Access,

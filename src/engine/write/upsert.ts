@@ -15,9 +15,11 @@ import { mayWrite } from '../policy/judging.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { mayGive } from '../policy/writing.ts';
 import { attach, isDressed, type Node, spent } from '../read/read.ts';
+import { assigned, ownOf } from './assign.ts';
+import { change } from './change.ts';
 import { Collision } from './collision.ts';
+import { createAll, within } from './create.ts';
 import { validCreate } from './validate.ts';
-import { assigned, change, createAll, ownOf, within } from './write.ts';
 
 /** Tells in the answer of an upsert that the record is new. No field begins with `_`. */
 export const CREATED = '_created';

@@ -2,9 +2,10 @@
 
 import type { Column } from '../../schema/model.ts';
 import { codecOf } from '../sql/codec.ts';
-import type { Compiler, Template, Writer } from '../sql/compile.ts';
+import type { Compiler, Template } from '../sql/compile.ts';
 import { quote } from '../sql/dialect.ts';
 import { heavyOf } from '../sql/heavy.ts';
+import type { Writer } from '../sql/writer.ts';
 import type { Row, Select, Statement } from '../statements.ts';
 import { Prefetched } from '../storage.ts';
 import { codecs } from './codecs.ts';
@@ -67,7 +68,7 @@ function treeOf(root: Select, writer: Writer): Tree | null {
   const add = (select: Select, listed?: string) => {
     const name = nameOf(parts.length);
     const fewer = { ...select, most: select.most && Math.min(select.most, most + 1) };
-    parts.push(`${name} AS (${writer.select(fewer, listed)})`);
+    parts.push(`${name} AS (${writer.queries.select(fewer, listed)})`);
     for (const { near, first, select: next } of select.prefetch) {
       const limit = first === undefined ? '' : ` LIMIT ${first}`;
       // What many led to is there for each of them.

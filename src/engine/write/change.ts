@@ -1,0 +1,129 @@
+/** Changes a record that is locked, and its links. */
+
+import { DuetError } from '../../base/errors.ts';
+import { among, equal } from '../../query/filter.ts';
+import type { Resource } from '../../schema/model.ts';
+import { isBound } from '../../schema/transitions.ts';
+import { reserved, updatable } from '../../schema/values.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
+import type { Input } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
+import {
+  type Demands,
+  demand,
+  mayHaveUpdated,
+  mayUpdate,
+  mayWrite,
+  mustBeSeen,
+  notAllowed,
+} from '../policy/judging.ts';
+import { asSeen, changedOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
+import type { Node } from '../read/read.ts';
+import { assigned } from './assign.ts';
+import { type Created, createLinks } from './create.ts';
+import { mayPass, mustHold } from './holds.ts';
+import { type Change, hookedUpdate } from './hooked.ts';
+import { incremented, incrementsOf } from './increments.ts';
+import { atPlaces, differenceOf, type LinkChange, linkChanges } from './links.ts';
+import { referencesExist } from './references.ts';
+import { deleteWithDependents } from './referential.ts';
+import { store } from './storing.ts';
+import { newLink, validUpdate } from './validate.ts';
+
+/** Makes the links of records, which are written, what an input says. */
+export function* relink(
+  access: Access,
+  changes: readonly LinkChange[],
+  keys: readonly unknown[],
+): Program<void> {
+  const created: Created = new Map();
+  for (const change of changes) {
+    const { target: join, reference: near } = change.through.links;
+    const { removed, added } = yield* differenceOf(access, change, keys);
+    if (removed.length > 0) yield* atPlaces([change.removedAt], unlink(access, join, removed));
+    if (added.length === 0) continue;
+    const records = added.map(({ from, to }) => {
+      const record = newLink(change.through, to);
+      record.values[near.column.name] = from;
+      return assigned(access, join, record);
+    });
+    const creating = createLinks(access, join, records, created, near.column);
+    // Somebody has made the same link since it was looked for; one that is there and not seen stays so.
+    yield* atPlaces(
+      added.map(({ path }) => path),
+      creating,
+      ({ columns }, index) =>
+        added[index]?.isTaken === false &&
+        columns.length > 0 &&
+        columns.every((column) => column === near.column || column === change.through.far.column),
+    );
+  }
+  for (const [target, made] of created) yield* mustBeSeen(access, target, 'CREATE', made);
+}
+
+function* unlink(access: Access, join: Resource, keys: readonly unknown[]): Program<void> {
+  const rows = yield* run(select(join, [join.key], among(join.key, keys), { lock: true }));
+  const there = rows.map((row) => row[join.key.name]);
+  if (there.length === 0) return;
+  if (!access.isFree) yield* mayWrite(access, join, 'DELETE', there);
+  yield* deleteWithDependents(access, join, there, change);
+}
+
+/** Changes a record that is locked, and that the caller may change as it is. */
+export function* change(
+  access: Access,
+  resource: Resource,
+  given: Row,
+  input: Input,
+  wanted: number | undefined,
+): Program<Node> {
+  const key = given[resource.key.name];
+  const isFree = access.isFree;
+  const [seen = given] = isFree ? [] : yield* asSeen(access, resource, [given]);
+  const conditions: Demands = new Map();
+  if (!isFree) {
+    for (const where of changedOn(access, resource, input, seen)) demand(conditions, where, 0);
+    yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
+  }
+  const columns = access.isSystem ? [...updatable(resource), ...reserved(resource)] : undefined;
+  const asked: Change = {
+    set: withoutUnseen(resource, validUpdate(resource, input, seen, columns), given, seen),
+    add: incrementsOf(resource, input, []),
+    stored: given,
+    guard: wanted,
+  };
+  const hook = access.hooksOf?.(resource)?.beforeUpdate;
+  const { set, add, stored, guard } = hook ? yield* hookedUpdate(resource, asked, hook) : asked;
+  const next = add ? { ...stored, ...set, ...incremented(resource, add, stored) } : { ...stored, ...set };
+  if (isBound(resource)) {
+    yield* mustHold(resource, [next], () => [], { ...set, ...add });
+    mayPass(resource, set, [stored], [seen]);
+  }
+  if (resource.references.length > 0) {
+    const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
+    yield* referencesExist(access, resource, set, mayBeTold ? next : undefined);
+  }
+  const changes = { ...set, ...add };
+  const links = linkChanges(resource, input, []);
+  const judged = isFree
+    ? undefined
+    : yield* mayUpdate(access, resource, [next], changes, conditions, links.length > 0);
+  const where = equal(resource.key, key);
+  const [node] = yield* store(
+    { do: 'update', resource, set, add, where, next: [next], ifVersion: guard, counts: true },
+    next,
+    judged?.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined,
+  );
+  if (!node) throw versionConflict(resource);
+  if (links.length > 0) yield* relink(access, links, [key]);
+  if (judged) yield* mayHaveUpdated(access, resource, judged);
+  return node;
+}
+
+export function versionConflict(resource: Resource): DuetError {
+  return new DuetError(
+    'VERSION_CONFLICT',
+    `This ${resource.singular} has changed since it was read; read it again, and retry.`,
+  );
+}

@@ -1,0 +1,211 @@
+/** Creates records with all that is nested in them, and judges them before. */
+
+import { DuetError, nested } from '../../base/errors.ts';
+import type { Column, Reference, Resource } from '../../schema/model.ts';
+import { isBound } from '../../schema/transitions.ts';
+import type { Program } from '../../storage/storage.ts';
+import type { Access } from '../policy/access.ts';
+import { mayCreate, mustBeSeen, notAllowed, unseen } from '../policy/judging.ts';
+import { givenOn, isAlwaysAllowed } from '../policy/writing.ts';
+import type { Node } from '../read/read.ts';
+import { Collision, conflict } from './collision.ts';
+import { mustHold, mustStart } from './holds.ts';
+import { hookedCreate } from './hooked.ts';
+import { atPlaces } from './links.ts';
+import { missingOf, notFound, referencesExist } from './references.ts';
+import { isNatural, lastVersion } from './remains.ts';
+import { insert } from './storing.ts';
+import type { NewRecord } from './validate.ts';
+
+/** Whether no rule looks at the new record itself. */
+export function isUnchecked(access: Access, resource: Resource, given: readonly string[]): boolean {
+  if (access.isFree) return true;
+  return isAlwaysAllowed(access, resource, 'CREATE') && givenOn(access, resource, given).length === 0;
+}
+
+type Path = readonly (string | number)[];
+/** The keys of what an operation has created. */
+export type Created = Map<Resource, unknown[]>;
+
+/** Creates the records of an operation with all that is nested in them; at its end the caller must see every one. */
+export function* createAll(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+): Program<Node[]> {
+  const created: Created = new Map();
+  const nodes = yield* createList(access, resource, records, at, created);
+  for (const [target, keys] of created) yield* mustBeSeen(access, target, 'CREATE', keys);
+  return nodes;
+}
+
+/**
+ * The records of one list. Where a function takes part they are created one after the other, so that it sees what was written
+ * before: then each is judged like a list of its own.
+ */
+function createList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+  created: Created | undefined,
+  known?: Column,
+  outer?: DuetError,
+): Program<Node[]> {
+  const hook = access.hooksOf?.(resource)?.beforeCreate;
+  if (!hook) return storeList(access, resource, records, at, created, known, outer);
+  return (function* () {
+    const nodes: Node[] = [];
+    for (const [index, record] of records.entries()) {
+      const own = () => at(index);
+      const filled = yield* within(own(), hookedCreate(resource, record, hook));
+      nodes.push(...(yield* storeList(access, resource, [filled], own, created, known, outer)));
+    }
+    return nodes;
+  })();
+}
+
+/** All of them are judged before any is written, so that none of them speaks for another. */
+function* storeList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+  created: Created | undefined,
+  known?: Column,
+  outer?: DuetError,
+): Program<Node[]> {
+  if (isBound(resource)) {
+    const rows = records.map(({ values }) => values);
+    yield* mustHold(resource, rows, at);
+    mustStart(resource, rows, at);
+  }
+  const judged = access.isFree
+    ? yield* referredList(access, resource, records, known)
+    : yield* judgedList(access, resource, records, at, known);
+  const nodes: Node[] = [];
+  for (const [index, record] of records.entries()) {
+    // Who will not see one of the others is denied all of it in the end: what this one collides with is not to be told.
+    const isRefused = judged.some(({ isHidden }, other) => isHidden && other !== index);
+    const refusal = outer ?? (isRefused ? notAllowed(access, resource, 'CREATE') : undefined);
+    const creating = createRecord(access, resource, record, created, known, judged[index], refusal);
+    nodes.push(yield* within(at(index), creating));
+  }
+  return nodes;
+}
+
+/** What was found of a record before the first of its list is written. */
+interface Judged {
+  /** References that led nowhere. */
+  readonly missing: readonly Reference[];
+  /** The caller would not see it. */
+  readonly isHidden: boolean;
+}
+
+/** What the records of a list refer to is looked up at once; what is not there may still come with one of them. */
+function* referredList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  known: Column | undefined,
+): Program<Judged[]> {
+  if (records.length < 2 || resource.references.length === 0) return [];
+  const rows = records.map(({ values }) => values);
+  const missing = yield* missingOf(access, resource, rows, known);
+  return missing.map((references) => ({ missing: references, isHidden: false }));
+}
+
+function* judgedList(
+  access: Access,
+  resource: Resource,
+  records: readonly NewRecord[],
+  at: (index: number) => Path,
+  known: Column | undefined,
+): Program<Judged[]> {
+  const rows = records.map(({ values }) => values);
+  const missing = yield* missingOf(access, resource, rows, known);
+  // A natural key can be that of a record which comes before it in this list.
+  const mayCome = ({ target }: Reference) => records.length > 1 && target.key.origin.by === 'client';
+  const faults = missing.flatMap((references, index) =>
+    notFound(references.filter((each) => !mayCome(each))).map((fault) => nested(fault, ...at(index))),
+  );
+  if (faults.length > 0) throw conflict(faults);
+  const hidden = yield* mayCreate(access, resource, records, missing, known);
+  return missing.map((references, index) => ({ missing: references, isHidden: hidden.has(index) }));
+}
+
+/** The record first, and then those that point to it. `known`: the reference to the record that it is nested in. */
+export function* createRecord(
+  access: Access,
+  resource: Resource,
+  record: NewRecord,
+  created?: Created,
+  known?: Column,
+  judged?: Judged,
+  outer?: DuetError,
+): Program<Node> {
+  const { values, given, children } = record;
+  const missing = judged?.missing.length ?? resource.references.length;
+  if (missing > 0) {
+    const mayBeTold = isUnchecked(access, resource, known ? [...given, known.name] : given);
+    yield* referencesExist(access, resource, values, mayBeTold ? values : undefined, known);
+  }
+  // What it refers to has come, or has come into sight, since its list was judged.
+  if (judged && missing > 0) yield* mayCreate(access, resource, [record], [], known);
+  // What was written of its list since then may show it.
+  const isHidden = judged?.isHidden === true && (yield* unseen(access, resource, [record])).size > 0;
+  const version = 1 + (isNatural(resource) ? yield* lastVersion(resource, values) : 0);
+  const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : outer;
+  const node = yield* insert(resource, values, version, refusal);
+  const key = node[resource.key.name];
+  for (const { inverse, records, places } of children) {
+    const { name, target, reference } = inverse;
+    for (const each of records) each.values[reference.column.name] = key;
+    if (places)
+      yield* atPlaces(places, createLinks(access, target, records, created, reference.column, refusal));
+    else {
+      const at = (index: number) => [name, index];
+      yield* createList(access, target, records, at, created, reference.column, refusal);
+    }
+  }
+  if (access.isFree || !created) return node;
+  const keys = created.get(resource);
+  if (keys) keys.push(key);
+  else created.set(resource, [key]);
+  return node;
+}
+
+/** Tells errors of a nested record where it stands. */
+export function* within<T>(path: readonly (string | number)[], program: Program<T>): Program<T> {
+  try {
+    return yield* program;
+  } catch (error) {
+    if (error instanceof Collision) throw error.within(path);
+    if (!(error instanceof DuetError) || !error.errors) throw error;
+    throw new DuetError(error.code, error.message, {
+      errors: error.errors.map((fault) => nested(fault, ...path)),
+    });
+  }
+}
+
+/** Records of a join type, of which all that lead nowhere are told at once. */
+export function* createLinks(
+  access: Access,
+  join: Resource,
+  records: readonly NewRecord[],
+  created: Created | undefined,
+  near: Column,
+  refusal?: DuetError,
+): Program<void> {
+  const at = (index: number) => [index];
+  if (access.isFree) {
+    const rows = records.map(({ values }) => values);
+    const missing = yield* missingOf(access, join, rows, near);
+    const faults = missing.flatMap((references, index) =>
+      notFound(references).map((fault) => nested(fault, ...at(index))),
+    );
+    if (faults.length > 0) throw conflict(faults);
+  }
+  yield* createList(access, join, records, at, created, near, refusal);
+}

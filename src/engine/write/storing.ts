@@ -1,0 +1,47 @@
+/** The statements that store one record, and what it is told that collides with another. */
+
+import type { DuetError } from '../../base/errors.ts';
+import type { Resource } from '../../schema/model.ts';
+import { withArticle } from '../../schema/names.ts';
+import { Dangling, NotUnique } from '../../storage/faults.ts';
+import type { Row, Update as UpdateStatement } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
+import type { Node } from '../read/read.ts';
+import { Collision, conflict } from './collision.ts';
+import { notFound } from './references.ts';
+
+export function* insert(
+  resource: Resource,
+  values: Row,
+  version: number,
+  refusal: DuetError | undefined,
+): Program<Node> {
+  try {
+    const [[node] = []] = yield [{ do: 'insert', resource, values, version }];
+    if (!node) throw new Error(`inserting ${withArticle(resource.name)} answered no row`);
+    return node;
+  } catch (error) {
+    throw collisionOf(error, values, refusal);
+  }
+}
+
+/** Runs the statement that stores `row`, and says what the row collided with, unless that is `refusal` to tell. */
+export function* store(
+  statement: UpdateStatement,
+  row: Row,
+  refusal: DuetError | undefined,
+): Program<Node[]> {
+  try {
+    const [rows = []] = yield [statement];
+    return rows;
+  } catch (error) {
+    throw collisionOf(error, row, refusal);
+  }
+}
+
+function collisionOf(error: unknown, row: Row, refusal: DuetError | undefined): unknown {
+  if (error instanceof NotUnique) return refusal ?? new Collision(error.resource, row, error.columns);
+  // Somebody deleted the target after it was looked up.
+  if (error instanceof Dangling) return conflict(notFound(error.reference ? [error.reference] : []));
+  return error;
+}

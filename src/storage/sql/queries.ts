@@ -1,0 +1,229 @@
+/** Writes the statements that read: one list, the lists of many records, and numbers about them. */
+
+import { type Order, type Place, reversed } from '../../query/order.ts';
+import { isTimePart } from '../../query/parts.ts';
+import { isReferred } from '../../query/referred.ts';
+import { isRelevance } from '../../query/search.ts';
+import type { Column } from '../../schema/model.ts';
+import { comparedBy } from '../../schema/values.ts';
+import {
+  type Aggregate,
+  type Links,
+  PARENT,
+  type Per,
+  type Query,
+  type Select,
+  type Table,
+} from '../statements.ts';
+import { readAs } from './codec.ts';
+import type { Conditions } from './conditions.ts';
+import { type Dialect, quote } from './dialect.ts';
+import { heavyOf } from './heavy.ts';
+
+/** The columns of an answer, of a table where that has to be said. */
+export type ListColumns = (columns: readonly Column[], table?: string) => string;
+
+export class Queries {
+  readonly #dialect: Dialect;
+  readonly #conditions: Conditions;
+  readonly #list: ListColumns;
+
+  constructor(dialect: Dialect, conditions: Conditions, list: ListColumns) {
+    this.#dialect = dialect;
+    this.#conditions = conditions;
+    this.#list = list;
+  }
+
+  write(statement: Query): string {
+    const sql = statement.do === 'select' ? this.select(statement) : this.#aggregate(statement);
+    const heavy = this.#dialect.within && heavyOf(statement);
+    return heavy ? (this.#dialect.within?.(sql, heavy, namesOf(statement)) ?? sql) : sql;
+  }
+
+  /** `listed` stands for the values that `per` has, where they are not a parameter. */
+  select(statement: Select, listed?: string): string {
+    const { columns, resource, where, limit, lock, per } = statement;
+    const table = quote(resource.table);
+    const list = per && (listed ?? this.#conditions.listed(per.values, per.column));
+    const order = statement.order ?? [{ column: resource.key, descending: false }];
+    const conditions = (alias: string): string[] => [
+      ...(where ? [this.#conditions.condition(where, alias)] : []),
+      ...(statement.after ? [this.#conditions.beyond(order, statement.after, alias)] : []),
+      ...(statement.before ? [this.#conditions.beyond(reversed(order), statement.before, alias)] : []),
+    ];
+    const ordered = (alias: string) => this.order(order, alias);
+    const referred = [...order.map(({ column }) => column), ...columns].filter(isReferred);
+    const joined = (alias: string) => this.#conditions.joined(referred, alias);
+    const answered = this.#shown(columns, table, referred.length > 0);
+    const offset = () => this.#offset(statement.offset);
+    if (list && limit !== undefined)
+      return this.#dialect.perValue({
+        columns: answered,
+        table,
+        key: quote(resource.key.stored),
+        list,
+        joined,
+        belongs: (alias) => this.#belongs(per, resource, alias),
+        condition: (alias) =>
+          conditions(alias)
+            .map((each) => ` AND ${each}`)
+            .join(''),
+        order: ordered,
+        limit: `${limit}${offset()}`,
+        most: statement.most === undefined ? '' : ` LIMIT ${statement.most}`,
+      });
+    const links = list && per.through && this.#links(per, per.through, list);
+    const source = this.#linked(resource, links);
+    const parent = per && (links ? `"_links".${quote(PARENT)}` : `${table}.${quote(per.column.stored)}`);
+    const found = per || lock ? undefined : this.#foundInKeyOrder(statement, order);
+    if (found) return found;
+    const all = [
+      ...(list && parent && !links ? [this.#dialect.among(parent, list)] : []),
+      ...conditions(table),
+    ];
+    const condition = all.length > 0 ? ` WHERE ${all.join(' AND ')}` : '';
+    const fewest = Math.min(limit ?? Number.POSITIVE_INFINITY, statement.most ?? Number.POSITIVE_INFINITY);
+    const most = Number.isFinite(fewest) ? ` LIMIT ${fewest}${offset()}` : '';
+    const single = where?.is === 'eq' && where.column === resource.key && !resource.primary;
+    // One parent after the other, as the index has them: their order among each other is nobody's concern.
+    const parents =
+      per && parent && per.column !== resource.key
+        ? `${this.#dialect.order(parent, per.column, false)}, `
+        : '';
+    const locking = lock === 'change' ? this.#dialect.lockToChange : lock ? this.#dialect.lock : '';
+    const inOrder = single ? '' : ` ORDER BY ${parents}${this.order(order, table, columns)}`;
+    return `SELECT ${answered} FROM ${source}${joined(table)}${condition}${inOrder}${most}${locking}`;
+  }
+
+  #offset(offset: number): string {
+    return offset > 0 ? ` OFFSET ${this.#conditions.rowCount(offset)}` : '';
+  }
+
+  /** Whether a row belongs to one value of a list. A pair may be there twice, and is no second row. */
+  #belongs({ column, through }: Per, { key }: Table, alias: string): string {
+    const value = quote(PARENT);
+    if (!through) return `${alias}.${quote(column.stored)} = ${value}`;
+    const table = quote(through.resource.table);
+    const where = through.where ? ` AND ${this.#conditions.condition(through.where, table)}` : '';
+    return `${alias}.${quote(key.stored)} IN (SELECT ${table}.${quote(through.far.stored)} FROM ${table} WHERE ${table}.${quote(column.stored)} = ${value}${where})`;
+  }
+
+  /** Each pair once. No stored name begins with `_`. */
+  #links({ column }: Per, { resource, far, where }: Links, list: string): string {
+    const table = quote(resource.table);
+    const near = `${table}.${quote(column.stored)}`;
+    const condition = where ? ` AND ${this.#conditions.condition(where, table)}` : '';
+    return `(SELECT DISTINCT ${near} AS ${quote(PARENT)}, ${table}.${quote(far.stored)} AS "_far" FROM ${table} WHERE ${this.#dialect.among(near, list)}${condition}) AS "_links"`;
+  }
+
+  #linked({ table, key }: Table, links: string | undefined): string {
+    const name = quote(table);
+    return links ? `${name} JOIN ${links} ON "_links"."_far" = ${name}.${quote(key.stored)}` : name;
+  }
+
+  #shown(columns: readonly Column[], table: string, isJoined: boolean): string {
+    const of = isJoined ? table : undefined;
+    if (!columns.some(isRelevance)) return this.#list(columns, of);
+    const shown = columns.map((column) =>
+      isRelevance(column)
+        ? `${this.#conditions.inOrder(column, table)} AS ${quote(column.name)}`
+        : this.#list([column], of),
+    );
+    return shown.join(', ');
+  }
+
+  /** What is searched for and wanted in the order of keys, where the database finds it so. */
+  #foundInKeyOrder(statement: Select, order: Order): string | undefined {
+    const { resource, where, limit, most, offset, after, before } = statement;
+    const parts = where?.is === 'all' ? where.of : where ? [where] : [];
+    const searched = parts.find((part) => part.is === 'search');
+    const [{ column, descending } = {}, ...others] = order;
+    const fewest = limit ?? most;
+    if (!searched || column !== resource.key || others.length > 0 || fewest === undefined) return undefined;
+    const found = this.#dialect.words.inKeyOrder?.(searched, this.#conditions.given);
+    if (!found) return undefined;
+    const beyond = (place: Place, sign: string) =>
+      `${found.key} ${sign} ${this.#conditions.parameter(resource.key, place[0])}`;
+    const conditions = [
+      ...(after ? [beyond(after, descending ? '<' : '>')] : []),
+      ...(before ? [beyond(before, descending ? '>' : '<')] : []),
+      ...parts
+        .filter((part) => part !== searched)
+        .map((part) => this.#conditions.condition(part, quote(resource.table))),
+    ];
+    const rows = Math.min(fewest, most ?? fewest);
+    const condition = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
+    return `SELECT ${this.#list(statement.columns)} FROM ${found.from}${condition} ORDER BY ${found.key}${descending ? ' DESC' : ''} LIMIT ${rows}${this.#offset(offset)}`;
+  }
+
+  /**
+   * Qualified: a bare name would mean another column whose answer has been given this name. But how relevant a row is is not
+   * found out again where it is `shown`.
+   */
+  order(order: Order, table: string, shown: readonly Column[] = []): string {
+    return order
+      .map(({ column, descending }) => {
+        const isShown = isRelevance(column) && shown.includes(column);
+        const by = isShown ? quote(column.name) : this.#conditions.inOrder(column, table);
+        return this.#dialect.order(by, comparedBy(column), descending);
+      })
+      .join(', ');
+  }
+
+  #aggregate(statement: Aggregate): string {
+    const table = quote(statement.resource.table);
+    const { resource, where, per, by, measures, having, order, limit, offset, most } = statement;
+    const list = per && this.#conditions.listed(per.values, per.column);
+    const links = per?.through && list && this.#links(per, per.through, list);
+    const parent = per && (links ? `"_links".${quote(PARENT)}` : `${table}.${quote(per.column.stored)}`);
+    const groups = by.map((column) => this.#conditions.value(comparedBy(column), table));
+    const shown = by.map((column, index) => {
+      if (isTimePart(column))
+        return `${readAs(this.#dialect.codecs, column, groups[index] ?? '')} AS ${quote(column.name)}`;
+      if (!column.folded) return this.#list([column]);
+      // Of texts that differ in letter case only, the first by code point stands for all.
+      return `MIN(${table}.${quote(column.stored)}) AS ${quote(column.name)}`;
+    });
+    const selected = [
+      ...shown,
+      ...measures.map(({ as, of, column }) => {
+        const quoted = column ? `${table}.${quote(column.stored)}` : '*';
+        if (!column || of === 'count') return `${this.#dialect.count(quoted)} AS ${quote(as)}`;
+        const compared = `${table}.${quote(comparedBy(column).stored)}`;
+        if (of === 'countDistinct') return `${this.#dialect.count(`DISTINCT ${compared}`)} AS ${quote(as)}`;
+        if (of === 'sum') return `${this.#dialect.sum(quoted, column)} AS ${quote(as)}`;
+        if (column.folded) return `${this.#dialect.extremeBy(of, compared, quoted)} AS ${quote(as)}`;
+        return `${readAs(this.#dialect.codecs, column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
+      }),
+    ];
+    const conditions = [
+      ...(list && parent && !links ? [this.#dialect.among(parent, list)] : []),
+      ...(where ? [this.#conditions.condition(where, table)] : []),
+    ];
+    const condition = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
+    const apart = parent ? [parent, ...groups] : groups;
+    const grouped = apart.length > 0 ? ` GROUP BY ${apart.join(', ')}` : '';
+    const kept = having ? ` HAVING ${this.#conditions.condition(having, table)}` : '';
+    const ordered = order.length > 0 ? ` ORDER BY ${this.order(order, table)}` : '';
+    const rest = ` FROM ${this.#linked(resource, links)}${condition}${grouped}${kept}`;
+    if (!per || !parent) {
+      const sql = `SELECT ${selected.join(', ')}${rest}${ordered}`;
+      if (limit !== undefined) return `${sql} LIMIT ${Math.min(limit, most ?? limit)}${this.#offset(offset)}`;
+      return most === undefined ? sql : `${this.#dialect.most(sql, most)}${this.#offset(offset)}`;
+    }
+    selected.unshift(`${readAs(this.#dialect.codecs, per.column, parent)} AS ${quote(PARENT)}`);
+    const inAll = most === undefined ? '' : ` LIMIT ${most}`;
+    if (limit === undefined && offset === 0) return `SELECT ${selected.join(', ')}${rest}${ordered}${inAll}`;
+    // No column's name has a `#`.
+    selected.push(`row_number() OVER (PARTITION BY ${parent}${ordered}) AS "#"`);
+    const names = namesOf(statement).map(quote).join(', ');
+    const last = limit === undefined ? '' : ` AND "#" <= ${this.#conditions.rowCount(offset + limit)}`;
+    return `SELECT ${names} FROM (SELECT ${selected.join(', ')}${rest}) AS "_ranked" WHERE "#" > ${this.#conditions.rowCount(offset)}${last} ORDER BY "#"${inAll}`;
+  }
+}
+
+function namesOf(statement: Query): string[] {
+  if (statement.do === 'select') return statement.columns.map(({ name }) => name);
+  const { per, by, measures } = statement;
+  return [...(per ? [PARENT] : []), ...by.map(({ name }) => name), ...measures.map(({ as }) => as)];
+}

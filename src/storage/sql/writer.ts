@@ -1,0 +1,215 @@
+/** Writes one statement, and collects its parameters. */
+
+import { ownColumns } from '../../query/filter.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { comparedBy, keptColumns, storedColumns, writtenColumns } from '../../schema/values.ts';
+import { graves } from '../own.ts';
+import type { Filled, Row, StaleWords, Statement, Table, Update } from '../statements.ts';
+import { Conditions } from './conditions.ts';
+import { type Dialect, quote } from './dialect.ts';
+import { type ListColumns, Queries } from './queries.ts';
+
+export class Writer {
+  readonly conditions: Conditions;
+  readonly #dialect: Dialect;
+  readonly #list: ListColumns;
+  readonly queries: Queries;
+
+  constructor(dialect: Dialect, list: ListColumns) {
+    this.#dialect = dialect;
+    this.conditions = new Conditions(dialect);
+    this.#list = list;
+    this.queries = new Queries(dialect, this.conditions, list);
+  }
+
+  write(statement: Exclude<Statement, Filled>): string {
+    const resource: Table = statement.resource;
+    const table = quote(resource.table);
+    // Duet's own tables are written by every node.
+    const current = () => resource.version && this.#dialect.current?.(statement.resource as Resource);
+    const ifCurrent = (before: string) => {
+      const condition = current();
+      return condition === undefined ? '' : ` ${before} ${condition}`;
+    };
+    const returning = () => ` RETURNING ${this.#list(storedColumns(resource))}`;
+    switch (statement.do) {
+      case 'select':
+      case 'aggregate':
+        return this.queries.write(statement);
+      case 'match': {
+        const { where, rows } = statement;
+        const used = [...ownColumns(where, statement.resource)].flatMap((column) =>
+          column.folded ? [column, column.folded] : [column],
+        );
+        // A filter that asks nothing of the row itself still answers for each.
+        const values = this.conditions.values(used.length > 0 ? used : [resource.key], rows);
+        return `SELECT "_row" AS "row" FROM ${values} AS "_new" WHERE ${this.conditions.condition(where, '"_new"')}`;
+      }
+      case 'insert':
+        return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version, current())}${this.#dialect.answersInserts ? returning() : ''}`;
+      case 'insert all': {
+        const { kept } = this.#dialect.words;
+        const words = kept?.columns(resource) ?? [];
+        const columns = words.length > 0 ? [...keptColumns(resource), ...words] : keptColumns(resource);
+        const withWords = (row: Row) => ({ ...row, ...kept?.of(resource as Resource, row) });
+        const rows = this.conditions.rows(
+          columns,
+          words.length > 0 ? statement.rows.map(withWords) : statement.rows,
+        );
+        const insert = `INSERT INTO ${table} (${listOf(columns)}) ${rows}${ifCurrent('WHERE')}`;
+        if (!statement.claims) return insert;
+        const primary = resource.primary ?? [resource.key];
+        // Only what is written is locked, and answered.
+        const same = `${quote(resource.key.stored)} = ${table}.${quote(resource.key.stored)}`;
+        return `${insert} ON CONFLICT (${listOf(primary)}) DO UPDATE SET ${same}${returning()}`;
+      }
+      case 'update all': {
+        const { columns, rows } = statement;
+        const written = columns.flatMap((column) => (column.folded ? [column, column.folded] : [column]));
+        const values = this.conditions.values([resource.key, ...written], rows);
+        const set = written.map(({ stored }) => `${quote(stored)} = "_new".${quote(stored)}`);
+        const key = quote(resource.key.stored);
+        return `UPDATE ${table} SET ${set.join(', ')} FROM ${values} AS "_new" WHERE ${table}.${key} = "_new".${key}${ifCurrent('AND')}`;
+      }
+      case 'upsert': {
+        const { values, version, conflict, set, where } = statement;
+        const row = this.#values(resource, values, version, current());
+        // What collides is the same in both rows; a sharded server lets the column that it shards by be set to itself alone.
+        const changes = set
+          .flatMap((column) => (column.folded ? [column, column.folded] : [column]))
+          .map((column) => {
+            const name = quote(column.stored);
+            return `${name} = ${conflict.map(comparedBy).includes(column) ? table : 'excluded'}.${name}`;
+          });
+        if (resource.version && set.length > 0) changes.push(this.#raised(resource.version, table));
+        const guard = where ? ` WHERE ${this.conditions.condition(where, table)}` : '';
+        const change = set.length > 0 ? `UPDATE SET ${changes.join(', ')}${guard}` : 'NOTHING';
+        return `INSERT INTO ${table} ${row} ON CONFLICT (${listOf(conflict.map(comparedBy))}) DO ${change}${returning()}`;
+      }
+      case 'update': {
+        const { version } = resource;
+        const set = this.#assignments(resource, statement.set, statement.add, table);
+        const words = this.#changedWords(statement, table);
+        set.push(...words.set);
+        if (statement.counts && version) set.push(this.#raised(version, table));
+        const where = this.conditions.condition(statement.where, table);
+        const guard =
+          statement.ifVersion === undefined || !version
+            ? ''
+            : ` AND ${quote(version.stored)} = ${this.conditions.parameter(version, statement.ifVersion)}`;
+        return `UPDATE ${table} SET ${set.join(', ')}${words.from} WHERE ${words.condition}${where}${guard}${ifCurrent('AND')}${statement.isSilent ? '' : returning()}`;
+      }
+      case 'delete': {
+        const { where, first } = statement;
+        const condition = this.conditions.condition(where, table);
+        if (!first) return `DELETE FROM ${table} WHERE ${condition}${ifCurrent('AND')}`;
+        const key = listOf(resource.primary ?? [resource.key]);
+        const order = this.queries.order(first.order, table);
+        return `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT ${first.limit})${ifCurrent('AND')}`;
+      }
+      case 'bury': {
+        const { key, version } = statement.resource;
+        const values = [this.conditions.parameter(graves.column.table, resource.table)];
+        for (const { stored } of [key, version]) values.push(`${table}.${quote(stored)}`);
+        const where = this.conditions.condition(statement.where, table);
+        const higher = `"version" = excluded."version" WHERE excluded."version" > ${quote(graves.table)}."version"`;
+        return `INSERT INTO ${quote(graves.table)} (${listOf(graves.columns)}) SELECT ${values.join(', ')} FROM ${table} WHERE ${where} ON CONFLICT (${listOf(graves.primary)}) DO UPDATE SET ${higher}`;
+      }
+      case 'stale words':
+      case 'mend words':
+        return this.#words(statement, table);
+      case 'last id':
+        return this.#dialect.lastId(statement.resource);
+      case 'raise last id':
+        return this.#dialect.raiseLastId(
+          statement.resource,
+          this.conditions.parameter(resource.key, statement.to),
+        );
+    }
+  }
+
+  /** `current`: what must hold for there to be a version, which no row is without. */
+  #values(resource: Table, values: Row, version: number | undefined, current: string | undefined): string {
+    const given = writtenColumns(resource).filter(({ name }) => Object.hasOwn(values, name));
+    const parameters = given.map((column) => this.conditions.parameter(column, values[column.name]));
+    const { kept } = this.#dialect.words;
+    const words = kept?.columns(resource) ?? [];
+    if (kept && words.length > 0) {
+      const found = kept.of(resource as Resource, values);
+      for (const column of words) parameters.push(this.conditions.parameter(column, found[column.name]));
+      given.push(...words);
+    }
+    if (resource.version) {
+      const given = this.conditions.parameter(resource.version, version);
+      parameters.push(current === undefined ? given : `CASE WHEN ${current} THEN ${given} END`);
+    }
+    const names = listOf(resource.version ? [...given, resource.version] : given);
+    return `(${names}) VALUES (${parameters.join(', ')})`;
+  }
+
+  #raised({ stored }: Column, table: string): string {
+    return `${quote(stored)} = ${table}.${quote(stored)} + 1`;
+  }
+
+  #words({ do: what, resource, rows }: StaleWords, table: string): string {
+    const { kept, stale, mend } = this.#dialect.words;
+    const { key } = resource;
+    if (!kept) {
+      const keys = this.conditions.listed(
+        rows.map((row) => row[key.name]),
+        key,
+      );
+      return (what === 'stale words' ? stale : mend)?.(resource, keys) ?? '';
+    }
+    const columns = kept.columns(resource);
+    const fresh = rows.map((row) => ({ [key.name]: row[key.name], ...kept.of(resource, row) }));
+    const values = `${this.conditions.values([key, ...columns], fresh)} AS "_new"`;
+    const same = `${table}.${quote(key.stored)} = "_new".${quote(key.stored)}`;
+    if (what === 'mend words') {
+      const set = columns.map(({ stored }) => `${quote(stored)} = "_new".${quote(stored)}`);
+      return `UPDATE ${table} SET ${set.join(', ')} FROM ${values} WHERE ${same}`;
+    }
+    const differs = columns.map(
+      ({ stored }) => `${table}.${quote(stored)} IS DISTINCT FROM "_new".${quote(stored)}`,
+    );
+    const selected = `${table}.${quote(key.stored)} AS ${quote(key.name)}`;
+    return `SELECT ${selected} FROM ${table} JOIN ${values} ON ${same} WHERE ${differs.join(' OR ')}`;
+  }
+
+  /** What an update sets where it changes a field that is searched, and where it takes it from. */
+  #changedWords(
+    { resource, set, next }: Update,
+    table: string,
+  ): Record<'from' | 'condition', string> & { readonly set: string[] } {
+    const { kept } = this.#dialect.words;
+    const columns = kept?.columns(resource) ?? [];
+    const none = { set: [], from: '', condition: '' };
+    const { searched } = resource as Resource;
+    if (!kept || columns.length === 0 || !searched.some(({ name }) => Object.hasOwn(set, name))) return none;
+    if (!next) throw new Error(`an update of ${resource.name} does not say what its words hang on`);
+    const { key } = resource;
+    const rows = next.map((row) => ({ [key.name]: row[key.name], ...kept.of(resource as Resource, row) }));
+    const values = this.conditions.values([key, ...columns], rows);
+    const assigned = columns.map(({ stored }) => `${quote(stored)} = "_words".${quote(stored)}`);
+    // Under a name that no column of the table has, which the answer would be of.
+    return {
+      set: assigned,
+      from: ` FROM (SELECT ${quote(key.stored)} AS "_key", ${listOf(columns)} FROM ${values} AS "_given") AS "_words"`,
+      condition: `${table}.${quote(key.stored)} = "_words"."_key" AND `,
+    };
+  }
+
+  #assignments(resource: Table, values: Row, added: Row | undefined, table: string): string[] {
+    return writtenColumns(resource).flatMap((column) => {
+      const { name, stored } = column;
+      const assign = (before: string, value: unknown) =>
+        `${quote(stored)} = ${before}${this.conditions.parameter(column, value)}`;
+      if (Object.hasOwn(values, name)) return [assign('', values[name])];
+      return added && Object.hasOwn(added, name) ? [assign(`${table}.${quote(stored)} + `, added[name])] : [];
+    });
+  }
+}
+
+function listOf(columns: readonly Column[]): string {
+  return columns.map(({ stored }) => quote(stored)).join(', ');
+}
