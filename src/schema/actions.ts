@@ -9,10 +9,11 @@ import {
   type ObjectTypeDefinitionNode,
   valueFromASTUntyped,
 } from 'graphql';
+import { readConstraint } from './constraints.ts';
 import { withScale } from './decimals.ts';
 import { type AppliedDirectives, readDirectives } from './directives.ts';
 import type { Faults } from './draft.ts';
-import { readConstraint, unwrap, withCanonicalDefault } from './fields.ts';
+import { unwrap, withCanonicalDefault } from './fields.ts';
 import type { ActionField, Column, Enum, Resource, Shape, Slot } from './model.ts';
 import { pathOf } from './names.ts';
 import { type Scalar, scalars } from './scalars.ts';

@@ -1,21 +1,12 @@
 /** One field of a resource's type → a column, a reference with its column, or a list that waits for its reference. */
 
 import { type FieldDefinitionNode, Kind, type TypeNode } from 'graphql';
-import { cited, type Fault } from '../base/errors.ts';
-import { readBound, withScale } from './decimals.ts';
+import type { Fault } from '../base/errors.ts';
+import { readConstraint } from './constraints.ts';
+import { withScale } from './decimals.ts';
 import { type Applied, type AppliedDirectives, readDirectives } from './directives.ts';
-import { type Draft, type Faults, told } from './draft.ts';
-import { whyRefused } from './formats.ts';
-import type {
-  Column,
-  Constraint,
-  DeleteAction,
-  Enum,
-  Inverse,
-  Origin,
-  Reference,
-  Resource,
-} from './model.ts';
+import { type Faults, told } from './draft.ts';
+import type { Column, DeleteAction, Enum, Origin, Reference, Resource } from './model.ts';
 import { foldedNameOf, keyFieldOf } from './names.ts';
 import { Folded, type Scalar, Serial, scalars, UUID } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
@@ -313,132 +304,4 @@ function readOrigin(directives: AppliedDirectives, where: string, shape: Shape, 
   }
   if (at && setter === 'set') return { by: 'claim', claim: String(at.arguments['claim']) };
   return { by: directives.has('readonly') ? 'nobody' : 'client', default: at?.arguments['value'] };
-}
-
-export function readConstraint(
-  directives: AppliedDirectives,
-  type: Scalar | Enum,
-  where: string,
-  faults: Faults,
-): Constraint | undefined {
-  const applied = directives.get('constraint')?.[0];
-  if (!applied) return undefined;
-  const given = applied.arguments as { [K in keyof Omit<Constraint, 'pattern'>]?: Constraint[K] } & {
-    pattern?: string;
-  };
-  const pattern = given.pattern === undefined ? undefined : readPattern(given.pattern, applied, faults);
-  return {
-    minLength: given.minLength,
-    maxLength: given.maxLength,
-    pattern,
-    format: given.format,
-    min: readBound('min', given.min, applied, type, where, faults),
-    max: readBound('max', given.max, applied, type, where, faults),
-  };
-}
-
-/** A dangerous pattern is not even kept: the field's own default would be matched against it. */
-function readPattern(text: string, applied: Applied, faults: Faults): RegExp | undefined {
-  let pattern: RegExp;
-  try {
-    pattern = new RegExp(text, 'u');
-  } catch {
-    faults.at(
-      applied.node,
-      `"${cited(text)}" is not a regular expression (with the u flag). Mend the pattern.`,
-    );
-    return undefined;
-  }
-  const why = whyRefused(text, applied.arguments['maxLength'] as number | undefined);
-  if (why === undefined) return pattern;
-  faults.at(applied.node, `The pattern "${cited(text)}" ${why}`);
-  return undefined;
-}
-
-/** The same from either side. */
-function joinName(owner: Resource, target: Resource): string {
-  return [owner, target]
-    .toSorted(byPlace)
-    .map(({ name }) => name)
-    .join('');
-}
-
-/** A type with a reference each way, ready to paste. */
-export function joinType(owner: Resource, target: Resource, name = joinName(owner, target)): string {
-  const [one, other] = [owner, target].toSorted(byPlace) as [Resource, Resource];
-  const field = ({ name, singular }: Resource) => `${singular}: ${name}! @onDelete(do: CASCADE)`;
-  return `type ${name} @resource @unique(fields: ["${one.singular}", "${other.singular}"]) { id: ID! ${field(one)} ${field(other)} }`;
-}
-
-function byPlace(a: Resource, b: Resource): number {
-  return a.place.line - b.place.line || a.place.column - b.place.column;
-}
-
-/** Finds the reference that points back from the list's items to the list's owner. */
-export function resolveInverse(
-  { node, directives, owner, target }: PendingInverse,
-  lists: readonly PendingInverse[],
-  faults: Faults,
-): Inverse | undefined {
-  const described = faults.described(node, directives);
-  const { required } = unwrap(node.type);
-  const where = `${owner.name}.${described.name}`;
-  const pointing = target.references.filter((reference) => reference.target === owner);
-  const names = pointing.map((reference) => reference.name);
-  const of = directives.get('inverse')?.[0];
-  const wanted = of?.arguments['of'];
-  const reference = of ? pointing.find(({ name }) => name === wanted) : pointing[0];
-  if (owner.fieldByName.has(described.name)) {
-    faults.report(described.place, `"${where}" exists twice. Rename one.`);
-    return undefined;
-  }
-  if (of && !reference) {
-    const cure =
-      names.length === 0 ? ` Add a reference to ${owner.name} there.` : ` There are: ${names.join(', ')}.`;
-    faults.at(
-      of.node,
-      `${target.name} has no reference "${wanted}" to ${owner.name}.${didYouMean(String(wanted), names) || cure}`,
-    );
-    return undefined;
-  }
-  const back = lists.find((list) => list.owner === target && list.target === owner && list.node !== node);
-  const through = back?.directives.get('through')?.[0].arguments['type'];
-  if (!reference && back && through !== undefined) {
-    faults.at(
-      node.type,
-      `Nothing in ${target.name} points back to ${where}. Lead it through the type that ${target.name}.${back.node.name.value} leads through: @through(type: "${through}")`,
-    );
-    return undefined;
-  }
-  if (!reference && back && !owner.references.some((each) => each.target === target)) {
-    faults.at(
-      node.type,
-      `${where} and ${target.name}.${back.node.name.value} point at each other, and nothing stores the pairs. Add @through(type: "${joinName(owner, target)}") to both lists, and a type for the pairs: ${joinType(owner, target)}`,
-    );
-    return undefined;
-  }
-  if (!reference) {
-    const field = `${owner.singular}: ${owner.name}!`;
-    faults.at(
-      node.type,
-      `Nothing in ${target.name} points back to ${where}. Add a reference to ${target.name}, such as: ${field}`,
-    );
-    return undefined;
-  }
-  if (!of && pointing.length > 1) {
-    faults.at(
-      node.type,
-      `Several references point back to ${where}: ${names.join(', ')}. Name one: @inverse(of: "${names[0]}")`,
-    );
-    return undefined;
-  }
-  const inverse: Draft<Inverse> = {
-    ...described,
-    kind: 'inverse',
-    target,
-    reference,
-    required,
-    allow: faults.allowRules(directives),
-  };
-  return inverse;
 }

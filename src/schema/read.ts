@@ -14,7 +14,8 @@ import { isAction, plainTypes, readActions } from './actions.ts';
 import { isComputed, readComputed } from './computed.ts';
 import { type AppliedDirectives, definedTypes, readDirectives } from './directives.ts';
 import { type Draft, Faults, told } from './draft.ts';
-import { type FieldReader, readField, resolveInverse } from './fields.ts';
+import { type FieldReader, readField } from './fields.ts';
+import { resolveInverse } from './inverses.ts';
 import type {
   ColumnSet,
   Enum,

@@ -1,7 +1,8 @@
 /** Lists that lead through a join type: the two references that they follow, and how they are written. */
 
 import { type Draft, type Faults, told } from './draft.ts';
-import { joinType, type PendingInverse, unwrap } from './fields.ts';
+import { type PendingInverse, unwrap } from './fields.ts';
+import { joinType } from './inverses.ts';
 import type { Inverse, Reference, Resource, Through } from './model.ts';
 import { pluralOf } from './names.ts';
 import { didYouMean } from './suggest.ts';

@@ -10,28 +10,18 @@ import {
   everything,
   type Filter,
   isEverything,
-  isNothing,
   not,
   nothing,
   ownColumns,
   replaced,
 } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
-import { type Row, type Statement, select } from '../../storage/statements.ts';
+import { type Row, select } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { NewRecord } from '../write/validate.ts';
 import { type Access, verbs } from './access.ts';
+import { type Demands, demand, everywhere, matching, storedMeet, valuesMeet } from './matching.ts';
 import { givenOn } from './writing.ts';
-
-/** Filters, each with the records of a list that must match it, by their places in the list. */
-export type Demands = Map<Filter, number[]>;
-
-export function demand(demands: Demands, where: Filter, place: number): void {
-  if (isEverything(where)) return;
-  const places = demands.get(where);
-  if (places) places.push(place);
-  else demands.set(where, [place]);
-}
 
 /** Refuses records that the caller sees but may not write, by the rule for the action or by what else is demanded of them. */
 export function* mayWrite(
@@ -264,10 +254,6 @@ export function notAllowed(access: Access, resource: Resource, action: 'CREATE' 
 
 const nowhere: ReadonlySet<number> = new Set();
 
-function everywhere(where: Filter, list: readonly unknown[]): Demands {
-  return isEverything(where) || list.length === 0 ? new Map() : new Map([[where, [...list.keys()]]]);
-}
-
 /** Whether the values of a record alone decide, so that nothing which is written along with it can change the answer. */
 function isSettled(where: Filter, resource: Resource, action: 'CREATE' | 'UPDATE'): boolean {
   if (hasRelations(where)) return false;
@@ -353,55 +339,4 @@ function* withNested(access: Access, filter: Filter, record: NewRecord): Program
     default:
       return filter;
   }
-}
-
-/** Whether the records with these keys match, as they are stored. */
-function storedMeet(resource: Resource, keys: readonly unknown[], demands: Demands): Program<boolean> {
-  const { key } = resource;
-  return meet(demands, (where, places) => {
-    const asked = places.map((place) => keys[place]);
-    return select(resource, [key], all([among(key, asked), where]));
-  });
-}
-
-/** Whether these values match, as a record that is not stored; what they lead to is as it is stored. */
-function valuesMeet(resource: Resource, rows: readonly Row[], demands: Demands): Program<boolean> {
-  return meet(demands, (where, places) => match(resource, rows, where, places));
-}
-
-function* meet(
-  demands: Demands,
-  asking: (where: Filter, places: readonly number[]) => Statement,
-): Program<boolean> {
-  if (demands.size === 0) return true;
-  const asked = [...demands];
-  if (asked.some(([where]) => isNothing(where))) return false;
-  const found = yield asked.map(([where, places]) => asking(where, places));
-  return asked.every(([, places], index) => found[index]?.length === places.length);
-}
-
-/** Which of the rows match which of the filters. */
-export function* matching(
-  resource: Resource,
-  rows: readonly Row[],
-  demands: Demands,
-): Program<ReadonlyMap<Filter, ReadonlySet<number>>> {
-  const asked = [...demands].filter(([where]) => !isNothing(where));
-  const found =
-    asked.length > 0 ? yield asked.map(([where, places]) => match(resource, rows, where, places)) : [];
-  return new Map(
-    asked.map(([where, places], index) => [
-      where,
-      new Set(found[index]?.map(({ row }) => places[Number(row) - 1] ?? -1)),
-    ]),
-  );
-}
-
-function match(
-  resource: Resource,
-  rows: readonly Row[],
-  where: Filter,
-  places: readonly number[],
-): Statement {
-  return { do: 'match', resource, rows: places.map((place) => rows[place] ?? {}), where };
 }

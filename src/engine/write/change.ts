@@ -9,15 +9,8 @@ import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Input } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
-import {
-  type Demands,
-  demand,
-  mayHaveUpdated,
-  mayUpdate,
-  mayWrite,
-  mustBeSeen,
-  notAllowed,
-} from '../policy/judging.ts';
+import { mayHaveUpdated, mayUpdate, mayWrite, mustBeSeen, notAllowed } from '../policy/judging.ts';
+import { type Demands, demand } from '../policy/matching.ts';
 import { asSeen, changedOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
 import type { Node } from '../read/read.ts';
 import { assigned } from './assign.ts';

@@ -8,7 +8,7 @@ import { nextOf, staged } from '../../schema/transitions.ts';
 import { defaultOf } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
-import { type Demands, matching } from '../policy/judging.ts';
+import { type Demands, matching } from '../policy/matching.ts';
 import { conflict } from './collision.ts';
 
 type Path = readonly (string | number)[];

@@ -6,8 +6,8 @@ import type { ActionField, Slot } from '../../schema/model.ts';
 import { type JsonSchema, scalars } from '../../schema/scalars.ts';
 import { defaultOf, keptAs } from '../../schema/values.ts';
 import { pathTo } from '../actions.ts';
+import { columnSchema, documented, list, object, orNull, reference } from './json-schema.ts';
 import { always, bodied, type Failures, idempotencyKey, stored, withHeaders, written } from './responses.ts';
-import { columnSchema, documented, list, object, orNull, reference } from './schemas.ts';
 
 export const ACTIONS = 'Actions';
 

@@ -12,6 +12,7 @@ import { incrementable, updatable } from '../../schema/values.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../export.ts';
 import { visible } from '../shape.ts';
 import { ACTIONS, actionPaths, actionSchemas } from './actions.ts';
+import { documented, list, typeSchema } from './json-schema.ts';
 import { parametersOfList, parametersOfOne, parametersOfWrite } from './parameters.ts';
 import { positioned } from './positions.ts';
 import {
@@ -26,7 +27,7 @@ import {
   withHeaders,
   written,
 } from './responses.ts';
-import { documented, list, nestable, Schemas, shownFields, typeSchema } from './schemas.ts';
+import { nestable, Schemas, shownFields } from './schemas.ts';
 import { SERVICE, servicePaths, serviceSchemas } from './service.ts';
 import { transaction } from './transaction.ts';
 

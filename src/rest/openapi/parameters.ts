@@ -13,7 +13,8 @@ import { upsertKeys } from '../../schema/upserts.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { includedParameters, isListParameter, listParameters, oneParameters } from '../query.ts';
 import { visible } from '../shape.ts';
-import { documented, list, operandSchema, type Schemas, shownFields, typeSchema } from './schemas.ts';
+import { documented, list, operandSchema, typeSchema } from './json-schema.ts';
+import { type Schemas, shownFields } from './schemas.ts';
 
 type Parameter = JsonSchema;
 type Name = (typeof listParameters)[number];

@@ -12,7 +12,8 @@ import { JSON_TYPE } from '../../http/answer.ts';
 import { phrases, problemBody } from '../../http/problem.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
-import { list, object, type Schemas } from './schemas.ts';
+import { list, object } from './json-schema.ts';
+import type { Schemas } from './schemas.ts';
 
 const REQUEST_ID = '6f1d2c1e-0f5b-4c60-9d0e-7d7b6a1c2f3a';
 

@@ -1,41 +1,30 @@
 /** Records, bodies, filters and aggregates as JSON Schema: the components of the API description. */
 
 import { aggregateFits, aggregateFunctions, isExact, scaleOfAverage } from '../../query/aggregates.ts';
-import { LONGEST_PART, MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
+import { MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
 import { groupable } from '../../query/parts.ts';
 import { groupsOf } from '../../query/results.ts';
 import { shapesOf } from '../../schema/actions.ts';
-import type {
-  Column,
-  Described,
-  Enum,
-  Field,
-  Inverse,
-  Model,
-  Reference,
-  Resource,
-} from '../../schema/model.ts';
-import {
-  filterTypeName,
-  INCREMENTS,
-  ownFilters,
-  withArticle,
-  withCapitalArticle,
-} from '../../schema/names.ts';
+import type { Column, Field, Inverse, Model, Reference, Resource } from '../../schema/model.ts';
+import { INCREMENTS, ownFilters, withArticle, withCapitalArticle } from '../../schema/names.ts';
 import { type JsonSchema, patternOf } from '../../schema/scalars.ts';
 import { ADD, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
-import {
-  creatable,
-  graphqlTypeName,
-  incrementable,
-  isScalar,
-  LONGEST_KEY,
-  neededOnCreate,
-  scaleOf,
-  unaddressable,
-  updatable,
-} from '../../schema/values.ts';
+import { creatable, incrementable, neededOnCreate, scaleOf, updatable } from '../../schema/values.ts';
 import { visible } from '../shape.ts';
+import {
+  columnSchema,
+  documented,
+  enumSchema,
+  filterName,
+  keyBounds,
+  list,
+  object,
+  operandSchema,
+  orNull,
+  readOnly,
+  reference,
+  typeSchema,
+} from './json-schema.ts';
 
 type Part = 'Partial' | 'Create' | 'Update' | 'Where' | 'Having' | 'Aggregate';
 
@@ -247,101 +236,6 @@ export function shownFields(resource: Resource): Field[] {
   return resource.fields.filter(visible);
 }
 
-export function reference(name: string): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` };
-}
-
-export function list(items: JsonSchema): JsonSchema {
-  return { type: 'array', items };
-}
-
-export function object(
-  properties: readonly (readonly [string, JsonSchema])[],
-  more: JsonSchema = {},
-): JsonSchema {
-  return { type: 'object', properties: Object.fromEntries(properties), ...more, additionalProperties: false };
-}
-
-/** What the file says of it, and that it is deprecated. */
-export function documented({ description, deprecated }: Described): JsonSchema {
-  const text = [description, deprecated === undefined ? undefined : `Deprecated: ${deprecated}`];
-  const joined = text.filter((each) => each !== undefined).join('\n\n');
-  return {
-    ...(joined !== '' && { description: joined }),
-    ...(deprecated !== undefined && { deprecated: true }),
-  };
-}
-
-/** A value of the column's type, whatever its constraint: what it is compared with. */
-export function typeSchema({ type }: Column): JsonSchema {
-  return isScalar(type) ? type.jsonSchema : reference(type.name);
-}
-
-export function operandSchema(column: Column, operator: keyof typeof operators): JsonSchema {
-  const value = typeSchema(column);
-  const part = operator === 'contains' ? { ...value, maxLength: LONGEST_PART } : value;
-  const values = { ...list(value), maxItems: MOST_VALUES };
-  return { value: part, list: values, flag: { type: 'boolean' } }[operators[operator].operand];
-}
-
-function filterName(column: Column): string {
-  return filterTypeName(graphqlTypeName(column), operatorsOf(column));
-}
-
-export function columnSchema(column: Column): JsonSchema {
-  const { type } = column;
-  // What a format stands for exactly.
-  const text = isScalar(type) ? [type.description, ...exactBounds(column)].filter(Boolean).join(' ') : '';
-  const told = text === '' ? {} : { description: text };
-  const value = { ...typeSchema(column), ...bounds(column), ...told };
-  const schema = column.list ? list(value) : value;
-  return column.required ? schema : orNull(schema);
-}
-
-/** JSON Schema has no bounds for numbers that are strings. */
-function exactBounds({ constraint, type }: Column): string[] {
-  if (!isScalar(type) || type.is !== 'exact') return [];
-  const { min, max } = constraint ?? {};
-  return [
-    ...(min === undefined ? [] : [`At least ${min}.`]),
-    ...(max === undefined ? [] : [`At most ${max}.`]),
-  ];
-}
-
-export function orNull(schema: JsonSchema): JsonSchema {
-  const { type } = schema;
-  return type === undefined
-    ? { anyOf: [schema, { type: 'null' }] }
-    : { ...schema, type: [type, 'null'].flat() };
-}
-
-function bounds(column: Column): JsonSchema {
-  const { constraint, type } = column;
-  if (isScalar(type) && type.is === 'exact') return { pattern: patternOf(type.scale) };
-  if (!constraint) return {};
-  const { minLength, maxLength, pattern, format, min, max } = constraint;
-  const { minimum, maximum } = typeSchema(column);
-  const limits = {
-    minLength,
-    maxLength,
-    pattern: pattern?.source,
-    format,
-    // The type has bounds of its own.
-    minimum: min === undefined ? undefined : Math.max(Number(min), Number(minimum ?? min)),
-    maximum: max === undefined ? undefined : Math.min(Number(max), Number(maximum ?? max)),
-  };
-  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
-}
-
-/** A key that a client gives must be addressable. */
-function keyBounds({ constraint }: Column): JsonSchema {
-  return {
-    minLength: Math.max(1, constraint?.minLength ?? 1),
-    maxLength: Math.min(LONGEST_KEY, constraint?.maxLength ?? LONGEST_KEY),
-    not: { enum: unaddressable },
-  };
-}
-
 function canBeForbidden({ allow }: Field): boolean {
   return allow.some(({ to }) => to.includes('READ'));
 }
@@ -352,10 +246,6 @@ function answered(field: Field, ...more: readonly string[]): JsonSchema {
   const hidden = canBeForbidden(field) ? ['Absent for callers who may not read it.'] : [];
   const text = [description, ...more, ...hidden].filter((each) => each !== undefined).join('\n\n');
   return { ...rest, ...(text !== '' && { description: text }) };
-}
-
-function readOnly({ origin }: Column): JsonSchema {
-  return origin.by === 'client' ? {} : { readOnly: true };
 }
 
 /** The references that lists lead back along: a new record can be nested in what they point to. */
@@ -421,14 +311,4 @@ function updateSchema(resource: Resource): JsonSchema {
   }
   const description = `What to change of ${withArticle(resource.singular)}; what is left out keeps its value.`;
   return { description, ...object(properties, { minProperties: 1 }) };
-}
-
-function enumSchema(each: Enum): JsonSchema {
-  const told = each.values.flatMap(({ name, ...rest }) => {
-    const { description } = documented({ name, ...rest });
-    return description === undefined ? [] : [`- \`${name}\`: ${String(description).replaceAll('\n\n', ' ')}`];
-  });
-  const description = [each.description, told.join('\n')].filter(Boolean).join('\n\n');
-  const values = each.values.map(({ name }) => name);
-  return { ...(description !== '' && { description }), type: 'string', enum: values };
 }

@@ -3,6 +3,7 @@
 import type { Code } from '../../base/errors.ts';
 import { JSON_TYPE } from '../../http/answer.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
+import { list } from './json-schema.ts';
 import {
   byStatus,
   descriptionOf,
@@ -12,7 +13,7 @@ import {
   stored,
   withHeaders,
 } from './responses.ts';
-import { list, type Schemas } from './schemas.ts';
+import type { Schemas } from './schemas.ts';
 
 export function servicePaths(
   schemas: Schemas,

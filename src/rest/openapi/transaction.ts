@@ -5,6 +5,7 @@ import { exampleInput } from '../../schema/examples.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { kinds } from '../transaction.ts';
+import { list, object } from './json-schema.ts';
 import {
   always,
   bodied,
@@ -14,7 +15,6 @@ import {
   withHeaders,
   written,
 } from './responses.ts';
-import { list, object } from './schemas.ts';
 import { SERVICE } from './service.ts';
 
 export function transaction(
