@@ -105,6 +105,25 @@ describe.each([...databases])('on %s', (database) => {
       expect(await orders()).toBe(before + 1);
     });
 
+    test('products are found by their words, whatever the letter case, those with the word in their name first', async () => {
+      const found = async (search: string) =>
+        (await app.rest('GET', `/products?search=${search}&sort=_relevance&fields=sku`)).body;
+      expect(await found('TEA')).toEqual([{ sku: 'TEA-0001' }, { sku: 'POT-0001' }, { sku: 'TEA-0002' }]);
+      expect(await found('green%20te')).toEqual([{ sku: 'TEA-0001' }]);
+      const { data } = await app.graphql(
+        '{ products(search: "tea", orderBy: [{ _relevance: DESC }]) { sku } }',
+      );
+      expect(data.products).toEqual(await found('tea'));
+    });
+
+    test('an address has no twin that differs in letter case', async () => {
+      const twin = await app.rest('POST', '/customers', { name: 'Ada', email: 'ADA@example.com' }, staff);
+      expect([twin.status, twin.body.errors[0]]).toEqual([
+        409,
+        expect.objectContaining({ pointer: '#/email', code: 'NOT_UNIQUE' }),
+      ]);
+    });
+
     test('a product has tags, which staff alone gives it', async () => {
       const gifts = '/products?where={"tags":{"some":{"name":{"eq":"gift"}}}}&fields=sku,price,tags.name';
       expect((await app.rest('GET', gifts)).body).toEqual([
