@@ -24,7 +24,7 @@ async function follow(reader: Reader, recipe: string): Promise<void> {
   }
 }
 
-test('there are recipes', () => expect(recipes.size).toBe(11));
+test('there are recipes', () => expect(recipes.size).toBe(12));
 
 describe.each([...databases])('on %s', (database) => {
   test.each([...recipes.keys()])('%s', async (recipe) => {

@@ -72,7 +72,7 @@ const searched = [
 /** Where a database says that it looks words up. */
 const finds: Record<DatabaseKind, RegExp> = {
   sqlite: /VIRTUAL TABLE INDEX \d+:M/,
-  postgres: /Bitmap Index Scan on "?_search_/,
+  postgres: /Bitmap Index Scan on "?\w*_search_/,
 };
 
 /** Read in the order of their keys until there are enough: that is the table itself, and ends early. */
