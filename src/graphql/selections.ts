@@ -35,7 +35,7 @@ interface Connection {
   readonly atEnds: boolean;
   readonly count: boolean;
   /** The records, with the edges around them. */
-  readonly selection: (list: ListQuery) => Selection;
+  readonly selection: (list: ListQuery, isNested?: boolean) => Selection;
 }
 
 export function connectionIn(
@@ -57,8 +57,8 @@ export function connectionIn(
     cursors,
     atEnds: info.has('startCursor') || info.has('endCursor'),
     count: parts.has('totalCount'),
-    selection: ({ order }) => {
-      const longest = cursors > 0 ? longestCursor(order) : 0;
+    selection: (list, isNested) => {
+      const longest = cursors > 0 ? longestCursor(list, isNested) : 0;
       // One for all pages: what is made of a selection is kept with it.
       const selection = widened.get(longest) ?? withNames(ofNodes, around + cursors * longest);
       widened.set(longest, selection);
@@ -88,7 +88,7 @@ function nestedConnection(
     bytesOfNames(info, 'PageInfo') +
     (info.get('hasNextPage')?.length ?? 0) * LONGEST_COUNT +
     (info.get('hasPreviousPage')?.length ?? 0) * LONGEST_COUNT +
-    ends * longestCursor(order);
+    ends * longestCursor(list, true);
   const paged = {
     places: everywhere || atEnds,
     more: info.has('hasNextPage') || info.has('hasPreviousPage'),
@@ -100,7 +100,7 @@ function nestedConnection(
       return connectionOf(page, list, query, everywhere, atEnds);
     },
   };
-  return { relation: { as, field, selection: connection.selection(list), list, paged }, bytes };
+  return { relation: { as, field, selection: connection.selection(list, true), list, paged }, bytes };
 }
 
 /** The digits of a number of objects; a Boolean is shorter. */

@@ -11,8 +11,10 @@ export const LONGEST_CURSOR = 420;
 /** Bytes of JSON: with the names of the members, less than three quarters of that. */
 const KEY_ROOM = 60;
 const LEAD_ROOM = 140;
-/** 64 bits to the base of 36, and twice 32 bits with a dot. */
-const LONGEST_NAME = 13 + 2 * 8;
+/** 64 bits to the base of 36. */
+const LONGEST_NAME = 13;
+/** 32 bits and a dot. */
+const LONGEST_BELOW = 8;
 /** Of how many references a name says what the list is called without them: there is no room for more. */
 const MOST_PARENTS = 2;
 
@@ -44,10 +46,14 @@ export function cursorTo(query: string, order: Order, place: Place): string {
   return encoded([query, abridged(order, place)]);
 }
 
-/** How long the cursors of an order can get. */
-export function longestCursor(order: Order): number {
+/** How long the cursors of a list can get; `isNested`: of one that belongs to a record. */
+export function longestCursor(
+  { where, order }: { readonly where: Filter; readonly order: Order },
+  isNested = false,
+): number {
+  const parents = Math.min(MOST_PARENTS, parentsIn(where).length + Number(isNested));
   // `["` and `"]` around the name of the query, and a comma before each value.
-  let bytes = LONGEST_NAME + 4;
+  let bytes = LONGEST_NAME + parents * LONGEST_BELOW + 4;
   for (const { column } of order) bytes += 1 + longestOf(column);
   return Math.min(LONGEST_CURSOR, Math.ceil((bytes * 4) / 3));
 }
@@ -80,13 +86,21 @@ export function placeOf(
  * as `/posts?authorId=1`, is that record's own list too, so its name says besides what it is called there.
  */
 export function queryName(resource: Resource, where: Filter, order: Order): string {
-  const parts = where.is === 'all' ? where.of : [where];
-  const parents = parts.filter((part) => part.is === 'eq' && part.column.reference);
-  const names = parents
+  const parts = partsOf(where);
+  const names = parentsIn(where)
     .map((parent) => nameBelow(resource, all(parts.filter((part) => part !== parent)), order))
     .sort()
     .slice(0, MOST_PARENTS);
   return [wholeName(resource, where, order), ...names].join('.');
+}
+
+function partsOf(where: Filter): readonly Filter[] {
+  return where.is === 'all' ? where.of : [where];
+}
+
+/** Where it asks for all that refer to one record. */
+function parentsIn(where: Filter): readonly Filter[] {
+  return partsOf(where).filter((part) => part.is === 'eq' && part.column.reference);
 }
 
 /**

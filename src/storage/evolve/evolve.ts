@@ -93,9 +93,11 @@ async function attempt(
     const { steps, refusals, rewrites, held, surplus, isOlder } = comparison;
     refuse(refusals, rewrites);
     const { added, gone, unmended } = comparison.duties;
-    const isNew = (column: Column) =>
-      steps.some((step) => (step.do === 'add column' || step.do === 'fill') && step.column === column);
-    const early = unmended.filter(({ of }) => !of.some(isNew));
+    const isNew = (column: Column, staysBehind: boolean) =>
+      steps.some(
+        (step) => (step.do === 'add column' || (step.do === 'fill' && staysBehind)) && step.column === column,
+      );
+    const early = unmended.filter(({ of, staysBehind }) => !of.some((column) => isNew(column, staysBehind)));
     if (early.length > 0 && !isMended) {
       const room = steps.filter((step): step is Room => makesRoom(step, early));
       await session.transaction(async () => {
