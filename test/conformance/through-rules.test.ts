@@ -37,7 +37,18 @@ const sdl = `
     owner: String @set(claim: "sub")
     secret: Boolean! @default(value: false)
   }
-  type Draft @resource @allow(to: [READ]) { id: ID!  product: Product  tag: Tag }`;
+  type Draft @resource @allow(to: [READ]) { id: ID!  product: Product  tag: Tag }
+  type Project @resource @allow(to: [READ]) { id: ID!  tasks: [Task!]! }
+  type Task @resource @allow(to: [READ])
+    @allow(to: [UPDATE], role: "member", where: { project: { tasks: { some: { who: { eq: { claim: "sub" } } } } } })
+  {
+    id: ID!  title: String  who: String  project: Project!
+    labels: [Label!]! @through(type: "TaskLabel")
+  }
+  type Label @resource @allow(to: [READ]) { id: ID!  name: String }
+  type TaskLabel @resource @unique(fields: ["task", "label"]) @allow(to: [READ, CREATE, DELETE]) {
+    id: ID!  task: Task! @onDelete(do: CASCADE)  label: Label!
+  }`;
 
 const as = (sub: string, ...roles: string[]) =>
   headersOf({ name: `${sub} ${roles}`, claims: { sub, roles } });
@@ -54,7 +65,12 @@ describe.each([...databases])('on %s', (database) => {
   let id: number;
   beforeAll(async () => {
     const made = Object.keys(tags).map((name) => ({ name, public: name === 'open' || name === 'free' }));
-    app = await openApp(database, { sdl, data: { tags: made }, env: { AUTH_SECRET: SECRET } });
+    const tasks = [
+      { projectId: 1, who: 'ben' },
+      { projectId: 2, who: 'cid' },
+    ];
+    const data = { tags: made, projects: [{}, {}], tasks, labels: [{ name: 'a' }] };
+    app = await openApp(database, { sdl, data, env: { AUTH_SECRET: SECRET } });
   });
   afterAll(() => app.close());
   const link = (tagId: number, secret: boolean) =>
@@ -139,6 +155,16 @@ describe.each([...databases])('on %s', (database) => {
       expect(await update({ _tags: { add: [tags.closed] } }, mover)).toEqual(['FORBIDDEN']);
       expect(await update({ _tags: { add: [tags.moved] } }, mover)).toEqual([tags.open, tags.moved]);
       expect(await stored()).toEqual([tags.open, tags.moved]);
+    });
+
+    test('new links do not let the new values of a record speak for it', async () => {
+      const move = { projectId: 2 };
+      const ben = await as('ben', 'member');
+      const put = async (body: any) => (await app.rest('PUT', '/tasks/1', body, ben)).status;
+      expect(await put(move)).toBe(403);
+      expect(await put({ ...move, labelIds: [1] })).toBe(403);
+      expect(await put({ title: 'b', labelIds: [1] })).toBe(200);
+      expect((await app.unguarded().rest('GET', '/tasks/1')).body.projectId).toBe(1);
     });
 
     test('who may not use the list says nothing of it', async () => {

@@ -37,19 +37,29 @@ export class Acting {
   }
 
   *get(operation: Get): Program<Node | null> {
-    this.#goOn();
-    return yield* get(this.#policy.permit(this.access.caller, operation), new Budget(this.#limits));
+    const permitted = this.#policy.permit(this.access.caller, operation);
+    return yield* this.#reading(get(permitted, new Budget(this.#limits)));
   }
 
   *list(operation: List): Program<Node[]> {
-    this.#goOn();
     const permitted = this.#policy.permit(this.access.caller, operation);
-    return (yield* list(permitted, new Budget(this.#limits))).nodes;
+    return (yield* this.#reading(list(permitted, new Budget(this.#limits)))).nodes;
   }
 
   *aggregate(operation: Aggregate): Program<Node[]> {
+    const permitted = this.#policy.permit(this.access.caller, operation);
+    return yield* this.#reading(aggregate(permitted, new Budget(this.#limits)));
+  }
+
+  /** After a statement that failed, PostgreSQL takes no other, and a COMMIT undoes all that came before. */
+  *#reading<T>(program: Program<T>): Program<T> {
     this.#goOn();
-    return yield* aggregate(this.#policy.permit(this.access.caller, operation), new Budget(this.#limits));
+    try {
+      return yield* program;
+    } catch (error) {
+      this.ledger.failure = error;
+      throw error;
+    }
   }
 
   *write(operation: WriteOne): Program<Node> {

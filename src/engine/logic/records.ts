@@ -96,7 +96,7 @@ export class Records {
     const options = typeof value === 'object' && value !== null ? (value as Options) : {};
     const related = new Records(field.target, this.#acting);
     if (field.kind === 'reference') related.#refuseUnknown('get', options, SHAPE);
-    const list = field.kind === 'inverse' ? related.#query(options) : undefined;
+    const list = field.kind === 'reference' ? undefined : related.#query(options);
     return { as: name, field, selection: related.#selection(options), list };
   }
 

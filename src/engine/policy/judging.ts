@@ -135,19 +135,20 @@ export function* mayUpdate(
   const isUnique = resource.uniques.some(({ columns }) =>
     columns.some(({ name }) => Object.hasOwn(set, name)),
   );
-  if (relinks && looksAround(access, resource, conditions)) {
-    const keys = rows.map((row) => row[resource.key.name]);
-    const later = { keys, ways: yield* waysBefore(access.ways(resource), resource, keys), conditions };
-    const isHidden = isUnique && !(yield* wouldBeSeen(seen, resource, rows));
-    return { mustBeSeen: [], isHidden, later };
-  }
+  const filters = filtersOf(access, resource, conditions);
+  // What new links change can be judged only when they are there.
+  const isLater = relinks && filters.some(hasRelations);
+  if (isLater && !filters.some(changes))
+    return yield* judgedLater(access, resource, rows, conditions, isUnique);
   const { places, where: rule } = yield* notReleased(access, resource, rows);
   const demands: Demands = new Map(conditions);
   for (const where of isFinal ? [rule, seen] : [rule])
     for (const place of places) demand(demands, where, place);
   // The rest was asked of the records as they were, and what it hangs on stays.
   for (const where of demands.keys()) if (!changes(where)) demands.delete(where);
+  // Before they are stored: a record's new values must not speak for it, whatever else is judged later.
   if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'UPDATE');
+  if (isLater) return yield* judgedLater(access, resource, rows, conditions, isUnique);
   const held = places.map((place) => rows[place] ?? {});
   const keys = held.map((row) => row[resource.key.name]);
   const isHidden = !isFinal && isUnique && held.length > 0 && !(yield* wouldBeSeen(seen, resource, held));
@@ -161,10 +162,24 @@ function* wouldBeSeen(seen: Filter, resource: Resource, rows: readonly Row[]): P
   return yield* valuesMeet(resource, rows, everywhere(withoutOld(seen, resource, keys), rows));
 }
 
-/** Whether a rule for changing or seeing a record hangs on others. */
-function looksAround(access: Access, resource: Resource, conditions: Demands): boolean {
+function* judgedLater(
+  access: Access,
+  resource: Resource,
+  rows: readonly Row[],
+  conditions: Demands,
+  isUnique: boolean,
+): Program<MayUpdate> {
+  const keys = rows.map((row) => row[resource.key.name]);
+  const later = { keys, ways: yield* waysBefore(access.ways(resource), resource, keys), conditions };
+  const seen = access.rows(resource, 'READ');
+  const isHidden = isUnique && !(yield* wouldBeSeen(seen, resource, rows));
+  return { mustBeSeen: [], isHidden, later };
+}
+
+/** All that the rules ask of a record that is changed. */
+function filtersOf(access: Access, resource: Resource, conditions: Demands): readonly Filter[] {
   const ways = access.ways(resource).flatMap(({ where, check }) => (check ? [where, check] : [where]));
-  return [...ways, access.rows(resource, 'READ'), ...conditions.keys()].some(hasRelations);
+  return [...ways, access.rows(resource, 'READ'), ...conditions.keys()];
 }
 
 /** Refuses updates that the rules do not allow, or whose records the caller does not see, now that all is done. */

@@ -174,8 +174,10 @@ function readableRelation(access: Access, relation: Relation): Relation {
     return { ...relation, selection, list: { ...list, order, where: shown } };
   }
   const rows = access.rows(field.target, 'READ');
-  if (isEverything(rows)) return selection === relation.selection ? relation : { ...relation, selection };
-  return { ...relation, selection, seen: rows };
+  const links = field.kind === 'through' ? { seenLinks: linkSeen(access, field) } : undefined;
+  if (isEverything(rows) && !links)
+    return selection === relation.selection ? relation : { ...relation, selection };
+  return { ...relation, selection, ...links, seen: rows };
 }
 
 function guardsOf(access: Access, resource: Resource, { columns, relations }: Selection): Guard[] {

@@ -81,6 +81,8 @@ export class Runner {
       try {
         for (const statement of step.value) rows.push(this.execute(statement, allowance));
       } catch (error) {
+        // It is run again elsewhere: nothing in it may take this for the end of the statement.
+        if (error === UNBOUNDED) throw error;
         step = running.throw(error instanceof SQLiteError ? toldToPrograms(this.#model, error) : error);
         continue;
       }
