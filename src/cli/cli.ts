@@ -1,5 +1,6 @@
 /** The `duet` command: the only reader of arguments and environment. */
 
+import { writeSync } from 'node:fs';
 import packageFile from '../../package.json' with { type: 'json' };
 import { StartFault } from '../app/deployment.ts';
 import type { Dev } from '../app/options.ts';
@@ -225,8 +226,14 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** At once: what a stream still holds when the process ends is not always heard. */
 function tell(line: string): void {
-  process.stderr.write(`${line}\n`);
+  try {
+    writeSync(process.stderr.fd, `${line}\n`);
+  } catch {
+    // Nobody reads it, or not fast enough: the stream knows what to do about that.
+    process.stderr.write(`${line}\n`);
+  }
 }
 
 function refuse(message: string): never {
@@ -340,4 +347,6 @@ function terminal(): Audience {
   return { tell, redraw: isTTY ? (text) => void process.stderr.write(text) : undefined, columns };
 }
 
-void main(process.argv.slice(2));
+/** The runtime ends a process whose work it does not count as such; files and pipes were among it. */
+const unfinished = setInterval(() => {}, 60_000);
+void main(process.argv.slice(2)).finally(() => clearInterval(unfinished));
