@@ -363,6 +363,7 @@ browsing('inputs', () => {
       const { id } = await duet.json('POST', '/jobs', { name: 'a' });
       await using here = await editing(duet.url, door, `#/data/Job/record/${id}/edit`);
       const offered = () => here.input('state').locator('option').allTextContents();
+      await here.input('state').waitFor();
       expect(await offered()).toEqual(['NEW', 'PAID', 'GONE']);
       await here.input('state').selectOption('PAID');
       await here.save();

@@ -35,7 +35,9 @@ browsing('links', () => {
       const id = Number(/record\/(\d+)/.exec(page.url())?.[1]);
       expect(await labels(id)).toEqual(['Red', 'Warm']);
       // The page of the record shows them, and the table does.
-      expect(await page.getByRole('region', { name: 'labels' }).locator('tbody tr').count()).toBe(2);
+      const listed = page.getByRole('region', { name: 'labels' }).locator('tbody tr');
+      await listed.nth(1).waitFor();
+      expect(await listed.count()).toBe(2);
 
       await page.getByRole('link', { name: 'Edit' }).click();
       await chips.first().waitFor();
