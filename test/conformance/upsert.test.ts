@@ -299,4 +299,63 @@ describe.each([...databases])('with rules, on %s', (database) => {
       await app.close();
     }
   });
+
+  test('who may not read a field may not look a record up by it', async () => {
+    const hidden = `
+      type Shop @resource
+        @allow(to: [READ], where: { open: { eq: true } })
+        @allow(to: [READ, CREATE], role: "admin")
+      { id: ID!  open: Boolean!  people: [Person!]! }
+      type Person @resource @unique(fields: ["shop", "desk"]) @allow(to: [READ, CREATE, UPDATE]) {
+        id: ID!
+        name: String! @unique
+        email: String @unique @allow(to: [CREATE, UPDATE]) @allow(to: [READ], role: "admin")
+        phone: String @unique @allow(to: [CREATE, UPDATE]) @allow(to: [READ], where: { name: { eq: "bob" } })
+        shop: Shop
+        desk: String
+      }`;
+    const app = await openApp(database, { sdl: hidden, env: { AUTH_SECRET: SECRET } });
+    try {
+      const eve = await headersOf({ name: 'ups eve', claims: { sub: 'eve' } });
+      const admin = await headersOf({ name: 'ups admin', claims: { sub: 'adm', roles: ['admin'] } });
+      const shopId = (await app.rest('POST', '/shops', { open: false }, admin)).body.id;
+      const ann = { name: 'ann', email: 'a@x.org', phone: '1', shopId, desk: 'd' };
+      expect((await app.rest('POST', '/persons?upsert=email', ann, admin)).status).toBe(201);
+      const doors = {
+        rest: async (by: string, body: object, who: any) => {
+          const { status, body: told } = await app.rest('POST', `/persons?upsert=${by}`, body, who);
+          return told.code ?? status;
+        },
+        graphql: async (by: string, { name, email, phone }: any, who: any) => {
+          const { data, errors } = await app.graphql(
+            'mutation($by: PersonBy!, $name: String, $email: String, $phone: String) { it: upsertPerson(by: $by, name: $name, email: $email, phone: $phone) { id } }',
+            { by, name, email, phone },
+            who,
+          );
+          return errors ? errors[0].extensions.code : data.it && 200;
+        },
+      };
+      for (const run of Object.values(doors)) {
+        // What is there and what is not are told alike.
+        for (const email of ['a@x.org', 'none@x.org'])
+          expect(await run('email', { name: 'ann', email }, eve)).toBe('FORBIDDEN');
+        expect(await run('phone', { name: 'ann', phone: '1' }, eve)).toBe('FORBIDDEN');
+        expect(await run('email', { name: 'ann', email: 'a@x.org' }, {})).toBe('UNAUTHENTICATED');
+        expect(await run('name', { name: 'ann', phone: '2' }, eve)).toBe(200);
+        expect(await run('email', { name: 'ann', email: 'a@x.org' }, admin)).toBe(200);
+      }
+      const many = [
+        { method: 'POST', path: '/persons?upsert=email', body: [{ name: 'ann', email: 'a@x.org' }] },
+      ];
+      expect((await app.rest('POST', '/transaction', { operations: many }, eve)).body.code).toBe('FORBIDDEN');
+      // A reference to what is hidden is null to the caller, whether or not it is guessed.
+      for (const desk of ['d', 'none'])
+        expect(await doors.rest('shop_desk', { shopId, desk }, eve)).toBe('VALIDATION_FAILED');
+      expect((await app.unguarded().rest('GET', '/persons?fields=name,phone')).body).toEqual([
+        { name: 'ann', phone: '2' },
+      ]);
+    } finally {
+      await app.close();
+    }
+  });
 });

@@ -11,7 +11,13 @@ import type { Act, Operation, Write } from '../operation.ts';
 import { Access, type RoleRights } from './access.ts';
 import type { Permitted } from './permitted.ts';
 import { mayRace } from './races.ts';
-import { readableAggregate, readableList, readableSelection, readableWhere } from './reading.ts';
+import {
+  mustBeReadable,
+  readableAggregate,
+  readableList,
+  readableSelection,
+  readableWhere,
+} from './reading.ts';
 import { mayGive } from './writing.ts';
 
 /** Whoever signs tokens decides how many sets of roles there are; this many are remembered. */
@@ -123,6 +129,8 @@ function allowed(access: Access, operation: Operation): Operation {
       return { ...operation, selection };
     case 'upsert':
     case 'upsert many':
+      // Whether a record is found by a value tells that it has it.
+      for (const column of operation.by) mustBeReadable(access, resource, column, 'an upsert');
       return { ...operation, selection };
     case 'update many':
     case 'delete many':

@@ -107,7 +107,7 @@ function referenceSeen(access: Access, { reference: field }: Column): Filter {
   return isEverything(where) || isNothing(where) ? where : { is: 'related', field, where };
 }
 
-function mustBeReadable(access: Access, resource: Resource, field: Field, where = 'a filter'): void {
+export function mustBeReadable(access: Access, resource: Resource, field: Field, where = 'a filter'): void {
   if (!isEverything(access.field(field, 'READ'))) throw unusable(access, resource, field, where);
 }
 

@@ -2,7 +2,7 @@
 
 import { claimFor } from '../../access/claims.ts';
 import { type Fault, pointer, validationFailed } from '../../base/errors.ts';
-import { all, equal } from '../../query/filter.ts';
+import { all, equal, type Filter } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { checkValue, storedColumns } from '../../schema/values.ts';
@@ -13,6 +13,7 @@ import type { Input, Upsert, UpsertMany } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import { mayWrite } from '../policy/judging.ts';
 import type { Permitted } from '../policy/permitted.ts';
+import { readableWhere } from '../policy/reading.ts';
 import { mayGive } from '../policy/writing.ts';
 import { attach, isDressed, type Node, spent } from '../read/read.ts';
 import { assigned, ownOf } from './assign.ts';
@@ -54,10 +55,10 @@ export function* upsertMany(
 
 function* upsertRecord(access: Access, { resource, by }: On, input: Input): Program<Node> {
   const named = valuesOf(access, resource, by, input);
-  const wanted = by.map((column) => equal(column, named[column.name]));
-  const [stored] = yield* run(select(resource, storedColumns(resource), all(wanted), { lock: 'change' }));
+  const wanted = all(by.map((column) => equal(column, named[column.name])));
+  const [stored] = yield* run(select(resource, storedColumns(resource), wanted, { lock: 'change' }));
   const key = stored?.[resource.key.name];
-  if (stored && (yield* isSeen(access, resource, key))) {
+  if (stored && (yield* isSeen(access, resource, key, wanted))) {
     if (!access.isFree) {
       access.admit(resource, 'UPDATE');
       yield* mayWrite(access, resource, 'UPDATE', [key]);
@@ -76,9 +77,10 @@ function* upsertRecord(access: Access, { resource, by }: On, input: Input): Prog
   }
 }
 
-function* isSeen(access: Access, resource: Resource, key: unknown): Program<boolean> {
+/** Whether the caller could have found it by these values: a reference to what it may not see has none. */
+function* isSeen(access: Access, resource: Resource, key: unknown, wanted: Filter): Program<boolean> {
   if (access.isFree) return true;
-  const where = all([equal(resource.key, key), access.rows(resource, 'READ')]);
+  const where = all([equal(resource.key, key), readableWhere(access, resource, wanted)]);
   return (yield* run(select(resource, [resource.key], where))).length > 0;
 }
 
