@@ -3,8 +3,7 @@
 import { DuetError } from '../base/errors.ts';
 import { answerTooLarge } from '../storage/faults.ts';
 import type { Row } from '../storage/statements.ts';
-import type { Selection } from './operation.ts';
-import { bytesOf, MOST_BYTES_OF_CHARACTER, timesOf } from './sizes.ts';
+import { bytesOf, type Measured, MOST_BYTES_OF_CHARACTER, timesOf } from './sizes.ts';
 
 /** Longer answers may wait in memory until their clients have taken them. */
 export const LONG_BYTES = 64 * 1024;
@@ -35,7 +34,7 @@ export class Budget {
   #isExact = false;
   /** What was counted by its characters so far: rows by their selections, and what measures itself. */
   readonly #rows: (readonly Row[])[] = [];
-  readonly #selections: Selection[] = [];
+  readonly #selections: Measured[] = [];
   readonly #measures: Measure[] = [];
 
   constructor(limits: AnswerLimits) {
@@ -64,7 +63,7 @@ export class Budget {
   }
 
   /** Rows that the answer has once each, or as often as the selection asks for them. */
-  spend(rows: readonly Row[], selection: Selection): void {
+  spend(rows: readonly Row[], selection: Measured): void {
     this.#count(rows.length * timesOf(selection));
     this.bytes += bytesOf(selection, rows, this.#isExact);
     // Two lists instead of a list of closures: every read comes by here.
@@ -97,7 +96,7 @@ export class Budget {
       this.#isExact = true;
       this.bytes = 0;
       this.#rows.forEach((rows, index) => {
-        this.bytes += bytesOf(this.#selections[index] as Selection, rows, true);
+        this.bytes += bytesOf(this.#selections[index] as Measured, rows, true);
       });
       for (const measure of this.#measures) this.bytes += measure(true);
       this.#rows.length = 0;

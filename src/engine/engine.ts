@@ -7,8 +7,15 @@ import { all, among } from '../query/filter.ts';
 import type { Action, ActionField, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { select } from '../storage/statements.ts';
-import { type Deadline, type Prepared, type Program, run, type Storage } from '../storage/storage.ts';
-import { type AnswerLimits, Budget } from './budget.ts';
+import {
+  type Deadline,
+  type Prepared,
+  type Program,
+  run,
+  type Storage,
+  watched,
+} from '../storage/storage.ts';
+import { type AnswerLimits, Budget, isTooMuch } from './budget.ts';
 import type { Caller } from './caller.ts';
 import type { Functions } from './logic/functions.ts';
 import type {
@@ -112,10 +119,11 @@ export class Engine {
   /** What a function answers that only reads, on one snapshot. */
   ask(caller: Caller, operation: Ask): Soon<unknown> {
     const permitted = this.permit(caller, operation);
-    return this.#storage.read(() => asked(permitted), 'many', this.deadline());
+    const program = () => asked(permitted, new Budget(this.limits));
+    return then(this.#storage.read(program, 'many', this.deadline()), answered);
   }
 
-  /** Carries out all reads on one snapshot: one answer shows one moment. */
+  /** Carries out all reads on one snapshot: one answer shows one moment. What a function fails at is Failed, and fails alone. */
   readPermitted(operations: readonly Permitted<Read | Ask>[], deadline: Deadline): Soon<unknown[]> {
     const [only] = operations;
     if (only && only.do !== 'ask' && operations.length === 1) {
@@ -127,7 +135,9 @@ export class Engine {
       const budget = new Budget(limits);
       const answers: unknown[] = [];
       for (const operation of operations)
-        answers.push(yield* operation.do === 'ask' ? asked(operation) : performRead(operation, budget));
+        answers.push(
+          yield* operation.do === 'ask' ? asked(operation, budget) : performRead(operation, budget),
+        );
       return answers;
     };
     return this.#storage.read(program, 'many', deadline);
@@ -302,9 +312,37 @@ function unlessGone<T>(gone: Gone, write: () => Promise<T>): Promise<T> {
   return write();
 }
 
-function asked({ action, args, program }: Permitted<Ask>): Program<unknown> {
+/** Stands for an answer that there is none of. */
+export class Failed {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+/**
+ * What the function answers, or why it failed: that is no failure of the storage, which would ask another server. What the
+ * storage failed at has ended the transaction of all, and what is too much is too much of all together.
+ */
+function* asked({ action, args, program }: Permitted<Ask>, budget: Budget): Program<unknown> {
   if (!program) throw new Error(`nothing carries out ${action.name}`);
-  return program(args);
+  let isSound = true;
+  try {
+    return yield* watched(program(args, budget), {
+      fails: () => {
+        isSound = false;
+      },
+    });
+  } catch (error) {
+    if (!isSound || isTooMuch(error)) throw error;
+    return new Failed(error);
+  }
+}
+
+function answered(answer: unknown): unknown {
+  if (answer instanceof Failed) throw answer.reason;
+  return answer;
 }
 
 function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {

@@ -16,7 +16,9 @@ import type {
 } from '../schema/model.ts';
 import type { Row } from '../storage/statements.ts';
 import type { Program } from '../storage/storage.ts';
+import type { Budget } from './budget.ts';
 import type { Guard } from './policy/guards.ts';
+import type { Rendered } from './sizes.ts';
 
 /** What to answer of a record: its columns, and records related to it. */
 export interface Selection {
@@ -28,14 +30,6 @@ export interface Selection {
   readonly guards?: readonly Guard[];
   /** Where that is not each record once, with its fields under their own names. */
   readonly rendered?: Rendered;
-}
-
-/** How often each record stands in the answer, and its columns; and the bytes of the names under which they stand there. */
-export interface Rendered {
-  readonly records: number;
-  readonly columns: readonly (readonly [Column, number])[];
-  /** Of one record, however often it stands there. */
-  readonly names: number;
 }
 
 export interface Relation {
@@ -139,15 +133,16 @@ export interface Act<Do extends 'act' | 'ask' = 'act' | 'ask'> {
   readonly args: Input;
   /** What of its answer is wanted. */
   readonly answer: Wanted;
-  /** What carries it out, with these arguments; the functions' to say. */
-  readonly program?: (args: Input) => Program<unknown>;
+  /** What carries it out, with these arguments, and answers within the budget; the functions' to say. */
+  readonly program?: (args: Input, budget: Budget) => Program<unknown>;
 }
 
 /** Of records that an action answers with, what to read of them; of a plain type, the same of its fields. */
 export type Wanted =
-  | { readonly is: 'value' }
   | { readonly is: 'record'; readonly selection: Selection }
-  | { readonly is: 'object'; readonly fields: ReadonlyMap<string, Wanted> };
+  /** How often the answer has each. */
+  | { readonly is: 'value'; readonly times: number }
+  | { readonly is: 'object'; readonly times: number; readonly fields: ReadonlyMap<string, Wanted> };
 
 export type Ask = Act<'ask'>;
 export type Read = List | Get | Aggregate;

@@ -3,7 +3,23 @@
 import type { Column } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import type { Row } from '../storage/statements.ts';
-import type { Selection } from './operation.ts';
+
+/** What is answered of rows. */
+export interface Measured {
+  readonly columns: readonly Column[];
+  readonly computed?: readonly { readonly column: Column }[] | undefined;
+  readonly relations: readonly { readonly as: string; readonly list: object | undefined }[];
+  /** Where that is not each record once, with its fields under their own names. */
+  readonly rendered?: Rendered;
+}
+
+/** How often each record stands in the answer, and its columns; and the bytes of the names under which they stand there. */
+export interface Rendered {
+  readonly records: number;
+  readonly columns: readonly (readonly [Column, number])[];
+  /** Of one record, however often it stands there. */
+  readonly names: number;
+}
 
 /** `"":,` around a name; `null`, or any short value; braces and a comma around an object; quotation marks, or brackets. */
 const AROUND_NAME = 4;
@@ -35,10 +51,10 @@ interface Value {
   readonly isKey: boolean;
 }
 
-const measures = new WeakMap<Selection, Measure>();
+const measures = new WeakMap<Measured, Measure>();
 
 /** How often the answer has each record of a selection. */
-export function timesOf({ rendered }: Selection): number {
+export function timesOf({ rendered }: Measured): number {
   return rendered?.records ?? 1;
 }
 
@@ -48,7 +64,7 @@ export function bytesOfName(name: string): number {
 }
 
 /** Of the names alone, in an answer that has its own for them. */
-function namesOf(selection: Selection): number {
+function namesOf(selection: Measured): number {
   let bytes = 0;
   for (const { name } of answeredColumns(selection)) bytes += bytesOfName(name);
   for (const { as, list } of selection.relations) bytes += bytesOfName(as) + (list ? PAIR : 0);
@@ -56,7 +72,7 @@ function namesOf(selection: Selection): number {
 }
 
 /** Of the rows' own columns, as often as the answer has them. */
-export function bytesOf(selection: Selection, rows: readonly Row[], isExact = false): number {
+export function bytesOf(selection: Measured, rows: readonly Row[], isExact = false): number {
   let measure = measures.get(selection);
   if (!measure) {
     measure = measureOf(selection);
@@ -120,11 +136,11 @@ function exactly({ fixed, shorts, texts }: Measure, rows: readonly Row[]): numbe
 }
 
 /** Those that are read, and those that are made of them. */
-function answeredColumns({ columns, computed }: Selection): readonly Column[] {
+function answeredColumns({ columns, computed }: Measured): readonly Column[] {
   return computed ? [...columns, ...computed.map(({ column }) => column)] : columns;
 }
 
-function measureOf(selection: Selection): Measure {
+function measureOf(selection: Measured): Measure {
   const times = new Map<Column, number>(selection.rendered?.columns);
   const fixed = timesOf(selection) * AROUND_OBJECT + (selection.rendered?.names ?? namesOf(selection));
   const shorts: Value[] = [];

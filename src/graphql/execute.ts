@@ -11,6 +11,7 @@ import {
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import { Budget } from '../engine/budget.ts';
+import { Failed } from '../engine/engine.ts';
 import type { Ask, Operation, Read, Write } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read/read.ts';
@@ -22,15 +23,6 @@ import { planner } from './plan.ts';
 
 /** What root fields answer with, by their names in the answer, where it is known before the executor asks. */
 export type Performed = ReadonlyMap<string, unknown>;
-
-/** Stands for the answer of a root field that has none. */
-export class Failed {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    this.reason = reason;
-  }
-}
 
 export async function execute(
   args: ValidatedExecutionArgs,
@@ -91,7 +83,10 @@ function write({ engine, caller, deadline, gone, budget }: Running, operation: W
 }
 
 function known(performed: Performed, name: string): unknown {
-  const answer = performed.get(name);
+  return found(performed.get(name));
+}
+
+function found(answer: unknown): unknown {
   if (answer instanceof Failed) throw answer.reason;
   return answer;
 }
@@ -114,7 +109,7 @@ class Snapshot {
     // One by one: what is denied to one field is not denied to its siblings.
     const index = this.#operations.push(engine.permit(caller, operation)) - 1;
     this.#answers ??= Promise.resolve().then(() => engine.readPermitted(this.#operations, deadline));
-    return (await this.#answers)[index];
+    return found((await this.#answers)[index]);
   }
 }
 

@@ -63,14 +63,15 @@ function actionPlanner(action: ActionField, fields: readonly FieldNode[], given:
 
 /** What the selection has of an answer. */
 function wantedOf(slot: Slot, objects: readonly ObjectNodes[], given: Planning): WantedOfAction {
-  if (slot.is === 'value') return { is: 'value' };
+  const times = objects.length;
+  if (slot.is === 'value') return { is: 'value', times };
   if (slot.is === 'record') return { is: 'record', selection: selectionOf(slot.resource, objects, given) };
   const below = objectsOf(objects, given);
   const asked = slot.shape.fields.flatMap((field): [string, WantedOfAction][] => {
     const nodes = below.get(field.name);
     return nodes ? [[field.name, wantedOf(field, nodes, { ...given, at: [...given.at, field.name] })]] : [];
   });
-  return { is: 'object', fields: new Map(asked) };
+  return { is: 'object', times, fields: new Map(asked) };
 }
 
 function recordsPlanner(

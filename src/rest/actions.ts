@@ -112,16 +112,17 @@ const wanted = new WeakMap<Shape, Wanted>();
 
 /** Whole records, without what is related to them. */
 function wantedOf(slot: Slot): Wanted {
-  if (slot.is === 'value') return { is: 'value' };
+  if (slot.is === 'value') return { is: 'value', times: 1 };
   if (slot.is === 'record') return { is: 'record', selection: wholeOf(slot.resource) };
   const { shape } = slot;
   const known = wanted.get(shape);
   if (known) return known;
   // Kept before it is whole: a type may hold itself.
   const fields = new Map<string, Wanted>();
-  wanted.set(shape, { is: 'object', fields });
+  const whole: Wanted = { is: 'object', times: 1, fields };
+  wanted.set(shape, whole);
   for (const field of shape.fields) fields.set(field.name, wantedOf(field));
-  return { is: 'object', fields };
+  return whole;
 }
 
 export function answered({ answer: slot }: ActionField, value: unknown): unknown {

@@ -87,3 +87,28 @@ export function* run(statement: Statement): Program<Row[]> {
   const [rows = []] = yield [statement];
   return rows;
 }
+
+interface Watcher {
+  /** Told what a program asks for, before it is carried out. */
+  readonly asks?: (statements: readonly Statement[]) => void;
+  /** Told that the storage has failed at it. */
+  readonly fails?: () => void;
+}
+
+/** The same program, while somebody looks on. */
+export function* watched<T>(program: Program<T>, { asks, fails }: Watcher): Program<T> {
+  let step = program.next();
+  while (!step.done) {
+    asks?.(step.value);
+    let rows: readonly Row[][];
+    try {
+      rows = yield step.value;
+    } catch (error) {
+      fails?.();
+      step = program.throw(error);
+      continue;
+    }
+    step = program.next(rows);
+  }
+  return step.value;
+}

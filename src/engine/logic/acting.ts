@@ -1,7 +1,11 @@
 /** On whose behalf a function asks something inside of its transaction, and what has become of that transaction. */
 
-import { DuetError, type Fault } from '../../base/errors.ts';
-import type { Program } from '../../storage/storage.ts';
+import { DuetError, type Fault, faultCodes } from '../../base/errors.ts';
+import type { Resource } from '../../schema/model.ts';
+import { withArticle } from '../../schema/names.ts';
+import { isWrite } from '../../storage/duties.ts';
+import type { Statement } from '../../storage/statements.ts';
+import { type Program, watched } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget } from '../budget.ts';
 import type { Aggregate, Get, List, WriteOne } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
@@ -68,15 +72,20 @@ export class Acting {
       throw new Error(
         `an action of Query only reads, so it cannot ${operation.do} ${operation.resource.plural}`,
       );
+    let isBegun = false;
+    const asks = (statements: readonly Statement[]) => {
+      isBegun ||= statements.some(isWrite);
+    };
     try {
       const permitted = this.#policy.permit(this.access.caller, operation);
-      const written = yield* perform(this.access, permitted, new Budget(this.#limits));
+      const written = yield* watched(perform(this.access, permitted, new Budget(this.#limits)), { asks });
       this.ledger.hasWritten = true;
       return written as Node;
     } catch (error) {
-      const told = elsewhere(error);
-      // Nothing was begun: whoever expects that can go on.
-      if (!(told instanceof DuetError && told.code === 'NOT_FOUND')) this.ledger.failure = told;
+      const told = elsewhere(error, operation.resource, this.access.isSystem);
+      // Nothing was begun, by functions that take part in it neither: whoever expects that can go on.
+      const isMissing = told instanceof DuetError && told.code === 'NOT_FOUND';
+      if (!isMissing || isBegun) this.ledger.failure = told;
       throw told;
     }
   }
@@ -86,12 +95,32 @@ export class Acting {
   }
 }
 
-/** What is wrong with a record that a function writes has no place in what the client sent. */
-function elsewhere(error: unknown): unknown {
+/** Errors that were told so before, by a function further inside. */
+const toldOf = new WeakSet<DuetError>();
+
+/**
+ * What is wrong with a record that a function writes has no place in what the client sent. Where no rule was asked, the
+ * caller may not be allowed to read that record: then nothing is told of its values, not even by what they could not be.
+ */
+function elsewhere(error: unknown, resource: Resource, isSystem: boolean): unknown {
   if (error instanceof Collision) return error.at([]);
-  if (!(error instanceof DuetError) || !error.errors) return error;
+  if (!(error instanceof DuetError) || !error.errors || toldOf.has(error)) return error;
   const errors = error.errors.map(
-    (fault): Fault => ({ code: fault.code, detail: fault.detail, pointer: '#' }),
+    (fault): Fault => ({
+      code: fault.code,
+      detail: isSystem ? withoutValues(fault, resource) : fault.detail,
+      pointer: '#',
+    }),
   );
-  return new DuetError(error.code, error.message, { errors });
+  const [first] = errors;
+  const told = new DuetError(error.code, isSystem && first ? first.detail : error.message, { errors });
+  toldOf.add(told);
+  return told;
+}
+
+/** The words of the schema file and of functions are meant for the caller. */
+function withoutValues({ code, detail, pointer = '#' }: Fault, { singular }: Resource): string {
+  if (code === 'CHECK_FAILED' || code === 'REFUSED') return detail;
+  const field = pointer.split('/').findLast((each) => !/^(#|\d+)$/.test(each));
+  return `${field ? `${field} of ${withArticle(singular)}: ` : ''}${faultCodes[code]}`;
 }

@@ -6,8 +6,10 @@ import { scalars } from '../../schema/scalars.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { checkValue, defaultOf } from '../../schema/values.ts';
 import type { Program } from '../../storage/storage.ts';
+import type { Budget } from '../budget.ts';
 import type { Input, Listing, Selection, Wanted } from '../operation.ts';
 import type { Node } from '../read/read.ts';
+import { AROUND_OBJECT, bytesOfJson, bytesOfName, bytesOfWritten, timesOf } from '../sizes.ts';
 
 /** Every argument, with its default or null where it was left out; all that is wrong is told at once. */
 export function validArguments({ name, arguments: slots }: ActionField, given: Input): Input {
@@ -68,83 +70,137 @@ function spelt({ type, list }: Column, value: unknown): unknown {
   return list && Array.isArray(value) ? value.map(text) : text(value);
 }
 
-type ReadRecords = (selection: Selection, resource: Resource, keys: readonly unknown[]) => Program<Listing>;
+/** Reads records by their keys, which the answer has so often each. */
+type ReadRecords = (
+  selection: Selection,
+  resource: Resource,
+  keys: ReadonlyMap<unknown, number>,
+) => Program<Listing>;
 
 /** What the function gave back, as the schema file promises it; records are read as the caller asked for them. */
 export function* answerOf(
-  slot: Slot,
+  { name, root, answer: slot }: ActionField,
   wanted: Wanted,
   value: unknown,
-  where: string,
+  budget: Budget,
   read: ReadRecords,
+  hidden: (resource: Resource) => Error,
 ): Program<unknown> {
-  if (value === undefined || value === null) {
-    if (slot.required) throw new Error(`${where} answered nothing, and must answer with ${typeOf(slot)}`);
-    return null;
+  const answer = new Answer(hidden);
+  const make = answer.take(slot, wanted, value, `${root}.${name}`);
+  budget.take(answer.objects, (isExact) => answer.bytes(isExact));
+  for (const { selection, resource, often, found } of answer.places.values()) {
+    const { nodes } = yield* read(selection, resource, often);
+    for (const node of nodes) found.set(node[resource.key.name], node);
   }
-  if (slot.list && !Array.isArray(value)) throw mistake(where, slot, value);
-  if (slot.is === 'value') {
-    const faults: Fault[] = [];
-    const checked = checkValue(slot.column, spelt(slot.column, value), faults);
-    if (faults[0]) throw new Error(`${where} answered what does not fit: ${faults[0].detail}`);
-    return checked;
+  return make();
+}
+
+/** The records of one place of an answer, however many objects have it: they are read together. */
+interface Place {
+  readonly resource: Resource;
+  readonly selection: Selection;
+  /** How often the answer has the record of each key. */
+  readonly often: Map<unknown, number>;
+  readonly found: Map<unknown, Node>;
+}
+
+/** What is to be answered, once the records are read. */
+type Make = () => unknown;
+
+/** Holds what a function gave back against the file, and finds out which records it has, and how long it is. */
+class Answer {
+  readonly places = new Map<Wanted, Place>();
+  /** Those of plain types; records are counted as they are read. */
+  objects = 0;
+  #around = 0;
+  readonly #values: { readonly value: unknown; readonly times: number }[] = [];
+  readonly #hidden: (resource: Resource) => Error;
+
+  constructor(hidden: (resource: Resource) => Error) {
+    this.#hidden = hidden;
   }
-  const values: readonly unknown[] = slot.list ? (value as unknown[]) : [value];
-  const answers =
-    slot.is === 'record'
-      ? yield* recordsOf(slot.resource, wanted, values, where, read)
-      : yield* objectsOf(slot, wanted, values, where, read);
-  if (slot.list) return answers.filter((each) => each !== null);
-  if (answers[0] === null && slot.required)
-    throw new Error(`${where} answered with a record that is not there, or not for the caller`);
-  return answers[0];
-}
 
-/** By their keys: what a function holds may be older than what it has written since, and more than the caller may see. */
-function* recordsOf(
-  resource: Resource,
-  wanted: Wanted,
-  values: readonly unknown[],
-  where: string,
-  read: ReadRecords,
-): Program<(Node | null)[]> {
-  const { name } = resource.key;
-  const keys = values.map((each) => (isObject(each) ? each[name] : each));
-  if (keys.some((key) => typeof key !== 'string' && typeof key !== 'number'))
-    throw new Error(`${where} must answer with records of ${resource.plural}, or with their keys`);
-  if (wanted.is !== 'record') throw new Error(`nothing is wanted of ${where}`);
-  const typed = keys.map((key) => keyAs(resource, key));
-  const { selection } = wanted;
-  const isKnown = selection.columns.includes(resource.key);
-  const whole = isKnown ? selection : { ...selection, columns: [...selection.columns, resource.key] };
-  const { nodes } = yield* read(whole, resource, [...new Set(typed)]);
-  const byKey = new Map(nodes.map((node) => [node[name], node]));
-  return typed.map((key) => byKey.get(key) ?? null);
-}
+  bytes(isExact: boolean): number {
+    const bytesOfValue = isExact ? bytesOfWritten : bytesOfJson;
+    return this.#values.reduce((sum, { value, times }) => sum + times * bytesOfValue(value), this.#around);
+  }
 
-function keyAs({ key }: Resource, given: unknown): unknown {
-  return key.origin.by === 'serial' ? Number(given) : String(given);
-}
+  take(slot: Slot, wanted: Wanted, value: unknown, where: string): Make {
+    if (value === undefined || value === null) {
+      if (slot.required) throw new Error(`${where} answered nothing, and must answer with ${typeOf(slot)}`);
+      return this.#value(wanted, null);
+    }
+    if (slot.list && !Array.isArray(value)) throw mistake(where, slot, value);
+    if (slot.is === 'value') {
+      const faults: Fault[] = [];
+      const checked = checkValue(slot.column, spelt(slot.column, value), faults);
+      if (faults[0]) throw new Error(`${where} answered what does not fit: ${faults[0].detail}`);
+      return this.#value(wanted, checked);
+    }
+    const take = (each: unknown): Make =>
+      slot.is === 'record'
+        ? this.#record(slot.resource, wanted, each, where)
+        : this.#object(slot, wanted, each, where);
+    if (slot.list) {
+      const made = (value as unknown[]).map(take);
+      return () => made.map((make) => make()).filter((each) => each !== null);
+    }
+    const make = take(value);
+    if (slot.is !== 'record' || !slot.required) return make;
+    return () => {
+      const record = make();
+      if (record === null) throw this.#hidden(slot.resource);
+      return record;
+    };
+  }
 
-function* objectsOf(
-  slot: Slot & { readonly is: 'object' },
-  wanted: Wanted,
-  values: readonly unknown[],
-  where: string,
-  read: ReadRecords,
-): Program<Record<string, unknown>[]> {
-  const answers: Record<string, unknown>[] = [];
-  for (const each of values) {
-    if (!isObject(each)) throw mistake(where, slot, each);
-    const answer: Record<string, unknown> = {};
+  #value(wanted: Wanted, value: unknown): Make {
+    this.#values.push({ value, times: timesIn(wanted) });
+    return () => value;
+  }
+
+  /** By its key: what a function holds may be older than what it has written since, and more than the caller may see. */
+  #record(resource: Resource, wanted: Wanted, value: unknown, where: string): Make {
+    const { key } = resource;
+    const given = isObject(value) ? value[key.name] : value;
+    if (typeof given !== 'string' && typeof given !== 'number')
+      throw new Error(`${where} must answer with records of ${resource.plural}, or with their keys`);
+    const known = key.origin.by === 'serial' ? Number(given) : String(given);
+    const { often, found } = this.#place(resource, wanted, where);
+    often.set(known, (often.get(known) ?? 0) + 1);
+    return () => found.get(known) ?? null;
+  }
+
+  #place(resource: Resource, wanted: Wanted, where: string): Place {
+    let place = this.places.get(wanted);
+    if (place) return place;
+    if (wanted.is !== 'record') throw new Error(`nothing is wanted of ${where}`);
+    const { selection } = wanted;
+    const isKnown = selection.columns.includes(resource.key);
+    const whole = isKnown ? selection : { ...selection, columns: [...selection.columns, resource.key] };
+    place = { resource, selection: whole, often: new Map(), found: new Map() };
+    this.places.set(wanted, place);
+    return place;
+  }
+
+  #object(slot: Slot & { readonly is: 'object' }, wanted: Wanted, value: unknown, where: string): Make {
+    if (!isObject(value)) throw mistake(where, slot, value);
+    this.objects += timesIn(wanted);
+    this.#around += timesIn(wanted) * AROUND_OBJECT;
+    const made: (readonly [string, Make])[] = [];
     for (const field of slot.shape.fields) {
       const asked = wanted.is === 'object' ? wanted.fields.get(field.name) : undefined;
-      if (asked)
-        answer[field.name] = yield* answerOf(field, asked, each[field.name], `${where}.${field.name}`, read);
+      if (!asked) continue;
+      this.#around += timesIn(asked) * bytesOfName(field.name);
+      made.push([field.name, this.take(field, asked, value[field.name], `${where}.${field.name}`)]);
     }
-    answers.push(answer);
+    return () => Object.fromEntries(made.map(([name, make]) => [name, make()]));
   }
-  return answers;
+}
+
+function timesIn(wanted: Wanted): number {
+  return wanted.is === 'record' ? timesOf(wanted.selection) : wanted.times;
 }
 
 function mistake(where: string, slot: Slot, value: unknown): Error {

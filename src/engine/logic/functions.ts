@@ -7,7 +7,7 @@ import { wholeList } from '../../query/list.ts';
 import type { ActionField, Model, Resource } from '../../schema/model.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
-import { type AnswerLimits, Budget } from '../budget.ts';
+import type { AnswerLimits, Budget } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import type { Act, Input, Selection, Wanted, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
@@ -33,8 +33,6 @@ export class Functions {
   readonly #asking: ReadonlySet<Resource>;
   readonly #joined = new WeakMap<Access, Access>();
   readonly #policy: Policy;
-  readonly #limits: AnswerLimits;
-
   readonly #tell: (message: string) => void;
 
   constructor(
@@ -47,7 +45,6 @@ export class Functions {
     this.#logic = logic;
     this.#tell = tell;
     this.#policy = policy;
-    this.#limits = limits;
     this.#tx = txOf(model, policy, limits);
     const asks = (functions: object) => Object.values(functions).some((each) => kindOf(each) === 'generator');
     this.#asking = new Set([...logic.types].flatMap(([type, functions]) => (asks(functions) ? [type] : [])));
@@ -155,17 +152,23 @@ export class Functions {
     this.admit(access, action);
     const call = (args: Input) =>
       this.#call(access, [name], run, new Ledger(action.root === 'Query'), {}, args);
-    const finish = (value: unknown) => this.#answered(access, action, answer, value);
-    const program = function* (given: Input): Program<unknown> {
+    const finish = (value: unknown, budget: Budget) => this.#answered(access, action, answer, value, budget);
+    const program = function* (given: Input, budget: Budget): Program<unknown> {
       const value = yield* call(validArguments(action, given));
-      return yield* finish(value);
+      return yield* finish(value, budget);
     };
     return { ...operation, program };
   }
 
-  #answered(access: Access, action: ActionField, wanted: Wanted, value: unknown): Program<unknown> {
-    const read = (selection: Selection, resource: Resource, keys: readonly unknown[]) => {
-      const query = { ...wholeList(resource), where: among(resource.key, keys) };
+  #answered(
+    access: Access,
+    action: ActionField,
+    wanted: Wanted,
+    value: unknown,
+    budget: Budget,
+  ): Program<unknown> {
+    const read = (selection: Selection, resource: Resource, often: ReadonlyMap<unknown, number>) => {
+      const query = { ...wholeList(resource), where: among(resource.key, [...often.keys()]) };
       const operation = {
         do: 'list',
         resource,
@@ -174,9 +177,19 @@ export class Functions {
         places: false,
         count: false,
       } as const;
-      return list(this.#policy.permit(access.caller, operation), new Budget(this.#limits));
+      const { name } = resource.key;
+      return list(
+        this.#policy.permit(access.caller, operation),
+        budget,
+        (node) => often.get(node[name]) ?? 1,
+      );
     };
-    return answerOf(action.answer, wanted, value, `${action.root}.${action.name}`, read);
+    // Whether it is there is told to nobody who may not see it.
+    const hidden = ({ name: type }: Resource) =>
+      access.isFree
+        ? new Error(`${action.root}.${action.name} answered with a ${type} that is not there`)
+        : access.denied(`You may not see the ${type} that ${action.name} answers with, or it is not there.`);
+    return answerOf(action, wanted, value, budget, read, hidden);
   }
 }
 

@@ -117,13 +117,18 @@ function listingOf(
   return { nodes, more, total };
 }
 
-export function* list(operation: Permitted<List>, budget: Budget): Program<Listing> {
+/** `often` says how often the answer has a record, where that is not once. */
+export function* list(
+  operation: Permitted<List>,
+  budget: Budget,
+  often?: (node: Node) => number,
+): Program<Listing> {
   const { resource, selection, count } = operation;
   const { where } = operation.list;
   const statement = asked(operation, budget);
   const [nodes = [], counted] = yield count ? [statement, counting(resource, where)] : [statement];
   const listing = listingOf(operation, nodes, counted && Number(counted[0]?.[ROWS.as]));
-  yield* spent(selection, nodes, budget);
+  yield* spent(selection, nodes, budget, often && new Map(nodes.map((node) => [node, often(node)])));
   return listing;
 }
 
@@ -155,11 +160,28 @@ export function attach(selection: Selection, nodes: readonly Node[], budget: Bud
 }
 
 /** The same with nodes that are yet to be counted. */
-export function spent(selection: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
-  const count = () => budget.spend(nodes, selection);
-  if (isDressed(selection)) return dressFirst(selection, nodes, budget, count);
+export function spent(
+  selection: Selection,
+  nodes: readonly Node[],
+  budget: Budget,
+  times?: Times,
+): Program<void> {
+  const count = () => (times ? spendOften(selection, times, budget) : budget.spend(nodes, selection));
+  if (isDressed(selection)) return dressFirst(selection, nodes, budget, count, times);
   count();
-  return follow(selection, nodes, budget);
+  return follow(selection, nodes, budget, times);
+}
+
+function spendOften(selection: Selection, times: Times, budget: Budget): void {
+  const sum = (of: (node: Node) => number) => {
+    let all = 0;
+    for (const [node, often] of times) all += often * of(node);
+    return all;
+  };
+  budget.take(
+    sum(() => timesOf(selection)),
+    (isExact) => sum((node) => bytesOf(selection, [node], isExact)),
+  );
 }
 
 function* dressFirst(
@@ -167,10 +189,11 @@ function* dressFirst(
   nodes: readonly Node[],
   budget: Budget,
   count?: () => void,
+  times?: Times,
 ): Program<void> {
   yield* dress(selection, nodes, budget);
   count?.();
-  yield* follow(selection, nodes, budget);
+  yield* follow(selection, nodes, budget, times);
 }
 
 /** Takes away what is hidden, and then adds what is computed of the rest. */
@@ -183,9 +206,9 @@ function* dress({ guards, computed }: Selection, rows: readonly Node[], { limits
  * Adds the related nodes of a selection, level by level. Of each level, what is hidden is gone before anything is counted or
  * followed: else the limits would tell how long it is, and where it leads.
  */
-function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget): Program<void> {
+function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget, times?: Times): Program<void> {
   const selection = hasAbridgedBelow(wanted) ? yield* placedBelow(wanted) : wanted;
-  let level = branches(selection, nodes);
+  let level = branches(selection, nodes, times);
   const read: Branch[] = [];
   while (level.length > 0) {
     const asked = level.filter(({ keys, relation }) => keys.length > 0 && !relation.summary);
