@@ -242,7 +242,7 @@ function areAdmitted(order: Order, values: Place): boolean {
 
 function admits({ type, required }: Column, value: unknown): boolean {
   if (value === null) return !required;
-  if (!isScalar(type)) return typeof value === 'string';
+  if (!isScalar(type)) return type.values.some(({ name }) => name === value);
   let fine = true;
   const checked = type.check(value, () => {
     fine = false;

@@ -3,7 +3,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
 
-const sdl = 'type Day @resource { id: ID!  at: DateTime!  name: String  part: Float! }';
+const sdl = `
+  enum Kind { A B }
+  type Day @resource { id: ID!  at: DateTime!  name: String  part: Float! }
+  type Craft @resource { id: UUID!  kind: Kind!  on: Date  at: DateTime!  big: BigInt!  text: String!  rate: Float!  done: Boolean! }
+`;
+const crafts = ['A', 'A', 'B', 'B'].map((kind, index) => ({
+  kind,
+  on: `2024-01-0${index + 1}`,
+  at: `2024-01-0${index + 1}T00:00:00.000Z`,
+  big: String(index),
+  text: `t${index}`,
+  rate: index,
+  done: index > 1,
+}));
+/** What each database said to the same cursors. */
+const seen: unknown[] = [];
 const days = Array.from({ length: 7 }, (_, index) => ({
   at: `2024-01-0${index + 1}T00:00:00.000Z`,
   name: index % 2 === 0 ? null : 'odd',
@@ -13,7 +28,7 @@ const days = Array.from({ length: 7 }, (_, index) => ({
 describe.each([...databases])('on %s', (database) => {
   let app: AppUnderTest;
   beforeAll(async () => {
-    app = await openApp(database, { sdl, data: { days } });
+    app = await openApp(database, { sdl, data: { days, crafts } });
   });
   afterAll(() => app.close());
 
@@ -77,6 +92,62 @@ describe.each([...databases])('on %s', (database) => {
       const { status, body } = await get(made(...place));
       expect([place, status, body.errors?.[0].code]).toEqual([place, 400, 'CURSOR']);
     }
+  });
+
+  test('whatever a cursor is made up of, it is one or it is refused', async () => {
+    const url = '/crafts?limit=2';
+    const sorts = ['kind', 'on', 'at', 'big', 'text', 'rate', 'done', 'id', '-kind', 'kind,text'];
+    const texts = [
+      'A',
+      'B',
+      'C',
+      '',
+      'A\0',
+      '\0',
+      '\ud800',
+      'x'.repeat(300),
+      '2024-01-01',
+      '2024-01-01T00:00:00.000Z',
+    ];
+    const values = [
+      ...texts,
+      '01a1e337-0b03-7154-89fd-df7d7b1f65b4',
+      '1',
+      1,
+      0.5,
+      1e300,
+      true,
+      null,
+      [],
+      {},
+      ['A'],
+    ];
+    const told = new Map<string, number>();
+    for (const sort of sorts) {
+      const { headers } = await app.rest('GET', `${url}&sort=${sort}`);
+      const next = new URLSearchParams(/\?(.*?)>/.exec(headers.get('Link') ?? '')?.[1]).get('after') ?? '';
+      const [query, ...place] = JSON.parse(Buffer.from(next, 'base64url').toString());
+      const key = place.at(-1);
+      const crafted = values.flatMap((value) => [
+        ...place.map((_: unknown, index: number) => place.with(index, value)),
+        ...[true, false].flatMap((flag) => [
+          [{ digest: 'x', key, begins: flag, lead: [value], cut: true }],
+          [{ digest: 'x', key: value, begins: flag, lead: place.slice(0, -1), cut: flag }],
+          [{ digest: 'x', key, begins: false, lead: [...place.slice(0, -1), value], cut: flag }],
+        ]),
+      ]);
+      for (const each of crafted) {
+        const cursor = Buffer.from(JSON.stringify([query, ...each])).toString('base64url');
+        const { status, body } = await app.rest('GET', `${url}&sort=${sort}&after=${cursor}`);
+        if (status !== 200)
+          expect([sort, each, status, body.errors?.[0].code]).toEqual([sort, each, 400, 'CURSOR']);
+        told.set(JSON.stringify([sort, each]).replaceAll(key, 'key'), status);
+      }
+      for (const value of ['C', 'A\0'])
+        if (sort.endsWith('kind')) expect(told.get(JSON.stringify([sort, [value, 'key']]))).toBe(400);
+    }
+    seen.push([...told].sort(([a], [b]) => (a < b ? -1 : 1)));
+    expect(seen.at(-1)).toEqual(seen[0]);
   });
 
   test('sums and averages of fractions are the same everywhere', async () => {
