@@ -66,8 +66,21 @@ export function inField(word: string, field: number): string {
   return field.toString(36) + word;
 }
 
+/** Between two turns of others, so many words are looked at. */
+const WORDS_OF_TURN = 2_000;
+
 /** The words of a record, each once, with the first of its fields that has it. */
 export function wordsOfAll(texts: readonly unknown[]): string[] {
+  const split = splitting(texts);
+  for (;;) {
+    const { done, value } = split.next();
+    if (done) return value;
+  }
+}
+
+/** The same in steps of a few milliseconds. */
+export function* splitting(texts: readonly unknown[]): Generator<undefined, string[]> {
+  let looks = 0;
   const known = new Set<string>();
   const kept: string[] = [];
   // Whoever repeats a few words a million times has them split once.
@@ -76,6 +89,7 @@ export function wordsOfAll(texts: readonly unknown[]): string[] {
   for (const [field, text] of texts.entries()) {
     if (typeof text !== 'string') continue;
     for (const word of wordsOf(text, isNew)) {
+      if (++looks % WORDS_OF_TURN === 0) yield;
       if (known.has(word)) continue;
       if (known.size === MOST_WORDS) return kept;
       known.add(word);

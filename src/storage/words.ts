@@ -1,8 +1,8 @@
 /** The names of what keeps the words of records, and the words as it keeps them. */
 
-import { SPLITTING, wordsOfAll } from '../query/words.ts';
+import { SPLITTING, splitting, wordsOfAll } from '../query/words.ts';
 import type { Resource } from '../schema/model.ts';
-import type { Row } from './statements.ts';
+import type { Row, Statement, Table } from './statements.ts';
 
 const known = new WeakMap<Resource, string>();
 
@@ -36,5 +36,54 @@ export function isLong(name: string): boolean {
 }
 
 export function wordsOfRecord({ searched }: Resource, record: Row): string[] {
-  return wordsOfAll(searched.map(({ name }) => record[name]));
+  return wordsOfAll(textsOf(searched, record));
 }
+
+export function splittingRecord({ searched }: Resource, record: Row): ReturnType<typeof splitting> {
+  return splitting(textsOf(searched, record));
+}
+
+function textsOf(searched: Resource['searched'], record: Row): unknown[] {
+  return searched.map(({ name }) => record[name]);
+}
+
+const none: readonly Row[] = [];
+
+/** The records whose words a statement writes, or looks at. */
+export function splitBy(statement: Statement): readonly Row[] {
+  if (!('resource' in statement) || !isSearched(statement.resource)) return none;
+  switch (statement.do) {
+    case 'insert':
+    case 'upsert':
+      return [statement.values];
+    case 'insert all':
+    case 'stale words':
+    case 'mend words':
+      return statement.rows;
+    case 'update': {
+      const { set, next = none } = statement;
+      return statement.resource.searched.some(({ name }) => Object.hasOwn(set, name)) ? next : none;
+    }
+    default:
+      return none;
+  }
+}
+
+export function isSearched(resource: Table): resource is Resource {
+  return 'searched' in resource && (resource as Resource).searched.length > 0;
+}
+
+/** What it takes to split their texts, in characters of ASCII: others take longer. */
+export function lengthsOf({ searched }: Resource, rows: readonly Row[]): number {
+  let length = 0;
+  for (const row of rows)
+    for (const { name } of searched) {
+      const text = row[name];
+      if (typeof text !== 'string') continue;
+      const bytes = Buffer.byteLength(text);
+      length += bytes === text.length ? bytes : bytes * BEYOND_ASCII;
+    }
+  return length;
+}
+
+const BEYOND_ASCII = 4;

@@ -57,6 +57,77 @@ describe('a reader that cannot be', () => {
   );
 });
 
+/** As many characters as a text may have that is split here, and many more. */
+const texts = {
+  short: 'left hand '.repeat(500),
+  long: 'left hand '.repeat(30_000),
+  han: '左手'.repeat(30_000),
+};
+const writes: [string, string, (text: string) => [string, string, object]][] = [
+  ['a create', 'short long han', (text) => ['POST', '/books', { title: 'new', body: text }]],
+  [
+    'a create of a record that refers to others',
+    'short long',
+    (text) => ['POST', '/books', { title: 'new', body: text, shelfId: 1 }],
+  ],
+  ['an upsert', 'short long', (text) => ['POST', '/pages?upsert=name', { name: 'new', body: text }]],
+  [
+    'creates of many',
+    'short long',
+    (text) => operation({ method: 'POST', path: '/books', body: [{ title: 'new', body: text }] }),
+  ],
+  // Of a short title, whose record has a long text beside it.
+  [
+    'an update',
+    'short long',
+    (text) => ['PUT', `/pages/${text === texts.long ? 1 : 2}`, { name: `new ${text.length}` }],
+  ],
+  [
+    'an update of many',
+    'short long',
+    (text) =>
+      operation({
+        method: 'PUT',
+        path: '/pages',
+        where: { id: { eq: text === texts.long ? 1 : 2 } },
+        body: { note: 'new' },
+        atMost: 9,
+      }),
+  ],
+];
+
+function operation(one: object): [string, string, object] {
+  return ['POST', '/transaction', { operations: [one] }];
+}
+
+describe('a writer that cannot be', () => {
+  const pages = `type Page @resource @search(fields: ["name", "note", "body"]) { id: ID!  name: String! @unique  note: String  body: String  seen: Int }`;
+  test.each(writes)('long texts of %s leave, short ones stay', async (_, sizes, request) => {
+    const own = new Folder({});
+    const deployment = { sdl: sdl + pages, url: `sqlite:${own.file('duet.db')}` };
+    const filling = await openApp('sqlite', deployment);
+    await filling.rest('POST', '/shelves', { label: 'x' });
+    for (const body of [texts.long, texts.short])
+      await filling.rest('POST', '/pages', { name: `n${body.length}`, body });
+    await filling.close();
+    const app = await openApp('sqlite', { ...deployment, apart: ['false'] });
+    for (const size of sizes.split(' ') as (keyof typeof texts)[]) {
+      const { status } = await app.rest(...request(texts[size]));
+      expect([size, size === 'short' ? status < 300 : status]).toEqual([size, size === 'short' ? true : 503]);
+    }
+    // What is not searched is not split.
+    expect((await app.rest('PUT', '/pages/1', { seen: 1 })).status).toBe(200);
+    await app.close();
+    const whole = await openApp('sqlite', deployment);
+    for (const size of sizes.split(' ') as (keyof typeof texts)[])
+      expect((await whole.rest(...request(texts[size]))).status).toBeLessThan(300);
+    for (const path of ['/books?search=new&aggregate=count', '/pages?search=new&aggregate=count'])
+      expect((await whole.rest('GET', path)).status).toBe(200);
+    await whole.close();
+    own[Symbol.dispose]();
+  });
+});
+
 test('and is answered there', async () => {
   const app = await openApp('sqlite', { sdl, data: {}, url });
   for (const path of large) expect([path, (await app.rest('GET', path)).status]).toEqual([path, 200]);

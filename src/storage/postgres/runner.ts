@@ -8,10 +8,12 @@ import { Compiler, parametersOf } from '../sql/compile.ts';
 import { PLACEHOLDER, type Query, type Row, type Select, type Statement, select } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
+import { splitBy } from '../words.ts';
 import { dialect } from './dialect.ts';
 import { constraintsOf, notUnique, refused, stateOf } from './errors.ts';
 import type { Connection, Rows } from './pool.ts';
 import { type Ahead, type Tree, Trees, Unforeseen } from './tree.ts';
+import { splitAhead } from './words.ts';
 
 export class Runner {
   readonly #model: Model;
@@ -46,6 +48,7 @@ export class Runner {
         if (!rows) {
           if (isAlone && !(isFirst && this.#isOne(step.value))) throw new Unforeseen();
           isFirst = false;
+          if (step.value.some(splits)) await splitAhead(step.value, connection.deadline);
           connection.hurry();
           rows = await this.#answers(connection, step.value, ahead);
         }
@@ -138,6 +141,10 @@ export class Runner {
       throw stateOf(error).startsWith('54') ? this.#trees.giveUp(tree) : error;
     }
   }
+}
+
+function splits(statement: Statement): boolean {
+  return splitBy(statement).length > 0;
 }
 
 /** The server locks rows by their key alone; the transaction that found this out is run again. */

@@ -4,9 +4,19 @@ import type { Searched, SearchedWord } from '../../query/filter.ts';
 import { cut, inField } from '../../query/words.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { type Scalar, scalars, WordList } from '../../schema/scalars.ts';
+import { deadlineExceeded } from '../faults.ts';
 import { quote, type Words } from '../sql/dialect.ts';
-import type { Table } from '../statements.ts';
-import { longName, wordsName, wordsOfRecord } from '../words.ts';
+import type { Row, Statement, Table } from '../statements.ts';
+import type { Deadline } from '../storage.ts';
+import {
+  isSearched,
+  lengthsOf,
+  longName,
+  splitBy,
+  splittingRecord,
+  wordsName,
+  wordsOfRecord,
+} from '../words.ts';
 
 /** A tsvector holds 2^20 - 1 bytes of words, and says so only where it is read from text. */
 const MOST_BYTES = 1_000_000;
@@ -68,7 +78,8 @@ export const words: Words = {
     columns: (resource) => (isSearched(resource) ? wordColumns(resource) : none),
     of: (resource, record) => {
       const [words, long] = wordColumns(resource);
-      const found = wordsOfRecord(resource, record);
+      const found = ahead.get(record) ?? wordsOfRecord(resource, record);
+      ahead.delete(record);
       const text = found.join(' ');
       // Spaces are not kept.
       if (Buffer.byteLength(text) - found.length < MOST_BYTES)
@@ -79,8 +90,29 @@ export const words: Words = {
   },
 };
 
-function isSearched(resource: Table): resource is Resource {
-  return 'searched' in resource && (resource as Resource).searched.length > 0;
+/** Words that were split before the statement is written which they go into. */
+const ahead = new WeakMap<Row, string[]>();
+
+/** Shorter texts are split in a few milliseconds. */
+const LONG = 20_000;
+
+/** Splits long texts while others have their turns in between. */
+export async function splitAhead(statements: readonly Statement[], deadline: Deadline): Promise<void> {
+  for (const statement of statements) {
+    const rows = splitBy(statement);
+    const resource = (statement as { resource?: Table }).resource as Resource;
+    if (rows.length === 0 || lengthsOf(resource, rows) < LONG) continue;
+    for (const row of rows) {
+      const split = splittingRecord(resource, row);
+      for (let step = split.next(); ; step = split.next()) {
+        await new Promise(setImmediate);
+        if (performance.now() > deadline) throw deadlineExceeded();
+        if (!step.done) continue;
+        ahead.set(row, step.value);
+        break;
+      }
+    }
+  }
 }
 
 function textOf({ resource, words }: Searched): string {

@@ -3,9 +3,11 @@
 import type { Database } from 'bun:sqlite';
 import { Lru } from '../../base/lru.ts';
 import type { Filter } from '../../query/filter.ts';
+import type { Resource } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Row, Statement, Table } from '../statements.ts';
+import { lengthsOf, splitBy } from '../words.ts';
 import { type Plan, planOf, type Reading } from './plan.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
@@ -98,8 +100,15 @@ export class Bounds implements Allowance {
       }
       case 'filled':
         return this.#costOfReading(statement.select, sql, parameters);
-      case 'update':
-        return keysOf(statement.where) * (this.#change(statement.resource) + bytesIn(statement.set) / BYTES);
+      case 'update': {
+        const change = this.#change(statement.resource) + bytesIn(statement.set) / BYTES;
+        return keysOf(statement.where) * change + splittingOf(statement);
+      }
+      case 'insert':
+      case 'insert all':
+      case 'upsert':
+      case 'mend words':
+        return splittingOf(statement);
       case 'delete':
       case 'bury':
         return keysOf(statement.where) * this.#change(statement.resource);
@@ -188,6 +197,12 @@ export class Bounds implements Allowance {
     const row = this.#database.query(sql).get(...(parameters as string[])) as { rows: number };
     return row.rows;
   }
+}
+
+/** What it takes to find the words of the records that are written: of each character as much as a test. */
+function splittingOf(statement: Statement): number {
+  const rows = splitBy(statement);
+  return rows.length > 0 ? lengthsOf((statement as { resource: Table }).resource as Resource, rows) : 0;
 }
 
 function bytesIn(set: Row): number {

@@ -95,9 +95,8 @@ export class LocalWriter {
     }
   }
 
-  #drive({ program, steps }: Waiting): unknown {
-    const bounds = steps === 'one' ? undefined : this.#bounds;
-    return this.#runner.drive(program(), bounds?.allowance({ ms: LONGEST_MS }));
+  #drive({ program }: Waiting): unknown {
+    return this.#runner.drive(program(), this.#bounds?.allowance({ ms: LONGEST_MS }));
   }
 
   /** Those that there is no time for are left for the next batch. */
