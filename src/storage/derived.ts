@@ -8,8 +8,12 @@ import { type Row, select, type Table } from './statements.ts';
 import { type Program, run } from './storage.ts';
 import { wordsName } from './words.ts';
 
-/** Few enough to be locked for a moment, many enough to make statements rare. */
-const PAGE = 500;
+export interface Page {
+  /** Where the next one begins. */
+  readonly next: Place | undefined;
+  /** How much text was read. */
+  readonly characters: number;
+}
 
 export interface Derived {
   readonly resource: Resource;
@@ -46,17 +50,28 @@ export function derivedOf(resource: Resource): readonly Derived[] {
 }
 
 /**
- * Brings the records of one page up to date, and answers with where the next begins. Read again under a lock before they
- * are written: others may have changed them, and what is derived with them.
+ * Brings the records of one page up to date. Read again under a lock before they are written: others may have changed them,
+ * and what is derived with them.
  */
-export function* mendPage(derived: Derived, after: Place | undefined): Program<Place | undefined> {
+export function* mendPage(derived: Derived, after: Place | undefined, limit: number): Program<Page> {
   const { resource } = derived;
   const columns = [resource.key, ...derived.columns];
-  const rows = yield* run(select(resource, columns, undefined, { after, limit: PAGE }));
+  const rows = yield* run(select(resource, columns, undefined, { after, limit }));
   const keys = (yield* derived.stale(rows)).map((row) => row[resource.key.name]);
   if (keys.length > 0)
     yield* derived.mend(yield* run(select(resource, columns, among(resource.key, keys), { lock: true })));
-  return rows.length < PAGE ? undefined : [rows.at(-1)?.[resource.key.name]];
+  const next = rows.length < limit ? undefined : [rows.at(-1)?.[resource.key.name]];
+  return { next, characters: charactersIn(rows, columns) };
+}
+
+function charactersIn(rows: readonly Row[], columns: readonly Column[]): number {
+  let characters = 0;
+  for (const row of rows)
+    for (const { name } of columns) {
+      const value = row[name];
+      if (typeof value === 'string') characters += value.length;
+    }
+  return characters;
 }
 
 /** The table as any node writes it, whatever its file says of it: nothing is changed that anybody sees. */

@@ -57,6 +57,26 @@ describe.each([...databases])('on %s', (kind) => {
     });
   });
 
+  test('long texts are brought up to date a few at a time', async () => {
+    await using deployment = await Deployment.create(kind);
+    const short = Array.from({ length: 100 }, (_, n) => ({ s: `short ${n}` }));
+    const long = Array.from({ length: 12 }, (_, n) => ({ s: `long${n} ${'x '.repeat(250_000)}` }));
+    await deployment.evolve(plain, { as: [...long, ...short] });
+    let most = 0;
+    await watched(
+      deployment,
+      byBoth,
+      async () => {},
+      (_, load) => {
+        most = Math.max(most, load);
+      },
+    );
+    // More than all of them would take if they were short.
+    expect(most).toBeGreaterThanOrEqual(6);
+    expect(await found(deployment, byBoth, 'long11')).toEqual([12]);
+    expect(await found(deployment, byBoth, 'short 99')).toEqual([112]);
+  });
+
   test('what older nodes write until they may no longer is found too', async () => {
     await using deployment = await Deployment.create(kind);
     await deployment.evolve(plain, { as: many });

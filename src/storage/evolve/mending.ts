@@ -1,13 +1,18 @@
 /** Gives records that were there before what is kept beside them, page by page, while others go on reading and writing. */
 
 import type { Place } from '../../query/order.ts';
-import { type Derived, mendPage } from '../derived.ts';
+import { type Derived, mendPage, type Page } from '../derived.ts';
 import type { Evolvable, Session } from './database.ts';
 
 /** For how long others wait at a time where only one can write. */
 const ALONE_MS = 50;
 /** And elsewhere, where only nodes that start wait. */
 const TURN_MS = 1000;
+/** Records of one page: few enough to be locked for a moment, and for all of them to be as long as a body. */
+const FIRST_PAGE = 8;
+const LONGEST_PAGE = 100;
+/** Of the texts that are read at once, as far as those before tell how long they are. */
+const MOST_CHARACTERS = 1_000_000;
 /** Longer than anybody who waits goes without asking again. */
 const PAUSE_MS = 60;
 
@@ -29,14 +34,17 @@ export async function mend(
   until = Number.POSITIVE_INFINITY,
 ): Promise<Place | undefined> {
   let after = from;
+  let limit = FIRST_PAGE;
   do {
-    let next: Place | undefined;
+    let page: Page | undefined;
     await session.transaction(() =>
       session.load(function* () {
-        next = yield* mendPage(derived, after);
+        page = yield* mendPage(derived, after, limit);
       }),
     );
-    after = next;
+    after = page?.next;
+    const fit = Math.floor((limit * MOST_CHARACTERS) / (page?.characters || 1));
+    limit = Math.max(1, Math.min(fit, 2 * limit, LONGEST_PAGE));
     // SQLite never waits for anything, and the process may have others to answer.
     await Bun.sleep(0);
   } while (after && performance.now() < until);
