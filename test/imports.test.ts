@@ -9,6 +9,7 @@ const floors = [
   ['base'],
   ['schema'],
   ['query'],
+  ['typescript'],
   ['access'],
   ['storage'],
   ['engine'],
