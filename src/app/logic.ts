@@ -45,7 +45,9 @@ async function load(file: string): Promise<unknown> {
     const { default: exported } = await import(pathToFileURL(resolve(file)).href);
     return exported;
   } catch (error) {
-    throw new StartFault(`${file} cannot be loaded: ${toldOf(error)}`, { cause: error });
+    const told = toldOf(error);
+    const cure = told.includes('duet.gen.ts') ? '. `duet types` writes that file' : '';
+    throw new StartFault(`${file} cannot be loaded: ${told}${cure}`, { cause: error });
   }
 }
 

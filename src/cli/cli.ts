@@ -19,6 +19,7 @@ import { keyCommand, splitKeyArguments } from './commands/keys.ts';
 import { migrate, migrateAndPrune, type Terminal } from './commands/migrate.ts';
 import { restore } from './commands/restore.ts';
 import { exportRecords, importRecords } from './commands/transfer.ts';
+import { followTypes, TYPES_CHECK, types } from './commands/types.ts';
 import { dev } from './dev.ts';
 import { takeOption } from './options.ts';
 import type { Audience } from './progress.ts';
@@ -131,13 +132,20 @@ const commands: Readonly<Record<string, Command>> = {
     run: ({ config, args }) => {
       const logic = logicPlace(config);
       const files = [config.schema, config.data];
-      return dev({ files, logic, code: () => sourcesOf(logic), digest: () => digestOf(config) }, args);
+      const [code, digest] = [() => sourcesOf(logic), () => digestOf(config)];
+      return dev({ files, logic, code, digest, generate: () => followTypes(config) }, args);
     },
   },
   check: {
     usage: 'check',
     doc: 'tell all that is wrong with the schema file and with logic.ts; no database is needed',
     run: ({ config }) => check(config, print),
+  },
+  types: {
+    usage: `types [${TYPES_CHECK}]`,
+    doc: 'write duet.gen.ts beside the schema file, the types of logic.ts; --check only says whether it is up to date',
+    words: [TYPES_CHECK],
+    run: ({ config, words }) => types(config, print, words.has(TYPES_CHECK)),
   },
   diff: {
     usage: 'diff',

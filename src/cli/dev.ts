@@ -17,15 +17,21 @@ export interface Watched {
   readonly code: () => ReadonlySet<string>;
   /** Changes when one of those does. */
   readonly digest: () => string;
+  /** Makes anew what is generated from the schema file. */
+  readonly generate: () => void;
 }
 
-export async function dev({ files, logic, code, digest }: Watched, args: readonly string[]): Promise<void> {
+export async function dev(
+  { files, logic, code, digest, generate }: Watched,
+  args: readonly string[],
+): Promise<void> {
   let isReady = false;
   let [loaded, read] = ['', ''];
   const contents = () =>
     files.map((file) => (existsSync(file) ? Bun.hash(readFileSync(file)) : '')).join(' ');
   const start = () => {
     isReady = false;
+    generate();
     [loaded, read] = [digest(), contents()];
     const started = Bun.spawn([...self(), 'dev-server', ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
@@ -43,6 +49,7 @@ export async function dev({ files, logic, code, digest }: Watched, args: readonl
   };
   // One that could not begin with the file as it was, or has not yet, begins with the file as it is.
   const reload = async () => {
+    generate();
     // Functions that did not fit the file as it was may fit it now.
     if (digest() !== loaded) return relogic();
     // What was started last has read it.
@@ -53,6 +60,7 @@ export async function dev({ files, logic, code, digest }: Watched, args: readonl
   };
   /** Functions that have faults are told, and those that were loaded before are served. */
   const relogic = async () => {
+    generate();
     watchCode();
     if (digest() === loaded && child.exitCode === null) return;
     const checking = Bun.spawn([...self(), 'check', ...args], { stdio: ['ignore', 'ignore', 'inherit'] });

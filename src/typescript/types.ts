@@ -7,9 +7,13 @@
  *
  * For a resource Book there are: Book (a whole record, with `_version`), BookKey, BookGuarded (what says which record and which
  * version of it), BookInput (of a create), BookInputWithoutAuthor (nested in its author), BookChanges (of an update), BookUpsert
- * and BookBy, BookWhere, BookOrder, BookQuery (what a list takes), BookShape (`select` and `include`), BookGraph (what those
- * choose from), BookAggregate and BookNumbers. `Chosen<BookGraph, Options>` is what an answer has by its options,
- * `Aggregated<BookNumbers, Options>` one row of an aggregate, `Known<BookGraph, Options>` makes an error of unknown names.
+ * and BookBy, BookWhere, BookOrder, BookPage (what a list takes), BookSelect, BookInclude, BookGraph (what those choose from),
+ * BookAggregate and BookNumbers. How they go together, for a method that answers with `T`:
+ *
+ *     get<const S extends BookSelect | undefined = undefined, const I extends BookInclude | undefined = undefined>(
+ *       key: BookKey, options?: Asked<BookGraph, S, I>): Chosen<BookGraph, S, I> | null
+ *     list<…>(query?: BookPage & Asked<BookGraph, S, I>): Chosen<BookGraph, S, I>[]
+ *     aggregate<const O extends BookAggregate>(options: O & Only<BookAggregate, O>): Aggregated<BookNumbers, O>[]
  */
 
 import { aggregateFits, aggregateFunctions, isExact } from '../query/aggregates.ts';
@@ -59,6 +63,7 @@ type Part =
   | 'Where'
   | 'ListWhere'
   | 'Order'
+  | 'Page'
   | 'Query'
   | 'Shape'
   | 'Select'
@@ -304,51 +309,37 @@ export class ModelTypes {
 
   /** What a list takes, and what says how much of a record is wanted. */
   #shape(resource: Resource): string[] {
-    const [shape, query, select, include] = (['Shape', 'Query', 'Select', 'Include'] as const).map((part) =>
-      this.named(resource, part),
-    );
-    const [related, graph] = [this.#related(resource), this.named(resource, 'Graph')];
-    const asked = related.map(({ field, one }): Property => {
-      const { name, target } = field;
-      return { name, optional: true, type: `boolean | ${this.named(target, one ? 'Shape' : 'Query')}` };
+    const named = (part: Part) => this.named(resource, part);
+    const related = this.#related(resource);
+    const asked = related.map(({ field: { name, target }, one }): Property => {
+      const type = `boolean | ${this.named(target, one ? 'Shape' : 'Query')}`;
+      return { name, optional: true, type };
     });
     const own = this.recordOf(resource).map(
       ({ name }): Property => ({ name, optional: true, type: 'boolean' }),
     );
-    const order = this.named(resource, 'Order');
+    const order = named('Order');
+    const leads = related.map(({ field, one, isSure }) => {
+      const target = this.named(field.target, 'Graph');
+      return `${field.name}: ${one ? target : `[${target}]`}${isSure ? '' : ' | null'}`;
+    });
     return [
-      interfaceOf(shape ?? '', [
-        {
-          name: 'select',
-          type: select ?? '',
-          optional: true,
-          told: 'These fields and related records alone.',
-        },
-        { name: 'include', type: include ?? '', optional: true, told: 'Related records, beside all fields.' },
+      interfaceOf(named('Page'), [
+        { name: 'where', type: named('Where'), optional: true },
+        { name: 'orderBy', type: `${order} | ${givenList(order)}`, optional: true },
+        { name: 'first', type: 'number', optional: true, told: 'How many at the most.' },
+        { name: 'offset', type: 'number', optional: true, told: 'How many to leave out at the beginning.' },
       ]),
-      interfaceOf(
-        query ?? '',
-        [
-          { name: 'where', type: this.named(resource, 'Where'), optional: true },
-          { name: 'orderBy', type: `${order} | ${givenList(order)}`, optional: true },
-          { name: 'first', type: 'number', optional: true, told: 'How many at the most.' },
-          { name: 'offset', type: 'number', optional: true, told: 'How many to leave out at the beginning.' },
-        ],
-        { base: shape ?? '' },
-      ),
-      interfaceOf(select ?? '', [...own, ...asked]),
-      interfaceOf(include ?? '', asked),
-      interfaceOf(graph, [
+      interfaceOf(named('Shape'), [
+        { name: 'select', type: named('Select'), optional: true },
+        { name: 'include', type: named('Include'), optional: true },
+      ]),
+      interfaceOf(named('Query'), [], { base: `${named('Page')}, ${named('Shape')}` }),
+      interfaceOf(named('Select'), [...own, ...asked]),
+      interfaceOf(named('Include'), asked),
+      interfaceOf(named('Graph'), [
         { name: 'fields', type: resource.name },
-        {
-          name: 'related',
-          type: `{ ${related
-            .map(({ field, one, isSure }) => {
-              const target = this.named(field.target, 'Graph');
-              return `${field.name}: ${one ? target : `[${target}]`}${isSure ? '' : ' | null'}`;
-            })
-            .join('; ')} }`.replace('{  }', '{}'),
-        },
+        { name: 'related', type: leads.length > 0 ? `{ ${leads.join('; ')} }` : '{}' },
       ]),
     ];
   }
@@ -400,26 +391,32 @@ export class ModelTypes {
 
   /** What the others are written in terms of. */
   #common(): string {
-    const [order, chosen, picked, related, known, knownIn, aggregated, named] = [
+    const [order, asked, chosen, picked, related, known, only, aggregated, one] = [
       'SortOrder',
+      'Asked',
       'Chosen',
       'Picked',
       'Related',
       'Known',
-      'KnownIn',
+      'Only',
       'Aggregated',
-      'Named',
+      'OneOf',
     ].map((name) => this.names.of(name));
+    const graph = '{ fields: object; related: object }';
     return `export type ${order} = 'ASC' | 'DESC';
 
-/** What an answer has, by what \`select\` and \`include\` ask for. */
-export type ${chosen}<G extends { fields: object; related: object }, O> = O extends { select: infer S extends object }
-  ? ${picked}<G, S> & (O extends { include: infer I extends object } ? ${picked}<G, I> : unknown)
-  : O extends { include: infer I extends object }
-    ? G['fields'] & ${picked}<G, I>
-    : G['fields'];
+/** \`select\`: these fields and related records alone. \`include\`: related records beside all fields. */
+export interface ${asked}<G extends ${graph}, S, I> {
+  select?: S & ${known}<G, S>;
+  include?: I & ${known}<G, I>;
+}
 
-export type ${picked}<G extends { fields: object; related: object }, S extends object> = {
+/** What an answer has, by what was asked for. */
+export type ${chosen}<G extends ${graph}, S, I> = [S] extends [object]
+  ? ${picked}<G, S> & ([I] extends [object] ? ${picked}<G, I> : unknown)
+  : G['fields'] & ([I] extends [object] ? ${picked}<G, I> : unknown);
+
+export type ${picked}<G extends ${graph}, S> = {
   [K in keyof S as S[K] extends false | undefined ? never : K]: K extends keyof G['fields']
     ? G['fields'][K]
     : K extends keyof G['related']
@@ -427,35 +424,41 @@ export type ${picked}<G extends { fields: object; related: object }, S extends o
       : never;
 };
 
-export type ${related}<R, O> = R extends [infer G extends { fields: object; related: object }]
-  ? ${chosen}<G, O>[]
-  : R extends { fields: object; related: object }
-    ? ${chosen}<R, O>
+export type ${related}<R, O> = R extends [infer G extends ${graph}]
+  ? ${chosen}<G, O extends { select: infer S } ? S : undefined, O extends { include: infer I } ? I : undefined>[]
+  : R extends ${graph}
+    ? ${chosen}<R, O extends { select: infer S } ? S : undefined, O extends { include: infer I } ? I : undefined>
     : R;
 
 /** Makes an error of names that there are not. */
-export type ${known}<G extends { related: object }, O> = {
-  [K in keyof O]: K extends 'select' | 'include' ? ${knownIn}<G, O[K]> : O[K];
-};
-
-export type ${knownIn}<G extends { related: object }, S> = {
-  [K in keyof S]: K extends keyof G['related']
-    ? G['related'][K] & {} extends infer R
-      ? ${known}<R extends [infer T extends { related: object }] ? T : R extends { related: object } ? R : never, S[K]>
-      : never
-    : G extends { fields: infer F }
-      ? K extends keyof F
-        ? boolean
-        : never
+export type ${known}<G extends ${graph}, S> = {
+  [K in keyof S]: K extends keyof G['fields']
+    ? unknown
+    : K extends keyof G['related']
+      ? S[K] extends object
+        ? {
+            [O in keyof S[K]]: O extends 'select' | 'include'
+              ? ${known}<${one}<G['related'][K]>, S[K][O]>
+              : O extends 'where' | 'orderBy' | 'first' | 'offset'
+                ? unknown
+                : never;
+          }
+        : unknown
       : never;
 };
 
-/** One row of an aggregate, by what is asked for. */
-export type ${aggregated}<N extends { by: object; count: number }, O> = {
-  [K in keyof O & keyof N]: K extends 'count' ? number : { [F in ${named}<O[K]> & keyof N[K]]: N[K][F] };
-} & (O extends { groupBy: infer B } ? { by: { [F in ${named}<B> & keyof N['by']]: N['by'][F] } } : unknown);
+export type ${one}<R> = R extends [infer G extends ${graph}] ? G : R extends ${graph} ? R : never;
 
-export type ${named}<L> = L extends readonly (infer K)[] ? K : L;
+export type ${only}<A, O> = { [K in keyof O]: K extends keyof A ? unknown : never };
+
+/** One row of an aggregate, by what was asked for. */
+export type ${aggregated}<N extends { by: object; count: number }, O> = {
+  [K in keyof O & keyof N]: K extends 'count'
+    ? number
+    : { [F in (O[K] extends readonly (infer L)[] ? L : O[K]) & keyof N[K]]: N[K][F] };
+} & (O extends { groupBy: infer B }
+  ? { by: { [F in (B extends readonly (infer L)[] ? L : B) & keyof N['by']]: N['by'][F] } }
+  : unknown);
 `;
   }
 }

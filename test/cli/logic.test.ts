@@ -129,6 +129,35 @@ test('`check` says when nothing is wrong, and a required field that nothing fill
   expect(stderr).toContain('or give Book a beforeCreate in logic.ts.');
 });
 
+test('`duet dev` keeps the types of what the schema file says now, where they are imported', async () => {
+  const logic = LOGIC.replace(
+    "from './lib/slugs.ts'",
+    "from './lib/slugs.ts';\nimport { decimal } from './duet.gen.ts'",
+  ).replace('slugOf(input.title)', 'slugOf(input.title) + decimal.add("0.1", "0.2")');
+  using folder = new Folder({ ...files, 'logic.ts': logic });
+  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = probe;
+  probe.stop();
+  const child = Bun.spawn(
+    [process.execPath, '--no-env-file', join(import.meta.dir, '../../src/cli/cli.ts'), 'dev'],
+    { cwd: folder.path, env: { PORT: String(port) }, stdout: 'ignore', stderr: 'inherit' },
+  );
+  const written = () => Bun.file(folder.file('duet.gen.ts')).text();
+  try {
+    await until('the first start', async () => (await slug(`http://127.0.0.1:${port}`)) === 'a b0.3');
+    expect(await written()).not.toContain('pages');
+    await Bun.write(folder.file('schema.graphql'), SCHEMA.replace('slug:', 'pages: Int  slug:'));
+    await until('the new types', async () => (await written()).includes('pages: number | null;'));
+    await until('the new schema', async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/books`);
+      return 'pages' in ((await answer.json()) as any)[0];
+    });
+  } finally {
+    child.kill('SIGTERM');
+    await child.exited;
+  }
+}, 120_000);
+
 test('`duet dev` starts again when the file or what it imports changes, and goes on while it has faults', async () => {
   using folder = new Folder(files);
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });

@@ -124,8 +124,10 @@ function readType(
     if (computed.includes(name)) continue;
     if (!hook) {
       const known = [...hookNames, ...computed];
-      const cure = didYouMean(name, known) || ` There are: ${known.join(', ')}.`;
-      faults.push(`"${where}" is not known.${cure}`);
+      const guess = didYouMean(name, known);
+      // Of a file that has faults itself it is not known which fields are computed.
+      if (resource || guess)
+        faults.push(`"${where}" is not known.${guess || ` There are: ${known.join(', ')}.`}`);
       continue;
     }
     const fault = faultOf(where, name, given);
