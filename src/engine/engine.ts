@@ -35,6 +35,7 @@ import type { Policy } from './policy/policy.ts';
 import { pagesOf } from './read/pages.ts';
 import { hasAbridged, placed } from './read/places.ts';
 import { aggregate, answerOf, get, list, type Node, statementOf, stepsOf } from './read/read.ts';
+import type { Watchers } from './write/changes.ts';
 import type { Idempotency, Keyed } from './write/idempotency.ts';
 import type { Written } from './write/perform.ts';
 import type { NamedWrite } from './write/transaction.ts';
@@ -71,9 +72,15 @@ export class Engine {
   /** How many lists are being read page by page, after their answers have begun. */
   exports = 0;
 
-  constructor(storage: Storage, policy: Policy, limits: EngineLimits, functions?: Functions) {
+  constructor(
+    storage: Storage,
+    policy: Policy,
+    limits: EngineLimits,
+    functions?: Functions,
+    watchers?: Watchers,
+  ) {
     this.#storage = storage;
-    this.#writer = new Writer(storage, policy, limits, functions);
+    this.#writer = new Writer(storage, policy, limits, functions, watchers);
     this.#policy = policy;
     this.#functions = functions;
     this.limits = limits;

@@ -19,6 +19,7 @@ import type { Program } from '../storage/storage.ts';
 import type { Budget } from './budget.ts';
 import type { Guard } from './policy/guards.ts';
 import type { Rendered } from './sizes.ts';
+import type { Changes } from './write/changes.ts';
 
 /** What to answer of a record: its columns, and records related to it. */
 export interface Selection {
@@ -133,8 +134,11 @@ export interface Act<Do extends 'act' | 'ask' = 'act' | 'ask'> {
   readonly args: Input;
   /** What of its answer is wanted. */
   readonly answer: Wanted;
-  /** What carries it out, with these arguments, and answers within the budget; the functions' to say. */
-  readonly program?: (args: Input, budget: Budget) => Program<unknown>;
+  /**
+   * What carries it out, with these arguments, and answers within the budget; the functions' to say. `changes`: where what it
+   * writes is noted.
+   */
+  readonly program?: (args: Input, budget: Budget, changes?: Changes) => Program<unknown>;
 }
 
 /** Of records that an action answers with, what to read of them; of a plain type, the same of its fields. */

@@ -15,6 +15,7 @@ import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
 import { touchedBy } from '../policy/races.ts';
 import { list } from '../read/read.ts';
+import type { Changes } from '../write/changes.ts';
 import { Ledger } from './acting.ts';
 import { answerOf, validArguments } from './actions.ts';
 import type { Hooked, Hooks } from './hooks.ts';
@@ -72,7 +73,7 @@ export class Functions {
     return access.joinedBy((resource) => {
       const functions = this.#logic.types.get(resource);
       return functions && this.#hooks(access, resource, functions, path);
-    });
+    }, access.changes?.along(path));
   }
 
   #hooks(
@@ -150,11 +151,13 @@ export class Functions {
     const run = this.#logic.actions.get(action);
     if (!run) throw new Error(`nothing carries out ${name}`);
     this.admit(access, action);
-    const call = (args: Input) =>
-      this.#call(access, [name], run, new Ledger(action.root === 'Query'), {}, args);
+    const call = (args: Input, changes: Changes | undefined) => {
+      const noting = changes ? access.noting(changes) : access;
+      return this.#call(noting, [name], run, new Ledger(action.root === 'Query'), {}, args);
+    };
     const finish = (value: unknown, budget: Budget) => this.#answered(access, action, answer, value, budget);
-    const program = function* (given: Input, budget: Budget): Program<unknown> {
-      const value = yield* call(validArguments(action, given));
+    const program = function* (given: Input, budget: Budget, changes?: Changes): Program<unknown> {
+      const value = yield* call(validArguments(action, given), changes);
       return yield* finish(value, budget);
     };
     return { ...operation, program };

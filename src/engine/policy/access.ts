@@ -7,6 +7,7 @@ import { everything, type Filter, isNothing } from '../../query/filter.ts';
 import type { Action, Field, Resource } from '../../schema/model.ts';
 import type { Caller } from '../caller.ts';
 import type { HooksOf } from '../logic/hooks.ts';
+import type { Changes } from '../write/changes.ts';
 
 /** What is the same for everybody who has the same roles. */
 export interface RoleRights {
@@ -27,25 +28,42 @@ export class Access {
   readonly hooksOf: HooksOf | undefined;
   /** Whether it is the server itself that writes: what clients may not set, it may. */
   readonly isSystem: boolean;
+  /** Where the records that are written are noted; undefined where nobody wants to know. */
+  readonly changes: Changes | undefined;
 
   /** Without rights, everything is allowed. */
-  constructor(caller: Caller, of: RoleRights | undefined, hooksOf?: HooksOf, isSystem = false) {
+  constructor(
+    caller: Caller,
+    of: RoleRights | undefined,
+    hooksOf?: HooksOf,
+    isSystem = false,
+    changes?: Changes,
+  ) {
     this.caller = caller;
     this.#rights = of?.rights;
     this.#made = of?.made;
     this.hooksOf = hooksOf;
     this.isSystem = isSystem;
+    this.changes = changes;
   }
 
   /** The same rights, where these functions take part. */
-  joinedBy(hooksOf: HooksOf): Access {
-    const of = this.#rights && this.#made ? { rights: this.#rights, made: this.#made } : undefined;
-    return new Access(this.caller, of, hooksOf);
+  joinedBy(hooksOf: HooksOf, changes = this.changes): Access {
+    return new Access(this.caller, this.#of(), hooksOf, false, changes);
+  }
+
+  /** The same rights, in a transaction whose changes are noted. */
+  noting(changes: Changes): Access {
+    return new Access(this.caller, this.#of(), this.hooksOf, this.isSystem, changes);
+  }
+
+  #of(): RoleRights | undefined {
+    return this.#rights && this.#made ? { rights: this.#rights, made: this.#made } : undefined;
   }
 
   /** For what the server does on behalf of the caller, and no rule is asked about. */
   system(): Access {
-    return new Access(this.caller, undefined, this.hooksOf, true);
+    return new Access(this.caller, undefined, this.hooksOf, true, this.changes);
   }
 
   /** Whether there are no rules to ask. */

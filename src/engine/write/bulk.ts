@@ -87,10 +87,14 @@ export function* updateMany(
   const changed: Node[] = [];
   for (const [same, group] of alike(sets, next))
     changed.push(...(yield* update(resource, same, add, group, refusal)));
-  if (links.length > 0) yield* relink(access, links, keys);
-  yield* mayHaveUpdated(access, resource, judged);
   // A database answers in any order; the records come in that of their keys.
   const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
+  for (const row of access.changes?.wants(resource) ? rows : []) {
+    const node = byKey.get(row[key.name]);
+    if (node) access.changes?.updated(resource, row, node);
+  }
+  if (links.length > 0) yield* relink(access, links, keys);
+  yield* mayHaveUpdated(access, resource, judged);
   const nodes = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
   yield* spent(selection, nodes, budget);
   return nodes;

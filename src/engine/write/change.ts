@@ -109,6 +109,7 @@ export function* change(
     judged?.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined,
   );
   if (!node) throw versionConflict(resource);
+  access.changes?.updated(resource, stored, node);
   if (links.length > 0) yield* relink(access, links, [key]);
   if (judged) yield* mayHaveUpdated(access, resource, judged);
   return node;

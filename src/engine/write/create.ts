@@ -158,6 +158,7 @@ export function* createRecord(
   const version = 1 + (isNatural(resource) ? yield* lastVersion(resource, values) : 0);
   const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : outer;
   const node = yield* insert(resource, values, version, refusal);
+  access.changes?.created(resource, node);
   const key = node[resource.key.name];
   for (const { inverse, records, places } of children) {
     const { name, target, reference } = inverse;

@@ -91,7 +91,7 @@ export interface LoneIncrement {
 export function loneIncrement(access: Access, operation: Permitted<Update>): LoneIncrement | undefined {
   const { resource, key, input, ifVersion, unlessVersion, refusal, selection } = operation;
   if (!Object.hasOwn(input, INCREMENTS) || Object.keys(input).length > 1 || !access.isFree) return undefined;
-  if (access.hooksOf?.(resource)?.beforeUpdate) return undefined;
+  if (access.hooksOf?.(resource)?.beforeUpdate || access.changes?.wants(resource)) return undefined;
   if (isBound(resource) || key === undefined || refusal || ifVersion || unlessVersion) return undefined;
   if (selection.relations.length > 0 || isDressed(selection)) return undefined;
   const faults: Fault[] = [];

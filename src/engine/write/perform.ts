@@ -36,14 +36,18 @@ export function perform(access: Access, operation: Permitted<Write>, budget: Bud
     case 'upsert many':
       return upsertMany(access, operation, budget);
     case 'act':
-      return carriedOut(operation, budget);
+      return carriedOut(access, operation, budget);
     default:
       return write(access, operation, budget);
   }
 }
 
 /** Its answer is no record, or was read as records are; it is counted either way. */
-function carriedOut({ action, args, program }: Permitted<Act<'act'>>, budget: Budget): Program<Written> {
+function carriedOut(
+  { changes }: Access,
+  { action, args, program }: Permitted<Act<'act'>>,
+  budget: Budget,
+): Program<Written> {
   if (!program) throw new Error(`nothing carries out ${action.name}`);
-  return program(args, budget) as Program<Written>;
+  return program(args, budget, changes) as Program<Written>;
 }

@@ -4,11 +4,13 @@ import { DuetError } from '../../base/errors.ts';
 import { among, type Filter } from '../../query/filter.ts';
 import type { Reference, Resource } from '../../schema/model.ts';
 import { withCapitalArticle } from '../../schema/names.ts';
+import { storedColumns } from '../../schema/values.ts';
 import { Dangling } from '../../storage/faults.ts';
-import { type Row, select } from '../../storage/statements.ts';
+import { type Row, select, type Update } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Input } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
+import type { Changes } from './changes.ts';
 import { mustHold } from './holds.ts';
 import { hookedDelete, lookedUp } from './hooked.ts';
 import { touched } from './validate.ts';
@@ -35,14 +37,27 @@ export function* deleteWithDependents(
         continue;
       }
       yield* mayRelease(reference, others);
-      yield* release(reference, others);
+      yield* access.changes?.wants(reference.owner)
+        ? releaseNoted(access, reference, others)
+        : release(reference, others);
     }
+  const going = access.changes ? yield* asTheyGo(access.changes, doomed) : undefined;
   yield* breakCircles(doomed);
   for (const [target, keys] of pointingFirst(doomed)) {
     const where = among(target.key, [...keys]);
     if (target.key.origin.by === 'client') yield* run({ do: 'bury', resource: target, where });
     yield* remove(target, where);
+    for (const row of going?.get(target) ?? []) access.changes?.deleted(target, row);
   }
+}
+
+/** The records that go, of types that somebody watches, before references between them are let go of. */
+function* asTheyGo(changes: Changes, doomed: ReadonlyMap<Resource, Keys>): Program<Map<Resource, Row[]>> {
+  const found = new Map<Resource, Row[]>();
+  for (const [target, keys] of doomed)
+    if (changes.wants(target))
+      found.set(target, yield* run(select(target, storedColumns(target), among(target.key, [...keys]))));
+  return found;
 }
 
 /**
@@ -138,11 +153,27 @@ function* releaseEach(
   }
 }
 
-function* release({ owner, column }: Reference, keys: readonly unknown[]): Program<void> {
-  const where = among(owner.key, keys);
+function* release(reference: Reference, keys: readonly unknown[]): Program<void> {
+  yield* run({ ...releasing(reference, keys), isSilent: true });
+}
+
+/** The same, where somebody wants to know of it. */
+function* releaseNoted(access: Access, reference: Reference, keys: readonly unknown[]): Program<void> {
+  const { owner } = reference;
+  const statement = releasing(reference, keys);
+  const rows = yield* run(select(owner, storedColumns(owner), statement.where));
+  const nodes = yield* run(statement);
+  const byKey = new Map(nodes.map((node) => [node[owner.key.name], node]));
+  for (const row of rows) {
+    const node = byKey.get(row[owner.key.name]);
+    if (node) access.changes?.updated(owner, row, node);
+  }
+}
+
+function releasing({ owner, column }: Reference, keys: readonly unknown[]): Update {
   const set = touched(owner);
   set[column.name] = null;
-  yield* run({ do: 'update', resource: owner, set, where, counts: true, isSilent: true });
+  return { do: 'update', resource: owner, set, where: among(owner.key, keys), counts: true };
 }
 
 function* remove(resource: Resource, where: Filter): Program<void> {

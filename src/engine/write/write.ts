@@ -48,7 +48,7 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   const { resource, selection } = operation;
   if (operation.do === 'update' && loneIncrement(access, operation)) return 'one';
   if (operation.do !== 'create' || selection.relations.length > 0 || isDressed(selection)) return 'many';
-  if (access.hooksOf?.(resource)?.beforeCreate) return 'many';
+  if (access.hooksOf?.(resource)?.beforeCreate || access.changes?.wants(resource)) return 'many';
   const lone =
     resource.references.length === 0 && resource.key.origin.by !== 'client' && resource.checks.length === 0;
   const { input } = operation;
@@ -79,7 +79,11 @@ function create(access: Access, operation: Permitted<Create>, budget: Budget): P
 /** Mostly a single statement. */
 function createLone(access: Access, resource: Resource, record: NewRecord): Program<Node> {
   const { values, children } = record;
-  const isSingle = resource.references.length === 0 && children.length === 0 && !isNatural(resource);
+  const isSingle =
+    resource.references.length === 0 &&
+    children.length === 0 &&
+    !isNatural(resource) &&
+    !access.changes?.wants(resource);
   return isSingle ? insert(resource, values, 1, undefined) : createRecord(access, resource, record);
 }
 

@@ -9,6 +9,7 @@ import type { Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
+import type { Watchers } from './changes.ts';
 import { Collision, collided } from './collision.ts';
 import { type Claims, type Idempotency, once } from './idempotency.ts';
 import { mayLinkTwice } from './links.ts';
@@ -28,16 +29,27 @@ export class Writer {
   /** Those that take part in writes; undefined where there are none. */
   readonly #functions: Functions | undefined;
 
-  constructor(storage: Storage, policy: Policy, most: AnswerLimits, functions: Functions | undefined) {
+  readonly #watchers: Watchers | undefined;
+
+  constructor(
+    storage: Storage,
+    policy: Policy,
+    most: AnswerLimits,
+    functions: Functions | undefined,
+    watchers: Watchers | undefined,
+  ) {
     this.#storage = storage;
     this.#policy = policy;
     this.#most = most;
     this.#functions = functions;
+    this.#watchers = watchers;
   }
 
   #access(caller: Caller): Access {
+    const changes = this.#watchers?.changes();
     const access = this.#policy.access(caller);
-    return this.#functions ? this.#functions.joined(access) : access;
+    const own = changes ? access.noting(changes) : access;
+    return this.#functions ? this.#functions.joined(own) : own;
   }
 
   #permit(caller: Caller, operation: Write): Permitted<Write> {
@@ -55,14 +67,15 @@ export class Writer {
   ): Promise<Written> {
     const access = this.#access(caller);
     const permitted = this.#permit(caller, operation);
-    const program = () => perform(access, permitted, new Budget(this.#most));
+    const program = this.#watched(access, () => perform(access, permitted, new Budget(this.#most)));
     if (idempotency)
       return this.#run(
+        access,
         () => once(idempotency, this.#claims, program, () => told(access, permitted)),
         this.#many([operation]),
         deadline,
       );
-    return this.#run(program, this.#steps(access, permitted), deadline);
+    return this.#run(access, program, this.#steps(access, permitted), deadline);
   }
 
   /** The same for one of several whose answers are one, and are to share its budget. */
@@ -70,12 +83,12 @@ export class Writer {
     const access = this.#access(caller);
     const permitted = this.#permit(caller, operation);
     let budget = shared;
-    const program = () => {
+    const program = this.#watched(access, () => {
       budget = shared.copy();
       return performAmong(access, permitted, budget);
-    };
+    });
     // What is too much is known after the statement: it must be in a transaction that can be undone.
-    const written = await this.#run(program, this.#many([operation]), deadline);
+    const written = await this.#run(access, program, this.#many([operation]), deadline);
     shared.become(budget);
     return written;
   }
@@ -95,21 +108,44 @@ export class Writer {
       }
     });
     const access = this.#access(caller);
-    const program = () => transact(access, permitted, new Budget(this.#most));
+    const program = this.#watched(access, () => transact(access, permitted, new Budget(this.#most)));
     return this.#run(
+      access,
       idempotency ? () => once(idempotency, this.#claims, program) : program,
       this.#many(writes.map(({ operation }) => operation)),
       deadline,
     );
   }
 
+  /** Whoever watches what is written has the last statements of its transaction; a program that is run again begins anew. */
+  #watched<T>({ changes, caller }: Access, program: () => Program<T>): () => Program<T> {
+    const watchers = this.#watchers;
+    if (!watchers || !changes) return program;
+    return function* () {
+      changes.all.length = 0;
+      const result = yield* program();
+      if (changes.all.length > 0) yield* watchers.record(changes, caller);
+      return result;
+    };
+  }
+
+  #run<T>(access: Access, program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
+    const { changes } = access;
+    const written = this.#tried(program, steps, deadline);
+    if (!changes) return written;
+    return written.then((result) => {
+      if (changes.all.length > 0) this.#watchers?.committed(changes);
+      return result;
+    });
+  }
+
   /** Who looked a record up and lost the race to create it looks once more. */
-  #run<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline, tries = RACES): Promise<T> {
+  #tried<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline, tries = RACES): Promise<T> {
     return this.#storage.write(program, steps, deadline).catch((error) => {
       const reason = error instanceof WriteFailed ? error.reason : error;
       const isRace = reason instanceof Collision && reason.isRace && tries > 1;
       if (!isRace || performance.now() > deadline) return this.#explain(error, deadline);
-      return this.#run(program, steps, deadline, tries - 1);
+      return this.#tried(program, steps, deadline, tries - 1);
     });
   }
 

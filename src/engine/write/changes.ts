@@ -1,0 +1,115 @@
+/** What a transaction has written, record by record; whoever watches a type may add statements to the same transaction. */
+
+import type { Model, Resource } from '../../schema/model.ts';
+import type { Row } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
+import type { Caller } from '../caller.ts';
+
+export interface Change {
+  readonly resource: Resource;
+  readonly kind: 'CREATED' | 'UPDATED' | 'DELETED';
+  /** The record's own columns, its version too, in the values that statements answer with. */
+  readonly before: Row | undefined;
+  readonly after: Row | undefined;
+  /** The record's new version; of one that was deleted, its last. */
+  readonly version: number;
+  /** The functions of the deployment that have led to it, the outermost first. */
+  readonly path: readonly string[];
+}
+
+/**
+ * Whoever wants to know of every record that is written, whichever way, is given to the Engine as one of its `Watchers`. What
+ * nobody wants costs nothing: without watchers `access.changes` is undefined, and where none of them wants a type, `wants` says
+ * no, so that nothing is read or copied for it. Whatever writes a record tells `access.changes` of it.
+ */
+export interface Watcher {
+  /** Whose records it wants to know of; asked once for each type, when the application is made. */
+  wants(resource: Resource): boolean;
+  /**
+   * Asked at the end of a transaction that has written such records, with all of them in the order of their statements: what
+   * it yields is durable together with them, and if it throws, nothing has happened. A transaction that is run again asks again.
+   */
+  record(changes: readonly Change[], caller: Caller): Program<void>;
+  /** Told of the same changes when they are durable. */
+  committed?(changes: readonly Change[]): void;
+}
+
+/** All that watch, each with the types that it wants. */
+export class Watchers {
+  readonly #watching: readonly (readonly [Watcher, ReadonlySet<Resource>])[];
+  readonly #wanted: ReadonlySet<Resource>;
+
+  constructor({ resources }: Model, watchers: readonly Watcher[]) {
+    this.#watching = watchers.map((each) => [each, new Set(resources.filter((of) => each.wants(of)))]);
+    this.#wanted = new Set(this.#watching.flatMap(([, wanted]) => [...wanted]));
+  }
+
+  /** Undefined where nobody wants to know of anything. */
+  changes(): Changes | undefined {
+    return this.#wanted.size > 0 ? new Changes(this.#wanted) : undefined;
+  }
+
+  *record({ all }: Changes, caller: Caller): Program<void> {
+    for (const [watcher, wanted] of this.#watching) {
+      const own = all.filter(({ resource }) => wanted.has(resource));
+      if (own.length > 0) yield* watcher.record(own, caller);
+    }
+  }
+
+  committed({ all }: Changes): void {
+    for (const [watcher, wanted] of this.#watching) {
+      const own = watcher.committed ? all.filter(({ resource }) => wanted.has(resource)) : [];
+      if (own.length > 0) watcher.committed?.(own);
+    }
+  }
+}
+
+/** The changes of one transaction so far. */
+export class Changes {
+  readonly all: Change[];
+  readonly #wanted: ReadonlySet<Resource>;
+  readonly #path: readonly string[];
+
+  constructor(wanted: ReadonlySet<Resource>, all: Change[] = [], path: readonly string[] = []) {
+    this.all = all;
+    this.#wanted = wanted;
+    this.#path = path;
+  }
+
+  /** The same transaction, where these functions have led. */
+  along(path: readonly string[]): Changes {
+    return new Changes(this.#wanted, this.all, path);
+  }
+
+  /** Whether records of this type are to be noted: only then need anybody know what they were like. */
+  wants(resource: Resource): boolean {
+    return this.#wanted.has(resource);
+  }
+
+  created(resource: Resource, after: Row): void {
+    this.#note(resource, 'CREATED', undefined, after);
+  }
+
+  updated(resource: Resource, before: Row, after: Row): void {
+    this.#note(resource, 'UPDATED', before, after);
+  }
+
+  deleted(resource: Resource, before: Row): void {
+    this.#note(resource, 'DELETED', before, undefined);
+  }
+
+  /** Copies, because rows become answers: what is related to them is put in, and what the caller may not see is taken out. */
+  #note(resource: Resource, kind: Change['kind'], before: Row | undefined, after: Row | undefined): void {
+    if (!this.#wanted.has(resource)) return;
+    const version = Number((after ?? before)?.[resource.version.name]);
+    const path = this.#path;
+    this.all.push({
+      resource,
+      kind,
+      before: before && { ...before },
+      after: after && { ...after },
+      version,
+      path,
+    });
+  }
+}
