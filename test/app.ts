@@ -161,7 +161,11 @@ export async function openApp(
     const open = { ...config, authSecret: null, authJwksUrl: null, authKeys: 'off' } as const;
     return doorsOf(createApp({ ...given, config: open }));
   };
-  const close = () => storage.close();
+  app.start();
+  const close = async () => {
+    await app.close();
+    await storage.close();
+  };
   const from: AppUnderTest['from'] = ({ address, forwarded }) => ({
     fetch: async (path, init) => {
       const request = new Request(`http://duet.test${path}`, init);

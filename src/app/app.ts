@@ -11,8 +11,11 @@ import { ApiKeys } from '../engine/api-keys.ts';
 import { LONG_BYTES } from '../engine/budget.ts';
 import { anonymous, type Caller } from '../engine/caller.ts';
 import { Engine } from '../engine/engine.ts';
+import { jobsOf } from '../engine/jobs/jobs.ts';
+import { apiOf } from '../engine/logic/api.ts';
 import { Functions } from '../engine/logic/functions.ts';
 import { Policy } from '../engine/policy/policy.ts';
+import { Watchers } from '../engine/write/changes.ts';
 import { takeLong } from '../http/answer.ts';
 import { discardBody } from '../http/body.ts';
 import { codingsOf, compressed } from '../http/compress.ts';
@@ -49,8 +52,10 @@ export interface App {
   readonly drain: () => void;
   /** Whether somebody still waits for an answer, or for the rest of one. */
   readonly isBusy: () => boolean;
-  /** Lets go of what it asks others for. */
-  readonly close: () => void;
+  /** Runs what functions of the deployment are to do by themselves, from now on. */
+  readonly start: () => void;
+  /** Lets go of what it asks others for, and of what it does by itself. */
+  readonly close: () => Promise<void>;
 }
 
 export function createApp(given: AppOptions): App {
@@ -87,7 +92,17 @@ export function createApp(given: AppOptions): App {
     new Functions(given.logic, model, policy, engineLimits, (message) =>
       observe({ event: 'notice', message }),
     );
-  const engine = new Engine(isScoped ? scopes.around(storage) : storage, policy, engineLimits, functions);
+  const api = apiOf(model, (asked) => engine.inside(asked));
+  const jobs = given.logic && jobsOf(given.logic, storage, api, observe);
+  jobs?.runner.tell(metrics);
+  const watchers = jobs && new Watchers(model, [jobs.watcher]);
+  const engine = new Engine(
+    isScoped ? scopes.around(storage) : storage,
+    policy,
+    engineLimits,
+    functions,
+    watchers,
+  );
   const state = { draining: false };
   const find = router(options, engine, metrics, load, state);
   const codings = codingsOf(config.compress);
@@ -282,7 +297,11 @@ export function createApp(given: AppOptions): App {
       state.draining = true;
     },
     isBusy: () => load.inFlight + engine.exports > 0,
-    close: () => closing.abort(),
+    start: () => jobs?.start(),
+    close: async () => {
+      closing.abort();
+      await jobs?.stop();
+    },
   };
 }
 

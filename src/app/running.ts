@@ -71,12 +71,13 @@ export async function runApp(
       ...others,
     });
     const unwatch = watchLag();
+    app.start();
     return {
       model,
       app,
       async close() {
         unwatch();
-        app.close();
+        await app.close();
         await Promise.all([database.close(), tracer?.close()]);
       },
     };

@@ -16,7 +16,8 @@ import {
   watched,
 } from '../storage/storage.ts';
 import { type AnswerLimits, Budget, isTooMuch } from './budget.ts';
-import type { Caller } from './caller.ts';
+import { anonymous, type Caller } from './caller.ts';
+import type { RunInside } from './logic/api.ts';
 import type { Functions } from './logic/functions.ts';
 import type {
   Aggregate,
@@ -30,6 +31,7 @@ import type {
   Write,
   WriteMany,
 } from './operation.ts';
+import { Access } from './policy/access.ts';
 import type { Permitted } from './policy/permitted.ts';
 import type { Policy } from './policy/policy.ts';
 import { pagesOf } from './read/pages.ts';
@@ -174,6 +176,17 @@ export class Engine {
     }
     return prepared;
   }
+
+  /** What an async function of the deployment asks: a transaction of its own. Without a caller, no rule is asked. */
+  readonly inside: RunInside = async ({ caller, path, steps, isReading }) => {
+    const functions = this.#functions;
+    if (!functions) throw new Error('there are no functions that could ask');
+    const access = caller ? this.#policy.access(caller) : new Access(anonymous, undefined);
+    const program = (own: Access) =>
+      functions.inside(own, path, caller ? steps : ({ system }) => steps(system), isReading);
+    if (isReading) return this.#storage.read(() => program(access), 'many', this.deadline());
+    return this.#writer.inside(access, program, this.deadline());
+  };
 
   /** Carries out one write; when the promise fulfils, its effect is durable. */
   write<W extends Write>(

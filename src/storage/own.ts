@@ -1,7 +1,7 @@
 /** Duet's own tables, for statements and for those that make them. Databases in use have them: nothing here is renamed. */
 
 import type { Column } from '../schema/model.ts';
-import { type Scalar, scalars } from '../schema/scalars.ts';
+import { type Scalar, Serial, scalars } from '../schema/scalars.ts';
 import type { Table } from './statements.ts';
 
 interface Kind {
@@ -11,6 +11,8 @@ interface Kind {
 }
 
 const integer: Kind = { type: scalars.get('Int') as Scalar, sql: 'INTEGER NOT NULL' };
+/** Moments as well, in milliseconds since 1970. */
+const long: Kind = { type: Serial, sql: 'BIGINT NOT NULL' };
 const text: Kind = { type: scalars.get('String') as Scalar, sql: 'TEXT NOT NULL' };
 const nullable: Kind = { ...text, sql: 'TEXT' };
 
@@ -73,3 +75,30 @@ export const apiKeys = table('_duet_keys', apiKey, 'name');
 
 /** What the newest file has whoever writes a table keep true. */
 export const duties = table('_duet_duties', { table: text, duty: text }, 'table', 'duty');
+
+/**
+ * Functions that are to run after the commit of what they were written with. A job may be taken by anybody once it is `due`, by
+ * the database's clock: who runs it keeps moving that moment on, and whoever has failed for good is never due.
+ */
+const job = {
+  id: text,
+  hook: text,
+  /** The hook and the record: of these, one runs after the other, by the versions of the record. */
+  lane: text,
+  version: long,
+  /** What the function is given, as JSON, and the functions that have led to it. */
+  given: text,
+  path: text,
+  /** How often it was begun. */
+  attempt: integer,
+  due: long,
+  /** Who runs it, or ran it last. */
+  holder: nullable,
+  /** Why the last attempt failed. */
+  error: nullable,
+  at: text,
+};
+export const jobs = table('_duet_jobs', job, 'id');
+
+/** When each schedule runs next. */
+export const schedules = table('_duet_schedules', { name: text, cron: text, next: long }, 'name');

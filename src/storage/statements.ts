@@ -22,7 +22,8 @@ export type Statement =
   | Bury
   | StaleWords
   | LastId
-  | RaiseLastId;
+  | RaiseLastId
+  | Clock;
 
 /** What statements are about: a resource, or a table of Duet's own. */
 export interface Table {
@@ -254,6 +255,13 @@ export interface RaiseLastId {
   readonly do: 'raise last id';
   readonly resource: Resource;
   readonly to: number;
+}
+
+/** Answers with `now`: what the database's clock says, in milliseconds since 1970. Those of nodes may differ. */
+export interface Clock {
+  readonly do: 'clock';
+  /** Of which nothing is asked. */
+  readonly resource: Table;
 }
 
 export function select(

@@ -10,8 +10,12 @@ export async function check(config: Config, print: (line: string) => void): Prom
   print(`${config.schema}: ${types}${logic ? `; functions of ${namesOf(logic)}` : ''}. Nothing is wrong.`);
 }
 
-function namesOf({ types, actions }: Logic): string {
-  const named = [...types.keys()].map(({ name }) => name);
+function namesOf({ types, after, actions, schedules, routes }: Logic): string {
+  const named = new Set([...types.keys(), ...after.keys()].map(({ name }) => name));
   const acting = [...actions.keys()].map(({ root, name }) => `${root}.${name}`);
-  return [...named, ...acting].join(', ') || 'nothing';
+  const alone = [
+    ...schedules.map(({ name }) => name),
+    ...routes.map(({ method, path }) => `${method} ${path}`),
+  ];
+  return [...named, ...acting, ...alone].join(', ') || 'nothing';
 }

@@ -19,11 +19,12 @@ import type { Changes } from '../write/changes.ts';
 import { Ledger } from './acting.ts';
 import { answerOf, validArguments } from './actions.ts';
 import type { Hooked, Hooks } from './hooks.ts';
-import { type HookName, type Inside, kindOf, type Logic } from './logic.ts';
+import { kindOf } from './kinds.ts';
+import type { HookName, Inside, Logic } from './logic.ts';
 import { type Tx, txOf } from './tx.ts';
 
 /** How deep functions may lead to each other. */
-const DEEPEST = 8;
+export const DEEPEST = 8;
 /** From so many milliseconds of its own on, a function keeps others waiting for long enough to be told of. */
 const SLOW_MS = 50;
 
@@ -136,6 +137,17 @@ export class Functions {
       throw new Error(`${name} gave back a promise: inside of the transaction nothing can be waited for`);
     }
     return answer;
+  }
+
+  /** What a function outside of any transaction has done in one: `path`, its own name the last. */
+  inside(
+    access: Access,
+    path: readonly string[],
+    steps: (tx: Tx) => unknown,
+    isReading: boolean,
+  ): Program<unknown> {
+    const run = ((given: { readonly tx: Tx }) => steps(given.tx)) as Inside;
+    return this.#call(access, path, run, new Ledger(isReading), {});
   }
 
   /** Refuses an action that no rule allows to the caller. */

@@ -2,6 +2,16 @@
 
 import type { ActionField, Computed, Model, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
+import { isObject, kindOf } from './kinds.ts';
+import {
+  type AfterLogic,
+  afterNames,
+  type HookRoute,
+  readAfter,
+  readRoutes,
+  readSchedules,
+  type Schedule,
+} from './outside.ts';
 
 /** A function of the user: it runs inside of the transaction, so it is a generator or needs nothing but what it is given. */
 export type Inside = (...given: readonly unknown[]) => unknown;
@@ -14,7 +24,10 @@ export type TypeLogic = Readonly<Partial<Record<HookName, Inside>>>;
 
 export interface Logic {
   readonly types: ReadonlyMap<Resource, TypeLogic>;
+  readonly after: ReadonlyMap<Resource, AfterLogic>;
   readonly actions: ReadonlyMap<ActionField, Inside>;
+  readonly schedules: readonly Schedule[];
+  readonly routes: readonly HookRoute[];
 }
 
 export type LogicReading =
@@ -25,6 +38,7 @@ export type LogicReading =
 export function readLogic(exported: unknown, model: Model | undefined): LogicReading {
   const faults: string[] = [];
   const types = new Map<Resource, TypeLogic>();
+  const after = new Map<Resource, AfterLogic>();
   if (!isObject(exported))
     return { faults: ['It exports nothing to go by. Write: export default { Book: { … } }'] };
   const names = model?.resources.map(({ name }) => name) ?? [];
@@ -32,15 +46,20 @@ export function readLogic(exported: unknown, model: Model | undefined): LogicRea
   for (const [name, value] of Object.entries(exported)) {
     if (name === 'Query' || name === 'Mutation') continue;
     const resource = model?.byType.get(name);
+    if (!resource && (name === 'schedule' || name === 'routes')) continue;
     if (model && !resource) {
       const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
       faults.push(`"${name}" is no type of the schema file.${cure}`);
     }
     const functions = readType(name, value, resource, faults);
+    const later = readAfter(name, value, faults);
     if (resource && functions) types.set(resource, functions);
+    if (resource && later.size > 0) after.set(resource, Object.fromEntries(later));
   }
+  const schedules = model?.byType.has('schedule') ? [] : readSchedules(exported['schedule'], faults);
+  const routes = model?.byType.has('routes') ? [] : readRoutes(exported['routes'], faults);
   for (const resource of model?.resources ?? []) readComputed(resource, exported[resource.name], faults);
-  return faults.length > 0 ? { faults } : { logic: { types, actions } };
+  return faults.length > 0 ? { faults } : { logic: { types, after, actions, schedules, routes } };
 }
 
 /** Every computed field has its function, which needs nothing but the values that it is given. */
@@ -121,9 +140,9 @@ function readType(
   for (const [name, given] of Object.entries(value)) {
     const hook = hookNames.find((each) => each === name);
     const where = `${type}.${name}`;
-    if (computed.includes(name)) continue;
+    if (computed.includes(name) || afterNames.some((each) => each === name)) continue;
     if (!hook) {
-      const known = [...hookNames, ...computed];
+      const known = [...hookNames, ...afterNames, ...computed];
       const guess = didYouMean(name, known);
       // Of a file that has faults itself it is not known which fields are computed.
       if (resource || guess)
@@ -145,21 +164,4 @@ function faultOf(where: string, name: string, given: unknown): string | undefine
   if (kind === 'async')
     return `"${where}" is async, but runs inside of the transaction, where nothing can be waited for. Write: *${name}({ tx }) { … }, and yield* tx.… instead of await`;
   return undefined;
-}
-
-export function kindOf(given: unknown): 'generator' | 'plain' | 'async' | 'other' {
-  if (typeof given !== 'function') return 'other';
-  switch (Object.prototype.toString.call(given)) {
-    case '[object GeneratorFunction]':
-      return 'generator';
-    case '[object AsyncFunction]':
-    case '[object AsyncGeneratorFunction]':
-      return 'async';
-    default:
-      return 'plain';
-  }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

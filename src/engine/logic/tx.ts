@@ -37,5 +37,7 @@ export function txOf(
         return new Records(resource, this.acting);
       },
     });
-  return (access, ledger) => new Resources(new Acting(access, policy, ledger, limits)) as object as Tx;
+  // What nobody asked for has no rules, and so have the functions that it leads to.
+  return (access, ledger) =>
+    new Resources(new Acting(access, access.isFree ? free : policy, ledger, limits)) as object as Tx;
 }

@@ -46,10 +46,24 @@ export class Writer {
   }
 
   #access(caller: Caller): Access {
+    const access = this.#noting(this.#policy.access(caller));
+    return this.#functions ? this.#functions.joined(access) : access;
+  }
+
+  #noting(access: Access): Access {
     const changes = this.#watchers?.changes();
-    const access = this.#policy.access(caller);
-    const own = changes ? access.noting(changes) : access;
-    return this.#functions ? this.#functions.joined(own) : own;
+    return changes ? access.noting(changes) : access;
+  }
+
+  /** What a function of the deployment has done, in a transaction of its own. */
+  inside<T>(given: Access, program: (access: Access) => Program<T>, deadline: Deadline): Promise<T> {
+    const access = this.#noting(given);
+    return this.#run(
+      access,
+      this.#watched(access, () => program(access)),
+      'serial',
+      deadline,
+    );
   }
 
   #permit(caller: Caller, operation: Write): Permitted<Write> {

@@ -2,7 +2,7 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { comparedBy, defaultOf, keptColumns } from '../../schema/values.ts';
-import { answers, apiKeys, duties, graves, type OwnTable } from '../own.ts';
+import { answers, apiKeys, duties, graves, jobs, type OwnTable, schedules } from '../own.ts';
 import { codecOf, encoded } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
@@ -17,9 +17,12 @@ export const DEPRECATED = '_duet_deprecated';
 
 /** By age, so that those that have expired are found without a look at the others. */
 const ANSWERS_BY_AGE = `${answers.table}_at`;
+/** By when they are due, and by what they wait for each other. */
+const JOBS_DUE = `${jobs.table}_due`;
+const JOBS_IN_LANES = `${jobs.table}_lane`;
 
 /** Those that hold what belongs to records and callers, rather than to the schema. */
-export const KEPT = [graves.table, answers.table, apiKeys.table];
+export const KEPT = [graves.table, answers.table, apiKeys.table, jobs.table];
 
 /** All that ownTables makes. */
 export const OWN = [
@@ -31,6 +34,10 @@ export const OWN = [
   ANSWERS_BY_AGE,
   apiKeys.table,
   duties.table,
+  jobs.table,
+  JOBS_DUE,
+  JOBS_IN_LANES,
+  schedules.table,
 ];
 
 /** Duet's own tables. They are made whether or not they exist: any node may be the first. */
@@ -40,12 +47,14 @@ export function ownTables(): string[] {
     `INSERT INTO ${quote(LOCK)} ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`,
     `CREATE TABLE IF NOT EXISTS ${quote(HISTORY)} ("id" INTEGER NOT NULL PRIMARY KEY, "at" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "schema" TEXT NOT NULL, "steps" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
-    ...[graves, answers, apiKeys, duties].map(({ table, kinds, primary }: OwnTable) => {
+    ...[graves, answers, apiKeys, duties, jobs, schedules].map(({ table, kinds, primary }: OwnTable) => {
       const columns = Object.entries(kinds).map(([name, { sql }]) => `${quote(name)} ${sql}`);
       const key = primary.map(({ stored }) => quote(stored)).join(', ');
       return `CREATE TABLE IF NOT EXISTS ${quote(table)} (${columns.join(', ')}, PRIMARY KEY (${key}))`;
     }),
     `CREATE INDEX IF NOT EXISTS ${quote(ANSWERS_BY_AGE)} ON ${quote(answers.table)} ("at")`,
+    `CREATE INDEX IF NOT EXISTS ${quote(JOBS_DUE)} ON ${quote(jobs.table)} ("due", "id")`,
+    `CREATE INDEX IF NOT EXISTS ${quote(JOBS_IN_LANES)} ON ${quote(jobs.table)} ("lane", "version")`,
   ];
 }
 

@@ -76,6 +76,8 @@ export interface Dialect {
   readonly visit: string;
   /** Follows a text that has the collation of its database, to compare it as all others. */
   readonly byCodePoint: string;
+  /** The milliseconds since 1970. */
+  readonly clock: string;
   /** Answers with `last`: the last serial key that was given. */
   lastId(resource: Resource): string;
   /** Makes the next serial key come after the parameter, if it would not do so by itself. */

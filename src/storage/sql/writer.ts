@@ -118,6 +118,8 @@ export class Writer {
       case 'stale words':
       case 'mend words':
         return this.#words(statement, table);
+      case 'clock':
+        return `SELECT ${this.#dialect.clock} AS "now"`;
       case 'last id':
         return this.#dialect.lastId(statement.resource);
       case 'raise last id':

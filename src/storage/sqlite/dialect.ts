@@ -75,6 +75,7 @@ export const dialect: Dialect = {
     `SELECT ${columns} FROM (SELECT value AS ${quote(PARENT)} FROM json_each(${list})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i"${joined('"_i"')} WHERE ${belongs('"_i"')}${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit})${joined(table)} ORDER BY ${order(table)}${most}`,
   visit: VISIT,
   byCodePoint: '',
+  clock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
   lastId: ({ table }) => `SELECT "seq" AS "last" FROM "sqlite_sequence" WHERE "name" = ${literal(table)}`,
   // A table has no row there before its first insert, and nothing keeps it from having two.
   raiseLastId: ({ table }, parameter) =>

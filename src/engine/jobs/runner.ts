@@ -1,0 +1,221 @@
+/** Runs the jobs of a deployment in this process, beside all others that do: each job is one process's at a time. */
+
+import type { Metrics } from '../../base/metrics.ts';
+import type { Observe } from '../../base/observe.ts';
+import type { Program, Storage } from '../../storage/storage.ts';
+import type { Outside } from '../logic/outside.ts';
+import { type Ended, isAnyDue, type Job, LEASE_MS, MOST_ATTEMPTS, renew, turn } from './queue.ts';
+
+/** How many jobs one process runs at a time. */
+const MOST_RUNNING = 100;
+const RENEW_MS = LEASE_MS / 4;
+/** Whoever has had something to do looks again soon, and then less and less often. */
+const LEAST_POLL_MS = 25;
+const MOST_POLL_MS = 1_000;
+/** How long a turn may take, which holds up nobody but jobs. */
+const PATIENCE_MS = 30_000;
+/** How long jobs have to come to an end when the service stops. */
+const STOP_MS = 5_000;
+
+/** What a job's function is given beside what was written. */
+export interface JobContext {
+  readonly id: string;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+}
+
+/** Runs the function of a job. */
+export type RunJob = (of: Outside, job: Job, context: JobContext) => Promise<void>;
+
+interface Running {
+  readonly job: Job;
+  readonly controller: AbortController;
+  readonly timer: Timer;
+}
+
+export interface JobsOptions {
+  readonly storage: Storage;
+  /** The functions by the names of their hooks. */
+  readonly hooks: ReadonlyMap<string, Outside>;
+  readonly run: RunJob;
+  readonly observe: Observe;
+}
+
+export class JobRunner {
+  readonly #options: JobsOptions;
+  readonly #names: readonly string[];
+  /** Who this is, for the database. */
+  readonly #holder = crypto.randomUUID();
+  readonly #running = new Map<string, Running>();
+  readonly #outcomes = { done: 0, again: 0, failed: 0 };
+  #ended: Ended[] = [];
+  #isWoken = true;
+  #isStopped = false;
+  #wake: () => void = () => {};
+  #loop: Promise<void> | undefined;
+  #renewing: Timer | undefined;
+
+  constructor(options: JobsOptions) {
+    this.#options = options;
+    this.#names = [...options.hooks.keys()];
+  }
+
+  start(): void {
+    this.#loop ??= this.#work();
+    this.#renewing ??= setInterval(() => void this.#renew(), RENEW_MS);
+    this.#renewing.unref();
+  }
+
+  /** There may be something to do. */
+  readonly wake = (): void => {
+    this.#isWoken = true;
+    this.#wake();
+  };
+
+  tell(metrics: Metrics): void {
+    metrics.add('gauge', 'duet_jobs_running', 'Jobs that run in this process.', () => this.#running.size);
+    metrics.addEach(
+      'counter',
+      'duet_jobs_ended_total',
+      'Attempts at jobs: done, to be tried again, or failed for good.',
+      'outcome',
+      () => this.#outcomes,
+    );
+  }
+
+  /** Takes no more, lets those that run come to an end, and leaves the rest to others. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#wake();
+    await this.#loop;
+    const end = performance.now() + STOP_MS;
+    while (this.#running.size > 0 && performance.now() < end) await this.#pause(50);
+    for (const { job, controller } of this.#running.values()) {
+      controller.abort(new Error('the service stops'));
+      this.#end(job, { job, error: 'the service stopped while it ran', pause: 0 });
+    }
+    clearInterval(this.#renewing);
+    // Whoever cannot be told waits for the lease to end.
+    if (this.#ended.length > 0) await this.#turn(this.#ended, 0).catch(() => {});
+  }
+
+  async #work(): Promise<void> {
+    let pause = LEAST_POLL_MS;
+    while (!this.#isStopped) {
+      const ended = this.#ended;
+      this.#ended = [];
+      try {
+        const isBusy = await this.#once(ended);
+        pause = isBusy ? LEAST_POLL_MS : Math.min(pause * 2, MOST_POLL_MS);
+      } catch (error) {
+        this.#ended.unshift(...ended);
+        if (!this.#isStopped) this.#options.observe({ event: 'failure', cause: error });
+        await Bun.sleep(MOST_POLL_MS);
+      }
+      if (!this.#isStopped && this.#ended.length === 0 && !this.#isWoken) await this.#pause(pause);
+    }
+  }
+
+  /** Whether there was something to do. */
+  async #once(ended: readonly Ended[]): Promise<boolean> {
+    const { storage } = this.#options;
+    const isCalled = this.#isWoken || ended.length > 0;
+    this.#isWoken = false;
+    const room = MOST_RUNNING - this.#running.size;
+    if (!isCalled && !(room > 0 && (await storage.read(() => isAnyDue(this.#names), 'many', patience()))))
+      return false;
+    const taken = await this.#turn(ended, room);
+    for (const job of taken) this.#begin(job);
+    // There may be more where these came from.
+    if (taken.length === room && room > 0) this.#isWoken = true;
+    return taken.length > 0;
+  }
+
+  #turn(ended: readonly Ended[], room: number): Promise<Job[]> {
+    const program = (): Program<Job[]> => turn(this.#holder, ended, this.#names, room);
+    return this.#options.storage.write(program, 'many', patience());
+  }
+
+  #begin(job: Job): void {
+    const of = this.#options.hooks.get(job.hook);
+    if (!of) return;
+    const controller = new AbortController();
+    const { signal } = controller;
+    // Who does not listen to the signal goes on beside whoever takes the job next: nothing can end a function from outside.
+    const late = () => {
+      const why = new Error(`it took longer than ${of.timeout} ms`);
+      controller.abort(why);
+      this.#fail(job, why);
+    };
+    this.#running.set(job.id, { job, controller, timer: setTimeout(late, of.timeout) });
+    const { id, attempt } = job;
+    void this.#options.run(of, job, { id, attempt, signal }).then(
+      () => this.#end(job, { job }),
+      (error) => this.#fail(job, error),
+    );
+  }
+
+  #fail(job: Job, why: unknown): void {
+    const isLast = job.attempt >= MOST_ATTEMPTS;
+    const pause = isLast ? undefined : pauseAfter(job.attempt);
+    const error = why instanceof Error ? why.message : String(why);
+    if (!this.#end(job, { job, error, pause })) return;
+    const next =
+      pause === undefined ? 'it has failed for good' : `the next attempt is in ${Math.round(pause / 1000)} s`;
+    const message = `${job.lane} failed, attempt ${job.attempt} of ${MOST_ATTEMPTS} (job ${job.id}); ${next}`;
+    this.#options.observe({ event: 'failure', cause: new Error(message, { cause: why }) });
+  }
+
+  /** Only once: what comes after its timeout, or after somebody else has taken it, counts no more. */
+  #end(job: Job, ended: Ended): boolean {
+    const running = this.#running.get(job.id);
+    if (running?.job !== job) return false;
+    clearTimeout(running.timer);
+    this.#running.delete(job.id);
+    this.#ended.push(ended);
+    this.#outcomes[ended.error === undefined ? 'done' : ended.pause === undefined ? 'failed' : 'again']++;
+    this.#wake();
+    return true;
+  }
+
+  async #renew(): Promise<void> {
+    const ids = [...this.#running.keys()];
+    if (ids.length === 0) return;
+    try {
+      const own = await this.#options.storage.write(() => renew(this.#holder, ids), 'many', patience());
+      for (const id of ids) if (!own.has(id)) this.#lose(id);
+    } catch (error) {
+      this.#options.observe({ event: 'failure', cause: error });
+    }
+  }
+
+  /** This process was away for so long that somebody else has taken it; or it was dropped. */
+  #lose(id: string): void {
+    const running = this.#running.get(id);
+    if (!running) return;
+    clearTimeout(running.timer);
+    this.#running.delete(id);
+    running.controller.abort(new Error('the job is no longer held by this process'));
+  }
+
+  /** Until somebody wakes it, at the latest after so long. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      timer.unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** 25 attempts within three days or so; not all at the same moment that failed together. */
+export function pauseAfter(attempt: number): number {
+  return (1_000 + 145 * attempt ** 4) * (0.9 + 0.2 * Math.random());
+}
+
+function patience(): number {
+  return performance.now() + PATIENCE_MS;
+}
