@@ -123,6 +123,13 @@ export async function databaseSettings(url: string): Promise<Record<string, stri
   return { DATABASE_URL: (await pooler).through(url), DATABASE_POOLER: 'transaction' };
 }
 
+/** A program that spreads the tables of a new database over the machines of a sharded server: see docs/scale.md. */
+const SPREADS = process.env['TEST_DATABASE_SPREAD'];
+
+async function spread(url: string): Promise<void> {
+  if (SPREADS !== undefined) await Bun.$`${{ raw: SPREADS }} ${url}`.quiet();
+}
+
 export async function openApp(
   database: DatabaseKind,
   deployment: Deployment = shipped,
@@ -151,6 +158,7 @@ export async function openApp(
   const { apart = APART, slowMs = deployment.apart ? undefined : 0, sync } = deployment;
   const opened = openDatabase(config, model, trace, { apart, slowMs, sync });
   const { deprecatedSince } = await evolve(opened, model, load.program);
+  if (database === 'postgres') await spread(url);
   const storage = deployment.around?.(opened, model, config) ?? opened;
   opened.replicas?.follow((message) => observe({ event: 'notice', message }));
   statements.length = 0;

@@ -1,4 +1,4 @@
-/** A PostgreSQL that locks rows by their key alone, as Citus does: what looks for rows to lock works there, too. */
+/** A PostgreSQL that refuses what Citus does, to lock rows that it has to look for and to write by what a table of one machine says. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { SQL } from 'bun';
@@ -31,13 +31,20 @@ beforeAll(async () => {
         RAISE 'could not run distributed query with FOR UPDATE/SHARE commands' USING ERRCODE = '0A000';
       END IF;
       RETURN true;
+    END $$;
+    CREATE FUNCTION spread() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF current_query() LIKE '%_duet_duties%' THEN
+        RAISE 'relation _duet_duties is not distributed';
+      END IF;
+      RETURN NULL;
     END $$`)
     .simple();
   for (const table of ['Club', 'Seat', 'Fan', 'Debt'])
     await other
       .unsafe(`
       ALTER TABLE "${table}" RENAME TO "_${table}";
-      CREATE VIEW "${table}" AS SELECT * FROM "_${table}" WHERE routed()`)
+      CREATE VIEW "${table}" AS SELECT * FROM "_${table}" WHERE routed();
+      CREATE TRIGGER "spread" BEFORE INSERT OR UPDATE OR DELETE ON "_${table}" EXECUTE FUNCTION spread()`)
       .simple();
 });
 
@@ -85,4 +92,26 @@ test('a record that is turned elsewhere while it is waited for is left alone', a
   await other`COMMIT`;
   expect((await deleting).status).toBe(204);
   expect(await ids('/seats')).toEqual([4, 5]);
+});
+
+test('a node that an update of the schema has passed by writes nothing, alone or among other operations', async () => {
+  expect((await app.rest('POST', '/fans', {})).status).toBe(201);
+  const before = await ids('/fans');
+  await other`INSERT INTO _duet_duties ("table", "duty") VALUES ('Fan', 'of a newer file'), ('Club', 'of a newer file')`;
+  const operations = [
+    { method: 'POST', path: '/debts', body: { clubId: 3 } },
+    { method: 'POST', path: '/fans', body: {} },
+  ];
+  const refused = [
+    await app.rest('POST', '/clubs', { name: 'd' }),
+    await app.rest('POST', '/fans', {}),
+    await app.rest('PUT', `/fans/${before[0]}`, { clubId: 3 }),
+    await app.rest('DELETE', `/fans/${before[0]}`),
+    await app.rest('POST', '/transaction', { operations }),
+  ];
+  expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
+    refused.map(() => [503, 'SCHEMA_OUTDATED']),
+  );
+  await other`DELETE FROM _duet_duties WHERE "duty" = 'of a newer file'`;
+  expect([await ids('/fans'), await ids('/clubs'), await ids('/debts')]).toEqual([before, [3], [1]]);
 });

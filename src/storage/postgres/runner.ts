@@ -1,11 +1,21 @@
 /** Runs programs on one connection to PostgreSQL: a step of statements at a time, or a whole tree at once. */
 
 import { all, among, equal } from '../../query/filter.ts';
-import type { Model } from '../../schema/model.ts';
+import type { Model, Resource } from '../../schema/model.ts';
+import { isWrite } from '../duties.ts';
 import { Dangling, LockTimeout, type NotUnique } from '../faults.ts';
+import { duties } from '../own.ts';
 import { decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
-import { PLACEHOLDER, type Query, type Row, type Select, type Statement, select } from '../statements.ts';
+import {
+  PLACEHOLDER,
+  type Query,
+  type Row,
+  type Select,
+  type Statement,
+  select,
+  type Table,
+} from '../statements.ts';
 import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import { splitBy } from '../words.ts';
@@ -20,11 +30,11 @@ export class Runner {
   readonly #trace: Trace | undefined;
   /** Says whose a statement is, for the log of the server. */
   readonly #comment: (() => string) | undefined;
-  readonly #compiler = new Compiler(dialect);
+  #compiler = new Compiler(dialect);
   readonly #trees = new Trees(this.#compiler);
   readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
-  /** Whether the server locks rows only by their key: see #lockByKey. */
-  #locksByKey = false;
+  /** Whether the server spreads tables over machines (Citus): what it refuses is then asked in another way. */
+  isSpread = false;
 
   constructor(model: Model, trace: Trace | undefined, comment?: () => string) {
     this.#model = model;
@@ -99,18 +109,31 @@ export class Runner {
       return rows;
     }
     const locks = statement.do === 'select' && statement.lock;
-    if (locks && this.#locksByKey && !isByKey(statement)) return this.#lockByKey(connection, statement);
+    if (locks && this.isSpread && !isByKey(statement)) return this.#lockByKey(connection, statement);
+    const isCurrent = this.isSpread && isWrite(statement) && this.#isCurrent(connection, statement.resource);
     const { sql, parameters, decoders } = this.#compiler.compile(statement);
-    const rows = await this.#sent(connection, sql, parameters).catch((error) => {
-      if (!locks || this.#locksByKey || !refusesToLock(error)) throw error;
-      this.#locksByKey = true;
-      throw new LocksByKey();
+    const sent = this.#sent(connection, sql, parameters).catch((error) => {
+      if (this.isSpread || !(locks || isWrite(statement)) || !isRefused(error)) throw error;
+      this.#spread();
+      throw new Spread();
     });
-    return decoded(rows, decoders);
+    if (isCurrent) await isCurrent.catch((error) => sent.catch(() => {}).then(() => Promise.reject(error)));
+    return decoded(await sent, decoders);
+  }
+
+  /** From now on no statement asks for a table on one machine and for one that is spread. */
+  #spread(): void {
+    this.isSpread = true;
+    this.#compiler = new Compiler({ ...dialect, current: undefined });
+  }
+
+  /** What is otherwise a condition of the write itself: in a statement of its own, which holds until the transaction ends. */
+  async #isCurrent(connection: Connection, resource: Table): Promise<void> {
+    if (resource.version) await connection.send(`SELECT ${dialect.current?.(resource as Resource)}`);
   }
 
   /**
-   * Servers that spread a table over machines (Citus) lock the rows of one key, but none that they have to look for. So they
+   * Servers that spread a table over machines lock the rows of one key, but none that they have to look for. So they
    * are looked for, locked one by one, and read again: what others have changed meanwhile may no longer be meant.
    */
   async #lockByKey(connection: Connection, statement: Select): Promise<Row[]> {
@@ -137,8 +160,9 @@ export class Runner {
     try {
       return await this.#sent(connection, tree.sql, parametersOf(tree, value));
     } catch (error) {
-      // Class 54 are limits of the server, such as that of a single value, which a list of values is.
-      throw stateOf(error).startsWith('54') ? this.#trees.giveUp(tree) : error;
+      // Class 54 are limits of the server, such as that of a single value, which a list of values is; 0A000 is what a server
+      // that spreads tables over machines does not do in one statement.
+      throw /^(54|0A000$)/.test(stateOf(error)) ? this.#trees.giveUp(tree) : error;
     }
   }
 }
@@ -147,13 +171,16 @@ function splits(statement: Statement): boolean {
   return splitBy(statement).length > 0;
 }
 
-/** The server locks rows by their key alone; the transaction that found this out is run again. */
-export class LocksByKey extends Error {}
+/** The server spreads tables over machines; the transaction that found this out is run again. */
+export class Spread extends Error {}
 
 function isByKey({ where, resource }: Select): boolean {
   return where?.is === 'eq' && where.column === resource.key;
 }
 
-function refusesToLock(error: unknown): boolean {
-  return stateOf(error) === '0A000' && (error as Error).message.includes('FOR UPDATE');
+/** Whether a server that spreads tables does not do this: some of its refusals have no code of their own. */
+function isRefused(error: unknown): boolean {
+  return (
+    stateOf(error) === '0A000' || (error as Error).message.includes(`${duties.table} is not distributed`)
+  );
 }

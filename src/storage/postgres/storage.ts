@@ -29,7 +29,7 @@ import { isConflictOfTransactions, isLost, late, refused, stateOf, unknownOutcom
 import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './evolution.ts';
 import { type Connection, ConnectionLost, Pool } from './pool.ts';
 import { caughtUp, noting, written } from './positions.ts';
-import { LocksByKey, Runner } from './runner.ts';
+import { Runner, Spread } from './runner.ts';
 import { pause, SERIAL_TRIES, SERIALIZABLE, surprised } from './serial.ts';
 import { Server, type ServerOptions } from './server.ts';
 import { SNAPSHOT, Snapshots } from './snapshots.ts';
@@ -121,7 +121,9 @@ export class PostgresStorage implements Storage, Evolvable {
     const comment = this.#options.comment?.();
     return this.#tried(deadline, (connection) =>
       noting(connection, seen, async (ended) => {
-        if (steps === 'many') return this.#transaction(connection, 'BEGIN', program, { comment, ended });
+        // What stands in the statement otherwise is one of its own there.
+        if (steps === 'many' || this.#runner.isSpread)
+          return this.#transaction(connection, 'BEGIN', program, { comment, ended });
         const done = this.#runner.drive(connection, program());
         ended?.();
         // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
@@ -289,7 +291,7 @@ export class PostgresStorage implements Storage, Evolvable {
         const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
         // The server is no longer the one that takes writes: another connection may lead to the one that is.
         const misled = stateOf(error) === '25006' && !this.#readOnly && this.#pool.renew();
-        const again = beaten || dropped || misled || error instanceof LocksByKey;
+        const again = beaten || dropped || misled || error instanceof Spread;
         if (!again || performance.now() > deadline) throw late(error, deadline);
         this.#retries++;
       } finally {

@@ -88,7 +88,7 @@ export interface Dialect {
    * A condition that holds while the file of this node knows all that writers of the table keep true, or else ends the
    * statement; undefined where that is looked up once for a whole transaction.
    */
-  readonly current?: (resource: Resource) => string;
+  readonly current?: ((resource: Resource) => string) | undefined;
   /** Ends a SELECT whose rows are to be kept from others, to be deleted or to be changed. */
   readonly lock: string;
   readonly lockToChange: string;
