@@ -88,6 +88,23 @@ export const dialect: Dialect = {
   lockToChange: ' FOR NO KEY UPDATE',
 };
 
+/** The text of a date, by functions that no setting of the server changes. */
+function dateText(quoted: string): string {
+  const part = (unit: string, digits: number) =>
+    `lpad(extract(${unit} FROM ${quoted})::int::text, ${digits}, '0')`;
+  return `${part('year', 4)} || '-' || ${part('month', 2)} || '-' || ${part('day', 2)}`;
+}
+
+/**
+ * For servers that spread tables over machines (Citus): no write asks for a table of one machine and for one that is spread,
+ * and none answers with what a setting of a machine could change.
+ */
+export const spreadDialect: Dialect = {
+  ...dialect,
+  current: undefined,
+  codecs: { ...dialect.codecs, date: { ...dialect.codecs.date, read: dateText } },
+};
+
 function arrayOf(values: readonly unknown[]): string {
   return `{${values.map(element).join(',')}}`;
 }

@@ -19,7 +19,7 @@ import {
 import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import { splitBy } from '../words.ts';
-import { dialect } from './dialect.ts';
+import { dialect, spreadDialect } from './dialect.ts';
 import { constraintsOf, notUnique, refused, stateOf } from './errors.ts';
 import type { Connection, Rows } from './pool.ts';
 import { type Ahead, type Tree, Trees, Unforeseen } from './tree.ts';
@@ -121,10 +121,9 @@ export class Runner {
     return decoded(await sent, decoders);
   }
 
-  /** From now on no statement asks for a table on one machine and for one that is spread. */
   #spread(): void {
     this.isSpread = true;
-    this.#compiler = new Compiler({ ...dialect, current: undefined });
+    this.#compiler = new Compiler(spreadDialect);
   }
 
   /** What is otherwise a condition of the write itself: in a statement of its own, which holds until the transaction ends. */
