@@ -93,7 +93,9 @@ export class Runner {
 
   #toldToPrograms(error: unknown): unknown {
     if (stateOf(error) === '55P03') return new LockTimeout('a lock was waited for in vain', { cause: error });
-    const known = this.#constraints.get(String((error as { constraint?: string }).constraint));
+    const name = String((error as { constraint?: string }).constraint);
+    // A part of a table that is spread has its number behind each of its names.
+    const known = this.#constraints.get(name) ?? this.#constraints.get(name.replace(/_\d+$/, ''));
     if (known) return known;
     // A constraint that this file does not name: of what was left out, or of a newer file that is being rolled out.
     if (stateOf(error) === '23503') return new Dangling(undefined);
@@ -111,9 +113,11 @@ export class Runner {
     const locks = statement.do === 'select' && statement.lock;
     if (locks && this.isSpread && !isByKey(statement)) return this.#lockByKey(connection, statement);
     const isCurrent = this.isSpread && isWrite(statement) && this.#isCurrent(connection, statement.resource);
+    const { isSpread } = this;
     const { sql, parameters, decoders } = this.#compiler.compile(statement);
     const sent = this.#sent(connection, sql, parameters).catch((error) => {
-      if (this.isSpread || !(locks || isWrite(statement)) || !isRefused(error)) throw error;
+      // Others may have found it out while this one was under way.
+      if (isSpread || !(locks || isWrite(statement)) || !isRefused(error)) throw error;
       this.#spread();
       throw new Spread();
     });
