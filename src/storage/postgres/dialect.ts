@@ -67,8 +67,8 @@ export const dialect: Dialect = {
   // Planned for all of them: for some, the server would follow an index to a million rows, instead of reading the table.
   most: (select, most) => `WITH "_groups" AS MATERIALIZED (${select}) SELECT * FROM "_groups" LIMIT ${most}`,
   // No stored name begins with `_`.
-  perValue: ({ columns, table, list, joined, belongs, condition, order, limit, most }) =>
-    `SELECT "_one".* FROM unnest(${list}) AS "_listed"(${quote(PARENT)}) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table}${joined(table)} WHERE ${belongs(table)}${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}) AS "_one" ORDER BY "#"${most}`,
+  perValue: ({ columns, table, list, joined, belongs, condition, order, limit, offset, most }) =>
+    `SELECT "_one".* FROM unnest(${list}) AS "_listed"(${quote(PARENT)}) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table}${joined(table)} WHERE ${belongs(table)}${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}${offset ? ` OFFSET ${offset}` : ''}) AS "_one" ORDER BY "#"${most}`,
   visit: '',
   byCodePoint: ' COLLATE "C"',
   clock: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
@@ -97,11 +97,13 @@ function dateText(quoted: string): string {
 
 /**
  * For servers that spread tables over machines (Citus): no write asks for a table of one machine and for one that is spread,
- * and none answers with what a setting of a machine could change.
+ * none answers with what a setting of a machine could change, and nothing is looked up for each row of another table.
  */
 export const spreadDialect: Dialect = {
   ...dialect,
   current: undefined,
+  perValue: ({ columns, table, list, joined, belongs, condition, order, limit, offset = '0', most }) =>
+    `SELECT * FROM (SELECT ${columns}, row_number() OVER (PARTITION BY ${quote(PARENT)} ORDER BY ${order(table)}) AS "#" FROM unnest(${list}) AS "_listed"(${quote(PARENT)}) JOIN ${table} ON ${belongs(table)}${joined(table)} WHERE TRUE${condition(table)}) AS "_one" WHERE "#" > ${offset} AND "#" <= ${offset} + ${limit} ORDER BY "#"${most}`,
   codecs: { ...dialect.codecs, date: { ...dialect.codecs.date, read: dateText } },
 };
 

@@ -117,7 +117,7 @@ export class Runner {
     const { sql, parameters, decoders } = this.#compiler.compile(statement);
     const sent = this.#sent(connection, sql, parameters).catch((error) => {
       // Others may have found it out while this one was under way.
-      if (isSpread || !(locks || isWrite(statement)) || !isRefused(error)) throw error;
+      if (isSpread || !isRefused(error)) throw error;
       this.#spread();
       throw new Spread();
     });

@@ -138,8 +138,9 @@ export interface PerValue {
   readonly belongs: (alias: string) => string;
   readonly condition: (alias: string) => string;
   readonly order: (alias: string) => string;
-  /** With what is left out before. */
-  readonly limit: string;
+  readonly limit: number;
+  /** How many are left out before. */
+  readonly offset: string | undefined;
   /** Ends the whole. */
   readonly most: string;
 }

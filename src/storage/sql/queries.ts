@@ -69,7 +69,8 @@ export class Queries {
             .map((each) => ` AND ${each}`)
             .join(''),
         order: ordered,
-        limit: `${limit}${offset()}`,
+        limit,
+        offset: statement.offset > 0 ? this.#conditions.rowCount(statement.offset) : undefined,
         most: statement.most === undefined ? '' : ` LIMIT ${statement.most}`,
       });
     const links = list && per.through && this.#links(per, per.through, list);

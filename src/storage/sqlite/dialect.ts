@@ -71,8 +71,8 @@ export const dialect: Dialect = {
   most: (select, most) => `${select} LIMIT ${most}`,
   // The list has one column, under a name that no table has: json_each has many, and ordinary ones. No stored name
   // begins with `_`.
-  perValue: ({ columns, table, key, list, joined, belongs, condition, order, limit, most }) =>
-    `SELECT ${columns} FROM (SELECT value AS ${quote(PARENT)} FROM json_each(${list})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i"${joined('"_i"')} WHERE ${belongs('"_i"')}${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit})${joined(table)} ORDER BY ${order(table)}${most}`,
+  perValue: ({ columns, table, key, list, joined, belongs, condition, order, limit, offset, most }) =>
+    `SELECT ${columns} FROM (SELECT value AS ${quote(PARENT)} FROM json_each(${list})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i"${joined('"_i"')} WHERE ${belongs('"_i"')}${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}${offset ? ` OFFSET ${offset}` : ''})${joined(table)} ORDER BY ${order(table)}${most}`,
   visit: VISIT,
   byCodePoint: '',
   clock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
