@@ -114,6 +114,15 @@ export function refused({ resources }: Model, error: unknown): DuetError | undef
   return isOwn ? refusedByDatabase(error) : undefined;
 }
 
+/**
+ * The name of the constraint that was broken. Of a part of a spread table it is told by the message alone, with the number of
+ * the part behind it.
+ */
+export function constraintOf(error: unknown): string {
+  const { constraint, message } = error as { constraint?: string; message?: string };
+  return constraint ?? /constraint "(.+)_\d+"/.exec(message ?? '')?.[1] ?? '';
+}
+
 /** What breaking a constraint means, by its name. */
 export function constraintsOf({ resources }: Model): Map<string, NotUnique | Dangling> {
   const found = new Map<string, NotUnique | Dangling>();

@@ -20,7 +20,7 @@ import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import { splitBy } from '../words.ts';
 import { dialect, spreadDialect } from './dialect.ts';
-import { constraintsOf, notUnique, refused, stateOf } from './errors.ts';
+import { constraintOf, constraintsOf, notUnique, refused, stateOf } from './errors.ts';
 import type { Connection, Rows } from './pool.ts';
 import { type Ahead, type Tree, Trees, Unforeseen } from './tree.ts';
 import { splitAhead } from './words.ts';
@@ -93,9 +93,7 @@ export class Runner {
 
   #toldToPrograms(error: unknown): unknown {
     if (stateOf(error) === '55P03') return new LockTimeout('a lock was waited for in vain', { cause: error });
-    const name = String((error as { constraint?: string }).constraint);
-    // A part of a table that is spread has its number behind each of its names.
-    const known = this.#constraints.get(name) ?? this.#constraints.get(name.replace(/_\d+$/, ''));
+    const known = this.#constraints.get(constraintOf(error));
     if (known) return known;
     // A constraint that this file does not name: of what was left out, or of a newer file that is being rolled out.
     if (stateOf(error) === '23503') return new Dangling(undefined);
