@@ -301,9 +301,25 @@ describe.each([...databases])('on %s', (database) => {
         {
           pointer: '#/operations/0/body/tagIds',
           code: 'OUT_OF_RANGE',
-          detail: '101 records with 100 links each are more than 10000; change fewer at once',
+          detail: '101 records with 100 links each are more than 10000 in one request; change fewer at once',
         },
       ],
+    ]);
+    // Nor by parts of one request.
+    const put = {
+      method: 'PUT',
+      path: '/products',
+      where: { id: { lte: 51 } },
+      atMost: 200,
+      body: { tagIds },
+    };
+    const parts = await app.rest('POST', '/transaction', { operations: [put, put] });
+    expect([parts.status, parts.body.errors?.[0].pointer]).toEqual([400, '#/operations/1/body/tagIds']);
+    expect(await links()).toEqual([]);
+    const field = `updateProducts(where: { id: { lte: 51 } }, set: { tagIds: [${tagIds}] }, atMost: 99) { id }`;
+    const { errors } = await app.graphql(`mutation { a: ${field} b: ${field} }`);
+    expect(errors?.map(({ path, extensions }) => [path[0], extensions.errors[0].code])).toEqual([
+      ['b', 'OUT_OF_RANGE'],
     ]);
   });
 

@@ -21,7 +21,7 @@ import { createAll } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { lookedUp } from './hooked.ts';
 import { incremented, incrementsOf } from './increments.ts';
-import { linkChanges } from './links.ts';
+import { linkChanges, mayLink } from './links.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { store } from './storing.ts';
@@ -65,6 +65,8 @@ export function* updateMany(
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
   const set = validUpdate(resource, input, seen[0] ?? {});
   for (const row of seen) validUpdate(resource, input, row);
+  const links = linkChanges(resource, input, []);
+  mayLink(budget, links, keys.length);
   if (access.hooksOf?.(resource)?.beforeUpdate) {
     const nodes: Node[] = [];
     for (const each of keys) {
@@ -81,7 +83,6 @@ export function* updateMany(
   yield* mustHold(resource, next, () => [], changes);
   mayPass(resource, set, rows, seen);
   yield* referencesExist(access, resource, set, undefined);
-  const links = linkChanges(resource, input, []);
   const judged = yield* mayUpdate(access, resource, next, changes, conditions, links.length > 0);
   const refusal = judged.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];

@@ -16,12 +16,13 @@ import { ADD, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts'
 import { checkValue } from '../../schema/values.ts';
 import { select } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
+import type { Budget } from '../budget.ts';
 import type { Input, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import { linkSeen } from '../policy/reading.ts';
 import { Collision } from './collision.ts';
 
-/** How many links one write can make. */
+/** How many links one request can make by naming them for many records at once. */
 const MOST_LINKS = 10_000;
 
 export type Path = readonly (string | number)[];
@@ -133,6 +134,18 @@ interface Difference {
   readonly added: readonly NewLink[];
 }
 
+/** Refuses more links for so many records than one request can make. */
+export function mayLink(budget: Budget, changes: readonly LinkChange[], records: number): void {
+  for (const { add } of changes) {
+    budget.links += records * add.length;
+    if (budget.links <= MOST_LINKS) continue;
+    const detail = `${records} records with ${add.length} links each are more than ${MOST_LINKS} in one request; change fewer at once`;
+    throw validationFailed([
+      { pointer: pointer(...(add[0]?.path.slice(0, -1) ?? [])), code: 'OUT_OF_RANGE', detail },
+    ]);
+  }
+}
+
 /** What to do to the links of records: those that the caller does not see are not there, and stay. */
 export function* differenceOf(
   access: Access,
@@ -141,12 +154,6 @@ export function* differenceOf(
 ): Program<Difference> {
   const { target: join, reference: near } = through.links;
   const { far } = through;
-  if (keys.length * add.length > MOST_LINKS) {
-    const detail = `${keys.length} records with ${add.length} links each are more than ${MOST_LINKS}; change fewer at once`;
-    throw validationFailed([
-      { pointer: pointer(...(add[0]?.path.slice(0, -1) ?? [])), code: 'OUT_OF_RANGE', detail },
-    ]);
-  }
   const named = remove && [...add, ...remove].map(({ key }) => key);
   const where = all([among(near.column, keys), named && among(far.column, named)]);
   const seen = all([linkSeen(access, through), targetSeen(access, through)]);
