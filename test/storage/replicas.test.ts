@@ -177,6 +177,49 @@ describe('reads and writes', () => {
     });
   });
 
+  test('what a function fails at is no fault of the replica', async () => {
+    let calls = 0;
+    const acting = await openApp('postgres', {
+      sdl: `${sdl} type Query { fails(how: String!): Int @action }
+        type Odd @resource { id: ID!  n: Int!  half: Int @computed(from: ["n"]) }`,
+      logic: {
+        Query: {
+          *fails({ tx, refuse }: any, { how }: any): any {
+            yield* tx.notes.list({ first: 1 });
+            calls++;
+            throw how === 'refuse' ? refuse('Not now.') : new TypeError('a mistake of mine');
+          },
+        },
+        Odd: {
+          half: () => {
+            calls++;
+            throw new TypeError('a mistake of mine');
+          },
+        },
+      },
+      url,
+      env: { DATABASE_READ_URL: standby.url(nameOf(url)) },
+    });
+    await until(() => used(acting, standby));
+    await acting.rest('POST', '/odds?fields=id', { n: 1 });
+    const { headers } = await acting.rest('POST', '/notes', { title: 'asked' });
+    const asking = seen(headers.get('Duet-Position'));
+    await replayed(acting, asking);
+    const ways = [
+      () => acting.rest('GET', '/actions/fails?how=x', undefined, asking),
+      () => acting.rest('GET', '/actions/fails?how=refuse', undefined, asking),
+      () => acting.graphql('{ fails(how: "x") notes { id } }', {}, asking),
+    ];
+    for (const ask of ways) {
+      calls = 0;
+      expect([await answering(acting, ask), calls]).toEqual([[at(standby)], 1]);
+    }
+    calls = 0;
+    expect(await answering(acting, () => acting.rest('GET', '/odds/1', undefined, asking))).toEqual([]);
+    expect([calls, await used(acting, standby)]).toEqual([1, true]);
+    await acting.close();
+  });
+
   test('what was written is read by its position, through any node, whatever the replica has replayed', async () => {
     await pause();
     const created = await app.rest('POST', '/notes', { title: 'fresh' });

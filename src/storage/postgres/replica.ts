@@ -2,7 +2,7 @@
 
 import { DuetError } from '../../base/errors.ts';
 import type { Deadline, Position } from '../storage.ts';
-import { isLost } from './errors.ts';
+import { isLost, stateOf } from './errors.ts';
 import { nameOf } from './hosts.ts';
 import { Unfit } from './pool.ts';
 import { Behind } from './positions.ts';
@@ -85,7 +85,9 @@ export class Replica {
       this.#lookLater();
     }
     // What is refused there is refused here too; what a replica is too busy for, or has not yet been told of, is not.
-    const isItsOwn = !(error instanceof DuetError) || error.status === 503;
+    // What has no state is no error of a server, but of a function of the deployment.
+    const isItsOwn =
+      error instanceof DuetError ? error.status === 503 : stateOf(error) !== '' || isLost(error);
     return isItsOwn && performance.now() < deadline;
   }
 
