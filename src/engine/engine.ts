@@ -35,7 +35,6 @@ import { Access } from './policy/access.ts';
 import type { Permitted } from './policy/permitted.ts';
 import type { Policy } from './policy/policy.ts';
 import { pagesOf } from './read/pages.ts';
-import { hasAbridged, placed } from './read/places.ts';
 import { aggregate, answerOf, get, list, type Node, statementOf, stepsOf } from './read/read.ts';
 import type { Watchers } from './write/changes.ts';
 import type { Idempotency, Keyed } from './write/idempotency.ts';
@@ -369,12 +368,7 @@ function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {
   return operation.do === 'update many' || operation.do === 'delete many';
 }
 
-function* performPlaced(operation: Permitted<Read>, budget: Budget): Program<Answer<Read>> {
-  return yield* performRead(yield* placed(operation), budget);
-}
-
 function performRead(operation: Permitted<Read>, budget: Budget): Program<Answer<Read>> {
-  if (hasAbridged(operation)) return performPlaced(operation, budget);
   switch (operation.do) {
     case 'list':
       return list(operation, budget);

@@ -11,6 +11,7 @@ import type {
   Selection,
   Wanted as WantedOfAction,
 } from '../engine/operation.ts';
+import { filterOf, listOf, spelt } from '../query/arguments.ts';
 import { queryName } from '../query/cursors.ts';
 import { readAtLeast, readAtMost } from '../query/list.ts';
 import { readKey } from '../schema/keys.ts';
@@ -19,7 +20,7 @@ import { BY_ARGUMENT, VERSION_ARGUMENT } from '../schema/names.ts';
 import { linkFields } from '../schema/through.ts';
 import { upsertKeys } from '../schema/upserts.ts';
 import { type Arguments, type Given, type ObjectNodes, objectsOf } from './fields.ts';
-import { listOf, type Planning, spelt, whereOf } from './queries.ts';
+import { type Planning, readingOf } from './queries.ts';
 import type { Binding, BulkKind, RecordsBinding, UpsertKind } from './schema.ts';
 import {
   aggregatePlanner,
@@ -84,7 +85,7 @@ function recordsPlanner(
   const selection = selectionOf(resource, [fields], given);
   if (operation === 'LIST')
     return (args, within) => {
-      const list = listOf(resource, args, within);
+      const list = listOf(resource, args, readingOf(within));
       const read: Read = { do: 'list', resource, selection, list, places: false, count: false };
       return { operation: read, complete: (answer) => (answer as Listing).nodes };
     };
@@ -112,7 +113,7 @@ function many(
     const inputs = (args['records'] as Arguments[]).map((record) => inputOf(resource, record));
     return { do: 'create many', resource, selection, inputs, through: 'graphql' };
   }
-  const where = whereOf(resource, args, given);
+  const where = filterOf(resource, 'where', args, readingOf(given));
   const report = (name: string) => (code: FaultCode, detail: string) =>
     given.faults.push({ pointer: pointer(name), code, detail });
   const atMost = readAtMost(args['atMost'], given.most, report('atMost'));
@@ -191,7 +192,7 @@ function connectionPlanner(resource: Resource, fields: readonly FieldNode[], giv
   const connection = connectionIn(resource, [fields], given);
   const { cursors, atEnds, count } = connection;
   return (args, within) => {
-    const list = listOf(resource, args, within);
+    const list = listOf(resource, args, readingOf(within));
     const query = queryName(resource, list.where, list.order);
     const selection = connection.selection(list);
     return {

@@ -1,22 +1,20 @@
 /** What a selection asks of records: columns and relations, with the connections and numbers of their lists. */
 
 import type { GraphQLObjectType } from 'graphql';
-import { pointer } from '../base/errors.ts';
 import type { Aggregate, Listing, Operation, Relation, Selection } from '../engine/operation.ts';
 import { type Node, relationKey } from '../engine/read/read.ts';
 import { AROUND_OBJECT, bytesOfName, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
+import { filterOf, groupQueryOf, listOf, searchOf } from '../query/arguments.ts';
 import { cursorTo, longestCursor, queryName } from '../query/cursors.ts';
 import { all, equal } from '../query/filter.ts';
 import type { ListQuery } from '../query/list.ts';
 import { placeIn } from '../query/order.ts';
 import { groupable } from '../query/parts.ts';
-import { groupsOf } from '../query/results.ts';
 import type { Column, Computed, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import { besideList } from '../schema/names.ts';
 import { type Arguments, argumentsOf, type ObjectNodes, objectsOf, relationName } from './fields.ts';
-import { groupQueryOf } from './groups.ts';
-import { filterOf, listOf, type Planning, searchOf, whereOf } from './queries.ts';
+import { type Planning, readingOf } from './queries.ts';
 
 export interface Plan {
   readonly operation: Operation;
@@ -75,7 +73,7 @@ function nestedConnection(
   const { target } = field;
   const connection = connectionIn(target, objects, given);
   const { parts, info, cursors, atEnds, count } = connection;
-  const list = listOf(target, args, given, true);
+  const list = listOf(target, args, readingOf(given), true);
   const { where, order } = list;
   const everywhere = cursors > 0;
   const ends = ['startCursor', 'endCursor'].reduce((sum, name) => sum + (info.get(name)?.length ?? 0), 0);
@@ -179,12 +177,10 @@ export function aggregatePlanner(
   const keys = asked.map(({ as }) => relationKey(as));
   const empty = { countDistinct: {}, sum: {}, avg: {}, min: {}, max: {} };
   return (args, within) => {
-    const where = all([whereOf(resource, args, within), searchOf(resource, args, within)]);
-    const having = filterOf(groupsOf(resource), 'having', args, within);
+    const reading = readingOf(within);
+    const where = all([filterOf(resource, 'where', args, reading), searchOf(resource, args, reading)]);
     const by = [...new Set(((args['groupBy'] ?? []) as string[]).flatMap((name) => group(name) ?? []))];
-    const query = groupQueryOf(resource, by, having, args, within.most, (name, code, detail) =>
-      within.faults.push({ pointer: pointer(...within.at, name), code, detail }),
-    );
+    const query = groupQueryOf(resource, by, args, reading);
     const operation: Aggregate = {
       do: 'aggregate',
       resource,
@@ -243,7 +239,7 @@ export function selectionOf(resource: Resource, objects: readonly ObjectNodes[],
       as,
       field,
       selection: selectionOf(field.target, below, within),
-      list: field.kind === 'reference' ? undefined : listOf(field.target, args, within, true),
+      list: field.kind === 'reference' ? undefined : listOf(field.target, args, readingOf(within), true),
     };
   });
   return {

@@ -257,7 +257,7 @@ describe.each([...databases])('groups on %s', (database) => {
     );
     expect(wrong.extensions.errors[0].pointer).toBe('#/having/sum/total/gt');
     const [foreign] = await graphql('groupBy: [customerId], orderBy: [{ by: { paid: ASC } }]', 'count');
-    expect(foreign.extensions.errors).toMatchObject([{ pointer: '#/orderBy', code: 'UNKNOWN' }]);
+    expect(foreign.extensions.errors).toMatchObject([{ pointer: '#/orderBy/0', code: 'UNKNOWN' }]);
     const [most] = await graphql('groupBy: [customerId], first: 0', 'count');
     expect(most.extensions.errors).toMatchObject([{ pointer: '#/first', code: 'OUT_OF_RANGE' }]);
     for (const args of ['having: { avg: { total: { gt: "1" } } }', 'orderBy: [{ avg: { total: ASC } }]']) {

@@ -40,6 +40,11 @@ export class Acting {
     this.#limits = limits;
   }
 
+  /** How many records one answer may have. */
+  get most(): number {
+    return this.#limits.objects;
+  }
+
   *get(operation: Get): Program<Node | null> {
     const permitted = this.#policy.permit(this.access.caller, operation);
     return yield* this.#reading(get(permitted, new Budget(this.#limits)));

@@ -1,5 +1,6 @@
 /** What can be asked of one resource inside of a transaction: `get list aggregate create update delete upsert`. */
 
+import { validationFailed } from '../../base/errors.ts';
 import {
   type AggregateFunction,
   aggregateFits,
@@ -8,16 +9,13 @@ import {
   measuresOf,
   type Wanted,
 } from '../../query/aggregates.ts';
-import { everything, type Filter } from '../../query/filter.ts';
-import { type ListQuery, wholeList } from '../../query/list.ts';
-import { isSortable } from '../../query/operators.ts';
-import { type OrderBy, totalOrder } from '../../query/order.ts';
+import { filterOf, groupQueryOf, listOf, type Reading, searchOf, spelt } from '../../query/arguments.ts';
+import { all } from '../../query/filter.ts';
+import type { ListQuery } from '../../query/list.ts';
 import { groupable } from '../../query/parts.ts';
-import { orderOfGroups } from '../../query/results.ts';
-import { WhereReader } from '../../query/where.ts';
-import { integerFrom, readKey } from '../../schema/keys.ts';
+import { SEARCH } from '../../query/search.ts';
+import { readKey } from '../../schema/keys.ts';
 import type { Column, Resource } from '../../schema/model.ts';
-import { Serial } from '../../schema/scalars.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { computedOf, storedColumns } from '../../schema/values.ts';
 import type { Program } from '../../storage/storage.ts';
@@ -29,6 +27,8 @@ type Options = Readonly<Record<string, unknown>>;
 
 /** What says which fields and related records are wanted. */
 const SHAPE = ['select', 'include'] as const;
+const LIST = ['where', SEARCH, 'orderBy', 'first', 'after', 'last', 'before', 'offset'] as const;
+const GROUPS = ['where', SEARCH, 'groupBy', 'having', 'orderBy', 'first', 'offset'] as const;
 
 /** The records of one resource. Mistakes in how it is called are those of the function, and no fault of the client. */
 export class Records {
@@ -59,15 +59,20 @@ export class Records {
     return nodes.map((node) => recordOf(selection, node));
   }
 
-  #query(options: Options): ListQuery {
-    const resource = this.#resource;
-    this.#refuseUnknown('list', options, ['where', 'orderBy', 'first', 'offset', ...SHAPE]);
+  #query(options: Options, isNested = false): ListQuery {
+    this.#refuseUnknown('list', options, [...LIST, ...SHAPE]);
+    return listOf(this.#resource, options, this.#reading('list'), isNested);
+  }
+
+  /** Cursors and what is searched for come from clients: what is wrong with them is theirs to know. */
+  #reading(method: string): Reading {
     return {
-      ...wholeList(resource),
-      where: this.#where('list', options['where']),
-      order: totalOrder(resource, this.#order(options['orderBy'])),
-      limit: this.#count('first', options['first']),
-      offset: this.#count('offset', options['offset']) ?? 0,
+      most: this.#acting.most,
+      sees: () => true,
+      report: (path, code, detail) => {
+        if (code === 'CURSOR' || path[0] === SEARCH) throw validationFailed([{ pointer: '#', code, detail }]);
+        throw new Error(`${this.#name(method)}: ${path.join('.')}: ${detail}`);
+      },
     };
   }
 
@@ -96,15 +101,16 @@ export class Records {
     const options = typeof value === 'object' && value !== null ? (value as Options) : {};
     const related = new Records(field.target, this.#acting);
     if (field.kind === 'reference') related.#refuseUnknown('get', options, SHAPE);
-    const list = field.kind === 'reference' ? undefined : related.#query(options);
+    const list = field.kind === 'reference' ? undefined : related.#query(options, true);
     return { as: name, field, selection: related.#selection(options), list };
   }
 
   /** `{ groupBy: ['author'], count: true, sum: ['pages'] }` → `[{ by: { author }, count, sum: { pages } }]` */
   *aggregate(options: Options): Program<Record<string, unknown>[]> {
     const resource = this.#resource;
-    this.#refuseUnknown('aggregate', options, ['where', 'groupBy', ...aggregateFunctions]);
-    const where = this.#where('aggregate', options['where']);
+    this.#refuseUnknown('aggregate', options, [...GROUPS, ...aggregateFunctions]);
+    const reading = this.#reading('aggregate');
+    const where = all([filterOf(resource, 'where', options, reading), searchOf(resource, options, reading)]);
     const by = names(options['groupBy']).map((name) => this.#column('groupBy', name, groupable(resource)));
     const wanted = aggregateFunctions.flatMap((of): Wanted[] => {
       if (of === 'count') return options[of] ? [{ of, column: undefined }] : [];
@@ -118,10 +124,7 @@ export class Records {
       by,
       measures,
       relations: [],
-      having: everything,
-      order: orderOfGroups(by, []),
-      limit: undefined,
-      offset: 0,
+      ...groupQueryOf(resource, by, options, reading),
     });
     return rows.map((row) => answerOf(row, by, wanted));
   }
@@ -205,32 +208,6 @@ export class Records {
     return spelled;
   }
 
-  #where(method: string, where: unknown): Filter {
-    if (where === undefined) return everything;
-    const report = (path: readonly (string | number)[], _: unknown, detail: string): never => {
-      throw new Error(`${this.#name(method)}: where.${path.join('.')}: ${detail}`);
-    };
-    return new WhereReader(spelt, report, () => true).read(this.#resource, where);
-  }
-
-  #order(orderBy: unknown): OrderBy[] {
-    const given = Array.isArray(orderBy) ? orderBy : orderBy === undefined ? [] : [orderBy];
-    return given.flatMap((each) =>
-      Object.entries(each as Options).map(([name, direction]): OrderBy => {
-        const column = this.#column('orderBy', name, this.#resource.columns.filter(isSortable));
-        if (direction !== 'ASC' && direction !== 'DESC')
-          throw new Error(`${this.#name('list')}: orderBy ${name} must be 'ASC' or 'DESC'`);
-        return { column, descending: direction === 'DESC' };
-      }),
-    );
-  }
-
-  #count(name: string, value: unknown): number | undefined {
-    if (value === undefined) return undefined;
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-    throw new Error(`${this.#name('list')}: ${name} must be a whole number, 0 or more`);
-  }
-
   #measured(of: AggregateFunction, name: string): Column {
     return this.#column(
       of,
@@ -278,10 +255,6 @@ function recordOf({ columns, computed, relations }: Selection, node: Node): Node
       : related && recordOf(selection, related);
   }
   return record;
-}
-
-function spelt(column: Column, value: unknown): unknown {
-  return column.type === Serial && typeof value === 'string' ? integerFrom(value) : value;
 }
 
 function names(given: unknown): readonly string[] {

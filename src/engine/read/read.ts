@@ -28,7 +28,7 @@ import {
   type Times,
 } from './branches.ts';
 import { compute } from './computed.ts';
-import { hasAbridged, hasAbridgedBelow, placedBelow } from './places.ts';
+import { hasAbridged, hasAbridgedBelow, placed, placedBelow } from './places.ts';
 import { far, mostBytes, near, selectBeyond, selectByKey, selectList, selectRelated } from './selects.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
@@ -119,10 +119,11 @@ function listingOf(
 
 /** `often` says how often the answer has a record, where that is not once. */
 export function* list(
-  operation: Permitted<List>,
+  given: Permitted<List>,
   budget: Budget,
   often?: (node: Node) => number,
 ): Program<Listing> {
+  const operation = hasAbridged(given) ? yield* placed(given) : given;
   const { resource, selection, count } = operation;
   const { where } = operation.list;
   const statement = asked(operation, budget);
@@ -137,9 +138,10 @@ function foundOf({ refusal }: Permitted<Get>, node: Node | null): Node | null {
   return node;
 }
 
-export function* get(operation: Permitted<Get>, budget: Budget): Program<Node | null> {
-  const { key, selection } = operation;
-  if (key === undefined) return null;
+export function* get(given: Permitted<Get>, budget: Budget): Program<Node | null> {
+  if (given.key === undefined) return null;
+  const operation = hasAbridged(given) ? yield* placed(given) : given;
+  const { selection } = operation;
   const [nodes = []] = yield [asked(operation, budget)];
   if (isDressed(selection)) yield* dress(selection, nodes, budget);
   const node = answerOf(operation, nodes, budget) as Node | null;
