@@ -88,13 +88,45 @@ export function* splitting(texts: readonly unknown[]): Generator<undefined, stri
   const isNew = (run: string) => runs.size < runs.add(run).size;
   for (const [field, text] of texts.entries()) {
     if (typeof text !== 'string') continue;
-    for (const word of wordsOf(text, isNew)) {
-      if (++looks % WORDS_OF_TURN === 0) yield;
-      if (known.has(word)) continue;
-      if (known.size === MOST_WORDS) return kept;
-      known.add(word);
-      kept.push(inField(word, field));
+    for (const piece of piecesOf(text)) {
+      if (piece !== text) yield;
+      for (const word of wordsOf(piece, isNew)) {
+        if (++looks % WORDS_OF_TURN === 0) yield;
+        if (known.has(word)) continue;
+        if (known.size === MOST_WORDS) return kept;
+        known.add(word);
+        kept.push(inField(word, field));
+      }
     }
   }
   return kept;
+}
+
+/** Characters that are looked at together: one can be eighteen, once it is taken apart. */
+const PIECE = 16_384;
+/** What is in no word, and never becomes one letter with what is before it. */
+const BREAK = /[\p{P}\p{Z}\p{Cc}]/u;
+
+/** Cut between words; where there is nothing between any, each begins with the last character of the one before. */
+function* piecesOf(text: string): Generator<string> {
+  let from = 0;
+  while (text.length - from > PIECE) {
+    let end = from + PIECE;
+    while (end > from && !BREAK.test(text.charAt(end))) end--;
+    if (end > from) {
+      yield text.slice(from, end);
+      from = end;
+      continue;
+    }
+    end = from + PIECE;
+    if (isSecondHalf(text, end)) end--;
+    yield text.slice(from, end);
+    from = isSecondHalf(text, end - 1) ? end - 2 : end - 1;
+  }
+  yield text.slice(from);
+}
+
+function isSecondHalf(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at);
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }

@@ -1,6 +1,8 @@
 /** Words that PostgreSQL keeps are split by this process: others have their turn meanwhile, however long the texts are. */
 
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { inField, wordsOf, wordsOfAll } from '../../src/query/words.ts';
 import { readSchema } from '../../src/schema/read.ts';
 import { splitAhead, words } from '../../src/storage/postgres/words.ts';
 import type { Row, Statement } from '../../src/storage/statements.ts';
@@ -35,16 +37,51 @@ const unspaced = {
   title: 'x',
   body: Array.from({ length: 60_000 }, (_, at) => String.fromCodePoint(0x4e00 + (at % 19_000))).join(''),
 };
+const oneText = (body: string) => ({
+  do: 'insert',
+  resource,
+  values: { id: 1, title: 'x', body },
+  version: 1,
+});
 const split: [string, object, number][] = [
   ['the rows of an update', { ...update, next: rows }, rows.length],
   ['new rows', { do: 'insert all', resource, rows }, rows.length],
   ['old rows', { do: 'stale words', resource, rows }, rows.length],
   ['one new row', { do: 'insert', resource, values: long(1), version: 1 }, 3],
+  ['the same words again', oneText('left hand '.repeat(20_000)), 10],
+  // One letter, which is four words of eighteen.
+  ['a text that grows when its letters are taken apart', oneText('\ufdfa'.repeat(100_000)), 5],
   ['a text without spaces', { do: 'insert', resource, values: unspaced, version: 1 }, 3],
 ];
 
 test.each(split)('%s', async (_, statement, least) => {
   expect(await turnsDuring([statement])).toBeGreaterThanOrEqual(least);
+});
+
+test('pieces of a text have the words of the whole', () => {
+  const part = fc.constantFrom(
+    'left',
+    'Ärger',
+    'e\u0301a',
+    '\u{1d400}b',
+    '漢字',
+    'ｶﾞ',
+    '가',
+    '\ufb03',
+    '9',
+    'x'.repeat(90),
+  );
+  const between = fc.constantFrom(' ', '. ', '\n', '、', '', '', '\u00b4', '\u2025', '-');
+  const text = fc
+    .array(fc.tuple(part, between), { minLength: 1, maxLength: 12 })
+    .map((parts) => parts.flat().join(''));
+  fc.assert(
+    fc.property(text, fc.integer({ min: 0, max: 9 }), (some, shift) => {
+      const whole = `${'y'.repeat(shift)} ${`${some} `.repeat(Math.ceil(40_000 / some.length))}${some}end`;
+      expect(wordsOfAll([whole])).toEqual([...new Set(wordsOf(whole))].map((word) => inField(word, 0)));
+    }),
+    { numRuns: 60 },
+  );
 });
 
 test('what is split ahead is what is written, once', async () => {
