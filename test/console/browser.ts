@@ -1,6 +1,6 @@
 /** Drives Debian's Chromium as a person would, and hears of everything that goes wrong in it. */
 
-import { afterAll, describe } from 'bun:test';
+import { afterAll, describe, expect } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { type DatabaseKind, sharedPostgres } from '../app.ts';
@@ -57,7 +57,32 @@ function browser(): Promise<Browser> {
 afterAll(async () => {
   await (await launched)?.close();
   launched = undefined;
+  idle.clear();
 });
+
+/** Pages that nobody visits any more, by the wishes they were opened with: a new one takes twice as much of the processor. */
+const idle = new Map<string, Page>();
+
+async function opened(options: BrowserContextOptions): Promise<Page> {
+  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  return context.newPage();
+}
+
+/** Leaves nothing of a visit behind but the way back, which nobody goes that far. */
+async function emptied(page: Page): Promise<void> {
+  for (const event of HEARD) page.removeAllListeners(event);
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  for (const other of page.context().pages()) if (other !== page) await other.close();
+  await page.evaluate('localStorage.clear()');
+  // What was typed and not saved would keep it.
+  page.on('dialog', (dialog) => dialog.accept());
+  await page.goto('about:blank');
+  page.removeAllListeners('dialog');
+}
+
+/** What tests listen to. */
+const HEARD = ['console', 'dialog', 'pageerror', 'request', 'response'] as const;
 
 export interface Visit extends AsyncDisposable {
   readonly page: Page;
@@ -67,10 +92,16 @@ export interface Visit extends AsyncDisposable {
   go(place: string): Promise<void>;
 }
 
-export async function visit(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
-  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  const page = await context.newPage();
+export interface Wishes extends BrowserContextOptions {
+  /** In a browser that has fetched nothing yet. */
+  readonly isFirst?: boolean;
+}
+
+export async function visit(url: string, wishes: Wishes = {}): Promise<Visit> {
+  const { isFirst = false, ...options } = wishes;
+  const like = JSON.stringify(options);
+  const page = (isFirst ? undefined : idle.get(like)) ?? (await opened(options));
+  if (!isFirst) idle.delete(like);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
@@ -91,17 +122,25 @@ export async function visit(url: string, options: BrowserContextOptions = {}): P
       // In a narrow window it is there, but not in sight.
       await page.locator('nav a[href="#/live"]').waitFor({ state: 'attached' });
     },
-    [Symbol.asyncDispose]: () => context.close(),
+    async [Symbol.asyncDispose]() {
+      try {
+        await emptied(page);
+        idle.set(like, page);
+      } catch {
+        // It has crashed, or a dialog stands before it.
+        await page.context().close();
+      }
+    },
   };
 }
 
-/** Looks again and again, for ten seconds at the most. */
-export async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await holds()) return;
+/** Reads again and again until it is as expected, for half a minute at the most: a page shows what it does a moment later. */
+export async function shows<T>(read: () => T | Promise<T>, expected: T): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    if (Bun.deepEquals(await read(), expected)) return;
     await Bun.sleep(50);
   }
-  throw new Error('it never came to be');
+  expect<unknown>(await read()).toEqual(expected);
 }
 
 export interface Deployment {

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { databases } from '../app.ts';
-import { browsing, service, visit } from './browser.ts';
+import { browsing, service, shows, visit } from './browser.ts';
 import { fetchCurl } from './curl.ts';
 
 browsing.each([...databases])('on %s', (database) => {
@@ -35,14 +35,13 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByRole('option', { name: 'Grace Hopper' }).click();
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'Made in a browser' }).waitFor();
-    expect(await page.getByRole('link', { name: 'Grace Hopper' }).getAttribute('href')).toBe(
-      '#/data/User/record/2',
-    );
+    const author = page.getByRole('link', { name: 'Grace Hopper' });
+    expect(await author.getAttribute('href')).toBe('#/data/User/record/2');
     // What it took is known after its view was left.
     await page.getByLabel('What to show').selectOption('The last change');
     const rest = page.getByRole('article', { name: 'REST' });
-    expect(await rest.locator('pre').textContent()).toContain('"title":"Made in a browser"');
-    expect(await rest.locator('.cost').textContent()).toMatch(/^[\d.]+ ms · \d+ B · [1-9]\d* statements?$/);
+    await rest.locator('pre', { hasText: '"title":"Made in a browser"' }).waitFor();
+    await rest.locator('.cost', { hasText: /^[\d.]+ ms · \d+ B · [1-9]\d* statements?$/ }).waitFor();
     const [made] = await duet.json('GET', '/posts?sort=-id&limit=1');
     expect(made).toMatchObject({ title: 'Made in a browser', body: 'Two\nlines', authorId: 2 });
     expect(here.complaints).toEqual([]);
@@ -56,14 +55,14 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByRole('button', { name: /^quantity/ }).click();
     await page.getByRole('button', { name: /^quantity/ }).click();
     await page.getByText('Thing 60').waitFor();
-    expect(page.url()).toEndWith('#/data/Item?sort=-quantity');
+    await page.waitForURL(/#\/data\/Item\?sort=-quantity$/);
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText('Thing 35', { exact: true }).waitFor();
-    expect((await names()).length).toBe(25);
     const second = await names();
+    expect(second.length).toBe(25);
     await page.reload();
     await page.getByText('Thing 35', { exact: true }).waitFor();
-    expect(await names()).toEqual(second);
+    await shows(names, second);
     await page.getByRole('button', { name: 'Previous' }).click();
     await page.getByText('Thing 60').waitFor();
     await page.goBack();
@@ -104,38 +103,38 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByLabel('Value').last().fill('twice');
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('The first bug').waitFor({ state: 'detached' });
-    expect(await page.locator('tbody tr').count()).toBe(1);
+    await shows(() => page.locator('tbody tr').count(), 1);
     expect(new URL(page.url().replace('#/', '')).searchParams.get('where')).toBe(
       '{"and":[{"author":{"name":{"startsWith":"Ada"}}},{"comments":{"some":{"body":{"contains":"twice"}}}}]}',
     );
     const chips = page.getByRole('list', { name: 'Filters' });
-    expect(await chips.getByRole('listitem').allTextContents()).toEqual([
-      'author.name starts with Ada',
-      'some comments with (body contains twice)',
-    ]);
+    await shows(
+      () => chips.getByRole('listitem').allTextContents(),
+      ['author.name starts with Ada', 'some comments with (body contains twice)'],
+    );
     // What the address says, the builder shows.
     await page.getByRole('button', { name: 'Filter' }).click();
-    expect(await page.getByLabel('Value').evaluateAll((all) => all.map((each: any) => each.value))).toEqual([
-      'Ada',
-      'twice',
-    ]);
+    await shows(
+      () => page.getByLabel('Value').evaluateAll((all) => all.map((each: any) => each.value)),
+      ['Ada', 'twice'],
+    );
     await page.getByRole('button', { name: 'Write it as JSON' }).click();
     await page.getByLabel('The filter as JSON').fill('{"not":{"id":{"in":[1,2]}}}');
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('The first bug').waitFor();
-    expect(await page.getByText('On Bernoulli numbers').count()).toBe(0);
-    expect(await chips.textContent()).toBe('not (id is one of 1, 2)');
+    await page.getByText('On Bernoulli numbers').waitFor({ state: 'detached' });
+    await shows(() => chips.textContent(), 'not (id is one of 1, 2)');
     const either = { and: [{ or: [{ id: { eq: 1 } }, { title: { contains: 'bug' } }] }, { id: { lt: 3 } }] };
     await here.go(`#/data/Post?where=${encodeURIComponent(JSON.stringify(either))}`);
     await page.getByRole('link', { name: 'Remove id is less than 3' }).click();
     await page.getByText('The first bug').waitFor();
-    expect(await chips.textContent()).toBe('id is 1 or title contains bug');
+    await shows(() => chips.textContent(), 'id is 1 or title contains bug');
     await here.go('#/data/Item?price[isNull]=true&quantity[gt]=10&sort=quantity');
     await page.getByText('Thing 14').waitFor();
-    expect(await chips.getByRole('listitem').allTextContents()).toEqual([
-      'price is null',
-      'quantity is more than 10',
-    ]);
+    await shows(
+      () => chips.getByRole('listitem').allTextContents(),
+      ['price is null', 'quantity is more than 10'],
+    );
     await page.getByRole('link', { name: 'Remove quantity is more than 10' }).click();
     await page.getByText('Thing 7', { exact: true }).waitFor();
     expect(here.complaints).toEqual([]);
@@ -161,10 +160,10 @@ browsing.each([...databases])('on %s', (database) => {
     await duet.json('PUT', `/notes/${note.id}`, { title: 'Theirs', body: 'theirs' });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Somebody has changed this record').waitFor();
-    expect(await page.locator('.conflict tbody tr').allTextContents()).toEqual([
-      'titleMine Mine again Theirs',
-      'bodyone mine theirs',
-    ]);
+    await shows(
+      () => page.locator('.conflict tbody tr').allTextContents(),
+      ['titleMine Mine again Theirs', 'bodyone mine theirs'],
+    );
     await page.getByRole('radio', { name: 'body: theirs' }).check();
     await page.getByRole('button', { name: 'Save what is chosen' }).click();
     await page.getByRole('heading', { name: 'Mine again' }).waitFor();
@@ -211,7 +210,7 @@ browsing.each([...databases])('on %s', (database) => {
       expect(text.match(/Thing/g)?.length).toBe(3);
       await page.getByLabel('What to show').selectOption(`As ${label}`);
       const cost = page.getByRole('article', { name: 'REST' }).locator('.cost');
-      expect(await cost.textContent()).toContain(` ms · ${text.length} B · `);
+      await cost.filter({ hasText: ` ms · ${text.length} B · ` }).waitFor();
     }
     expect(here.complaints).toEqual([]);
   });
@@ -226,9 +225,9 @@ browsing.each([...databases])('on %s', (database) => {
     const cost = new RegExp(`^[\\d.]+ ms · [\\d.]+ K?B · ${taken}$`);
     const rest = dock.getByRole('article', { name: 'REST' });
     const graphql = dock.getByRole('article', { name: 'GraphQL' });
-    expect(await rest.locator('.cost').textContent()).toMatch(cost);
-    expect(await graphql.locator('.cost').textContent()).toMatch(cost);
-    const shown = await page.locator('tbody td:nth-child(2)').allTextContents();
+    for (const side of [rest, graphql]) await side.locator('.cost', { hasText: cost }).waitFor();
+    const titles = () => page.locator('tbody td:nth-child(2)').allTextContents();
+    const shown = await titles();
     await rest.getByRole('button', { name: 'curl' }).click();
     const rows = await (await fetchCurl(await page.evaluate('navigator.clipboard.readText()'))).json();
     expect((rows as any[]).map(({ title }) => title)).toEqual(shown);
@@ -241,7 +240,7 @@ browsing.each([...databases])('on %s', (database) => {
     // Through the other door, the same screen.
     await page.getByRole('radio', { name: 'GraphQL' }).check();
     await dock.getByText('Both answers are the same.').waitFor();
-    expect(await page.locator('tbody td:nth-child(2)').allTextContents()).toEqual(shown);
+    await shows(titles, shown);
     await here.go('#/data/Todo/new');
     await page.getByLabel('title').fill("It's done");
     await page.getByRole('switch', { name: 'done' }).check();

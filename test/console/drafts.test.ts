@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';
 import { Folder, Server } from '../process.ts';
-import { browsing, service, until } from './browser.ts';
+import { browsing, service, shows } from './browser.ts';
 import { buildConsole } from './build.ts';
 import { between, doors, editing, question, things } from './things.ts';
 
@@ -70,7 +70,8 @@ browsing('drafts', () => {
       slow.resolve();
       await answered;
       await page.getByRole('cell', { name: 'Grace' }).waitFor();
-      await Bun.sleep(200);
+      // Told where the answer was read, just before the form would go on.
+      await page.getByRole('option', { name: 'The last change' }).waitFor({ state: 'attached' });
       expect(page.url()).toEndWith('#/data/Owner');
     });
 
@@ -119,10 +120,10 @@ browsing('drafts', () => {
       await duet.json('PUT', `/things/${id}`, { nick: '', code: 'theirs' });
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Somebody has changed this record').waitFor();
-      expect(await page.locator('.conflict tbody tr').allTextContents()).toEqual([
-        'nicknick null empty',
-        'codec mine theirs',
-      ]);
+      await shows(
+        () => page.locator('.conflict tbody tr').allTextContents(),
+        ['nicknick null empty', 'codec mine theirs'],
+      );
       await page.getByRole('link', { name: 'Owner' }).first().click();
       await question(page).waitFor();
       await page.keyboard.press('Escape');
@@ -159,13 +160,13 @@ browsing('drafts', () => {
       await page.getByRole('cell', { name: 'Ada' }).waitFor();
       await page.getByRole('button', { name: 'Filter' }).click();
       const first = { value: ['Ada'], rows: ['Ada'], order: 'descending' };
-      expect(await shown()).toEqual(first);
+      await shows(shown, first);
       await here.go('#/data/Owner?name[startsWith]=Gr&sort=name');
       await page.getByRole('cell', { name: 'Grace' }).waitFor();
       const second = { value: ['Gr'], rows: ['Grace'], order: 'ascending' };
-      expect(await shown()).toEqual(second);
+      await shows(shown, second);
       await page.goBack();
-      await until(async () => Bun.deepEquals(await shown(), first));
+      await shows(shown, first);
       // An order or a page is no other filter: what is being typed there stays.
       await page.getByLabel('Value').fill('Adam');
       await page.getByRole('button', { name: /^name/ }).click();
@@ -174,7 +175,7 @@ browsing('drafts', () => {
       await page.goBack();
       await page.goForward();
       await page.goBack();
-      await until(async () => Bun.deepEquals(await shown(), { ...first, value: ['Adam'] }));
+      await shows(shown, { ...first, value: ['Adam'] });
     });
   });
 

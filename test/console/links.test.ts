@@ -1,7 +1,7 @@
 /** A list through a join type: chosen in the form by what people call its records, and shown as chips; through both doors. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { browsing, service } from './browser.ts';
+import { browsing, service, shows } from './browser.ts';
 import { doors, editing, things } from './things.ts';
 
 browsing('links', () => {
@@ -28,7 +28,7 @@ browsing('links', () => {
         await search.fill(text);
         await page.getByRole('option', { name }).click();
         await chips.filter({ hasText: name }).waitFor();
-        expect(await search.inputValue()).toBe('');
+        await shows(() => search.inputValue(), '');
       }
       await here.save();
       expect(sent).toEqual([{ name: 'Flannel', _labels: { add: [3, 1] } }]);
@@ -36,12 +36,10 @@ browsing('links', () => {
       expect(await labels(id)).toEqual(['Red', 'Warm']);
       // The page of the record shows them, and the table does.
       const listed = page.getByRole('region', { name: 'labels' }).locator('tbody tr');
-      await listed.nth(1).waitFor();
-      expect(await listed.count()).toBe(2);
+      await shows(() => listed.count(), 2);
 
       await page.getByRole('link', { name: 'Edit' }).click();
-      await chips.first().waitFor();
-      expect(await chips.allInnerTexts()).toEqual(['Red', 'Warm']);
+      await shows(() => chips.allInnerTexts(), ['Red', 'Warm']);
       await page.getByRole('button', { name: 'Remove Red' }).click();
       // What is there already is not added once more, and what is taken away can come back.
       await search.fill('Warm');
@@ -57,8 +55,7 @@ browsing('links', () => {
 
       await here.go('#/data/Shirt');
       const row = page.locator('tbody tr', { hasText: 'Flannel' }).last();
-      await row.waitFor();
-      expect(await row.locator('.items .tag').allInnerTexts()).toEqual(['Soft', 'Warm']);
+      await shows(() => row.locator('.items .tag').allInnerTexts(), ['Soft', 'Warm']);
       expect(here.complaints).toEqual([]);
     });
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import { databases } from '../app.ts';
-import { browsing, service, visit } from './browser.ts';
+import { browsing, service, shows, visit } from './browser.ts';
 import { museum } from './museum.ts';
 
 const axe = await Bun.file(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir)).text();
@@ -103,19 +103,19 @@ browsing('manners', () => {
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'Museum' }).click();
     await page.getByRole('heading', { name: 'Museum', exact: true }).waitFor();
-    expect(await page.getByRole('link', { name: 'Person' }).isVisible()).toBe(false);
+    await page.getByRole('link', { name: 'Person' }).waitFor({ state: 'hidden' });
   });
 
   test('on a telephone a long word breaks in what opens over a view, and a conflict has both sides in sight', async () => {
     await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
     const { page } = here;
-    const inSight = async (what: Locator) => {
-      const box = await what.boundingBox();
-      expect(box && box.x >= 0 && box.x + box.width <= 360 && box.y >= 0 && box.y + box.height <= 740).toBe(
-        true,
-      );
-      expect(await what.evaluate((each: any) => each.scrollWidth <= each.clientWidth)).toBe(true);
-    };
+    const inSight = (what: Locator) =>
+      // What opens out of sight is scrolled to once it is painted.
+      shows(async () => {
+        const { x = -1, y = -1, width = 0, height = 0 } = (await what.boundingBox()) ?? {};
+        const isWhole = await what.evaluate((each: any) => each.scrollWidth <= each.clientWidth);
+        return isWhole && x >= 0 && x + width <= 360 && y >= 0 && y + height <= 740;
+      }, true);
     const { id } = await duet.json('POST', '/halls', { name: 'x'.repeat(100), museumId: 1 });
     await here.go(`#/data/Hall/record/${id}`);
     await page.getByRole('button', { name: 'Delete' }).click();
@@ -174,7 +174,7 @@ browsing('manners', () => {
   });
 
   test('the first screen is small, and everything else waits until it is opened', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isFirst: true });
     const { page } = here;
     const fetched: string[] = [];
     page.on('response', (response) => fetched.push(new URL(response.url()).pathname));
@@ -195,7 +195,7 @@ browsing('manners', () => {
 /** What matters of what axe found; a frame's own document is its maker's. */
 async function findings(page: Page): Promise<string[]> {
   // A script tag is what the page's policy forbids; the protocol of the browser's tools is not the page.
-  await page.evaluate(axe);
+  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe);
   return page.evaluate(`axe.run(document, { iframes: false, resultTypes: ['violations'] }).then(({ violations }) =>
     violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -223,14 +223,14 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await keyboard.press('Enter');
     await page.getByText('Exhibit 30', { exact: true }).waitFor();
     await page.getByText('11 records here').waitFor();
-    expect(page.url()).toContain('search=EXHIBIT%203&sort=_relevance');
+    await page.waitForURL(/search=EXHIBIT%203&sort=_relevance/);
     await page.getByRole('searchbox').fill('nowhere');
     await keyboard.press('Enter');
     await page.getByText('Nothing has these words').waitFor();
     await page.getByRole('searchbox').fill('');
     await keyboard.press('Enter');
     await page.getByText('Exhibit 25').waitFor();
-    expect(page.url()).not.toContain('search');
+    await page.waitForURL((url) => !url.href.includes('search'));
     expect(here.complaints).toEqual([]);
   });
 
@@ -267,14 +267,15 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await keyboard.type('hall b');
     await page.getByRole('option', { name: /Nothing found/ }).waitFor();
     await keyboard.press('Control+A');
-    await keyboard.type('Hall');
+    // At once: on the way there, "Ha" would find the same, and what is chosen then is gone with the next letter.
+    await keyboard.insertText('Hall');
     await page.getByRole('option', { name: 'Hall B' }).waitFor();
     await keyboard.press('ArrowDown');
     await keyboard.press('Enter');
     await tabTo(page, 'Create');
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'A chair' }).waitFor();
-    expect(await focused(page)).toBe('main');
+    await shows(() => focused(page), 'main');
     expect(await duet.json('GET', '/exhibits/61')).toMatchObject({
       title: 'A chair',
       stage: 'DONE',
@@ -315,7 +316,7 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await page.getByText('12.5').waitFor();
     await here.go('#/data/AuditEntry');
     await page.getByText('The door was opened.').waitFor();
-    expect(await page.getByRole('link', { name: 'New' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'New' }).waitFor({ state: 'detached' });
     await here.go('#/data/Feedback');
     await page.getByRole('link', { name: 'New' }).click();
     await page.getByRole('textbox', { name: 'text' }).fill('Nice');

@@ -1,7 +1,7 @@
 /** A type with every kind of field that somebody can type into, and a form of it, through one door or the other. */
 
 import type { Locator, Page, Request } from 'playwright-core';
-import { type service, type Visit, visit } from './browser.ts';
+import { type service, type Visit, visit, type Wishes } from './browser.ts';
 
 const sdl = `
 enum Color { RED GREEN }
@@ -85,7 +85,7 @@ export async function editing(
   url: string,
   door: Door,
   place: string,
-  options: Parameters<typeof visit>[1] = {},
+  options: Wishes = {},
 ): Promise<Editing> {
   const here = await visit(url, options);
   const { page } = here;
@@ -111,16 +111,22 @@ export async function editing(
   });
 }
 
-/** The form of a thing, with something behind it and something before it in the history. */
-export async function between(duet: Awaited<ReturnType<typeof service>>, door: Door) {
+type Service = Awaited<ReturnType<typeof service>>;
+
+/** The form of a new thing, with something behind it and something before it in the history. */
+export async function between(duet: Service, door: Door) {
+  const here = await editing(duet.url, door, '#/data/Owner');
+  return Object.assign(here, await openBetween(duet, here));
+}
+
+/** The same where the console is open already. */
+export async function openBetween(duet: Service, here: Editing) {
   const { id } = await duet.json('POST', '/things', thing);
   const form = `#/data/Thing/record/${id}/edit`;
-  const here = await editing(duet.url, door, '#/data/Owner?sort=name');
-  await here.go(form);
-  await here.go('#/schema');
+  for (const place of ['#/data/Owner', '#/data/Owner?sort=name', form, '#/data/Tag']) await here.go(place);
   await here.page.goBack();
   await here.input('nick').waitFor();
-  return Object.assign(here, { id: id as number, form });
+  return { id: id as number, form };
 }
 
 /** What stands before those who would lose something. */

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { databases } from '../app.ts';
-import { browsing, service, until, visit } from './browser.ts';
+import { browsing, service, shows, visit } from './browser.ts';
 import { museum } from './museum.ts';
 
 browsing.each([...databases])('on %s', (database) => {
@@ -64,26 +64,26 @@ browsing.each([...databases])('on %s', (database) => {
       ['GraphQL', '__schema'],
     ] as const) {
       const article = dock.getByRole('article', { name: door });
-      expect(await article.locator('pre').textContent()).toContain(asked);
-      expect(await article.locator('.cost').textContent()).toMatch(described);
+      await article.locator('pre', { hasText: asked }).waitFor();
+      await article.locator('.cost', { hasText: described }).waitFor();
     }
-    expect(await picture.locator('.edge').count()).toBe(5);
-    expect(await picture.locator('.line.deprecated').allTextContents()).toEqual(['oldNumberString']);
+    await shows(() => picture.locator('.edge').count(), 5);
+    await shows(() => picture.locator('.line.deprecated').allTextContents(), ['oldNumberString']);
     const camera = () => picture.locator('> g').getAttribute('transform');
-    await until(async () => (await camera()) !== 'translate(0 0) scale(1)');
+    await shows(async () => (await camera()) === 'translate(0 0) scale(1)', false);
     const before = await camera();
     await page.getByRole('button', { name: 'Zoom in' }).click();
-    await until(async () => (await camera()) !== before);
+    await shows(async () => (await camera()) === before, false);
     const nearer = await camera();
     const { x = 0, y = 0, height = 0 } = (await picture.boundingBox()) ?? {};
     await page.mouse.move(x + 10, y + height - 10);
     await page.mouse.down();
     await page.mouse.move(x + 70, y + height - 50, { steps: 4 });
     await page.mouse.up();
-    await until(async () => (await camera()) !== nearer);
+    await shows(async () => (await camera()) === nearer, false);
     await picture.focus();
     await page.keyboard.press('0');
-    await until(async () => (await camera()) === before);
+    await shows(camera, before);
     await picture.getByRole('link', { name: 'Exhibit: its data' }).click();
     await page.getByRole('heading', { name: 'Exhibit', exact: true }).waitFor();
     expect(here.complaints).toEqual([]);
@@ -96,23 +96,26 @@ browsing.each([...databases])('on %s', (database) => {
     const routes = page.getByRole('region', { name: 'By route', exact: true });
     await routes.getByRole('row', { name: /GET \/metrics/ }).waitFor();
     const rest = page.getByRole('region', { name: 'Both doors' }).getByRole('article', { name: 'REST' });
-    expect(await rest.locator('pre').textContent()).toBe(`curl '${duet.url}/metrics'`);
-    expect(await rest.locator('.cost').textContent()).toMatch(/^[\d.]+ ms · [\d.]+ KB/);
+    await shows(() => rest.locator('pre').textContent(), `curl '${duet.url}/metrics'`);
+    await rest.locator('.cost', { hasText: /^[\d.]+ ms · [\d.]+ KB/ }).waitFor();
     await Promise.all([
       ...Array.from({ length: 30 }, (_, at) => duet.json('GET', `/books/${at < 10 ? 999 : 1}`)),
       duet.json('POST', '/graphql', { query: 'query Pages { books { pages } }' }),
     ]);
     const row = routes.getByRole('row', { name: /^GET \/books\/\{id\}/ });
     await row.waitFor();
-    const cells = (await row.getByRole('cell').allTextContents()).filter((text) => text !== '');
+    let cells: string[] = [];
+    // A third of them asked for a book that there is not; while they come, it may be any part of those that were counted.
+    await shows(async () => {
+      cells = (await row.getByRole('cell').allTextContents()).filter((text) => text !== '');
+      const [rate = 0, , , , errors = 0] = cells.map((text) => Number.parseFloat(text));
+      return errors > 0 && Math.abs(rate - 3 * errors) < 0.25;
+    }, true);
     expect(cells).toHaveLength(5);
-    const [rate, p50, p95, p99, errors] = cells.map((text) => Number.parseFloat(text));
+    const [, p50, p95, p99] = cells.map((text) => Number.parseFloat(text));
     expect(cells[1]).toEndWith(' ms');
     expect(p50).toBeLessThanOrEqual(p95 as number);
     expect(p95).toBeLessThanOrEqual(p99 as number);
-    // A third of them asked for a book that there is not.
-    expect(Math.abs((rate as number) - 3 * (errors as number))).toBeLessThan(0.25);
-    expect(errors).toBeGreaterThan(0);
     const operations = page.getByRole('region', { name: 'By GraphQL operation', exact: true });
     await operations.getByRole('row', { name: /^query Pages/ }).waitFor();
     await page.getByRole('img', { name: /^Requests per second, at most [1-9]/ }).waitFor();
