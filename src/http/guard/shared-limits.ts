@@ -1,6 +1,7 @@
 /** Rate limits that processes and nodes share through Redis, which is asked but never waited for. */
 
 import type { RedisClient } from 'bun';
+import { whenOver } from '../../base/limit.ts';
 
 /** Longer than this nobody waits for Redis. */
 const PATIENCE_MS = 5;
@@ -104,7 +105,7 @@ export class SharedLimits {
 /** A reply that has arrived while this process was busy is still in time: it is read before the wait is judged. */
 function patience(): Promise<undefined> {
   return new Promise((resolve) => {
-    setTimeout(() => setImmediate(resolve, undefined), PATIENCE_MS);
+    whenOver(PATIENCE_MS, () => resolve(undefined));
   });
 }
 

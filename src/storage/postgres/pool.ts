@@ -1,6 +1,7 @@
 /** Connections to PostgreSQL, each of which is one session for as long as it lives. */
 
 import type { SQL } from 'bun';
+import { whenOver } from '../../base/limit.ts';
 import { deadlineExceeded, unavailable } from '../faults.ts';
 import { withValues } from './literals.ts';
 
@@ -150,18 +151,19 @@ export class Connection {
     const { statementMs } = this.#options;
     if (statementMs === 0) return work;
     let timer: Timer | undefined;
+    let isAnswered = false;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => {
-          this.close();
-          reject(new ConnectionLost('the database did not answer in time'));
-        },
-        Math.min(statementMs + GRACE_MS, this.deadline - performance.now()),
-      );
+      const giveUp = () => {
+        if (isAnswered) return;
+        this.close();
+        reject(new ConnectionLost('the database did not answer in time'));
+      };
+      timer = whenOver(Math.min(statementMs + GRACE_MS, this.deadline - performance.now()), giveUp);
     });
     try {
       return await Promise.race([work, late]);
     } finally {
+      isAnswered = true;
       clearTimeout(timer);
     }
   }
@@ -288,10 +290,13 @@ export class Pool {
         clearTimeout(timer);
         resolve(freed);
       };
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(give), 1);
-        reject(unavailable('All connections to the database are busy.'));
-      }, until - performance.now());
+      const timer = setTimeout(
+        () => {
+          this.#waiting.splice(this.#waiting.indexOf(give), 1);
+          reject(unavailable('All connections to the database are busy.'));
+        },
+        Math.max(0, until - performance.now()),
+      );
       this.#waiting.push(give);
     });
   }
