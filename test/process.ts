@@ -152,8 +152,11 @@ export async function connect(url: string) {
   const { hostname, port } = new URL(url);
   const socket = net.connect(Number(port), hostname);
   let received = '';
-  socket.on('data', (chunk) => {
-    received += chunk;
+  const begun = new Promise<void>((resolve) => {
+    socket.on('data', (chunk) => {
+      received += chunk;
+      resolve();
+    });
   });
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => resolve());
@@ -166,6 +169,11 @@ export async function connect(url: string) {
     destroy: () => socket.destroy(),
     pause: () => socket.pause(),
     resume: () => socket.resume(),
+    /** The first of an answer has come, and more is not read until it is resumed. */
+    begun: async () => {
+      await begun;
+      socket.pause();
+    },
     /** Everything that came until the server closed the connection. */
     answer: async () => {
       await closed;
