@@ -16,6 +16,7 @@ const sdl = `
     bookTags: [BookTag!]!
   }
   type Rack @resource { id: ID!  count: Int!  books: [Book!]! }
+  type Lamp @resource { id: ID!  name: String!  rack: Rack @onDelete(do: SET_NULL) }
   type Tag @resource { name: ID! @key  bookTags: [BookTag!]! }
   type BookTag @resource { id: ID!  book: Book! @onDelete(do: CASCADE)  tag: Tag! @onDelete(do: CASCADE) }
   type Left @resource { id: ID!  name: String!  right: Right @onDelete(do: CASCADE)  rights: [Right!]! }
@@ -49,6 +50,7 @@ const logic = {
     },
   },
   Rack: told('rack', 'count'),
+  Lamp: told('lamp', 'name'),
   Tag: told('tag', 'name'),
   BookTag: told('link', 'tagId'),
   Left: told('left', 'name'),
@@ -95,7 +97,7 @@ describe.each([...databases])('on %s', (database) => {
     readonly graphql: (b: number, a: number, s: number) => Promise<any>;
     readonly calls: readonly string[];
   }
-  /** Of a book `B` of author `A` on rack 0, with the tag `x`; `C` stands on the rack too, and is nobody's. */
+  /** Of a book `B` of author `A` on rack 0, with the tag `x`; `C` stands on the rack too, and is nobody's; so does the lamp. */
   const rows: readonly Row[] = [
     {
       path: 'create',
@@ -194,7 +196,12 @@ describe.each([...databases])('on %s', (database) => {
       path: 'delete',
       rest: (_b, _a, s) => sent('DELETE', `/racks/${s}`),
       graphql: (_b, _a, s) => app.graphql(`mutation { deleteRack(id: ${s}) { id } }`),
-      calls: ['~ book B rackId,_version v1→2', '~ book C rackId,_version v1→2', '- rack 0 0 v1'],
+      calls: [
+        '~ book B rackId,_version v1→2',
+        '~ book C rackId,_version v1→2',
+        '~ lamp L rackId,_version v1→2',
+        '- rack 0 0 v1',
+      ],
     },
     {
       path: 'bulk delete',
@@ -240,7 +247,8 @@ describe.each([...databases])('on %s', (database) => {
       const given = { title: 'B', code: 'b', authorId: author.id, rackId: rack.id, tagIds: ['x'] };
       const { body: book } = await sent('POST', '/books', given);
       await sent('POST', '/books', { title: 'C', rackId: rack.id });
-      await allOf(7, 0);
+      await sent('POST', '/lamps', { name: 'L', rackId: rack.id });
+      await allOf(8, 0);
       calls = [];
       const answer = await row[door](book.id, author.id, rack.id);
       expect({ errors: answer.errors, status: answer.status }).toMatchObject({ errors: undefined });
