@@ -104,7 +104,7 @@ export function createApp(given: AppOptions): App {
     watchers,
   );
   const state = { draining: false };
-  const find = router(options, engine, metrics, load, state);
+  const find = router(options, engine, api, metrics, load, state);
   const codings = codingsOf(config.compress);
   const share = config.corsOrigins && cors(config.corsOrigins);
   const closing = new AbortController();

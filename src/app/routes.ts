@@ -7,6 +7,7 @@ import { documentLimits, hasAuthentication } from '../config/config.ts';
 import { consoleRoute, FILE_STATE } from '../console/routes.ts';
 import { requireRole } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Api } from '../engine/logic/api.ts';
 import { graphqlRoute } from '../graphql/handler.ts';
 import { acceptsCoding } from '../http/accept.ts';
 import { accessOf } from '../http/access.ts';
@@ -18,6 +19,7 @@ import { problem } from '../http/problem.ts';
 import { actionRoutes } from '../rest/actions.ts';
 import { openapi } from '../rest/openapi/openapi.ts';
 import { restRoutes } from '../rest/routes.ts';
+import { hookRoutes } from './hooks.ts';
 import type { AppOptions } from './options.ts';
 
 /** Who may read the metrics, where callers are known at all: they tell much of what is done here, and by how many. */
@@ -25,8 +27,9 @@ const METRICS_ROLE = 'metrics';
 
 /** Which paths there are; those of resources are the last that are looked for. */
 export function router(
-  { model, door, storage, config, observe, deprecatedSince, peers, trusted, dev }: AppOptions,
+  { model, door, storage, config, observe, deprecatedSince, peers, trusted, dev, logic }: AppOptions,
   engine: Engine,
+  api: (path: readonly string[]) => Api,
   metrics: Metrics,
   load: Load,
   state: { readonly draining: boolean },
@@ -92,6 +95,8 @@ export function router(
     return text(render(told), METRICS_TYPE);
   });
   for (const route of actionRoutes(model, engine, limits)) fixed.set(route.template, route);
+  for (const route of hookRoutes(logic?.routes ?? [], api, limits, config.limitDeadline))
+    fixed.set(route.template, route);
   const rest = restRoutes(model, engine, { ...limits, depth: config.limitDepth }, deprecatedSince);
   return (path) => {
     const route = fixed.get(path);

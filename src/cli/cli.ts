@@ -15,6 +15,7 @@ import { check } from './commands/check.ts';
 import { diff } from './commands/diff.ts';
 import { explainAccess, ROLE_OPTION } from './commands/explain-access.ts';
 import { EXAMPLE_OPTION, INIT_USAGE, init } from './commands/init.ts';
+import { jobsCommand, splitJobsArguments } from './commands/jobs.ts';
 import { keyCommand, splitKeyArguments } from './commands/keys.ts';
 import { migrate, migrateAndPrune, type Terminal } from './commands/migrate.ts';
 import { restore } from './commands/restore.ts';
@@ -203,6 +204,12 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'API keys: create --name NAME [--role ROLE …] shows a new one, once; list; revoke NAME',
     split: splitKeyArguments,
     run: ({ config, own, observe }) => keyCommand(own, config, observe, { write: print, tell }),
+  },
+  jobs: {
+    usage: 'jobs [--failed], jobs retry|drop',
+    doc: 'what after-hooks and schedules are to do; retry ID … or drop ID …; --failed: all that failed for good',
+    split: splitJobsArguments,
+    run: ({ config, own, observe }) => jobsCommand(own, config, observe, { write: print, tell }),
   },
 };
 

@@ -8,9 +8,9 @@ import { type Program, run } from '../../storage/storage.ts';
 /** For how long a job is its holder's, unless that renews it: a node that was killed is replaced by then. */
 export const LEASE_MS = 5_000;
 /** Of a job that has failed for good. */
-const NEVER = Number.MAX_SAFE_INTEGER;
+export const NEVER = Number.MAX_SAFE_INTEGER;
 /** At once: only the database knows what time it is. */
-const NOW = 0;
+export const NOW = 0;
 export const MOST_ATTEMPTS = 25;
 
 const { id, hook, lane, version, due, holder } = jobs.column;

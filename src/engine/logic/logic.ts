@@ -58,6 +58,11 @@ export function readLogic(exported: unknown, model: Model | undefined): LogicRea
   }
   const schedules = model?.byType.has('schedule') ? [] : readSchedules(exported['schedule'], faults);
   const routes = model?.byType.has('routes') ? [] : readRoutes(exported['routes'], faults);
+  const rival = routes.length > 0 && model?.resources.find(({ rest, path }) => rest && path === 'hooks');
+  if (rival)
+    faults.push(
+      `"routes" and the type ${rival.name} are both at /hooks. Choose another path for the type: @resource(path: "…")`,
+    );
   for (const resource of model?.resources ?? []) readComputed(resource, exported[resource.name], faults);
   return faults.length > 0 ? { faults } : { logic: { types, after, actions, schedules, routes } };
 }

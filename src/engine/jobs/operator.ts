@@ -1,0 +1,70 @@
+/** What an operator can know of jobs and do about them. */
+
+import { all, among, equal, type Filter } from '../../query/filter.ts';
+import { jobs } from '../../storage/own.ts';
+import { select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
+import { databaseTime, NEVER, NOW } from './queue.ts';
+
+export interface JobEntry {
+  readonly id: string;
+  /** The hook and the record. */
+  readonly of: string;
+  readonly state: 'waiting' | 'running' | 'failed';
+  /** How often it was begun. */
+  readonly attempt: number;
+  /** When it was stored. */
+  readonly at: string;
+  /** When it is begun next, if somebody knows. */
+  readonly next: string | undefined;
+  readonly error: string | undefined;
+}
+
+const { id, due, at, holder } = jobs.column;
+
+const hasFailed = equal(due, NEVER);
+
+/** The oldest first. */
+export function* listJobs(failedOnly: boolean, most: number): Program<JobEntry[]> {
+  const now = yield* databaseTime();
+  const order = [at, id].map((column) => ({ column, descending: false }));
+  const rows = yield* run(
+    select(jobs, jobs.columns, failedOnly ? hasFailed : undefined, { order, limit: most }),
+  );
+  return rows.map((row) => {
+    const moment = Number(row['due']);
+    const isRunning = row['holder'] !== null && moment > now;
+    const state = moment === NEVER ? 'failed' : isRunning ? 'running' : 'waiting';
+    return {
+      id: String(row['id']),
+      of: String(row['lane']),
+      state,
+      attempt: Number(row['attempt']),
+      at: String(row['at']),
+      next: state === 'waiting' && moment > now ? new Date(moment).toISOString() : undefined,
+      error: row['error'] === null ? undefined : String(row['error']),
+    };
+  });
+}
+
+/** These, or all that have failed for good. */
+export type Chosen = readonly string[] | 'failed';
+
+/** Has them begun at once, with all attempts before them; answers how many. Those that run go on. */
+export function* retryJobs(chosen: Chosen): Program<number> {
+  const where = all([filterOf(chosen), { is: 'null', column: holder }]);
+  const set = { due: NOW, attempt: 0 };
+  return (yield* run({ do: 'update', resource: jobs, set, where, counts: false })).length;
+}
+
+/** Forgets them; whoever runs one is told within seconds that it is nobody's any more. */
+export function* dropJobs(chosen: Chosen): Program<number> {
+  const where = filterOf(chosen);
+  const found = yield* run(select(jobs, [id], where, { lock: true }));
+  yield* run({ do: 'delete', resource: jobs, where });
+  return found.length;
+}
+
+function filterOf(chosen: Chosen): Filter {
+  return chosen === 'failed' ? hasFailed : among(id, chosen);
+}
