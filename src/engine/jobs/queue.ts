@@ -12,6 +12,7 @@ export const NEVER = Number.MAX_SAFE_INTEGER;
 /** At once: only the database knows what time it is. */
 export const NOW = 0;
 export const MOST_ATTEMPTS = 25;
+const LONGEST_ERROR = 2_000;
 
 const { id, hook, lane, version, due, holder } = jobs.column;
 
@@ -100,7 +101,11 @@ function* end(by: string, ended: readonly Ended[], now: number): Program<void> {
       statements.push({
         do: 'update',
         resource: jobs,
-        set: { due: pause === undefined ? NEVER : now + Math.round(pause), holder: null, error },
+        set: {
+          due: pause === undefined ? NEVER : now + Math.round(pause),
+          holder: null,
+          error: storable(error),
+        },
         where: all([equal(id, job.id), isMine]),
         counts: false,
         isSilent: true,
@@ -110,6 +115,11 @@ function* end(by: string, ended: readonly Ended[], now: number): Program<void> {
   // Those that waited for them need wait no longer; only the first of a lane, since the others now wait for that.
   const next = (yield* heads(lanes)).filter((row) => Number(row['due']) > now && row['holder'] === null);
   if (next.length > 0) yield* setDue(among(id, keysOf(next)), NOW);
+}
+
+/** Whatever it says: a message that cannot be stored would keep all others from being ended. */
+function storable(error: string): string {
+  return error.slice(0, LONGEST_ERROR).replaceAll('\0', '').toWellFormed();
 }
 
 /** The first job of each lane that has not failed for good: it alone may run. */
