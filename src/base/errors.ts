@@ -155,7 +155,7 @@ export const catalogue = {
   OUTCOME_UNKNOWN: {
     status: 503,
     meaning:
-      'A commit failed with the connection or the disk, or a route of `logic.ts` took too long: it may have happened. Retry with the same `Idempotency-Key`, or read first.',
+      'The connection or the disk failed during a commit: the write may have happened. Retry with the same `Idempotency-Key`, or read first.',
   },
   KEYS_EXHAUSTED: {
     status: 507,
