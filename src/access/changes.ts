@@ -1,6 +1,7 @@
 /** What another file changes about who may do what: the rules that come and go, and what claims set. */
 
 import type { Action, AllowRule, Field, Model, Resource } from '../schema/model.ts';
+import { answerable } from '../schema/values.ts';
 
 export interface RuleChange {
   /** Whether somebody may do less than before. */
@@ -13,9 +14,13 @@ export function ruleChanges(before: Model | undefined, after: Model): RuleChange
     const was = before?.byType.get(resource.name);
     return [
       ...compared(resource.name, was?.allow ?? [], resource.allow, neverOpen),
-      ...resource.fields.flatMap((field) => fieldChanges(resource, field, was?.fieldByName.get(field.name))),
+      ...answerable(resource).flatMap((field) => fieldChanges(resource, field, was && fieldOf(was, field))),
     ];
   });
+}
+
+function fieldOf(was: Resource, { name }: Field): Field | undefined {
+  return answerable(was).find((field) => field.name === name);
 }
 
 function fieldChanges({ name }: Resource, field: Field, was: Field | undefined): RuleChange[] {

@@ -3,6 +3,7 @@
 import { Claim } from '../query/claim.ts';
 import { canonical, type Filter, isEverything, isNothing } from '../query/filter.ts';
 import type { Action, Field, Model, Resource } from '../schema/model.ts';
+import { answerable } from '../schema/values.ts';
 import { filled } from './claims.ts';
 import { Rights } from './rights.ts';
 import { AUTHENTICATED, Rules } from './rules.ts';
@@ -60,8 +61,8 @@ function effective(rights: Rights, resource: Resource, action: Action): Filter {
 }
 
 /** A reference has the rules of its column. */
-function ruled({ fields }: Resource): Field[] {
-  return fields.filter((field) => field.allow.length > 0 && field.kind !== 'reference');
+function ruled(resource: Resource): Field[] {
+  return answerable(resource).filter((field) => field.allow.length > 0 && field.kind !== 'reference');
 }
 
 function has({ allow }: Field, action: Action): boolean {

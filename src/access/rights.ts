@@ -1,6 +1,6 @@
 /** What the rules allow to whoever has certain roles; which claims a caller has is not known yet. */
 
-import { any, everything, type Filter } from '../query/filter.ts';
+import { all, any, everything, type Filter } from '../query/filter.ts';
 import type { Action, Field, Resource } from '../schema/model.ts';
 import type { AccessRule, Rules } from './rules.ts';
 
@@ -29,11 +29,13 @@ export class Rights {
     return this.#kept(resource, action, () => this.#union(this.#rules.of(resource), action));
   }
 
-  /** The records on which a field may be used; one without a rule follows its type. */
+  /** The records on which a field may be used; one without a rule follows its type, and all that it is made of. */
   field(field: Field, action: Action): Filter {
     return this.#kept(field, action, () => {
       const rules = this.#rules.of(field);
-      return rules.some(({ to }) => to.includes(action)) ? this.#union(rules, action) : everything;
+      if (rules.some(({ to }) => to.includes(action))) return this.#union(rules, action);
+      const of = field.kind === 'column' && action === 'READ' ? field.madeOf : undefined;
+      return of ? all(of.map((each) => this.field(each, action))) : everything;
     });
   }
 

@@ -4,6 +4,7 @@ import { withClaims } from '../query/claim.ts';
 import { canonical, everything, type Filter, reached } from '../query/filter.ts';
 import { WhereReader } from '../query/where.ts';
 import type { Action, AllowRule, Field, Model, Place, Resource } from '../schema/model.ts';
+import { answerable } from '../schema/values.ts';
 import { claimsIn } from './claims.ts';
 
 /** Everybody who is known has it, whatever else the token says. */
@@ -45,14 +46,14 @@ export class Rules {
     this.#report = report;
     for (const resource of model.resources) {
       this.#compile(resource, resource, 'type');
-      for (const field of resource.fields) this.#compile(field, resource, 'field');
+      for (const field of answerable(resource)) this.#compile(field, resource, 'field');
       for (const { origin } of resource.columns) if (origin.by === 'claim') this.claims.add(origin.claim);
     }
     this.fingerprint = JSON.stringify(model.resources.map((resource) => this.#written(resource)));
   }
 
   #written(resource: Resource): unknown[] {
-    return [resource, ...resource.fields].map((on) => [
+    return [resource, ...answerable(resource)].map((on) => [
       on.name,
       ...this.of(on).map(({ to, role, where, check }) => [
         [...to].sort(),

@@ -5,7 +5,14 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { filledTypes, type Logic, readLogic } from '../engine/logic/logic.ts';
 import type { Model } from '../schema/model.ts';
-import { type FileSettings, type Given, logicFile, readModelOrFaults, StartFault } from './deployment.ts';
+import {
+  type FileSettings,
+  type Given,
+  logicFile,
+  readModel,
+  readModelOrFaults,
+  StartFault,
+} from './deployment.ts';
 
 export interface Files {
   readonly model: Model;
@@ -30,13 +37,22 @@ export async function readFiles(config: FileSettings, given?: Pick<Given, 'sdl' 
   // What the schema file has functions for, misses them without the other file.
   const isNeeded =
     file !== undefined ||
-    (model && (model.actions.length > 0 || model.resources.some(({ computed }) => computed.length > 0)));
+    (model &&
+      (model.actions.length > 0 ||
+        model.resources.some(({ computed, recomputed }) => computed.length + recomputed.length > 0)));
   const read =
     isNeeded && faults.length === 0 ? readLogic(file === undefined ? {} : exported, model) : undefined;
   faults.unshift(...ofSchema);
   faults.push(...(read?.faults?.map((fault) => `${file ?? 'logic.ts'}: ${fault}`) ?? []));
   if (!model || faults.length > 0) throw new StartFault(faults.join('\n'));
   return { model, logic: read?.logic };
+}
+
+/** The schema file, with the functions that its records are stored with, where there are such. */
+export async function readStoring(config: FileSettings): Promise<Model> {
+  const model = readModel(config);
+  const isMade = model.resources.some(({ recomputed }) => recomputed.length > 0);
+  return isMade ? (await readFiles(config)).model : model;
 }
 
 async function load(file: string): Promise<unknown> {

@@ -18,6 +18,7 @@ import { EXAMPLE_OPTION, INIT_USAGE, init } from './commands/init.ts';
 import { jobsCommand, splitJobsArguments } from './commands/jobs.ts';
 import { keyCommand, splitKeyArguments } from './commands/keys.ts';
 import { migrate, migrateAndPrune, type Terminal } from './commands/migrate.ts';
+import { recompute } from './commands/recompute.ts';
 import { restore } from './commands/restore.ts';
 import { exportRecords, importRecords } from './commands/transfer.ts';
 import { followTypes, TYPES_CHECK, types } from './commands/types.ts';
@@ -147,6 +148,13 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'write duet.gen.ts beside the schema file, the types of logic.ts; --check only says whether it is up to date',
     words: [TYPES_CHECK],
     run: ({ config, words }) => types(config, print, words.has(TYPES_CHECK)),
+  },
+  recompute: {
+    usage: 'recompute TYPE.FIELD',
+    doc: 'make a stored computed field anew in all records, in batches, after its function in logic.ts has changed',
+    operand: 'TYPE.FIELD',
+    run: ({ config, operand, observe }) =>
+      recompute(operand, config, observe, { print, audience: terminal() }),
   },
   diff: {
     usage: 'diff',

@@ -31,7 +31,7 @@ import type {
   Through,
 } from '../schema/model.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
-import { defaultOf, isScalar } from '../schema/values.ts';
+import { canBeHidden, defaultOf, isScalar } from '../schema/values.ts';
 import { relationName } from './fields.ts';
 import { ID } from './id.ts';
 import { Inputs } from './inputs.ts';
@@ -177,11 +177,8 @@ export class TypesOf {
       for (const [name, config] of Object.entries(beside))
         fields[name] = guarded(resource, field, { ...config, resolve: related(name) });
     }
-    for (const { column, from } of resource.computed) {
-      const hidden = from.find(({ allow }) => allow.some(({ to }) => to.includes('READ')));
-      const field = this.#field(column);
-      fields[column.name] = hidden ? guarded(resource, { ...column, allow: hidden.allow }, field) : field;
-    }
+    for (const { column } of resource.computed)
+      fields[column.name] = guarded(resource, column, this.#field(column));
     fields[resource.version.name] = this.#field(resource.version);
     return fields;
   }
@@ -210,7 +207,7 @@ function related(name: string): Resolve {
 
 /** What the engine leaves out of a record is what the caller may not read. */
 function guarded(resource: Resource, field: Field, config: Fields[string]): Fields[string] {
-  if (!field.allow.some(({ to }) => to.includes('READ'))) return config;
+  if (!canBeHidden(field)) return config;
   const { resolve = (node) => (node as Record<string, unknown>)[field.name] } = config;
   return {
     ...config,

@@ -285,7 +285,7 @@ function readReference(
   return { column, reference, key: false, unique: directives.has('unique'), index: false };
 }
 
-function storedName(directives: AppliedDirectives, name: string): string {
+export function storedName(directives: AppliedDirectives, name: string): string {
   return (directives.get('column')?.[0].arguments['name'] as string | undefined) ?? name;
 }
 

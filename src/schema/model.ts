@@ -74,9 +74,11 @@ export interface Resource extends Described {
   readonly checks: readonly CheckRule[];
   /** Fields that functions make of others; nothing stores them. */
   readonly computed: readonly Computed[];
+  /** Those that are columns, and made anew when one of the others is written. */
+  readonly recomputed: readonly Computed[];
 }
 
-/** A field that is made of others of its record whenever it is read. */
+/** A field that a function makes of others of its record. */
 export interface Computed {
   /** What its values are like. */
   readonly column: Column;
@@ -111,13 +113,15 @@ export interface Column extends Described {
   readonly allow: readonly AllowRule[];
   /** The reference whose key this column stores. */
   readonly reference: Reference | undefined;
+  /** What a function makes it of: who may not read that may not read this, unless a rule of its own says so. */
+  readonly madeOf?: readonly Column[];
 }
 
 /** Who sets a column, and with what when the client leaves it out. */
 export type Origin =
   | { readonly by: 'client'; readonly default: unknown }
   | { readonly by: 'nobody'; readonly default: unknown }
-  | { readonly by: 'serial' | 'uuid' | 'createdAt' | 'updatedAt' | 'version' }
+  | { readonly by: 'serial' | 'uuid' | 'createdAt' | 'updatedAt' | 'version' | 'function' }
   | { readonly by: 'claim'; readonly claim: string };
 
 export type Bound = number | string;

@@ -241,6 +241,7 @@ function draftResource(
     allow: faults.allowRules(directives),
     checks,
     computed: [],
+    recomputed: [],
   };
 }
 
@@ -277,8 +278,24 @@ function readFields(resource: Draft<Resource>, node: ObjectTypeDefinitionNode, r
     if (read.key && resource.fieldByName.get(read.column.name) === read.column) keys.push(read.column);
   }
   for (const fieldNode of node.fields ?? []) {
-    const computed = isComputed(fieldNode) && readComputed(fieldNode, resource as Resource, reader);
-    if (computed) resource.computed.push(computed);
+    const read = isComputed(fieldNode) && readComputed(fieldNode, resource as Resource, reader);
+    if (!read) continue;
+    const { computed, isStored, unique, index } = read;
+    const { column } = computed;
+    if (!isStored) {
+      resource.computed.push(computed);
+      continue;
+    }
+    if (resource.fieldByName.has(column.name)) {
+      reader.faults.report(column.place, `"${resource.name}.${column.name}" exists twice. Rename one.`);
+      continue;
+    }
+    resource.recomputed.push(computed);
+    resource.fields.push(column);
+    (resource.fieldByName as Map<string, unknown>).set(column.name, column);
+    resource.columns.push(column);
+    if (unique) resource.uniques.push({ place: column.place, columns: [column] });
+    if (index) resource.indexes.push({ place: column.place, columns: [column] });
   }
   const [key, second] = keys;
   if (!key)

@@ -3,7 +3,7 @@
 import { type Fault, isFull, pointer } from '../base/errors.ts';
 import { isLess } from './exact.ts';
 import { formats } from './formats.ts';
-import type { Column, Computed, Enum, Resource } from './model.ts';
+import type { Column, Computed, Enum, Field, Resource } from './model.ts';
 import type { Report, Scalar } from './scalars.ts';
 
 type Stored = Pick<Resource, 'columns'> & { readonly version: Column | undefined };
@@ -54,6 +54,17 @@ export function comparedBy(column: Column): Column {
 /** What is answered beside the columns of a whole record; undefined where there is nothing. */
 export function computedOf({ computed }: Resource): readonly Computed[] | undefined {
   return computed.length > 0 ? computed : undefined;
+}
+
+/** Everything that an answer can have, and a rule can be on. */
+export function answerable({ fields, computed }: Resource): readonly Field[] {
+  return computed.length > 0 ? [...fields, ...computed.map(({ column }) => column)] : fields;
+}
+
+/** Whether some callers may not read it. */
+export function canBeHidden(field: Field): boolean {
+  if (field.allow.some(({ to }) => to.includes('READ'))) return true;
+  return field.kind === 'column' && field.madeOf?.some(canBeHidden) === true;
 }
 
 const given = new WeakMap<Resource, readonly Column[]>();

@@ -2,8 +2,10 @@
 
 import { among } from '../query/filter.ts';
 import type { Place } from '../query/order.ts';
+import { computedValue } from '../schema/computing.ts';
 import { folded, UNICODE } from '../schema/folding.ts';
-import type { Column, Resource } from '../schema/model.ts';
+import type { Column, Computed, Resource } from '../schema/model.ts';
+import { graphqlTypeName } from '../schema/values.ts';
 import { type Row, select, type Table } from './statements.ts';
 import { type Program, run } from './storage.ts';
 import { wordsName } from './words.ts';
@@ -27,6 +29,8 @@ export interface Derived {
   readonly staysBehind: boolean;
   /** What is read of each record beside its key: `of`, and what is kept, where that stands in the same row. */
   readonly columns: readonly Column[];
+  /** The field that it is, where it is one. */
+  readonly made?: Column;
   /** Those of the records that are not up to date. */
   stale(rows: readonly Row[]): Program<readonly Row[]>;
   /** Brings these up to date, which are locked. */
@@ -42,6 +46,7 @@ export function derivedOf(resource: Resource): readonly Derived[] {
     found = resource.columns.flatMap((column) =>
       column.folded ? [caseless(resource, column, column.folded)] : [],
     );
+    found = [...found, ...resource.recomputed.map((each) => computed(resource, each))];
     if (resource.searched.length > 0) found = [...found, words(resource)];
     if (found.length === 0) found = none;
     known.set(resource, found);
@@ -103,6 +108,40 @@ function caseless(resource: Resource, column: Column, hidden: Column): Derived {
     stale: (rows) => resulting(rows.filter(isStale)),
     *mend(rows) {
       yield* run({ do: 'update all', resource: table, columns: [hidden], rows });
+    },
+  };
+}
+
+/** Another function is no other duty: nobody can tell whether it makes something else, so `duet recompute` is told to look. */
+function computed(resource: Resource, made: Computed): Derived {
+  const { column, from } = made;
+  const table = asAnybody(resource);
+  const valueIn = (row: Row) => {
+    try {
+      return computedValue(made, row);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(
+        `${resource.name}.${column.name} of ${resource.singular} ${row[resource.key.name]}: ${why}`,
+        {
+          cause: error,
+        },
+      );
+    }
+  };
+  const of = from.map((each) => `${each.stored} ${graphqlTypeName(each)}`).join(' ');
+  return {
+    resource,
+    duty: `computed ${column.stored} ${graphqlTypeName(column)}${column.list ? ' list' : ''} ${of}`,
+    work: `compute ${resource.table}.${column.stored} in all records`,
+    of: from,
+    staysBehind: true,
+    columns: [...from.filter((each) => each !== resource.key), column],
+    made: column,
+    stale: (rows) => resulting(rows.filter((row) => !Bun.deepEquals(row[column.name], valueIn(row)))),
+    *mend(rows) {
+      const fresh = rows.map((row) => ({ ...row, [column.name]: valueIn(row) }));
+      yield* run({ do: 'update all', resource: table, columns: [column], rows: fresh });
     },
   };
 }

@@ -210,8 +210,10 @@ export interface Update {
   /** What is added to numbers that each row has; none of the results may be out of range. */
   readonly add?: Row | undefined;
   readonly where: Filter;
-  /** The rows as they will be, where their words may change: these hang on all of the fields that are searched. */
+  /** The rows as they will be, where their words may change, which hang on all of the fields that are searched, or `own`. */
   readonly next?: readonly Row[];
+  /** Columns of which each row has a value of its own in `next`. */
+  readonly own?: readonly Column[];
   readonly ifVersion?: number | undefined;
   /** Raises the version of each row; false while records are loaded and not yet seen by anybody, and where there is none. */
   readonly counts: boolean;

@@ -15,6 +15,10 @@ export function logicTypes(model: Model): string {
   return new LogicTypes(model).all();
 }
 
+function functionsOf({ computed, recomputed }: Resource): readonly Computed[] {
+  return [...computed, ...recomputed];
+}
+
 /** Whose resources: `tx` and `api.as(caller)` have the rights of a caller, `tx.system` and `api` ask no rule. */
 interface Side {
   readonly part: 'Tx' | 'SystemTx' | 'CallerApi' | 'Api';
@@ -83,10 +87,10 @@ class LogicTypes {
       this.#name('Logic'),
       [
         ...resources.map(
-          ({ name, computed }): Property => ({
-            name,
-            type: this.#name(name, 'Logic'),
-            optional: computed.length === 0,
+          (resource): Property => ({
+            name: resource.name,
+            type: this.#name(resource.name, 'Logic'),
+            optional: functionsOf(resource).length === 0,
           }),
         ),
         root('Mutation'),
@@ -137,7 +141,10 @@ class LogicTypes {
       ([hook, type]): Property => ({ name: hook, type, optional: true }),
     );
     return [
-      interfaceOf(named('Logic'), [...properties, ...resource.computed.map((each) => this.#computed(each))]),
+      interfaceOf(named('Logic'), [
+        ...properties,
+        ...functionsOf(resource).map((each) => this.#computed(each)),
+      ]),
       ...row.declared,
       ...this.#inputs(resource),
     ];

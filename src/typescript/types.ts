@@ -24,6 +24,7 @@ import { filterTypeName, INCREMENTS, ownFilters } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
 import { ADD, linkNames, REMOVE, writtenThrough } from '../schema/through.ts';
 import {
+  canBeHidden,
   creatable,
   graphqlTypeName,
   incrementable,
@@ -148,17 +149,15 @@ export class ModelTypes {
 
   recordOf(resource: Resource): Property[] {
     const computed = resource.computed.map(
-      ({ column, from }): Property => ({
+      ({ column }): Property => ({
         name: column.name,
         type: this.value(column),
-        optional: isHidden(column) || from.some(isHidden),
-        told: toldOf(column, `Computed from ${from.map(({ name }) => name).join(', ')}.`),
+        optional: canBeHidden(column),
+        told: toldOf(column),
       }),
     );
     return [
-      ...resource.columns
-        .filter((column) => !resource.computed.some((each) => each.column === column))
-        .map((column) => this.#property(column, this.value(column), isHidden(column))),
+      ...resource.columns.map((column) => this.#property(column, this.value(column), canBeHidden(column))),
       ...computed,
       { name: resource.version.name, type: 'number' },
     ];
@@ -461,10 +460,6 @@ export type ${aggregated}<N extends { by: object; count: number }, O> = {
   : unknown);
 `;
   }
-}
-
-function isHidden({ allow }: Column): boolean {
-  return allow.some(({ to }) => to.includes('READ'));
 }
 
 function enumType({ name, values, description, deprecated }: Enum): string {

@@ -231,7 +231,7 @@ test('the files say what is wrong with them', () => {
     '"A.t" is computed from "secret", which some may not read, so it must be nullable. Drop the "!".',
   ]);
   expect(faultsOf('t: Int @index @computed(from: ["n"])')).toEqual([
-    '"@index" does not fit "A.t", which is computed. Remove it.',
+    '"@index" does not fit "A.t", which nothing stores. Remove it, or store it: @computed(from: […], stored: true)',
   ]);
   expect(faultsOf('n: Int @computed(from: ["n"])')).toEqual(['A field "n" exists twice. Remove one.']);
   const { model } = readSchema(

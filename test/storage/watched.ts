@@ -16,10 +16,10 @@ export async function watched(
   sdl: string,
   turn: (turn: number) => Promise<void>,
   load: (isHeld: boolean, load: number) => void = () => {},
+  model = modelOf(sdl),
 ): Promise<void> {
   const { config } = readConfig([], await databaseSettings(deployment.url));
   if (!config) throw new Error(deployment.url);
-  const model = modelOf(sdl);
   const database = openDatabase(config, model);
   let [turns, loads, isHeld, isDead] = [0, 0, false, false];
   const alive = <T>(then: () => T): T => {

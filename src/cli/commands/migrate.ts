@@ -1,6 +1,7 @@
 /** Brings a database to what the file asks for, outside of serving, and drops what it does not name when told to. */
 
 import { evolveDeployment, faulting, openDeployment } from '../../app/deployment.ts';
+import { readStoring } from '../../app/logic.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
 import { preview, prune } from '../../storage/evolve/evolve.ts';
@@ -12,7 +13,7 @@ export interface Terminal {
 }
 
 export async function migrate(config: Config, observe: Observe, terminal: Terminal): Promise<void> {
-  const { model, database } = await openDeployment(config, observe);
+  const { model, database } = await openDeployment(config, observe, { model: await readStoring(config) });
   try {
     const { applied, surplus } = await evolveDeployment(config, model, database, { insists: true });
     for (const step of applied) terminal.print(step);
@@ -25,7 +26,7 @@ export async function migrate(config: Config, observe: Observe, terminal: Termin
 
 export async function migrateAndPrune(config: Config, observe: Observe, terminal: Terminal): Promise<void> {
   await migrate(config, observe, terminal);
-  const { model, database } = await openDeployment(config, observe);
+  const { model, database } = await openDeployment(config, observe, { model: await readStoring(config) });
   try {
     const { prunable } = await faulting(() => preview(database, model));
     if (prunable.length === 0) return terminal.print('nothing to drop');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promises, Readable } from 'node:stream';
 import { faulting, openDeployment, StartFault } from '../../app/deployment.ts';
+import { readStoring } from '../../app/logic.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
 import { evolve, NotEmpty, replaceAll } from '../../storage/evolve/evolve.ts';
@@ -78,7 +79,7 @@ async function intoFile(
       await checkSqlite(fresh);
     } else {
       const own = { ...config, database: { kind: 'sqlite', path: fresh } } as const;
-      const { model, database } = await openDeployment(own, observe);
+      const { model, database } = await openDeployment(own, observe, { model: await readStoring(own) });
       using lines = await linesOf(file, title);
       await faulting(() =>
         readRecords(
@@ -102,7 +103,7 @@ async function intoServer(
   { config, observe, audience, mayReplace }: Restoring,
 ): Promise<void> {
   using lines = await linesOf(file, title);
-  const { model, database } = await openDeployment(config, observe);
+  const { model, database } = await openDeployment(config, observe, { model: await readStoring(config) });
   try {
     await faulting(async () => {
       await evolve(database, model, function* () {});

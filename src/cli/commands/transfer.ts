@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { evolveDeployment, faulting, openDeployment, StartFault } from '../../app/deployment.ts';
+import { readStoring } from '../../app/logic.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
 import { dump } from '../../engine/transfer/dump.ts';
@@ -24,7 +25,7 @@ export async function exportRecords(
   to: Writable,
   audience: Audience,
 ): Promise<void> {
-  const { model, database } = await openDeployment(config, observe);
+  const { model, database } = await openDeployment(config, observe, { model: await readStoring(config) });
   try {
     await evolveDeployment(config, model, database);
     await faulting(() => writeRecords(model, database, to, audience));
@@ -71,7 +72,7 @@ export async function importRecords(
   using lines = await Lines.open(file).catch((error) => {
     throw new StartFault(`cannot read ${file} (${error.message})`);
   });
-  const { model, database } = await openDeployment(config, observe);
+  const { model, database } = await openDeployment(config, observe, { model: await readStoring(config) });
   try {
     const carryOut = async (program: () => Program<void>) => {
       let isNew = false;

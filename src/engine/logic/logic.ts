@@ -68,8 +68,8 @@ export function readLogic(exported: unknown, model: Model | undefined): LogicRea
 }
 
 /** Every computed field has its function, which needs nothing but the values that it is given. */
-function readComputed({ name: type, computed }: Resource, value: unknown, faults: string[]): void {
-  for (const each of computed) {
+function readComputed({ name: type, ...resource }: Resource, value: unknown, faults: string[]): void {
+  for (const each of [...resource.computed, ...resource.recomputed]) {
     const { name } = each.column;
     const given = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
     const written = `${type}: { ${name}: ({ ${each.from.map((column) => column.name).join(', ')} }) => … }`;
@@ -141,7 +141,8 @@ function readType(
     return undefined;
   }
   const functions: Partial<Record<HookName, Inside>> = {};
-  const computed = resource?.computed.map(({ column }) => column.name) ?? [];
+  const { computed: made = [], recomputed = [] } = resource ?? {};
+  const computed = [...made, ...recomputed].map(({ column }) => column.name);
   for (const [name, given] of Object.entries(value)) {
     const hook = hookNames.find((each) => each === name);
     const where = `${type}.${name}`;

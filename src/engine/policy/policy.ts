@@ -6,6 +6,7 @@ import { AUTHENTICATED, Rules } from '../../access/rules.ts';
 import { Lru } from '../../base/lru.ts';
 import { isEverything } from '../../query/filter.ts';
 import type { Action, Model, Resource } from '../../schema/model.ts';
+import { answerable } from '../../schema/values.ts';
 import type { Caller } from '../caller.ts';
 import type { Act, Operation, Write } from '../operation.ts';
 import { Access, type RoleRights } from './access.ts';
@@ -65,9 +66,9 @@ export class Policy {
   }
 
   /** Whether rules decide what is shown of a record, and not only to whom: those of its fields, or of what it refers to. */
-  shapes({ allow, references, fields }: Resource): boolean {
-    if (!this.#rules || allow.length === 0) return false;
-    return references.length > 0 || fields.some((field) => field.allow.length > 0);
+  shapes(resource: Resource): boolean {
+    if (!this.#rules || resource.allow.length === 0) return false;
+    return resource.references.length > 0 || answerable(resource).some((field) => field.allow.length > 0);
   }
 
   /** Whether one transaction of these writes must be as if it ran alone, whoever the caller is. */

@@ -7,7 +7,7 @@ import type { OrderBy } from '../../query/order.ts';
 import { decisive } from '../../query/parts.ts';
 import { isReferred, referred } from '../../query/referred.ts';
 import { askedOf, isResult } from '../../query/results.ts';
-import type { Column, Field, Inverse, Resource, Through } from '../../schema/model.ts';
+import type { Column, Computed, Field, Inverse, Resource, Through } from '../../schema/model.ts';
 import type { Aggregate, Relation, Selection } from '../operation.ts';
 import { relationKey } from '../read/read.ts';
 import type { Access } from './access.ts';
@@ -134,11 +134,11 @@ function readableParts(access: Access, resource: Resource, selection: Selection)
   const kept = selection.relations.filter(({ field }) => isAllowed(field));
   const relations = kept.map((relation) => readableRelation(access, relation));
   // Who may not read a field may not read what is made of it.
-  const computed = selection.computed?.filter(({ from }) => from.every(isAllowed));
+  const computed = selection.computed?.filter(({ column }) => isAllowed(column));
   const sources = computed?.flatMap(({ from }) => from) ?? [];
   const guarded =
     sources.length > 0 ? { ...selection, columns: [...selection.columns, ...sources] } : selection;
-  const guards = guardsOf(access, resource, guarded);
+  const guards = [...guardsOf(access, resource, guarded), ...ownGuards(access, resource, computed ?? [])];
   const same =
     columns.length === selection.columns.length &&
     computed?.length === selection.computed?.length &&
@@ -146,6 +146,15 @@ function readableParts(access: Access, resource: Resource, selection: Selection)
     relations.every((relation, index) => relation === kept[index]);
   if (guards.length === 0) return same ? selection : { ...selection, columns, relations, computed };
   return { ...selection, columns, relations, computed, guards };
+}
+
+/** Of what is computed and has rules of its own: there is nothing to be read for it. */
+function ownGuards(access: Access, resource: Resource, computed: readonly Computed[]): Guard[] {
+  return computed.flatMap(({ column }): Guard[] => {
+    const where = column.allow.length > 0 ? access.field(column, 'READ') : everything;
+    if (isEverything(where)) return [];
+    return [{ resource, where, column: undefined, properties: [column.name], instead: undefined }];
+  });
 }
 
 function readableRelation(access: Access, relation: Relation): Relation {

@@ -1,32 +1,13 @@
-/** What functions of the deployment make of the fields of a record. */
+/** Adds what functions of the deployment make of the fields of records to those that were read. */
 
-import type { Fault } from '../../base/errors.ts';
+import { computedValue } from '../../schema/computing.ts';
 import type { Computed } from '../../schema/model.ts';
-import { checkValue } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 
-/** Adds it to records that were read. */
 export function compute(computed: readonly Computed[], rows: readonly Row[]): void {
-  for (const each of computed) for (const row of rows) row[each.column.name] = computedValue(each, row);
-}
-
-/** Undefined where a field that it is made of is hidden from the caller. */
-export function computedValue({ column, from, compute: run }: Computed, row: Row): unknown {
-  const values: Row = {};
-  for (const { name } of from) {
-    if (row[name] === undefined) return undefined;
-    values[name] = row[name];
+  for (const each of computed) {
+    const { name } = each.column;
+    // What is hidden from the caller is there already, as nothing.
+    for (const row of rows) if (!(name in row)) row[name] = computedValue(each, row);
   }
-  if (!run) throw new Error(`nothing computes ${column.name}`);
-  const value = run(values) ?? null;
-  if (value === null) {
-    if (column.required)
-      throw new Error(`the function of ${column.name} gave nothing, and it must not be null`);
-    return null;
-  }
-  const faults: Fault[] = [];
-  const checked = checkValue(column, value, faults);
-  if (faults[0])
-    throw new Error(`the function of a computed field gave what does not fit: ${faults[0].detail}`);
-  return checked;
 }

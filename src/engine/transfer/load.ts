@@ -98,7 +98,9 @@ export class RecordReader {
 
   constructor(resource: Resource) {
     this.#resource = resource;
-    this.#assigned = resource.columns.filter(({ origin }) => origin.by !== 'client');
+    this.#assigned = resource.columns.filter(
+      ({ origin }) => origin.by !== 'client' && origin.by !== 'function',
+    );
   }
 
   read(record: unknown, where: string, faults: string[]): Row {

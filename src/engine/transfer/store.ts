@@ -6,6 +6,7 @@ import { Dangling, NotUnique } from '../../storage/faults.ts';
 import type { Row, Statement } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import { broken } from '../write/holds.ts';
+import { computeAll } from '../write/recompute.ts';
 import { lastVersions } from '../write/remains.ts';
 
 /** Many enough to make statements rare. */
@@ -53,6 +54,7 @@ export function* storeBatch(
   batch: readonly Loaded[],
   late: readonly Column[],
 ): Program<void> {
+  for (const { row } of batch) computeAll(resource, row);
   const [first] = yield* broken(
     resource,
     batch.map(({ row }) => row),

@@ -2,7 +2,7 @@
 
 import { DuetError } from '../../base/errors.ts';
 import { among } from '../../query/filter.ts';
-import type { Resource } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
@@ -22,6 +22,7 @@ import { mayPass, mustHold } from './holds.ts';
 import { lookedUp } from './hooked.ts';
 import { incremented, incrementsOf } from './increments.ts';
 import { linkChanges, mayLink } from './links.ts';
+import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { store } from './storing.ts';
@@ -35,7 +36,7 @@ export function* createMany(
   const { resource, inputs, selection, through } = operation;
   const records = validCreates(resource, inputs, through);
   for (const record of records) assigned(access, resource, record);
-  const isOpen = access.hooksOf?.(resource)?.beforeCreate !== undefined;
+  const isOpen = access.hooksOf?.(resource)?.beforeCreate !== undefined || resource.recomputed.length > 0;
   // Before the work: of what will be created, only the ids that the database gives are missing, and those are short.
   if (!isOpen)
     budget.spend(
@@ -78,8 +79,13 @@ export function* updateMany(
   }
   const sets = rows.map((row, place) => withoutUnseen(resource, set, row, seen[place] ?? row));
   const add = incrementsOf(resource, input, []);
-  const next = rows.map((row, place) => ({ ...row, ...sets[place], ...incremented(resource, add, row) }));
-  const changes = { ...set, ...add };
+  const next: Row[] = rows.map((row, place) => ({
+    ...row,
+    ...sets[place],
+    ...incremented(resource, add, row),
+  }));
+  const made = recompute(resource, { ...set, ...add }, next);
+  const changes = { ...set, ...add, ...Object.fromEntries(made.map(({ name }) => [name, undefined])) };
   yield* mustHold(resource, next, () => [], changes);
   mayPass(resource, set, rows, seen);
   yield* referencesExist(access, resource, set, undefined);
@@ -87,7 +93,7 @@ export function* updateMany(
   const refusal = judged.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];
   for (const [same, group] of alike(sets, next))
-    changed.push(...(yield* update(resource, same, add, group, refusal)));
+    changed.push(...(yield* update(resource, same, add, group, made, refusal)));
   // A database answers in any order; the records come in that of their keys.
   const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
   for (const row of access.changes?.wants(resource) ? rows : []) {
@@ -119,6 +125,7 @@ function update(
   set: Row,
   add: Row | undefined,
   next: readonly Row[],
+  own: readonly Column[],
   refusal: DuetError | undefined,
 ): Program<Node[]> {
   const where = among(
@@ -132,6 +139,7 @@ function update(
     add,
     where,
     next,
+    own,
     ifVersion: undefined,
     counts: true,
   } as const;

@@ -19,6 +19,7 @@ import { mayPass, mustHold } from './holds.ts';
 import { type Change, hookedUpdate } from './hooked.ts';
 import { incremented, incrementsOf } from './increments.ts';
 import { atPlaces, differenceOf, type LinkChange, linkChanges } from './links.ts';
+import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { store } from './storing.ts';
@@ -67,13 +68,13 @@ function* unlink(access: Access, join: Resource, keys: readonly unknown[]): Prog
 export function* change(
   access: Access,
   resource: Resource,
-  given: Row,
+  found: Row,
   input: Input,
   wanted: number | undefined,
 ): Program<Node> {
-  const key = given[resource.key.name];
+  const key = found[resource.key.name];
   const isFree = access.isFree;
-  const [seen = given] = isFree ? [] : yield* asSeen(access, resource, [given]);
+  const [seen = found] = isFree ? [] : yield* asSeen(access, resource, [found]);
   const conditions: Demands = new Map();
   if (!isFree) {
     for (const where of changedOn(access, resource, input, seen)) demand(conditions, where, 0);
@@ -81,14 +82,15 @@ export function* change(
   }
   const columns = access.isSystem ? [...updatable(resource), ...reserved(resource)] : undefined;
   const asked: Change = {
-    set: withoutUnseen(resource, validUpdate(resource, input, seen, columns), given, seen),
+    set: withoutUnseen(resource, validUpdate(resource, input, seen, columns), found, seen),
     add: incrementsOf(resource, input, []),
-    stored: given,
+    stored: found,
     guard: wanted,
   };
   const hook = access.hooksOf?.(resource)?.beforeUpdate;
-  const { set, add, stored, guard } = hook ? yield* hookedUpdate(resource, asked, hook) : asked;
-  const next = add ? { ...stored, ...set, ...incremented(resource, add, stored) } : { ...stored, ...set };
+  const { set: given, add, stored, guard } = hook ? yield* hookedUpdate(resource, asked, hook) : asked;
+  const next: Row = { ...stored, ...given, ...(add && incremented(resource, add, stored)) };
+  const set = withComputed(resource, given, add, next);
   if (isBound(resource)) {
     yield* mustHold(resource, [next], () => [], { ...set, ...add });
     mayPass(resource, set, [stored], [seen]);
@@ -113,6 +115,13 @@ export function* change(
   if (links.length > 0) yield* relink(access, links, [key]);
   if (judged) yield* mayHaveUpdated(access, resource, judged);
   return node;
+}
+
+/** What is set, and what functions make of it: `next` is the record as it will be. */
+function withComputed(resource: Resource, set: Row, add: Row | undefined, next: Row): Row {
+  const made = recompute(resource, { ...set, ...add }, [next]);
+  if (made.length === 0) return set;
+  return { ...set, ...Object.fromEntries(made.map(({ name }) => [name, next[name]])) };
 }
 
 export function versionConflict(resource: Resource): DuetError {

@@ -12,6 +12,7 @@ import { Collision, conflict } from './collision.ts';
 import { mustHold, mustStart } from './holds.ts';
 import { hookedCreate } from './hooked.ts';
 import { atPlaces } from './links.ts';
+import { computeAll } from './recompute.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
 import { isNatural, lastVersion } from './remains.ts';
 import { insert } from './storing.ts';
@@ -76,6 +77,7 @@ function* storeList(
   known?: Column,
   outer?: DuetError,
 ): Program<Node[]> {
+  for (const { values } of records) computeAll(resource, values);
   if (isBound(resource)) {
     const rows = records.map(({ values }) => values);
     yield* mustHold(resource, rows, at);

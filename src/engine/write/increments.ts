@@ -14,6 +14,7 @@ import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { isDressed } from '../read/read.ts';
 import { conflict } from './collision.ts';
+import { isMadeOf } from './recompute.ts';
 
 /** By how much each number changes; undefined where the update adds nothing. Faults are those of the request. */
 export function incrementsOf(resource: Resource, input: Input, faults: Fault[]): Row | undefined {
@@ -96,6 +97,7 @@ export function loneIncrement(access: Access, operation: Permitted<Update>): Lon
   if (selection.relations.length > 0 || isDressed(selection)) return undefined;
   const faults: Fault[] = [];
   const by = incrementsOf(resource, input, faults) ?? {};
+  if (isMadeOf(resource, by)) return undefined;
   const isUnique = resource.uniques.some(({ columns }) => columns.some(({ name }) => name in by));
   const room = faults.length > 0 || isUnique ? undefined : roomFor(resource, by);
   return room && { by, room };

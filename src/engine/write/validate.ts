@@ -1,6 +1,7 @@
 /** Holds what a client wants to write against the schema and reports every fault at once. */
 
 import { cited, type Fault, isFull, nested, pointer, validationFailed } from '../../base/errors.ts';
+import { computedValue } from '../../schema/computing.ts';
 import type { Column, Inverse, Resource, Through } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
@@ -8,7 +9,6 @@ import { linkFields, linkNames, whyNotWritten } from '../../schema/through.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Door, Input } from '../operation.ts';
-import { computedValue } from '../read/computed.ts';
 import { incrementsOf } from './increments.ts';
 import { linkChanges, type Path } from './links.ts';
 
@@ -224,7 +224,7 @@ const nothing: readonly Column[] = [];
 
 function notWritable(resource: Resource, name: string, columns: readonly { readonly name: string }[]): Fault {
   const field = resource.fieldByName.get(name);
-  if (resource.computed.some(({ column }) => column.name === name))
+  if ([...resource.computed, ...resource.recomputed].some(({ column }) => column.name === name))
     return { pointer: pointer(name), code: 'READ_ONLY', detail: `${name} is computed by the server` };
   if (field?.kind === 'column')
     return { pointer: pointer(name), code: 'READ_ONLY', detail: `${name} is set by the server` };

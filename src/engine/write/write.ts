@@ -19,6 +19,7 @@ import { assigned, ownOf } from './assign.ts';
 import { change, versionConflict } from './change.ts';
 import { createAll, createRecord, isUnchecked } from './create.ts';
 import { incremented, type LoneIncrement, loneIncrement } from './increments.ts';
+import { computeAll } from './recompute.ts';
 import { deleteWithDependents } from './referential.ts';
 import { isNatural } from './remains.ts';
 import { insert } from './storing.ts';
@@ -79,6 +80,7 @@ function create(access: Access, operation: Permitted<Create>, budget: Budget): P
 /** Mostly a single statement. */
 function createLone(access: Access, resource: Resource, record: NewRecord): Program<Node> {
   const { values, children } = record;
+  computeAll(resource, values);
   const isSingle =
     resource.references.length === 0 &&
     children.length === 0 &&

@@ -9,7 +9,14 @@ import type { Column, Field, Inverse, Model, Reference, Resource } from '../../s
 import { INCREMENTS, ownFilters, withArticle, withCapitalArticle } from '../../schema/names.ts';
 import { type JsonSchema, patternOf } from '../../schema/scalars.ts';
 import { ADD, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
-import { creatable, incrementable, neededOnCreate, scaleOf, updatable } from '../../schema/values.ts';
+import {
+  canBeHidden,
+  creatable,
+  incrementable,
+  neededOnCreate,
+  scaleOf,
+  updatable,
+} from '../../schema/values.ts';
 import { visible } from '../shape.ts';
 import {
   columnSchema,
@@ -105,9 +112,9 @@ export class Schemas {
   }
 
   #record(resource: Resource): JsonSchema {
-    const made = resource.computed.filter(({ from }) => !from.some(canBeForbidden));
-    const shown = resource.columns.filter((column) => !canBeForbidden(column));
-    const required = [...shown, ...made.map(({ column }) => column)].map(({ name }) => name);
+    const made = resource.computed.map(({ column }) => column);
+    const shown = [...resource.columns, ...made].filter((column) => !canBeHidden(column));
+    const required = shown.map(({ name }) => name);
     return { ...documented(resource), ...object(this.#shown(resource), { required }) };
   }
 
@@ -122,10 +129,10 @@ export class Schemas {
   }
 
   #shown(resource: Resource): [string, JsonSchema][] {
-    const computed = resource.computed.map(({ column, from }): [string, JsonSchema] => {
-      const told = `Computed from ${from.map(({ name }) => name).join(', ')}.`;
-      return [column.name, { ...columnSchema(column), ...answered(column, told), readOnly: true }];
-    });
+    const computed = resource.computed.map(({ column }): [string, JsonSchema] => [
+      column.name,
+      { ...columnSchema(column), ...answered(column), readOnly: true },
+    ]);
     const fields = shownFields(resource).map((field): [string, JsonSchema] => {
       if (field.kind === 'column')
         return [field.name, { ...columnSchema(field), ...answered(field), ...readOnly(field) }];
@@ -236,14 +243,10 @@ export function shownFields(resource: Resource): Field[] {
   return resource.fields.filter(visible);
 }
 
-function canBeForbidden({ allow }: Field): boolean {
-  return allow.some(({ to }) => to.includes('READ'));
-}
-
 /** What there is to say of a field in an answer. */
 function answered(field: Field, ...more: readonly string[]): JsonSchema {
   const { description, ...rest } = documented(field);
-  const hidden = canBeForbidden(field) ? ['Absent for callers who may not read it.'] : [];
+  const hidden = canBeHidden(field) ? ['Absent for callers who may not read it.'] : [];
   const text = [description, ...more, ...hidden].filter((each) => each !== undefined).join('\n\n');
   return { ...rest, ...(text !== '' && { description: text }) };
 }

@@ -14,7 +14,7 @@ import type { Past } from './history.ts';
 import type { FutureValue, Later, Rows } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
 import { type Surplus, surplusOf } from './surplus.ts';
-import { allIndexesOf, type IndexPlan, isSame, literalOf } from './tables.ts';
+import { allIndexesOf, type IndexPlan, isNeverNull, isSame, literalOf } from './tables.ts';
 
 /** A step after which the database refuses what it accepted before. */
 type Tightening = Extract<Step, { do: 'forbid null' | 'create index' }>;
@@ -176,6 +176,9 @@ class Comparing {
     for (const { where, message } of checksOf(resource)) {
       if (known.has(meaning(resource, where))) continue;
       const later = new Map<Column, Later>();
+      // Looked at again when records have been given it.
+      const isAwaited = ({ origin, stored }: Column) => origin.by === 'function' && !columns.has(stored);
+      if ([...ownColumns(where, resource)].some(isAwaited)) continue;
       for (const column of ownColumns(where, resource)) {
         const stored = columns.get(column.stored);
         const value = (column.required ? defaultOf(column) : undefined) ?? null;
@@ -201,7 +204,7 @@ class Comparing {
         why: `there is a column "${alike}", and names must differ in more than letter case`,
         how: `Add @column(name: "${alike}") to keep using that one, or @column with another name`,
       });
-    else if (column.required && !filled && !(await this.#isEmpty(resource)))
+    else if (isNeverNull(column) && !filled && !(await this.#isEmpty(resource)))
       this.#refuse(resource, column, {
         what: 'it is new and required',
         why: 'existing records have no value for it',
@@ -210,7 +213,7 @@ class Comparing {
     else {
       this.steps.push({ do: 'add column', resource, column });
       if (column.reference) this.#last.push({ do: 'add reference', reference: column.reference });
-      if (column.required && !filled) this.steps.push({ do: 'forbid null', resource, column });
+      if (isNeverNull(column) && !filled) this.steps.push({ do: 'forbid null', resource, column });
     }
   }
 
@@ -242,9 +245,9 @@ class Comparing {
         why: `${misfit.detail}, but ${resource.singular} ${misfit.key} has another value`,
         how: 'Change such records first, or widen the constraint',
       });
-    if (required && !column.required)
+    if (required && !isNeverNull(column))
       this.steps.push({ do: 'allow null', table: resource.table, column: column.stored });
-    if (required || !column.required) return;
+    if (required || !isNeverNull(column)) return;
     const forbid: Tightening = { do: 'forbid null', resource, column };
     if (this.#isHeld(forbid)) return;
     const nulls = await this.#rows.any(resource, `${quote(column.stored)} IS NULL`);
@@ -281,7 +284,11 @@ class Comparing {
 
   /** A column that was not in the last file may have been filled under any rule. */
   #mayMisfit({ table }: Resource, column: Column): boolean {
-    if (this.#again || column.reference || ['version', 'serial', 'uuid'].includes(column.origin.by))
+    if (
+      this.#again ||
+      column.reference ||
+      ['version', 'serial', 'uuid', 'function'].includes(column.origin.by)
+    )
       return false;
     // What the engine itself makes fits.
     if (keptAs(column) === 'folded') return false;

@@ -158,7 +158,12 @@ async function attempt(
 /** Nobody sees it, and nobody minds it where it stays unused. */
 function makesRoom(step: Step, early: readonly Derived[]): step is Room {
   if (step.do === 'keep words') return early.some(({ of }) => of === step.resource.searched);
-  return step.do === 'add column' && keptAs(step.column) === 'folded';
+  if (step.do !== 'add column') return false;
+  const { column } = step;
+  return (
+    keptAs(column) === 'folded' ||
+    (column.origin.by === 'function' && early.some(({ made }) => made === column))
+  );
 }
 
 type Room = Extract<Step, { do: 'add column' | 'keep words' }>;

@@ -56,6 +56,7 @@ export function rowsOf(session: Session, unmended: readonly Derived[] = [], fore
   const sources = new Map(
     unmended.flatMap(({ of }) => of.flatMap((column) => (column.folded ? [[column.folded, column]] : []))),
   );
+  const unmade = new Set(unmended.flatMap(({ made }) => made ?? []));
   return {
     async any({ table }, condition) {
       const sql = `SELECT 1 AS "x" FROM ${quote(table)} WHERE ${condition} LIMIT 1`;
@@ -63,6 +64,7 @@ export function rowsOf(session: Session, unmended: readonly Derived[] = [], fore
     },
     async twins(resource, columns, values) {
       const { table, key } = resource;
+      if (columns.some((column) => unmade.has(column))) return [];
       if (columns.some((column) => sources.has(column))) {
         let found: readonly string[] = [];
         if (foresees && values.every(({ otherwise }) => otherwise === undefined))
@@ -112,6 +114,7 @@ export function rowsOf(session: Session, unmended: readonly Derived[] = [], fore
     },
     async unmatched(resource, where, later) {
       const { key } = resource;
+      if ([...ownColumns(where, resource)].some((column) => unmade.has(column))) return [];
       const found: unknown[] = [];
       await session.load(function* () {
         // What is folded may not be there yet, and is made of what is.

@@ -81,9 +81,14 @@ export function literalOf(column: Column, value: unknown, { codecs }: Ddl): stri
   return typeof given === 'string' ? literal(given) : String(given);
 }
 
+/** What functions make is null until records that were there before have been given it. */
+export function isNeverNull({ required, origin }: Column): boolean {
+  return required && origin.by !== 'function';
+}
+
 /** The default is the database's too, for those who write the table without knowing the column. */
 export function required(column: Column, ddl: Ddl): string {
-  if (!column.required) return '';
+  if (!isNeverNull(column)) return '';
   const value = defaultOf(column);
   return value === undefined ? ' NOT NULL' : ` NOT NULL DEFAULT ${literalOf(column, value, ddl)}`;
 }

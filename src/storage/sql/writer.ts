@@ -89,15 +89,15 @@ export class Writer {
       case 'update': {
         const { version } = resource;
         const set = this.#assignments(resource, statement.set, statement.add, table);
-        const words = this.#changedWords(statement, table);
-        set.push(...words.set);
+        const each = this.#setOfEach(statement, table);
+        set.push(...each.set);
         if (statement.counts && version) set.push(this.#raised(version, table));
         const where = this.conditions.condition(statement.where, table);
         const guard =
           statement.ifVersion === undefined || !version
             ? ''
             : ` AND ${quote(version.stored)} = ${this.conditions.parameter(version, statement.ifVersion)}`;
-        return `UPDATE ${table} SET ${set.join(', ')}${words.from} WHERE ${words.condition}${where}${guard}${ifCurrent('AND')}${statement.isSilent ? '' : returning()}`;
+        return `UPDATE ${table} SET ${set.join(', ')}${each.from} WHERE ${each.condition}${where}${guard}${ifCurrent('AND')}${statement.isSilent ? '' : returning()}`;
       }
       case 'delete': {
         const { where, first } = statement;
@@ -178,26 +178,28 @@ export class Writer {
     return `SELECT ${selected} FROM ${table} JOIN ${values} ON ${same} WHERE ${differs.join(' OR ')}`;
   }
 
-  /** What an update sets where it changes a field that is searched, and where it takes it from. */
-  #changedWords(
-    { resource, set, next }: Update,
+  /** What an update sets of which each row has its own: words, where a field that is searched changes, and where it takes it from. */
+  #setOfEach(
+    { resource, set, next, own = [] }: Update,
     table: string,
   ): Record<'from' | 'condition', string> & { readonly set: string[] } {
     const { kept } = this.#dialect.words;
-    const columns = kept?.columns(resource) ?? [];
-    const none = { set: [], from: '', condition: '' };
-    const { searched } = resource as Resource;
-    if (!kept || columns.length === 0 || !searched.some(({ name }) => Object.hasOwn(set, name))) return none;
-    if (!next) throw new Error(`an update of ${resource.name} does not say what its words hang on`);
+    const kinds = kept?.columns(resource) ?? [];
+    const isSearched = (column: Column) => Object.hasOwn(set, column.name) || own.includes(column);
+    const words = kinds.length > 0 && (resource as Resource).searched.some(isSearched) ? kinds : [];
+    const columns = [...words, ...own];
+    if (columns.length === 0) return { set: [], from: '', condition: '' };
+    if (!next) throw new Error(`an update of ${resource.name} does not say what its rows will be`);
     const { key } = resource;
-    const rows = next.map((row) => ({ [key.name]: row[key.name], ...kept.of(resource as Resource, row) }));
+    const rows =
+      words.length > 0 ? next.map((row) => ({ ...row, ...kept?.of(resource as Resource, row) })) : next;
     const values = this.conditions.values([key, ...columns], rows);
-    const assigned = columns.map(({ stored }) => `${quote(stored)} = "_words".${quote(stored)}`);
-    // Under a name that no column of the table has, which the answer would be of.
+    // Under names that no column of the table has, which the answer would be of.
+    const named = columns.map(({ stored }, index) => `${quote(stored)} AS "_${index}"`);
     return {
-      set: assigned,
-      from: ` FROM (SELECT ${quote(key.stored)} AS "_key", ${listOf(columns)} FROM ${values} AS "_given") AS "_words"`,
-      condition: `${table}.${quote(key.stored)} = "_words"."_key" AND `,
+      set: columns.map(({ stored }, index) => `${quote(stored)} = "_each"."_${index}"`),
+      from: ` FROM (SELECT ${quote(key.stored)} AS "_key", ${named.join(', ')} FROM ${values} AS "_given") AS "_each"`,
+      condition: `${table}.${quote(key.stored)} = "_each"."_key" AND `,
     };
   }
 
