@@ -7,9 +7,9 @@ import type { Wanted } from '../query/aggregates.ts';
 import type { Resource } from '../schema/model.ts';
 import { computedOf, storedColumns } from '../schema/values.ts';
 import { type Deprecations, deprecationOfColumns } from './deprecation.ts';
-import type { ReadLimits } from './query.ts';
+import type { OneParameters, ReadLimits } from './query.ts';
 
-const KEPT_LISTS = 500;
+const KEPT_QUERIES = 500;
 
 export interface Collection extends ReadLimits {
   readonly resource: Resource;
@@ -24,6 +24,8 @@ export interface Collection extends ReadLimits {
   readonly one: Selection;
   /** Lists that many ask for, such as a first page, by their query; one with a cursor is hardly sent twice. */
   readonly lists: Lru<string, List>;
+  /** What is said of one record, by the query that says it. */
+  readonly ones: Lru<string, OneParameters>;
 }
 
 export function collection(
@@ -44,7 +46,8 @@ export function collection(
     // Another function makes something else of the same version.
     isShaped: isShaped || resource.computed.length > 0,
     one: { columns: storedColumns(resource), relations: [], computed: computedOf(resource) },
-    lists: new Lru(KEPT_LISTS),
+    lists: new Lru(KEPT_QUERIES),
+    ones: new Lru(KEPT_QUERIES),
   };
 }
 

@@ -12,7 +12,7 @@ import type { Resource } from '../schema/model.ts';
 import type { Aggregation, Collection } from './collection.ts';
 import { excludedBy, versionsOf } from './etag.ts';
 import { type ExportType, refuseInExports } from './export.ts';
-import { readListRequest, readOneRequest, readWriteParameters, refuseParameters } from './query.ts';
+import { type OneParameters, readListRequest, readOneParameters, refuseParameters } from './query.ts';
 
 const LONGEST_KEPT = 1024;
 
@@ -62,8 +62,22 @@ export function parseGet(from: Collection, exchange: Exchange): Get & { readonly
   const key = readKey(resource.key, exchange.key);
   if (exchange.query === '')
     return { do: 'get', resource, key, selection: one, refusal: undefined, shaped: false };
-  const { value: shape, refusal } = attempt(() => readOneRequest(resource, exchange.query, from));
+  const { value, refusal } = attempt(() => parseOneParameters(from, exchange.query, false));
+  const shape = value?.shape;
   return { do: 'get', resource, key, selection: shape ?? one, refusal, shaped: shape !== undefined };
+}
+
+const PLAIN: OneParameters = { shape: undefined, by: undefined };
+
+/** `mayUpsert`: the request creates records. */
+export function parseOneParameters(from: Collection, query: string, mayUpsert: boolean): OneParameters {
+  if (query === '') return PLAIN;
+  const kept = from.ones.get(query);
+  // One that creates may have said what others may not.
+  if (kept && (mayUpsert || !kept.by)) return kept;
+  const parameters = readOneParameters(from.resource, query, from, mayUpsert);
+  if (query.length <= LONGEST_KEPT) from.ones.set(query, parameters);
+  return parameters;
 }
 
 /** A write, and the key that keeps it from happening twice. */
@@ -76,7 +90,7 @@ export interface WriteRequest {
 
 export function parseCreate(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
   const { resource, one, limits } = from;
-  const { shape, by } = readWriteParameters(resource, exchange.query, from, true);
+  const { shape, by } = parseOneParameters(from, exchange.query, true);
   const input = parseJsonObject(exchange.request, bytes, limits);
   refuseConditions(resource, exchange.request);
   const idempotency = idempotencyOf(exchange, resource.path, bytes);
@@ -89,7 +103,7 @@ export function parseUpdate(from: Collection, exchange: Exchange, bytes: Uint8Ar
   const { resource, one, limits } = from;
   const { request } = exchange;
   const { value, refusal } = attempt(() => {
-    const { shape } = readWriteParameters(resource, exchange.query, from, false);
+    const { shape } = parseOneParameters(from, exchange.query, false);
     return { shape, input: parseJsonObject(request, bytes, limits) };
   });
   const { shape, input = {} } = value ?? {};

@@ -76,18 +76,8 @@ export function readListRequest(resource: Resource, query: string, limits: ReadL
   return { list, selection, count, aggregate };
 }
 
-/** Undefined when the whole record is wanted, and nothing else. */
-export function readOneRequest(resource: Resource, query: string, limits: ReadLimits): Selection | undefined {
-  if (query === '') return undefined;
-  const reader = new QueryReader(query, limits);
-  const shaped = reader.has('fields') || reader.has('include');
-  const selection = reader.selection(resource);
-  reader.finish(oneParameters, resource);
-  return shaped ? selection : undefined;
-}
-
-/** What a write says beside its body. */
-export interface WriteParameters {
+/** What is said beside the key or the body of one record. */
+export interface OneParameters {
   /** What is answered, where that is not the plain record. */
   readonly shape: Selection | undefined;
   /** By what a record is looked up that is to be changed or created. */
@@ -95,13 +85,12 @@ export interface WriteParameters {
 }
 
 /** `mayUpsert`: the request creates records. */
-export function readWriteParameters(
+export function readOneParameters(
   resource: Resource,
   query: string,
   limits: ReadLimits,
   mayUpsert: boolean,
-): WriteParameters {
-  if (query === '') return { shape: undefined, by: undefined };
+): OneParameters {
   const reader = new QueryReader(query, limits);
   const shaped = reader.has('fields') || reader.has('include');
   const selection = reader.selection(resource);

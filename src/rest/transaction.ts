@@ -24,8 +24,9 @@ import { actOf, answered, pathTo } from './actions.ts';
 import type { Collection } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
 import { versionsOf } from './etag.ts';
+import { parseOneParameters } from './parse.ts';
 import { readPath } from './paths.ts';
-import { readWriteParameters, refuseParameters, type WriteParameters } from './query.ts';
+import { type OneParameters, refuseParameters } from './query.ts';
 import { created, deleted, shown, updated, upserted, wholeOf } from './respond.ts';
 
 type Path = readonly (string | number)[];
@@ -264,10 +265,10 @@ class StepReader {
     kind: OperationKind,
     isSilent: boolean,
     query: string,
-  ): WriteParameters | undefined {
+  ): OneParameters | undefined {
     const { resource } = from;
     try {
-      if (!isSilent) return readWriteParameters(resource, query, from, kind === 'CREATE');
+      if (!isSilent) return parseOneParameters(from, query, kind === 'CREATE');
       refuseParameters(resource, query);
       return { shape: undefined, by: undefined };
     } catch (error) {
@@ -283,7 +284,7 @@ class StepReader {
     kind: OperationKind,
     text: string,
     { body, ifMatch }: Input,
-    { shape, by }: WriteParameters,
+    { shape, by }: OneParameters,
   ): Write | undefined {
     const { resource, fingerprint } = from;
     const selection = shape ?? from.one;
@@ -303,7 +304,7 @@ class StepReader {
     from: Collection,
     kind: OperationKind,
     { body, where, atMost, atLeast }: Input,
-    { shape, by }: WriteParameters,
+    { shape, by }: OneParameters,
   ): Write | undefined {
     const { resource } = from;
     const selection = shape ?? from.one;

@@ -87,6 +87,21 @@ describe.each([...databases])('on %s', (database) => {
     },
   };
 
+  test('what a create may say beside its record, an update still may not', async () => {
+    for (const name of ['Chai', 'Tea']) {
+      const { body } = await app.rest('POST', '/products?upsert=sku&fields=id,name', { sku: 'a', name });
+      expect(body.name).toBe(name);
+      const path = `/products/${body.id}?upsert=sku&fields=id,name`;
+      for (const method of ['PUT', 'GET'])
+        expect(
+          (await app.rest(method, path, method === 'GET' ? undefined : { name: 'x' })).body,
+        ).toMatchObject({
+          code: 'VALIDATION_FAILED',
+          errors: [{ parameter: 'upsert', code: 'UNKNOWN' }],
+        });
+    }
+  });
+
   describe.each(Object.entries(doors))('through %s', (_, { one, many }) => {
     test('creates, and then changes what is given, without defaults', async () => {
       const made = { sku: 'a', name: 'Chai', price: 5, state: 'NEW', code: null, slot: null };
