@@ -79,9 +79,16 @@ export function creatable(resource: Resource): readonly Column[] {
   return columns;
 }
 
+const changed = new WeakMap<Resource, readonly Column[]>();
+
 /** Columns a client may change: a key stays what it is. */
 export function updatable(resource: Resource): readonly Column[] {
-  return creatable(resource).filter((column) => column !== resource.key);
+  let columns = changed.get(resource);
+  if (!columns) {
+    columns = creatable(resource).filter((column) => column !== resource.key);
+    changed.set(resource, columns);
+  }
+  return columns;
 }
 
 const own = new WeakMap<Resource, readonly Column[]>();

@@ -1,9 +1,10 @@
 /** What can be asked of a database: statements as values. */
 
 import type { Measure } from '../query/aggregates.ts';
-import type { Filter } from '../query/filter.ts';
+import { equal, type Filter } from '../query/filter.ts';
 import type { Order, Place } from '../query/order.ts';
 import type { Column, Resource } from '../schema/model.ts';
+import { storedColumns } from '../schema/values.ts';
 
 /** A record by field name, in the values that the scalars' checks return. */
 export type Row = Record<string, unknown>;
@@ -286,4 +287,31 @@ export function select(
     prefetch: [],
   };
   return { do: 'select', resource, columns, where, ...rest, ...more };
+}
+
+const lookups = new WeakMap<Column, Map<string, Select>>();
+
+/** Finds the rows that have a value in this column, whole or their keys alone. What it fills is made once, and so compiled once. */
+export function lookup(
+  resource: Table,
+  by: Column,
+  value: unknown,
+  {
+    lock = false,
+    answers = 'rows',
+  }: { readonly lock?: Select['lock']; readonly answers?: 'rows' | 'keys' } = {},
+): Filled {
+  let known = lookups.get(by);
+  if (!known) {
+    known = new Map();
+    lookups.set(by, known);
+  }
+  const name = `${answers} ${lock}`;
+  let found = known.get(name);
+  if (!found) {
+    const columns = answers === 'rows' ? storedColumns(resource) : [resource.key];
+    found = select(resource, columns, equal(by, PLACEHOLDER), { lock });
+    known.set(name, found);
+  }
+  return { do: 'filled', select: found, value };
 }

@@ -161,7 +161,9 @@ describe.each([...databases])('on %s', (database) => {
       const { status } = await app.rest('PUT', path, { _inc });
       return [status, app.statements.slice(before).map((sql) => sql.split(' ')[0])];
     };
-    expect(await lone('/items/1', { quantity: -1, price: '0.5', views: '7' })).toEqual([200, ['UPDATE']]);
+    // SQLite takes longer to answer with a row than to be asked for it.
+    const done = database === 'sqlite' ? ['UPDATE', 'SELECT'] : ['UPDATE'];
+    expect(await lone('/items/1', { quantity: -1, price: '0.5', views: '7' })).toEqual([200, done]);
     expect(await lone('/items/1', { quantity: -100 })).toEqual([409, ['UPDATE', 'SELECT']]);
     expect(await lone('/items/9', { quantity: -1 })).toEqual([404, ['UPDATE', 'SELECT']]);
   });

@@ -1,19 +1,11 @@
 /** Lets functions of the deployment take part in a write: they see what is to be written, and may change it. */
 
 import { DuetError, type Fault, validationFailed } from '../../base/errors.ts';
-import { equal } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
-import {
-  checkNaturalKey,
-  checkValue,
-  creatable,
-  reserved,
-  storedColumns,
-  updatable,
-} from '../../schema/values.ts';
-import { type Row, select } from '../../storage/statements.ts';
+import { checkNaturalKey, checkValue, creatable, reserved, updatable } from '../../schema/values.ts';
+import { lookup, type Row } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Hooks } from '../logic/hooks.ts';
 import type { Input } from '../operation.ts';
@@ -81,8 +73,7 @@ export function* hookedDelete(
 
 /** A record that is to be written, as it is stored now. */
 export function* lookedUp(resource: Resource, key: unknown): Program<Row | undefined> {
-  const where = equal(resource.key, key);
-  const [row] = yield* run(select(resource, storedColumns(resource), where, { lock: true }));
+  const [row] = yield* run(lookup(resource, resource.key, key, { lock: true }));
   return row;
 }
 

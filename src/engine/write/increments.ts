@@ -7,7 +7,15 @@ import type { Bound, Column, Resource } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { isBound } from '../../schema/transitions.ts';
-import { checkValue, incrementable, isNumber, isScalar, keptAs, scaleOf } from '../../schema/values.ts';
+import {
+  checkValue,
+  incrementable,
+  isNumber,
+  isScalar,
+  keptAs,
+  scaleOf,
+  updatable,
+} from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Input, Update } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
@@ -23,29 +31,43 @@ export function incrementsOf(resource: Resource, input: Input, faults: Fault[]):
   const report = (path: readonly string[], code: Fault['code'], detail: string) => {
     if (!isFull(faults)) faults.push({ pointer: pointer(INCREMENTS, ...path), code, detail });
   };
-  const columns = incrementable(resource);
-  const names = columns.map(({ name }) => name).join(', ') || 'none';
+  const names = () =>
+    incrementable(resource)
+      .map(({ name }) => name)
+      .join(', ') || 'none';
   const by: Row = Object.create(null);
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    report([], 'TYPE', `${INCREMENTS} must be an object of numbers to add; it adds to: ${names}`);
+    report([], 'TYPE', `${INCREMENTS} must be an object of numbers to add; it adds to: ${names()}`);
     return by;
   }
   const entries = Object.entries(given);
-  if (entries.length === 0) report([], 'EMPTY', `${INCREMENTS} is empty; it adds to: ${names}`);
+  if (entries.length === 0) report([], 'EMPTY', `${INCREMENTS} is empty; it adds to: ${names()}`);
   for (const [name, amount] of entries) {
-    const column = columns.find((each) => each.name === name);
-    if (!column) report([cited(name)], ...whyNot(resource, name, names));
+    const column = updatable(resource).find((each) => each.name === name);
+    if (!column || !isNumber(column)) report([cited(name)], ...whyNot(resource, name, names()));
     else if (Object.hasOwn(input, name))
       report([name], 'UNKNOWN', `${name} is set by the same update; set it, or add to it`);
     else if (amount === null) report([name], 'REQUIRED', `${name} must not be null; add 0, or leave it out`);
     else {
-      // What is added need not be a value that the field could have.
       const misfits: Fault[] = [];
-      by[name] = checkValue({ ...column, constraint: undefined }, amount, misfits);
-      faults.push(...misfits.map((fault) => nested(fault, INCREMENTS)));
+      by[name] = checkValue(unconstrained(column), amount, misfits);
+      for (const fault of misfits) faults.push(nested(fault, INCREMENTS));
     }
   }
   return by;
+}
+
+const free = new WeakMap<Column, Column>();
+
+/** What is added need not be a value that the field could have. */
+function unconstrained(column: Column): Column {
+  if (!column.constraint) return column;
+  let found = free.get(column);
+  if (!found) {
+    found = { ...column, constraint: undefined };
+    free.set(column, found);
+  }
+  return found;
 }
 
 function whyNot(resource: Resource, name: string, names: string): [Fault['code'], string] {
@@ -114,8 +136,9 @@ function roomFor(resource: Resource, by: Row): Filter | undefined {
     const range = rangeOf(column);
     if (!range) return undefined;
     const amount = unitsIn(String(by[name]));
-    const [[least, most], [first, last]] = range;
-    const [lower, upper] = [least - amount, most - amount];
+    const { least, most, first, last } = range;
+    const lower = least - amount;
+    const upper = most - amount;
     if (lower > last || upper < first) return undefined;
     if (lower > first) conditions.push({ is: 'gte', column, value: asValue(column, lower) });
     if (upper < last) conditions.push({ is: 'lte', column, value: asValue(column, upper) });
@@ -125,19 +148,29 @@ function roomFor(resource: Resource, by: Row): Filter | undefined {
 }
 
 /** What the field admits, and what its type does, in units of the last digit. */
-function rangeOf({
-  type,
-  constraint,
-}: Column): readonly [readonly [bigint, bigint], readonly [bigint, bigint]] | undefined {
-  if (!isScalar(type) || !type.range) return undefined;
-  const { range } = type;
+interface Range {
+  readonly least: bigint;
+  readonly most: bigint;
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+const ranges = new WeakMap<Column, Range>();
+
+function rangeOf(column: Column): Range | undefined {
+  const known = ranges.get(column);
+  const { type, constraint } = column;
+  if (known || !isScalar(type) || !type.range) return known;
   const { min, max } = constraint ?? {};
   const units = (bound: Bound, round: (value: number) => number) =>
     typeof bound === 'number' ? BigInt(round(bound)) : unitsIn(bound);
-  let [least, most] = range;
+  const [first, last] = type.range;
+  let [least, most] = type.range;
   if (min !== undefined && units(min, Math.ceil) > least) least = units(min, Math.ceil);
   if (max !== undefined && units(max, Math.floor) < most) most = units(max, Math.floor);
-  return [[least, most], range];
+  const range = { least, most, first, last };
+  ranges.set(column, range);
+  return range;
 }
 
 function asValue(column: Column, units: bigint): unknown {

@@ -1,10 +1,10 @@
 /** Whether what a record refers to is there, for whoever writes it. */
 
 import { type Fault, pointer } from '../../base/errors.ts';
-import { all, among, equal } from '../../query/filter.ts';
+import { all, among, equal, everything, isEverything } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
-import { type Row, select } from '../../storage/statements.ts';
+import { lookup, type Row, select } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Access } from '../policy/access.ts';
 import { Collision, conflict } from './collision.ts';
@@ -40,7 +40,9 @@ export function* missingOf(
   if (given.length === 0) return rows.map(() => []);
   const found = yield given.map(({ reference: { column, target }, keys }) => {
     // What the client cannot see does not exist for it; what the server refers to is the server's to know.
-    const seen = column.origin.by === 'client' ? access.rows(target, 'READ') : undefined;
+    const seen = column.origin.by === 'client' ? access.rows(target, 'READ') : everything;
+    if (keys.length === 1 && isEverything(seen))
+      return lookup(target, target.key, keys[0], { answers: 'keys' });
     const named = keys.length === 1 ? equal(target.key, keys[0]) : among(target.key, [...new Set(keys)]);
     return select(target, [target.key], all([named, seen]));
   });

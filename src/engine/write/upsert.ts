@@ -6,7 +6,7 @@ import { all, equal, type Filter } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { checkValue, storedColumns } from '../../schema/values.ts';
-import { type Row, select } from '../../storage/statements.ts';
+import { lookup, type Row, type Statement, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Input, Upsert, UpsertMany } from '../operation.ts';
@@ -55,10 +55,9 @@ export function* upsertMany(
 
 function* upsertRecord(access: Access, { resource, by }: On, input: Input): Program<Node> {
   const named = valuesOf(access, resource, by, input);
-  const wanted = all(by.map((column) => equal(column, named[column.name])));
-  const [stored] = yield* run(select(resource, storedColumns(resource), wanted, { lock: 'change' }));
+  const [[stored] = []] = yield [lookupBy(resource, by, named)];
   const key = stored?.[resource.key.name];
-  if (stored && (yield* isSeen(access, resource, key, wanted))) {
+  if (stored && (yield* isSeen(access, resource, key, () => having(by, named)))) {
     if (!access.isFree) {
       access.admit(resource, 'UPDATE');
       yield* mayWrite(access, resource, 'UPDATE', [key]);
@@ -77,10 +76,20 @@ function* upsertRecord(access: Access, { resource, by }: On, input: Input): Prog
   }
 }
 
+function lookupBy(resource: Resource, by: readonly Column[], named: Row): Statement {
+  const [column] = by;
+  if (column && by.length === 1) return lookup(resource, column, named[column.name], { lock: 'change' });
+  return select(resource, storedColumns(resource), having(by, named), { lock: 'change' });
+}
+
+function having(by: readonly Column[], named: Row): Filter {
+  return all(by.map((column) => equal(column, named[column.name])));
+}
+
 /** Whether the caller could have found it by these values: a reference to what it may not see has none. */
-function* isSeen(access: Access, resource: Resource, key: unknown, wanted: Filter): Program<boolean> {
+function* isSeen(access: Access, resource: Resource, key: unknown, wanted: () => Filter): Program<boolean> {
   if (access.isFree) return true;
-  const where = all([equal(resource.key, key), readableWhere(access, resource, wanted)]);
+  const where = all([equal(resource.key, key), readableWhere(access, resource, wanted())]);
   return (yield* run(select(resource, [resource.key], where))).length > 0;
 }
 

@@ -200,8 +200,9 @@ export function validUpdate(
 /** What every update of a record sets. */
 export function touched(resource: Resource): Row {
   const values = emptyRow();
-  const now = new Date().toISOString();
-  for (const { name, origin } of resource.columns) if (origin.by === 'updatedAt') values[name] = now;
+  let now: string | undefined;
+  for (const { name, origin } of resource.columns)
+    if (origin.by === 'updatedAt') values[name] = now ??= new Date().toISOString();
   return values;
 }
 

@@ -1,14 +1,14 @@
 /** Creates, updates and deletes records, as programs that run inside one transaction. */
 
 import { DuetError } from '../../base/errors.ts';
-import { all, equal } from '../../query/filter.ts';
+import { all, equal, isEverything } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { linkFields } from '../../schema/through.ts';
 import { isBound } from '../../schema/transitions.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { unavailable } from '../../storage/faults.ts';
-import { type Row, select } from '../../storage/statements.ts';
-import { type Program, run, type Steps } from '../../storage/storage.ts';
+import { lookup, type Row, select } from '../../storage/statements.ts';
+import type { Program, Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Create, Delete, Input, Selection, Update, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
@@ -47,7 +47,6 @@ export function write(
 export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   if (operation.do === 'act') return 'many';
   const { resource, selection } = operation;
-  if (operation.do === 'update' && loneIncrement(access, operation)) return 'one';
   if (operation.do !== 'create' || selection.relations.length > 0 || isDressed(selection)) return 'many';
   if (access.hooksOf?.(resource)?.beforeCreate || access.changes?.wants(resource)) return 'many';
   const lone =
@@ -100,7 +99,13 @@ function* createOne(access: Access, resource: Resource, record: NewRecord): Prog
   return node as Node;
 }
 
-/** Looks and adds in one statement, so that nobody waits for a record that somebody only looks at. */
+/** The program of a write that looks and adds in one statement; undefined where it is none. */
+export function adding(access: Access, operation: Permitted<Write>): (() => Program<Node>) | undefined {
+  const lone = operation.do === 'update' ? loneIncrement(access, operation) : undefined;
+  return lone && (() => increment(access, operation as Permitted<Update>, lone));
+}
+
+/** In one statement, so that nobody waits for a record that somebody only looks at. */
 function* increment(
   access: Access,
   operation: Permitted<Update>,
@@ -110,7 +115,7 @@ function* increment(
   const where = all([equal(resource.key, key), room]);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const set = touched(resource);
-    const [node] = yield* run({ do: 'update', resource, set, add: by, where, counts: true });
+    const [[node] = []] = yield [{ do: 'update', resource, set, add: by, where, counts: true }];
     if (node) return node;
     // Tells why not, unless others have made room by then.
     incremented(resource, by, yield* addressed(access, operation));
@@ -119,8 +124,8 @@ function* increment(
 }
 
 function* update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
-  const lone = loneIncrement(access, operation);
-  if (lone) return yield* increment(access, operation, lone);
+  const lone = adding(access, operation);
+  if (lone) return yield* lone();
   const { resource, input, ifVersion, selection } = operation;
   const stored = yield* addressed(access, operation);
   checkVersion(operation, stored);
@@ -145,10 +150,13 @@ function* remove(access: Access, operation: Permitted<Delete>, budget: Budget): 
 export function* addressed(access: Access, operation: Permitted<Update | Delete>): Program<Row> {
   const { resource, key, refusal, seen } = operation;
   if (key !== undefined) {
-    const where = all([equal(resource.key, key), seen]);
     const isUpdate = operation.do === 'update';
     const lock = isUpdate ? 'change' : true;
-    const [row] = yield* run(select(resource, storedColumns(resource), where, { lock }));
+    const [[row] = []] = yield [
+      !seen || isEverything(seen)
+        ? lookup(resource, resource.key, key, { lock })
+        : select(resource, storedColumns(resource), all([equal(resource.key, key), seen]), { lock }),
+    ];
     if (row) {
       if (!access.isFree) yield* mayWrite(access, resource, isUpdate ? 'UPDATE' : 'DELETE', [key]);
       if (refusal) throw refusal;

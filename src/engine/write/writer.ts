@@ -15,7 +15,7 @@ import { type Claims, type Idempotency, once } from './idempotency.ts';
 import { mayLinkTwice } from './links.ts';
 import { perform, performAmong, type Written } from './perform.ts';
 import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
-import { addressed, stepsOf } from './write.ts';
+import { adding, addressed, stepsOf } from './write.ts';
 
 /** How often a transaction is run in which an upsert finds that others were faster. */
 const RACES = 4;
@@ -89,7 +89,10 @@ export class Writer {
         this.#many([operation]),
         deadline,
       );
-    return this.#run(access, program, this.#steps(access, permitted), deadline);
+    const lone = adding(access, permitted);
+    return lone
+      ? this.#run(access, lone, 'one', deadline)
+      : this.#run(access, program, this.#steps(access, permitted), deadline);
   }
 
   /** The same for one of several whose answers are one, and are to share its budget. */

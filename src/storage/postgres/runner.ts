@@ -1,6 +1,6 @@
 /** Runs programs on one connection to PostgreSQL: a step of statements at a time, or a whole tree at once. */
 
-import { all, among, equal } from '../../query/filter.ts';
+import { all, among, type Condition, equal, replaced } from '../../query/filter.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import { isWrite } from '../duties.ts';
 import { Dangling, LockTimeout, type NotUnique } from '../faults.ts';
@@ -8,6 +8,7 @@ import { duties } from '../own.ts';
 import { decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import {
+  type Filled,
   PLACEHOLDER,
   type Query,
   type Row,
@@ -108,8 +109,10 @@ export class Runner {
       if (!rows) throw this.#trees.giveUp(tree);
       return rows;
     }
-    const locks = statement.do === 'select' && statement.lock;
-    if (locks && this.isSpread && !isByKey(statement)) return this.#lockByKey(connection, statement);
+    const asked = statement.do === 'filled' ? statement.select : statement;
+    const locks = asked.do === 'select' && asked.lock;
+    if (locks && this.isSpread && !isByKey(asked))
+      return this.#lockByKey(connection, statement.do === 'filled' ? closed(statement) : asked);
     const isCurrent = this.isSpread && isWrite(statement) && this.#isCurrent(connection, statement.resource);
     const { isSpread } = this;
     const { sql, parameters, decoders } = this.#compiler.compile(statement);
@@ -184,4 +187,11 @@ function isRefused(error: unknown): boolean {
   return (
     stateOf(error) === '0A000' || (error as Error).message.includes(`${duties.table} is not distributed`)
   );
+}
+
+/** The same with the value in its place. */
+function closed({ select, value }: Filled): Select {
+  const put = (condition: Condition) =>
+    condition.is === 'eq' && condition.value === PLACEHOLDER ? equal(condition.column, value) : condition;
+  return { ...select, where: select.where && replaced(select.where, put) };
 }

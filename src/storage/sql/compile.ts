@@ -11,6 +11,7 @@ import {
   type Select,
   type Statement,
 } from '../statements.ts';
+import { Changes } from './changes.ts';
 import { type Decoders, decodersOf, decodersOfSums, readAs } from './codec.ts';
 import { type Conditions, columnOf } from './conditions.ts';
 import { type Compiled, type Dialect, quote } from './dialect.ts';
@@ -37,11 +38,16 @@ export class Compiler {
   readonly #dialect: Dialect;
   readonly #templates = new WeakMap<Query, Template>();
   readonly #insertions: Insertions;
+  readonly #changes: Changes;
   readonly #known = new WeakMap<readonly Column[], { list: string; decoders: Decoders }>();
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
     this.#insertions = new Insertions(dialect, (insert) => this.#compile(insert).sql);
+    this.#changes = new Changes(dialect, (change) => {
+      const { sql, open } = this.#compile(change);
+      return { sql, parameters: open.parameters };
+    });
   }
 
   compile(statement: Statement): Compiled {
@@ -53,6 +59,10 @@ export class Compiler {
     if (statement.do === 'insert') {
       const { sql, parameters } = this.#insertions.compile(statement);
       return { sql, parameters, decoders: this.#answered(storedColumns(statement.resource)).decoders };
+    }
+    if (statement.do === 'update' || statement.do === 'delete') {
+      const { sql, parameters } = this.#changes.compile(statement);
+      return { sql, parameters, decoders: this.#answered(answers(statement)).decoders };
     }
     const { sql, decoders, open } = this.#compile(statement);
     return { sql, decoders, parameters: open.parameters };
@@ -130,6 +140,8 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
     ];
   const { resource } = statement;
   if (statement.do === 'stale words') return [resource.key];
-  if (statement.do === 'insert all') return statement.claims ? storedColumns(resource) : [];
-  return ['insert', 'upsert', 'update'].includes(statement.do) ? storedColumns(resource) : [];
+  if (statement.do === 'insert all') return statement.claims ? storedColumns(resource) : nothing;
+  return ['insert', 'upsert', 'update'].includes(statement.do) ? storedColumns(resource) : nothing;
 }
+
+const nothing: readonly Column[] = [];
