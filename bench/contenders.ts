@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fillFile, fillPostgres, fillSqlite } from './data.ts';
 import { BOOK, NESTED } from './documents.ts';
 import { duet } from './duet.ts';
-import { type Ask, get, post } from './load.ts';
+import { type Ask, get, post, put } from './load.ts';
 import type { Databases } from './postgres.ts';
 import type { Command } from './process.ts';
 import { FIRST_USERS, PAGE, type Row } from './rows.ts';
@@ -54,6 +54,10 @@ const note = { title: 'Note {id}', body: 'Written down.' };
 const bookVariables = { id: '{id}' };
 const restOfBooks = { keyed: get('/books/{id}'), list: get(`/books?limit=${PAGE}`) };
 const createByRest = { create: post('/notes', note) };
+const changesByRest = {
+  _inc: put('/items/1', { _inc: { stock: 1 } }),
+  upsert: post('/items?upsert=sku', { sku: 'sku-{id}', name: 'Item of {id}', stock: 7 }),
+};
 const graphql = {
   book: post('/graphql', { query: BOOK, variables: bookVariables }),
   nested: post('/graphql', { query: NESTED, variables: { first: FIRST_USERS } }),
@@ -81,7 +85,7 @@ export async function deployments({
       column: 'duet',
       database: 'SQLite',
       command: of(),
-      asks: { ...restOfBooks, ...graphql, ...createByRest },
+      asks: { ...restOfBooks, ...graphql, ...createByRest, ...changesByRest },
     },
     PostgreSQL: {
       column: 'duet',
@@ -160,7 +164,7 @@ export async function contenders(folder: string, databases: Databases): Promise<
       column: 'limit',
       database: 'SQLite',
       command: byBun('sqlite', sqlite()),
-      asks: { ...restOfBooks, ...graphql, ...createByRest },
+      asks: { ...restOfBooks, ...graphql, ...createByRest, ...changesByRest },
     },
     {
       column: 'limit',

@@ -4,6 +4,7 @@ import { Database } from 'bun:sqlite';
 import { writeFileSync } from 'node:fs';
 
 export const BOOKS = 10_000;
+export const ITEMS = 10_000;
 export const USERS = 1_000;
 export const POSTS_PER_USER = 5;
 export const COMMENTS_PER_POST = 3;
@@ -36,6 +37,12 @@ export function records() {
       author: i % 10 === 0 ? null : `Author ${i % 500}`,
       pages: 1 + (i % 900),
     })),
+    items: Array.from({ length: ITEMS }, (_, i) => ({
+      id: i + 1,
+      sku: `sku-${i + 1}`,
+      name: `Item ${i + 1}`,
+      stock: 100,
+    })),
     notes: [{ id: 1, title: 'The first note', body: '' }],
   };
 }
@@ -51,6 +58,7 @@ function tables(key: string): string[] {
     `CREATE TABLE comments (id ${key}, body TEXT NOT NULL, post_id BIGINT NOT NULL REFERENCES posts (id))`,
     'CREATE INDEX comments_post ON comments (post_id, id)',
     `CREATE TABLE books (id ${key}, title TEXT NOT NULL, author TEXT, pages INTEGER NOT NULL)`,
+    `CREATE TABLE items (id ${key}, sku TEXT NOT NULL UNIQUE, name TEXT NOT NULL, stock INTEGER NOT NULL CHECK (stock >= 0))`,
     `CREATE TABLE notes (id ${key}, title TEXT NOT NULL, body TEXT NOT NULL DEFAULT '')`,
   ];
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /** A request in which `{id}` stands for a random number. */
 export interface Ask {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: unknown;
@@ -35,6 +35,10 @@ export function get(path: string): Ask {
 
 export function post(path: string, body: unknown): Ask {
   return { method: 'POST', path, body };
+}
+
+export function put(path: string, body: unknown): Ask {
+  return { method: 'PUT', path, body };
 }
 
 /** Asks once, with this number for `{id}`. */

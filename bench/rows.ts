@@ -8,6 +8,8 @@ export const rows = {
   book: { title: 'GraphQL `book(id)`', database: 'SQLite', compare: 'book' },
   nested: { title: 'GraphQL 20 users → posts → comments', database: 'SQLite', compare: 'users' },
   create: { title: 'create, durable', database: 'SQLite', compare: 'note' },
+  _inc: { title: '`_inc` on one record, durable', database: 'SQLite', compare: 'stock' },
+  upsert: { title: 'upsert of what is there, durable', database: 'SQLite', compare: 'item' },
   'pg-keyed': { title: 'PostgreSQL: `GET /books/{id}`', database: 'PostgreSQL', compare: 'book' },
   'pg-book': { title: 'PostgreSQL: GraphQL `book(id)`', database: 'PostgreSQL', compare: 'book' },
   'pg-nested': { title: 'PostgreSQL: 20 users → posts → comments', database: 'PostgreSQL', compare: 'users' },
@@ -18,8 +20,8 @@ export const rowNames = Object.keys(rows) as Row[];
 
 export const PAGE = 100;
 export const FIRST_USERS = 20;
-/** The ids by which rows with an id are compared: the first, the last and one between. */
-export const sampleIds = [1, 4711, BOOKS];
+/** The ids by which rows with an id are compared: one of the first, the last and one between. */
+export const sampleIds = [2, 4711, BOOKS];
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -40,6 +42,11 @@ export function content(row: Row, answer: unknown): unknown {
       const note = ((data['createNote'] as Fields | undefined)?.['note'] ?? data) as Fields;
       return { title: note['title'], body: note['body'], hasId: Number(note['id']) > 0 };
     }
+    // How many there are by now hangs on who has asked before.
+    case 'stock':
+      return { id: Number(data['id']), sku: data['sku'], hasMore: Number(data['stock']) > 100 };
+    case 'item':
+      return { id: Number(data['id']), sku: data['sku'], name: data['name'], stock: data['stock'] };
     case 'users':
       return (data['users'] as Fields[]).map(({ name, posts }) => ({
         name,
@@ -61,6 +68,10 @@ export function expected(row: Row, id: number): unknown {
       return books.slice(0, PAGE);
     case 'note':
       return { title: `Note ${id}`, body: 'Written down.', hasId: true };
+    case 'stock':
+      return { id: 1, sku: 'sku-1', hasMore: true };
+    case 'item':
+      return { id, sku: `sku-${id}`, name: `Item of ${id}`, stock: 7 };
     case 'users': {
       const byUser = Map.groupBy(posts, ({ authorId }) => authorId);
       const byPost = Map.groupBy(comments, ({ postId }) => postId);

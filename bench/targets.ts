@@ -25,7 +25,7 @@ export interface Verdict {
 }
 
 /** Of what a person gets by hand, how much at least. */
-const ofLimit: Record<Row, number> = {
+const ofLimit: Partial<Record<Row, number>> = {
   keyed: 0.8,
   list: 0.8,
   book: 0.8,
@@ -35,6 +35,8 @@ const ofLimit: Record<Row, number> = {
   'pg-book': 0.8,
   'pg-nested': 0.8,
 };
+/** Of creates in the same run, how much at least. */
+const ofCreates: Partial<Record<Row, number>> = { _inc: 0.8, upsert: 0.7 };
 const TIMES_BEST_PEER = 1.7;
 const TIMES_GENERATED = 5;
 const TIMES_COMMIT_PER_WRITE = 3;
@@ -62,9 +64,9 @@ export function ratio({ cells }: Comparison, row: Row, of: Column, to: Column): 
 
 function ofComparison(comparison: Comparison): Verdict[] {
   const found: Verdict[] = [];
-  const times = (row: Row, target: string, asked: number, to: Column) => {
+  const times = (row: Row, target: string, asked: number | undefined, to: Column) => {
     const value = ratio(comparison, row, 'duet', to);
-    if (value === undefined) return;
+    if (value === undefined || asked === undefined) return;
     const limit = to === 'limit' ? undefined : ratio(comparison, row, 'limit', to);
     found.push({
       target: `${rows[row].title}: ${target}`,
@@ -81,9 +83,26 @@ function ofComparison(comparison: Comparison): Verdict[] {
     for (const peer of ['platformatic', 'postgraphile'] as const)
       times(row, columns[peer], TIMES_GENERATED, peer);
     found.push(...latency(comparison, row));
+    found.push(...besideCreates(comparison, row));
   }
   times('create', 'Fastify, one commit per write', TIMES_COMMIT_PER_WRITE, 'fastify');
   return found;
+}
+
+function besideCreates({ cells }: Comparison, row: Row): Verdict[] {
+  const asked = ofCreates[row];
+  const [own, creates] = [cells[row]?.duet, cells.create?.duet];
+  if (asked === undefined || !own || !creates) return [];
+  const rate = (outcomes: typeof own) => median(outcomes.map(({ perSecond }) => perSecond));
+  const value = rate(own) / rate(creates);
+  return [
+    {
+      target: `${rows[row].title}: of creates`,
+      asked: `≥ ${asked} ×`,
+      found: `${value.toFixed(2)} ×`,
+      held: value >= asked,
+    },
+  ];
 }
 
 function bestPeer({ cells }: Comparison, row: Row): Column | undefined {

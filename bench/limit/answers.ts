@@ -15,6 +15,13 @@ export interface Note {
   readonly body: string;
 }
 
+export interface Item {
+  readonly id: number | string;
+  readonly sku: string;
+  readonly name: string;
+  readonly stock: number;
+}
+
 export interface Rows {
   readonly users: readonly { readonly id: number | string; readonly name: string }[];
   readonly posts: readonly {

@@ -1,7 +1,7 @@
 /** The limit on SQLite: what a person writes by hand for these requests alone, with nothing in between. */
 
 import { Database } from 'bun:sqlite';
-import { type Book, graphql, json, type Note, type Rows } from './answers.ts';
+import { type Book, graphql, type Item, json, type Note, type Rows } from './answers.ts';
 
 const db = new Database(process.env['DATABASE_FILE'] ?? '', { strict: true });
 db.run('PRAGMA journal_mode = WAL');
@@ -19,6 +19,12 @@ const commentsOf = db.query<Rows['comments'][number], [string]>(
 const addNote = db.query<Note, [string, string]>(
   'INSERT INTO notes (title, body) VALUES (?, ?) RETURNING id, title, body',
 );
+const addStock = db.query<Item, [number, number]>(
+  'UPDATE items SET stock = stock + ? WHERE id = ? RETURNING id, sku, name, stock',
+);
+const putItem = db.query<Item, [string, string, number]>(
+  'INSERT INTO items (sku, name, stock) VALUES (?, ?, ?) ON CONFLICT (sku) DO UPDATE SET name = excluded.name, stock = excluded.stock RETURNING id, sku, name, stock',
+);
 const begin = db.query('BEGIN');
 const beginWriting = db.query('BEGIN IMMEDIATE');
 const commit = db.query('COMMIT');
@@ -34,28 +40,28 @@ function nested(first: number): Rows {
   return { users, posts, comments };
 }
 
+type Written = Note | Item | null;
 interface Waiting {
-  readonly title: string;
-  readonly body: string;
-  readonly settle: (note: Note | null) => void;
+  readonly work: () => Written;
+  readonly settle: (written: Written) => void;
 }
 let waiting: Waiting[] = [];
 
-/** Creates that arrive together share one commit, and with it one wait for the disk. */
+/** Writes that arrive together share one commit, and with it one wait for the disk. */
 function commitAll(): void {
   const batch = waiting;
   waiting = [];
   beginWriting.run();
-  const notes = batch.map(({ title, body }) => addNote.get(title, body));
+  const written = batch.map(({ work }) => work());
   commit.run();
   batch.forEach(({ settle }, at) => {
-    settle(notes[at] ?? null);
+    settle(written[at] ?? null);
   });
 }
 
-function create(title: string, body: string): Promise<Note | null> {
+function write(work: () => Written): Promise<Written> {
   return new Promise((settle) => {
-    waiting.push({ title, body, settle });
+    waiting.push({ work, settle });
     if (waiting.length === 1) setImmediate(commitAll);
   });
 }
@@ -74,7 +80,23 @@ Bun.serve({
       POST: async (request) => {
         const { title, body = '' } = (await request.json()) as { title: unknown; body: unknown };
         if (typeof title !== 'string' || typeof body !== 'string') return new Response(null, { status: 400 });
-        return json(await create(title, body), 201);
+        return json(await write(() => addNote.get(title, body)), 201);
+      },
+    },
+    '/items/:id': {
+      PUT: async (request) => {
+        const { _inc } = (await request.json()) as { _inc: { stock: unknown } };
+        const { stock } = _inc;
+        if (typeof stock !== 'number') return new Response(null, { status: 400 });
+        return json(await write(() => addStock.get(stock, Number(request.params.id))));
+      },
+    },
+    '/items': {
+      POST: async (request) => {
+        const { sku, name, stock } = (await request.json()) as Record<keyof Item, unknown>;
+        if (typeof sku !== 'string' || typeof name !== 'string' || typeof stock !== 'number')
+          return new Response(null, { status: 400 });
+        return json(await write(() => putItem.get(sku, name, stock)));
       },
     },
   },
