@@ -182,6 +182,7 @@ describe.each([...databases])('writes on %s', (database) => {
       200,
       { id: 4, email: 'U3@x.ORG', n: 30, name: 'ΣΑΣ' },
     ]);
+    expect((await app.rest('GET', '/users/4')).body).toEqual(changed.body);
     const mutation =
       'mutation { upsertUsers(by: email, records: [{ email: "NEW@x.org", n: 1 }, { email: "new@X.ORG", n: 2 }]) { email n } }';
     const { data, errors } = await app.graphql(mutation);

@@ -2,7 +2,7 @@
 
 import { DuetError } from '../../base/errors.ts';
 import { among, equal } from '../../query/filter.ts';
-import type { Resource } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { isBound } from '../../schema/transitions.ts';
 import { reserved, updatable } from '../../schema/values.ts';
 import { type Row, select } from '../../storage/statements.ts';
@@ -64,13 +64,14 @@ function* unlink(access: Access, join: Resource, keys: readonly unknown[]): Prog
   yield* deleteWithDependents(access, join, there, change);
 }
 
-/** Changes a record that is locked, and that the caller may change as it is. */
+/** Changes a record that is locked, and that the caller may change as it is; `by`: what it was looked up by. */
 export function* change(
   access: Access,
   resource: Resource,
   found: Row,
   input: Input,
   wanted: number | undefined,
+  by: readonly Column[] = [],
 ): Program<Node> {
   const key = found[resource.key.name];
   const isFree = access.isFree;
@@ -104,6 +105,8 @@ export function* change(
   const judged = isFree
     ? undefined
     : yield* mayUpdate(access, resource, [next], changes, conditions, links.length > 0);
+  // What stays as it is would be taken out of its index, and put in again.
+  for (const { name } of by) if (set[name] === stored[name]) delete set[name];
   const where = equal(resource.key, key);
   const [node] = yield* store(
     { do: 'update', resource, set, add, where, next: [next], ifVersion: guard, counts: true },

@@ -15,12 +15,13 @@ import { mayWrite } from '../policy/judging.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { readableWhere } from '../policy/reading.ts';
 import { mayGive } from '../policy/writing.ts';
-import { attach, isDressed, type Node, spent } from '../read/read.ts';
+import { type Node, spent } from '../read/read.ts';
 import { assigned, ownOf } from './assign.ts';
 import { change } from './change.ts';
 import { Collision } from './collision.ts';
 import { createAll, within } from './create.ts';
 import { validCreate } from './validate.ts';
+import { attached } from './write.ts';
 
 /** Tells in the answer of an upsert that the record is new. No field begins with `_`. */
 export const CREATED = '_created';
@@ -33,11 +34,8 @@ const ADDS: Fault = {
 
 type On = Pick<Permitted<Upsert>, 'resource' | 'by'>;
 
-export function* upsert(access: Access, operation: Permitted<Upsert>, budget: Budget): Program<Node> {
-  const { selection } = operation;
-  const node = yield* upsertRecord(access, operation, operation.input);
-  if (selection.relations.length > 0 || isDressed(selection)) yield* attach(selection, [node], budget);
-  return node;
+export function upsert(access: Access, operation: Permitted<Upsert>, budget: Budget): Program<Node> {
+  return attached(operation.selection, upsertRecord(access, operation, operation.input), budget);
 }
 
 /** One after the other: a record can be created by the first, and changed by the next. */
@@ -57,12 +55,12 @@ function* upsertRecord(access: Access, { resource, by }: On, input: Input): Prog
   const named = valuesOf(access, resource, by, input);
   const [[stored] = []] = yield [lookupBy(resource, by, named)];
   const key = stored?.[resource.key.name];
-  if (stored && (yield* isSeen(access, resource, key, () => having(by, named)))) {
+  if (stored && (access.isFree || (yield* isSeen(access, resource, key, having(by, named))))) {
     if (!access.isFree) {
       access.admit(resource, 'UPDATE');
       yield* mayWrite(access, resource, 'UPDATE', [key]);
     }
-    return yield* change(access, resource, stored, input, undefined);
+    return yield* change(access, resource, stored, input, undefined, by);
   }
   mayGive(access, resource, input);
   const record = assigned(access, resource, validCreate(resource, input, undefined, ownOf(access, resource)));
@@ -87,9 +85,8 @@ function having(by: readonly Column[], named: Row): Filter {
 }
 
 /** Whether the caller could have found it by these values: a reference to what it may not see has none. */
-function* isSeen(access: Access, resource: Resource, key: unknown, wanted: () => Filter): Program<boolean> {
-  if (access.isFree) return true;
-  const where = all([equal(resource.key, key), readableWhere(access, resource, wanted())]);
+function* isSeen(access: Access, resource: Resource, key: unknown, wanted: Filter): Program<boolean> {
+  const where = all([equal(resource.key, key), readableWhere(access, resource, wanted)]);
   return (yield* run(select(resource, [resource.key], where))).length > 0;
 }
 

@@ -71,9 +71,7 @@ function create(access: Access, operation: Permitted<Create>, budget: Budget): P
     !access.hooksOf?.(resource)?.beforeCreate &&
     (access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given)));
   const creating = isLone ? createLone(access, resource, record) : createOne(access, resource, record);
-  return selection.relations.length > 0 || isDressed(selection)
-    ? attached(selection, creating, budget)
-    : creating;
+  return attached(selection, creating, budget);
 }
 
 /** Mostly a single statement. */
@@ -88,8 +86,14 @@ function createLone(access: Access, resource: Resource, record: NewRecord): Prog
   return isSingle ? insert(resource, values, 1, undefined) : createRecord(access, resource, record);
 }
 
-function* attached(selection: Selection, creating: Program<Node>, budget: Budget): Program<Node> {
-  const node = yield* creating;
+/** The record that a program writes, with all that is asked for of it. */
+export function attached(selection: Selection, writing: Program<Node>, budget: Budget): Program<Node> {
+  const isPlain = selection.relations.length === 0 && !isDressed(selection);
+  return isPlain ? writing : attaching(selection, writing, budget);
+}
+
+function* attaching(selection: Selection, writing: Program<Node>, budget: Budget): Program<Node> {
+  const node = yield* writing;
   yield* attach(selection, [node], budget);
   return node;
 }
@@ -123,17 +127,17 @@ function* increment(
   throw unavailable('Others keep changing the same record.');
 }
 
-function* update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
-  const lone = adding(access, operation);
-  if (lone) return yield* lone();
-  const { resource, input, ifVersion, selection } = operation;
+function update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
+  return adding(access, operation)?.() ?? attached(operation.selection, updateOne(access, operation), budget);
+}
+
+function* updateOne(access: Access, operation: Permitted<Update>): Program<Node> {
+  const { resource, input, ifVersion } = operation;
   const stored = yield* addressed(access, operation);
   checkVersion(operation, stored);
   // The version is compared once more by the statement itself, so that of two concurrent writers one loses.
   const guard = ifVersion && Number(stored[resource.version.name]);
-  const node = yield* change(access, resource, stored, input, guard);
-  if (selection.relations.length > 0 || isDressed(selection)) yield* attach(selection, [node], budget);
-  return node;
+  return yield* change(access, resource, stored, input, guard);
 }
 
 /** Answers with the record as it was, and with what was related to it then. */
