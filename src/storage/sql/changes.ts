@@ -46,7 +46,7 @@ export class Changes {
   #shape(change: Update | Delete, parameters: unknown[]): string | undefined {
     if (change.do === 'delete') return change.first ? undefined : this.#asked(change.where, parameters);
     const { resource, set, add, where, ifVersion, counts, isSilent } = change;
-    if (this.#changesWords(change)) return undefined;
+    if (this.#isOfEach(change)) return undefined;
     let shape = isSilent ? 'silent' : '';
     for (const column of writtenColumns(resource)) {
       const { name } = column;
@@ -61,8 +61,9 @@ export class Changes {
     return `${shape}${counts ? '#' : ''} ${asked}${guard}`;
   }
 
-  /** Texts are split into words by what else the record has. */
-  #changesWords({ resource, set }: Update): boolean {
+  /** Whether rows have values of their own: what functions make, and words, which hang on what else the record has. */
+  #isOfEach({ resource, set, own }: Update): boolean {
+    if (own && own.length > 0) return true;
     if (!this.#dialect.words.kept || !resource.version) return false;
     const { searched } = resource as Resource;
     return searched.length > 0 && searched.some(({ name }) => Object.hasOwn(set, name));
