@@ -8,12 +8,14 @@ import { filled } from './claims.ts';
 import { Rights } from './rights.ts';
 import { AUTHENTICATED, Rules } from './rules.ts';
 
-const actions: readonly Action[] = ['READ', 'CREATE', 'UPDATE', 'DELETE'];
+const always: readonly Action[] = ['READ', 'CREATE', 'UPDATE', 'DELETE'];
 
 /** Without a role, somebody whom nobody knows. Conditions stand below the table, by their numbers. */
 export function explained(model: Model, roles: readonly string[]): string[] {
   const rules = new Rules(model);
   const rights = new Rights(rules, roles.length > 0 ? [...roles, AUTHENTICATED] : []);
+  const hasHistory = model.resources.some(({ journal }) => journal);
+  const actions: readonly Action[] = hasHistory ? [...always, 'HISTORY'] : always;
   const conditions: string[] = [];
   const cell = (rule: Filter): string => {
     // Who is not known has no claims either.

@@ -24,7 +24,7 @@ export interface AccessRule {
 export type ReportRule = (place: Place, message: string) => void;
 
 const actions: Readonly<Record<'type' | 'field', readonly Action[]>> = {
-  type: ['READ', 'CREATE', 'UPDATE', 'DELETE'],
+  type: ['READ', 'CREATE', 'UPDATE', 'DELETE', 'HISTORY'],
   field: ['READ', 'CREATE', 'UPDATE'],
 };
 
@@ -95,7 +95,7 @@ export class Rules {
       const check = rule.check === undefined ? undefined : this.#filter(resource, place, rule.check, where);
       for (const each of check ? [filter, check] : [filter]) {
         for (const claim of claimsIn(each)) this.claims.add(claim);
-        if (to.some((action) => action !== 'READ'))
+        if (to.some((action) => action !== 'READ' && action !== 'HISTORY'))
           for (const other of reached(each)) {
             this.looking.add(resource);
             this.lookedAt.add(other);

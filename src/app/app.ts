@@ -12,6 +12,7 @@ import { LONG_BYTES } from '../engine/budget.ts';
 import { anonymous, type Caller } from '../engine/caller.ts';
 import { Engine } from '../engine/engine.ts';
 import { jobsOf } from '../engine/jobs/jobs.ts';
+import { Journal } from '../engine/journal/journal.ts';
 import { apiOf } from '../engine/logic/api.ts';
 import { Functions } from '../engine/logic/functions.ts';
 import { Policy } from '../engine/policy/policy.ts';
@@ -95,19 +96,26 @@ export function createApp(given: AppOptions): App {
   const api = apiOf(model, (asked) => engine.inside(asked));
   const jobs = given.logic && jobsOf(given.logic, storage, api, observe);
   jobs?.runner.tell(metrics);
-  const watchers = jobs && new Watchers(model, [jobs.watcher]);
+  const journal = model.resources.some((resource) => resource.journal)
+    ? new Journal(storage, model)
+    : undefined;
+  const watching = [...(jobs ? [jobs.watcher] : []), ...(journal ? [journal] : [])];
+  const watchers =
+    watching.length > 0 ? new Watchers(model, watching, () => scopes.scope?.requestId) : undefined;
   const engine = new Engine(
     isScoped ? scopes.around(storage) : storage,
     policy,
     engineLimits,
     functions,
     watchers,
+    journal,
   );
   const state = { draining: false };
   const find = router(options, engine, api, metrics, load, state);
   const codings = codingsOf(config.compress);
   const share = config.corsOrigins && cors(config.corsOrigins);
   const closing = new AbortController();
+  journal?.watch(closing.signal);
   const authenticate = authentication(options, closing.signal, metrics);
   const limits = rateLimits(options, closing.signal);
   const addressOf = addressReader(config.trustedProxies ?? []);
@@ -245,7 +253,8 @@ export function createApp(given: AppOptions): App {
       scope: undefined,
     };
     const isCounted = introspection && request.headers.get('Duet-Trace') === '1';
-    const isWatched = isCounted || isTimed || hasReplicas || exchange.span !== undefined;
+    const writes = journal !== undefined && method !== 'GET' && method !== 'HEAD';
+    const isWatched = isCounted || isTimed || hasReplicas || exchange.span !== undefined || writes;
     const response = isWatched ? watched(exchange, isCounted) : attempted(exchange);
     return response instanceof Promise ? finishedLater(response, exchange) : finished(response, exchange);
   };

@@ -17,6 +17,7 @@ import type { Found, Handler, Route } from '../http/exchange.ts';
 import type { Load } from '../http/guard/load.ts';
 import { problem } from '../http/problem.ts';
 import { actionRoutes } from '../rest/actions.ts';
+import { changesRoutes } from '../rest/changes.ts';
 import { openapi } from '../rest/openapi/openapi.ts';
 import { restRoutes } from '../rest/routes.ts';
 import { hookRoutes } from './hooks.ts';
@@ -98,9 +99,10 @@ export function router(
   for (const route of hookRoutes(logic?.routes ?? [], api, limits, config.limitDeadline))
     fixed.set(route.template, route);
   const rest = restRoutes(model, engine, { ...limits, depth: config.limitDepth }, deprecatedSince);
+  const changes = changesRoutes(model, engine);
   return (path) => {
     const route = fixed.get(path);
-    const found = route ? { route, key: '' } : rest(path);
+    const found = route ? { route, key: '' } : (changes(path) ?? rest(path));
     if (found || !introspection) return found;
     const page = consoleRoute(path);
     return page && { route: page, key: '' };

@@ -77,6 +77,11 @@ export const catalogue = {
     status: 404,
     meaning: 'No such path, or no record with this key.',
   },
+  POSITION_EXPIRED: {
+    status: 410,
+    meaning:
+      'Changes since this position are no longer kept (`@journal(keep:)`). Read the records again, and go on from now.',
+  },
   METHOD_NOT_ALLOWED: {
     status: 405,
     meaning: 'The path exists but does not answer this method; the `Allow` header lists those that it does.',

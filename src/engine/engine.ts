@@ -17,11 +17,14 @@ import {
 } from '../storage/storage.ts';
 import { type AnswerLimits, Budget, isTooMuch } from './budget.ts';
 import { anonymous, type Caller } from './caller.ts';
+import type { Journal } from './journal/journal.ts';
+import type { ChangesPage } from './journal/reading.ts';
 import type { RunInside } from './logic/api.ts';
 import type { Functions } from './logic/functions.ts';
 import type {
   Aggregate,
   Ask,
+  ChangesRead,
   DeleteMany,
   List,
   Listing,
@@ -68,6 +71,8 @@ export class Engine {
   readonly #writer: Writer;
   readonly #policy: Policy;
   readonly #functions: Functions | undefined;
+  /** Undefined where no type keeps its changes. */
+  readonly #journal: Journal | undefined;
   /** By statement; or by what is wanted of a record that everybody finds alike. */
   readonly #reads = new WeakMap<object, Prepared>();
   /** How many lists are being read page by page, after their answers have begun. */
@@ -79,7 +84,9 @@ export class Engine {
     limits: EngineLimits,
     functions?: Functions,
     watchers?: Watchers,
+    journal?: Journal,
   ) {
+    this.#journal = journal;
     this.#storage = storage;
     this.#writer = new Writer(storage, policy, limits, functions, watchers);
     this.#policy = policy;
@@ -132,23 +139,47 @@ export class Engine {
   }
 
   /** Carries out all reads on one snapshot: one answer shows one moment. What a function fails at is Failed, and fails alone. */
-  readPermitted(operations: readonly Permitted<Read | Ask>[], deadline: Deadline): Soon<unknown[]> {
+  readPermitted(
+    operations: readonly Permitted<Read | Ask | ChangesRead>[],
+    deadline: Deadline,
+  ): Soon<unknown[]> {
     const [only] = operations;
-    if (only && only.do !== 'ask' && operations.length === 1) {
+    if (operations.some((each) => each.do === 'changes')) return this.#readChanges(operations, deadline);
+    if (only && only.do !== 'ask' && only.do !== 'changes' && operations.length === 1) {
       const answer = this.#readAlone(only, deadline);
       return answer instanceof Promise ? answer.then((read) => [read]) : [answer];
     }
-    const { limits } = this;
-    const program = function* () {
-      const budget = new Budget(limits);
-      const answers: unknown[] = [];
-      for (const operation of operations)
-        answers.push(
-          yield* operation.do === 'ask' ? asked(operation, budget) : performRead(operation, budget),
-        );
-      return answers;
-    };
-    return this.#storage.read(program, 'many', deadline);
+    return this.#storage.read(() => this.#readAll(operations), 'many', deadline);
+  }
+
+  *#readAll(operations: readonly Permitted<Read | Ask | ChangesRead>[]): Program<unknown[]> {
+    const budget = new Budget(this.limits);
+    const answers: unknown[] = [];
+    for (const operation of operations)
+      if (operation.do === 'ask') answers.push(yield* asked(operation, budget));
+      else if (operation.do === 'changes') answers.push(yield* this.#kept.read(operation, budget));
+      else answers.push(yield* performRead(operation, budget));
+    return answers;
+  }
+
+  get #kept(): Journal {
+    if (!this.#journal) throw new Error('no type keeps its changes');
+    return this.#journal;
+  }
+
+  /** Whoever reads changes has given positions to what is committed: one's own write is always among them. */
+  async #readChanges(
+    operations: readonly Permitted<Read | Ask | ChangesRead>[],
+    deadline: Deadline,
+  ): Promise<unknown[]> {
+    const { positions, storage } = this.#kept;
+    await positions.ready();
+    return storage.read(() => this.#readAll(operations), 'many', deadline);
+  }
+
+  async changes(caller: Caller, operation: ChangesRead): Promise<ChangesPage> {
+    const [page] = await this.#readChanges([this.permit(caller, operation)], this.deadline());
+    return page as ChangesPage;
   }
 
   /** Not by `then`, nor are those around it: on this path, which every read takes, it costs 3 % of a short request. */

@@ -1,6 +1,6 @@
 /** What both doors turn a request into: a plain value that says everything and does nothing. */
 
-import type { DuetError } from '../base/errors.ts';
+import type { DuetError, Fault } from '../base/errors.ts';
 import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { ListQuery } from '../query/list.ts';
@@ -148,6 +148,36 @@ export type Wanted =
   | { readonly is: 'value'; readonly times: number }
   | { readonly is: 'object'; readonly times: number; readonly fields: ReadonlyMap<string, Wanted> };
 
+/** What a caller may see of the changes of a type: rules over records as they were. */
+export interface ChangeRights {
+  /** The records that exist for the caller. */
+  readonly seen: Filter;
+  /** Those whose past it may read. */
+  readonly past: Filter;
+  /** Fields that it may never read. */
+  readonly hidden: readonly string[];
+  readonly guards: readonly Guard[];
+}
+
+/** The changes of records whose types keep them, in the order of their commits. */
+export interface ChangesRead {
+  readonly do: 'changes';
+  readonly resources: readonly Resource[];
+  /** Of one record alone; its key is undefined when the client's text can name none. */
+  readonly record: { readonly key: string | number | undefined } | undefined;
+  /** What records are like before or after, of one resource; by their own fields. */
+  readonly where: Filter;
+  /** The position to go on from, as it was given. */
+  readonly after: string | undefined;
+  /** Where that stands in the request. */
+  readonly at: Pick<Fault, 'parameter' | 'pointer'>;
+  readonly limit: number;
+  /** How often the answer has what a record was before, and after. */
+  readonly times: { readonly before: number; readonly after: number };
+  /** What the caller may see of each, where that is not everything; the policy's to say. */
+  readonly rights?: ReadonlyMap<Resource, ChangeRights>;
+}
+
 export type Ask = Act<'ask'>;
 export type Read = List | Get | Aggregate;
 /** Writes on many records; more than `atMost` is an error, and then nothing has happened. */
@@ -179,4 +209,4 @@ export type WriteOne = Create | Update | Delete | Upsert;
 export type WriteRecords = WriteOne | WriteMany;
 export type WriteMany = CreateMany | UpdateMany | DeleteMany | UpsertMany;
 export type Write = WriteRecords | Act<'act'>;
-export type Operation = Read | Ask | Write;
+export type Operation = Read | Ask | ChangesRead | Write;

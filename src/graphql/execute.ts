@@ -12,7 +12,7 @@ import {
 import { DuetError } from '../base/errors.ts';
 import { Budget } from '../engine/budget.ts';
 import { Failed } from '../engine/engine.ts';
-import type { Ask, Operation, Read, Write } from '../engine/operation.ts';
+import type { Ask, ChangesRead, Operation, Read, Write } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read/read.ts';
 import type { Written } from '../engine/write/perform.ts';
@@ -97,14 +97,14 @@ function found(answer: unknown): unknown {
  */
 class Snapshot {
   readonly #context: Context;
-  readonly #operations: Permitted<Read | Ask>[] = [];
+  readonly #operations: Permitted<Read | Ask | ChangesRead>[] = [];
   #answers: Promise<readonly unknown[]> | undefined;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  async add(operation: Read | Ask): Promise<unknown> {
+  async add(operation: Read | Ask | ChangesRead): Promise<unknown> {
     const { engine, caller, deadline } = this.#context;
     // One by one: what is denied to one field is not denied to its siblings.
     const index = this.#operations.push(engine.permit(caller, operation)) - 1;
@@ -113,7 +113,7 @@ class Snapshot {
   }
 }
 
-function isRead(operation: Operation): operation is Read | Ask {
+function isRead(operation: Operation): operation is Read | Ask | ChangesRead {
   const { do: kind } = operation;
-  return kind === 'list' || kind === 'get' || kind === 'aggregate' || kind === 'ask';
+  return kind === 'list' || kind === 'get' || kind === 'aggregate' || kind === 'ask' || kind === 'changes';
 }

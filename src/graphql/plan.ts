@@ -19,6 +19,7 @@ import type { ActionField, Column, Resource, Slot } from '../schema/model.ts';
 import { BY_ARGUMENT, VERSION_ARGUMENT } from '../schema/names.ts';
 import { linkFields } from '../schema/through.ts';
 import { upsertKeys } from '../schema/upserts.ts';
+import { changesPlanner } from './changes.ts';
 import { type Arguments, type Given, type ObjectNodes, objectsOf } from './fields.ts';
 import { type Planning, readingOf } from './queries.ts';
 import type { Binding, BulkKind, RecordsBinding, UpsertKind } from './schema.ts';
@@ -53,6 +54,7 @@ export function planner(binding: Binding, fields: readonly FieldNode[], given: G
 
 function rootPlanner(binding: Binding, fields: readonly FieldNode[], given: Planning): RootPlanner {
   if (binding.operation === 'ACTION') return actionPlanner(binding.action, fields, given);
+  if ('resources' in binding) return changesPlanner(binding, fields, given);
   return recordsPlanner(binding, fields, given);
 }
 

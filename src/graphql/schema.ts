@@ -24,13 +24,14 @@ import {
 } from '../schema/names.ts';
 import { upsertKeys } from '../schema/upserts.ts';
 import { creatable, neededOnCreate, updatable } from '../schema/values.ts';
+import { type ChangesBinding, changesFields } from './changes.ts';
 import { aggregate, beside, bulk, connection, upserts } from './lists.ts';
 import { type Fields, nonNull, TypesOf, texts } from './types.ts';
 
 export type BulkKind = 'CREATE_MANY' | 'UPDATE_MANY' | 'DELETE_MANY';
 export type UpsertKind = 'UPSERT' | 'UPSERT_MANY';
 
-export type Binding = RecordsBinding | ActionBinding;
+export type Binding = RecordsBinding | ActionBinding | ChangesBinding;
 
 export interface RecordsBinding {
   readonly operation: OperationKind | 'CONNECTION' | 'AGGREGATE' | BulkKind | UpsertKind;
@@ -99,6 +100,7 @@ export function graphqlDoor(model: Model): Door | undefined {
     );
     add('Query', aggregateName(resource), { operation: 'AGGREGATE', resource }, aggregate(types, resource));
   }
+  for (const [name, binding, field] of changesFields(types, model)) add('Query', name, binding, field);
   for (const field of model.rootFields) add(field.root, field.name, field, declared(types, field));
   for (const action of model.actions) {
     const { root, name, answer, arguments: args } = action;

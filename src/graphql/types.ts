@@ -100,7 +100,7 @@ export class TypesOf {
   }
 
   /** The type of one value, also of a list. */
-  leaf({ type }: Column): GraphQLScalarType | GraphQLEnumType {
+  leaf({ type }: Pick<Column, 'type'>): GraphQLScalarType | GraphQLEnumType {
     const leaf = this.#leaves.get(isScalar(type) ? type.graphql : type.name);
     if (!leaf) throw new Error(`no GraphQL type for ${type.name}`);
     return leaf;
@@ -206,7 +206,7 @@ function related(name: string): Resolve {
 }
 
 /** What the engine leaves out of a record is what the caller may not read. */
-function guarded(resource: Resource, field: Field, config: Fields[string]): Fields[string] {
+export function guarded(resource: Resource, field: Field, config: Fields[string]): Fields[string] {
   if (!canBeHidden(field)) return config;
   const { resolve = (node) => (node as Record<string, unknown>)[field.name] } = config;
   return {

@@ -46,7 +46,7 @@ export class Links {
 }
 
 /** The query of a link, up to its cursor; the rest as the client wrote it, so that it does not grow. */
-function linkTo(rel: Rel, backwards: boolean, query: string): string {
+export function linkTo(rel: Rel, backwards: boolean, query: string): string {
   // A bound that was asked for stays on the way towards it.
   const replaced = rel === 'next' || !backwards ? ['after', 'before', 'offset'] : ['before'];
   const kept = query.split('&').filter((part) => part !== '' && !replaced.includes(nameOf(part)));

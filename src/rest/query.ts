@@ -1,9 +1,17 @@
 /** The query string of a read → filters, order, page and shape, with every fault reported. */
 
 import { cited, type Fault, validationFailed } from '../base/errors.ts';
+import { DEFAULT_LIMIT, MOST_CHANGES } from '../engine/journal/reading.ts';
 import type { Selection } from '../engine/operation.ts';
-import { all, type Filter, type Searched } from '../query/filter.ts';
-import { type Argument, type ArgumentReport, type ListQuery, readList, wholeList } from '../query/list.ts';
+import { all, everything, type Filter, type Searched } from '../query/filter.ts';
+import {
+  type Argument,
+  type ArgumentReport,
+  type ListQuery,
+  readLimit,
+  readList,
+  wholeList,
+} from '../query/list.ts';
 import { isSortable } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
 import { spelt } from '../query/parts.ts';
@@ -100,6 +108,20 @@ export function readOneParameters(
   return { shape: shaped ? selection : undefined, by };
 }
 
+export const changesParameters = ['limit', 'after', 'where'] as const;
+
+/** What is asked of a feed of changes; only of those of one type can be asked what records are like. */
+export function readChangesRequest(
+  resource: Resource | undefined,
+  query: string,
+): { readonly after: string | undefined; readonly limit: number; readonly where: Filter } {
+  const reader = new QueryReader(query, { most: MOST_CHANGES, depth: 0 });
+  const { limit, after } = reader.page();
+  const where = resource && reader.where(resource, 'where', () => false);
+  reader.finish(resource ? changesParameters : changesParameters.slice(0, 2), resource);
+  return { after, limit: limit ?? DEFAULT_LIMIT, where: where ?? everything };
+}
+
 /** For routes that take no parameter at all. */
 export function refuseParameters(resource: Resource, query: string): void {
   if (query !== '') new QueryReader(query, NOTHING).finish([], resource);
@@ -136,12 +158,12 @@ class QueryReader {
   }
 
   /** Whatever nothing has read is refused by name: it would be believed to work. */
-  finish(allowed: readonly string[], resource: Resource): void {
+  finish(allowed: readonly string[], resource: Resource | undefined): void {
     for (const name of this.#parameters.keys()) {
       if (this.#used.has(name)) continue;
       const isList = allowed === listParameters;
-      const fields = isList ? resource.columns.map((column) => column.name) : [];
-      const known = isList ? allowed.filter((each) => isListParameter(each, resource)) : allowed;
+      const fields = isList && resource ? resource.columns.map((column) => column.name) : [];
+      const known = isList && resource ? allowed.filter((each) => isListParameter(each, resource)) : allowed;
       const options = [...known, ...fields];
       const cure =
         didYouMean(name, options) ||
@@ -156,6 +178,12 @@ class QueryReader {
     if (value !== undefined && value !== 'true' && value !== 'false')
       this.#report(name, 'TYPE', `${name} must be true or false`);
     return value === 'true';
+  }
+
+  page(): { readonly limit: number | undefined; readonly after: string | undefined } {
+    const report: ArgumentReport = (parameter, code, detail) => this.#report(parameter, code, detail);
+    const limit = readLimit(this.#number('limit'), this.#limits.most, report);
+    return { limit, after: this.#take('after') };
   }
 
   /** `prefix` is `posts[` for what is said of an included list. */
@@ -284,7 +312,7 @@ class QueryReader {
     return column;
   }
 
-  where(of: Resource | Groups, parameter: string): Filter | undefined {
+  where(of: Resource | Groups, parameter: string, sees?: (target: Resource) => boolean): Filter | undefined {
     const text = this.#take(parameter);
     if (text === undefined) return undefined;
     let value: unknown;
@@ -297,17 +325,19 @@ class QueryReader {
     return this.#reader(
       () => parameter,
       (_, given) => given,
+      sees,
     ).read(of, value);
   }
 
   #reader(
     parameter: (path: readonly (string | number)[]) => string,
     spelling: (column: Column, value: unknown) => unknown,
+    sees: (target: Resource) => boolean = (target) => target.rest,
   ) {
     return new WhereReader(
       spelling,
       (path, code, detail) => this.#report(parameter(path), code, detail),
-      (target) => target.rest,
+      sees,
     );
   }
 

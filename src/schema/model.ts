@@ -15,7 +15,7 @@ export interface SchemaFault extends Place {
 
 export type OperationKind = 'LIST' | 'GET' | 'CREATE' | 'UPDATE' | 'DELETE';
 export type DeleteAction = 'RESTRICT' | 'CASCADE' | 'SET_NULL';
-export type Action = 'READ' | 'CREATE' | 'UPDATE' | 'DELETE';
+export type Action = 'READ' | 'CREATE' | 'UPDATE' | 'DELETE' | 'HISTORY';
 
 export interface Model {
   readonly resources: readonly Resource[];
@@ -76,6 +76,13 @@ export interface Resource extends Described {
   readonly computed: readonly Computed[];
   /** Those that are columns, and made anew when one of the others is written. */
   readonly recomputed: readonly Computed[];
+  /** `@journal`: every change of its records is kept. */
+  readonly journal: Journal | undefined;
+}
+
+export interface Journal {
+  /** For how many milliseconds; undefined for ever. */
+  readonly keepMs: number | undefined;
 }
 
 /** A field that a function makes of others of its record. */

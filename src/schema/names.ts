@@ -123,6 +123,22 @@ export function reservedTypes(resource: Named): string[] {
   return suffixes.map((suffix) => resource.name + suffix);
 }
 
+/** What `@journal` adds to GraphQL: taken only where the type has it. */
+export const journalNames = {
+  change: ({ name }: Pick<Named, 'name'>) => `${name}Change`,
+  image: ({ name }: Pick<Named, 'name'>) => `${name}Fields`,
+  query: ({ singular }: Pick<Named, 'singular'>) => `${singular}Changes`,
+  restore: ({ name }: Pick<Named, 'name'>) => `restore${name}`,
+} as const;
+
+/** Of every type that keeps its changes together; names of Duet's where there is one. */
+export const CHANGES = 'changes';
+export const CHANGES_POSITION = 'changesPosition';
+export const changeTypes: readonly string[] = ['Change', 'ChangeKind'];
+
+/** The changes of a record, beside its fields. */
+export const OWN_CHANGES = '_changes';
+
 /** The input that holds the operators of a type; what cannot be compared can only be there or not. */
 export function filterTypeName(type: string, operators: readonly string[]): string {
   if (operators.length === 1) return 'PresenceFilter';
@@ -168,6 +184,9 @@ export const ownFilters: readonly string[] = ['and', 'or', 'not'];
 
 /** Below it are the actions, where there are some. */
 export const ACTIONS_PATH = 'actions';
+
+/** Below it are the changes of each type that keeps them, where there is one. */
+export const CHANGES_PATH = 'changes';
 
 /** First path segments that are not free for resources. */
 export const ownPaths: readonly string[] = [

@@ -16,6 +16,7 @@ import { type AppliedDirectives, definedTypes, readDirectives } from './directiv
 import { type Draft, Faults, told } from './draft.ts';
 import { type FieldReader, readField } from './fields.ts';
 import { resolveInverse } from './inverses.ts';
+import { readJournal } from './journal.ts';
 import type {
   ColumnSet,
   Enum,
@@ -242,6 +243,7 @@ function draftResource(
     checks,
     computed: [],
     recomputed: [],
+    journal: readJournal(described.name, directives, faults),
   };
 }
 

@@ -22,8 +22,9 @@ export function dutiesOf(resource: Resource): readonly string[] {
     const transitions = resource.columns.flatMap(({ stored, transitions: allow }) =>
       allow ? [`transitions ${stored} ${digest(JSON.stringify([...allow]))}`] : [],
     );
+    const journal = resource.journal ? ['journal'] : [];
     const derived = derivedOf(resource).map(({ duty }) => duty);
-    found = [...new Set([...checks, ...transitions, ...derived])];
+    found = [...new Set([...checks, ...transitions, ...derived, ...journal])];
     known.set(resource, found.length > 0 ? found : none);
   }
   return found;

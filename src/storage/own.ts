@@ -11,10 +11,13 @@ interface Kind {
 }
 
 const integer: Kind = { type: scalars.get('Int') as Scalar, sql: 'INTEGER NOT NULL' };
-/** Moments as well, in milliseconds since 1970. */
+/** Moments, in milliseconds since 1970, and positions. */
 const long: Kind = { type: Serial, sql: 'BIGINT NOT NULL' };
 const text: Kind = { type: scalars.get('String') as Scalar, sql: 'TEXT NOT NULL' };
 const nullable: Kind = { ...text, sql: 'TEXT' };
+/** A number that the database counts up; how, it spells itself. */
+const counted: Kind = { type: Serial, sql: '' };
+const unstamped: Kind = { ...long, sql: 'BIGINT' };
 
 /** Text that is listed by code point: these tables were made with the collation of their database. */
 export const ByCodePoint = { ...text.type };
@@ -47,7 +50,9 @@ function table<Name extends string>(
   const column = {} as Record<Name, Column>;
   for (const each in kinds) {
     const { type, sql } = kinds[each];
-    column[each] = { ...plain, name: each, stored: each, type, required: sql !== nullable.sql };
+    const origin = kinds[each] === counted ? ({ by: 'serial' } as const) : plain.origin;
+    const required = sql !== nullable.sql && sql !== unstamped.sql;
+    column[each] = { ...plain, name: each, stored: each, type, required, origin };
   }
   const primary = keys.map((each) => column[each]);
   const [key] = primary as [Column];
@@ -102,3 +107,28 @@ export const jobs = table('_duet_jobs', job, 'id');
 
 /** When each schedule runs next. */
 export const schedules = table('_duet_schedules', { name: text, cron: text, next: long }, 'name');
+
+/**
+ * Every change of a record whose type has `@journal`; `before` and `after` are objects as JSON, by the stored names of columns.
+ * `position` is given after the commit where several can write at once, and stays null where only one can: there it is
+ * `sequence` itself.
+ */
+const change = {
+  sequence: counted,
+  position: unstamped,
+  at: text,
+  kind: text,
+  table: text,
+  key: { ...text, type: ByCodePoint },
+  version: integer,
+  caller: nullable,
+  requestId: nullable,
+  transaction: text,
+  before: nullable,
+  after: nullable,
+};
+export const changes = table('_duet_changes', change, 'sequence');
+
+/** The last position that was given, under no name, and the secret that positions are signed with; by table, the last that is no longer kept. */
+const mark = { table: text, position: long, secret: nullable };
+export const marks = table('_duet_journal', mark, 'table');

@@ -250,7 +250,7 @@ export interface StaleWords {
 /** Answers with `last`: the last serial key that was given, or null. What counts them is no table. */
 export interface LastId {
   readonly do: 'last id';
-  readonly resource: Resource;
+  readonly resource: Table;
 }
 
 /** Serial keys go on after this one, unless they are further already. */

@@ -73,6 +73,8 @@ export interface Storage {
   delays(looking: Select): boolean;
   /** A moment that can be read from again and again, however long that takes. */
   snapshot(): Promise<Snapshot>;
+  /** Whether the positions of changes are given after their commits, by `engine/journal`: several can write at once here. */
+  readonly stampsPositions?: boolean;
   /** Replicas, where there are any that may answer reads. */
   readonly replicas?: Replicas;
   /** Has metrics tell how much is under way here, and how large it is. */

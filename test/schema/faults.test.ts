@@ -261,7 +261,27 @@ const rows: readonly Row[] = [
       type Book @resource @graph { id: ID! }
     `,
     faults: [
-      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @search @caseless @inverse @through @onDelete @column @table @operation @computed @action @allow.',
+      '1:21 Unknown directive "@graph". There are: @resource @key @default @set @createdAt @updatedAt @readonly @unique @index @constraint @decimal @check @transitions @search @caseless @inverse @through @onDelete @column @table @operation @journal @computed @action @allow.',
+    ],
+  },
+  {
+    name: 'Journals: times, rights and names',
+    sdl: `
+      type Book @resource @journal(keep: "30 days") { id: ID! }
+      type Tag @resource @journal(keep: "0d") { id: ID! }
+      type Note @resource @allow(to: [READ, HISTORY]) { id: ID! }
+      type BookChange @resource { id: ID! }
+      type Change @resource(path: "changes") { id: ID! }
+    `,
+    faults: [
+      '1:21 "@journal" on Book keeps changes for "30 days", which is no time. Write a number of minutes, hours or days, such as "90m", "12h" or "30d", or "forever".',
+      '2:20 "@journal" on Tag keeps changes for "0d", which is no time. Write a number of minutes, hours or days, such as "90m", "12h" or "30d", or "forever".',
+      '3:21 The rule on "Note" allows HISTORY, but Note keeps none. Add @journal(keep: "30d") to the type, or take HISTORY out.',
+      '4:6 Type "BookChange" collides with a name that Duet derives. Rename it.',
+      '4:6 BookChange needs the root field Query.bookChanges, which "@journal" on Book has. Choose another: @resource(plural: "…")',
+      '5:6 Type "Change" collides with a name that Duet derives. Rename it.',
+      '5:6 The path "/changes" of Change is taken by Duet. Choose one: @resource(path: "…")',
+      '5:6 Change needs the root field Query.changes, which "@journal" has. Choose another: @resource(plural: "…")',
     ],
   },
   {

@@ -150,4 +150,5 @@ export const verbs: Readonly<Record<Action, string>> = {
   CREATE: 'create',
   UPDATE: 'update',
   DELETE: 'delete',
+  HISTORY: 'read the past of',
 };

@@ -8,7 +8,8 @@ import { isEverything } from '../../query/filter.ts';
 import type { Action, Model, Resource } from '../../schema/model.ts';
 import { answerable } from '../../schema/values.ts';
 import type { Caller } from '../caller.ts';
-import type { Act, Operation, Write } from '../operation.ts';
+import { changeRights } from '../journal/rights.ts';
+import type { Act, ChangesRead, Operation, Write } from '../operation.ts';
 import { Access, type RoleRights } from './access.ts';
 import type { Permitted } from './permitted.ts';
 import { mayRace } from './races.ts';
@@ -89,7 +90,7 @@ export class Policy {
   }
 }
 
-type OnRecords = Exclude<Operation, Act>;
+type OnRecords = Exclude<Operation, Act | ChangesRead>;
 
 const actions: Readonly<Record<OnRecords['do'], Action>> = {
   list: 'READ',
@@ -109,6 +110,7 @@ const actions: Readonly<Record<OnRecords['do'], Action>> = {
 function allowed(access: Access, operation: Operation): Operation {
   // Whoever carries it out asks for its roles.
   if (operation.do === 'act' || operation.do === 'ask') return operation;
+  if (operation.do === 'changes') return allowedChanges(access, operation);
   const { resource } = operation;
   access.admit(resource, actions[operation.do]);
   if (operation.do === 'aggregate') return readableAggregate(access, operation);
@@ -143,4 +145,16 @@ function allowed(access: Access, operation: Operation): Operation {
         : { ...operation, selection, seen };
     }
   }
+}
+
+/** Of several types, those that the caller may read at all. */
+function allowedChanges(access: Access, operation: ChangesRead): ChangesRead {
+  const [first, ...others] = operation.resources;
+  const open = operation.resources.filter((each) => access.actions(each).includes('READ'));
+  if (first && (others.length === 0 || open.length === 0)) access.admit(first, 'READ');
+  const resources = others.length === 0 ? operation.resources : open;
+  const where =
+    first && !isEverything(operation.where) ? readableWhere(access, first, operation.where) : operation.where;
+  const rights = new Map(resources.map((each) => [each, changeRights(access, each)]));
+  return { ...operation, resources, where, rights };
 }

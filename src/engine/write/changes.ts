@@ -29,7 +29,7 @@ export interface Watcher {
    * Asked at the end of a transaction that has written such records, with all of them in the order of their statements: what
    * it yields is durable together with them, and if it throws, nothing has happened. A transaction that is run again asks again.
    */
-  record(changes: readonly Change[], caller: Caller): Program<void>;
+  record(changes: readonly Change[], caller: Caller, requestId: string | undefined): Program<void>;
   /** Told of the same changes when they are durable. */
   committed?(changes: readonly Change[]): void;
 }
@@ -39,20 +39,28 @@ export class Watchers {
   readonly #watching: readonly (readonly [Watcher, ReadonlySet<Resource>])[];
   readonly #wanted: ReadonlySet<Resource>;
 
-  constructor({ resources }: Model, watchers: readonly Watcher[]) {
+  /** Of the request that is being worked on. */
+  readonly #requestId: () => string | undefined;
+
+  constructor(
+    { resources }: Model,
+    watchers: readonly Watcher[],
+    requestId: () => string | undefined = () => undefined,
+  ) {
+    this.#requestId = requestId;
     this.#watching = watchers.map((each) => [each, new Set(resources.filter((of) => each.wants(of)))]);
     this.#wanted = new Set(this.#watching.flatMap(([, wanted]) => [...wanted]));
   }
 
   /** Undefined where nobody wants to know of anything. */
   changes(): Changes | undefined {
-    return this.#wanted.size > 0 ? new Changes(this.#wanted) : undefined;
+    return this.#wanted.size > 0 ? new Changes(this.#wanted, this.#requestId()) : undefined;
   }
 
-  *record({ all }: Changes, caller: Caller): Program<void> {
+  *record({ all, requestId }: Changes, caller: Caller): Program<void> {
     for (const [watcher, wanted] of this.#watching) {
       const own = all.filter(({ resource }) => wanted.has(resource));
-      if (own.length > 0) yield* watcher.record(own, caller);
+      if (own.length > 0) yield* watcher.record(own, caller, requestId);
     }
   }
 
@@ -67,10 +75,17 @@ export class Watchers {
 /** The changes of one transaction so far. */
 export class Changes {
   readonly all: Change[];
+  readonly requestId: string | undefined;
   readonly #wanted: ReadonlySet<Resource>;
   readonly #path: readonly string[];
 
-  constructor(wanted: ReadonlySet<Resource>, all: Change[] = [], path: readonly string[] = []) {
+  constructor(
+    wanted: ReadonlySet<Resource>,
+    requestId: string | undefined,
+    all: Change[] = [],
+    path: readonly string[] = [],
+  ) {
+    this.requestId = requestId;
     this.all = all;
     this.#wanted = wanted;
     this.#path = path;
@@ -78,7 +93,7 @@ export class Changes {
 
   /** The same transaction, where these functions have led. */
   along(path: readonly string[]): Changes {
-    return new Changes(this.#wanted, this.all, path);
+    return new Changes(this.#wanted, this.requestId, this.all, path);
   }
 
   /** Whether records of this type are to be noted: only then need anybody know what they were like. */

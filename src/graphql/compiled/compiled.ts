@@ -174,7 +174,7 @@ export class CompiledQuery {
     const [node] = nodes;
     const definition = node && query.getFields()[node.name.value];
     const binding = node && this.#door.bindings.get(`${query.name}.${node.name.value}`);
-    if (!definition || !binding || binding.operation === 'ACTION' || as === '__proto__') throw new NotPlain();
+    if (!definition || !binding || !('resource' in binding) || as === '__proto__') throw new NotPlain();
 
     const below = (variableValues: Variables) => {
       const all = { ...given, variableValues };

@@ -12,6 +12,7 @@ import { incrementable, updatable } from '../../schema/values.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../export.ts';
 import { visible } from '../shape.ts';
 import { ACTIONS, actionPaths, actionSchemas } from './actions.ts';
+import { CHANGES_TAG, changesPaths, changesSchemas } from './changes.ts';
 import { documented, list, typeSchema } from './json-schema.ts';
 import { parametersOfList, parametersOfOne, parametersOfWrite } from './parameters.ts';
 import { positioned } from './positions.ts';
@@ -67,6 +68,7 @@ export function openapi(model: Model, served: Served): JsonSchema {
   const ofRecords: Record<string, JsonSchema> = {
     ...Object.fromEntries(resources.flatMap((resource) => pathsOf(context, resource))),
     ...actionPaths(model.actions, context.failures),
+    ...changesPaths(model, schemas, context.failures),
     '/transaction': { post: transaction(resources, context.failures, operations, model.actions.length > 0) },
   };
   const ofService = servicePaths(schemas, context.failures, graphql, trusted);
@@ -75,6 +77,7 @@ export function openapi(model: Model, served: Served): JsonSchema {
     schemas: {
       ...schemas.all,
       ...actionSchemas(model.actions),
+      ...changesSchemas(model, schemas),
       ...errorSchemas(schemas),
       ...serviceSchemas(schemas, trusted),
     },
@@ -91,6 +94,9 @@ export function openapi(model: Model, served: Served): JsonSchema {
     tags: [
       ...resources.map((resource) => ({ name: resource.name, ...described(resource) })),
       ...(model.actions.length > 0 ? [{ name: ACTIONS, description: 'What this deployment does.' }] : []),
+      ...(resources.some(({ journal }) => journal)
+        ? [{ name: CHANGES_TAG, description: 'What has happened to records.' }]
+        : []),
       { name: SERVICE, description: 'What there is beside the resources.' },
     ],
     paths,

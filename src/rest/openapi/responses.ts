@@ -34,6 +34,10 @@ export const headers = {
     description: 'The next page (`rel="next"`), while there is one, and the page before (`rel="prev"`).',
     schema: text,
   },
+  'Changes-Position': {
+    description: 'Where to go on from: send it as `after`.',
+    schema: text,
+  },
   Vary: {
     description: 'What the answer depends on besides the path: `Accept`, `Accept-Encoding`.',
     schema: text,

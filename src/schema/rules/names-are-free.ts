@@ -7,6 +7,9 @@ import {
   ACTIONS_PATH,
   BY_ARGUMENT,
   besideList,
+  CHANGES_PATH,
+  changeTypes,
+  journalNames,
   ownArguments,
   ownFilters,
   ownPaths,
@@ -37,7 +40,10 @@ export const namesAreFree: Rule = (model, report) => {
   };
 
   const filters = model.enums.flatMap(({ name }) => [`${name}Filter`, `${name}ListFilter`]);
-  const derivedTypes = [...model.resources.flatMap(reservedTypes), ...filters];
+  const kept = model.resources.filter(({ journal }) => journal);
+  const changes = kept.flatMap((resource) => [journalNames.change(resource), journalNames.image(resource)]);
+  const ownChanges = kept.length > 0 ? changeTypes : [];
+  const derivedTypes = [...model.resources.flatMap(reservedTypes), ...filters, ...changes, ...ownChanges];
   distinct(
     'Type',
     [...model.resources, ...model.enums, ...shapesOf(model.actions)],
@@ -67,7 +73,8 @@ export const namesAreFree: Rule = (model, report) => {
 
   const shapes = shapesOf(model.actions);
   for (const { name, fields } of shapes) distinct(`${name} field`, fields, []);
-  const reserved = model.actions.length > 0 ? [...ownPaths, ACTIONS_PATH] : ownPaths;
+  const acting = model.actions.length > 0 ? [ACTIONS_PATH] : [];
+  const reserved = [...ownPaths, ...acting, ...(kept.length > 0 ? [CHANGES_PATH] : [])];
   const paths = new Map(reserved.map((path) => [path, 'Duet']));
   for (const { name, path, place, rest, plural } of model.resources) {
     const other = paths.get(path.toLowerCase());

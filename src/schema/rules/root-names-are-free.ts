@@ -1,7 +1,8 @@
 /** Root fields of GraphQL have names of their own, except where the file replaces a derived one. */
 
+import { journaled } from '../journal.ts';
 import type { Place } from '../model.ts';
-import { reservedRootFields, rootFieldName } from '../names.ts';
+import { CHANGES, CHANGES_POSITION, journalNames, reservedRootFields, rootFieldName } from '../names.ts';
 import type { Rule } from './rule.ts';
 
 export const rootNamesAreFree: Rule = (model, report) => {
@@ -12,6 +13,15 @@ export const rootNamesAreFree: Rule = (model, report) => {
     if (other) report(place, `${by} needs the root field ${root}.${name}, which ${other} has. ${cure}`);
     else taken.set(slot, by);
   };
+  const kept = journaled(model, 'graphql');
+  if (kept[0])
+    for (const name of [CHANGES, CHANGES_POSITION])
+      take('Query', name, '"@journal"', kept[0].place, 'Take it out.');
+  for (const resource of kept) {
+    const cure = 'Rename the type, or the other.';
+    take('Query', journalNames.query(resource), `"@journal" on ${resource.name}`, resource.place, cure);
+    take('Mutation', journalNames.restore(resource), `"@journal" on ${resource.name}`, resource.place, cure);
+  }
   for (const resource of model.resources) {
     if (!resource.graphql) continue;
     const cure = 'Choose another: @resource(plural: "…")';

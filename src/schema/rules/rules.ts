@@ -4,6 +4,7 @@ import { claimsFit } from './claims-fit.ts';
 import { constraintsFit } from './constraints-fit.ts';
 import { defaultsFit } from './defaults-fit.ts';
 import { indexesFit } from './indexes-fit.ts';
+import { journalsFit } from './journals-fit.ts';
 import { namesAreFree } from './names-are-free.ts';
 import { queryHasFields } from './query-has-fields.ts';
 import { recordsCanBeCreated } from './records-can-be-created.ts';
@@ -21,6 +22,7 @@ export const rules: readonly Rule[] = Object.freeze([
   claimsFit,
   constraintsFit,
   indexesFit,
+  journalsFit,
   upsertsFit,
   queryHasFields,
 ]);

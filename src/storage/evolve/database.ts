@@ -2,7 +2,7 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import type { Codecs } from '../sql/codec.ts';
-import type { Row } from '../statements.ts';
+import type { Row, Table } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import { isLong, isOfWords } from '../words.ts';
 
@@ -37,9 +37,9 @@ export interface Ddl {
   /** A column within an index, in the order that lists have: nulls are the lowest. */
   indexed(column: Column): string;
   /** The definition of a key that the server counts up. */
-  serialKey(resource: Resource): string;
+  serialKey(resource: Table): string;
   /** What makes a column the key. */
-  primaryKey(resource: Resource): string;
+  primaryKey(resource: Table): string;
   /** What follows a column that refers to another table, where that can be said at once. */
   inlineReference(reference: Reference): string;
   /** The statements that say it afterwards, where that is better. */
@@ -65,6 +65,8 @@ export interface Ddl {
   dropWords(table: string, words: string): string[];
   /** The column that an index finds them by, where there is one. */
   columnOfWords(resource: Resource): Column | undefined;
+  /** Whether the positions of changes are given after their commits: several can write at once here. */
+  readonly stampsPositions: boolean;
   /** Whether nobody else can write anything while somebody works exclusively. */
   readonly keepsWritersOut: boolean;
   /** Whether an index of a table in use is built outside of the transaction, without keeping writers out. */

@@ -2,7 +2,7 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { comparedBy, defaultOf, keptColumns } from '../../schema/values.ts';
-import { answers, apiKeys, duties, graves, jobs, type OwnTable, schedules } from '../own.ts';
+import { answers, apiKeys, changes, duties, graves, jobs, marks, type OwnTable, schedules } from '../own.ts';
 import { codecOf, encoded } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
@@ -21,8 +21,13 @@ const ANSWERS_BY_AGE = `${answers.table}_at`;
 const JOBS_DUE = `${jobs.table}_due`;
 const JOBS_IN_LANES = `${jobs.table}_lane`;
 
+/** For the changes of a type, those of a record, and where positions are no key of their own, those of all. */
+const CHANGES_BY_TYPE = `${changes.table}_type`;
+const CHANGES_BY_RECORD = `${changes.table}_record`;
+const CHANGES_BY_POSITION = `${changes.table}_position`;
+
 /** Those that hold what belongs to records and callers, rather than to the schema. */
-export const KEPT = [graves.table, answers.table, apiKeys.table, jobs.table];
+export const KEPT = [graves.table, answers.table, apiKeys.table, jobs.table, changes.table, marks.table];
 
 /** All that ownTables makes. */
 export const OWN = [
@@ -38,23 +43,40 @@ export const OWN = [
   JOBS_DUE,
   JOBS_IN_LANES,
   schedules.table,
+  changes.table,
+  CHANGES_BY_TYPE,
+  CHANGES_BY_RECORD,
+  CHANGES_BY_POSITION,
+  marks.table,
 ];
 
 /** Duet's own tables. They are made whether or not they exist: any node may be the first. */
-export function ownTables(): string[] {
+export function ownTables(ddl: Ddl): string[] {
+  const given = quote(ddl.stampsPositions ? 'position' : 'sequence');
   return [
     `CREATE TABLE IF NOT EXISTS ${quote(LOCK)} ("id" INTEGER NOT NULL PRIMARY KEY)`,
     `INSERT INTO ${quote(LOCK)} ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`,
     `CREATE TABLE IF NOT EXISTS ${quote(HISTORY)} ("id" INTEGER NOT NULL PRIMARY KEY, "at" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "schema" TEXT NOT NULL, "steps" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
-    ...[graves, answers, apiKeys, duties, jobs, schedules].map(({ table, kinds, primary }: OwnTable) => {
-      const columns = Object.entries(kinds).map(([name, { sql }]) => `${quote(name)} ${sql}`);
-      const key = primary.map(({ stored }) => quote(stored)).join(', ');
-      return `CREATE TABLE IF NOT EXISTS ${quote(table)} (${columns.join(', ')}, PRIMARY KEY (${key}))`;
+    ...[graves, answers, apiKeys, duties, jobs, schedules, changes, marks].map((own: OwnTable) => {
+      const { table, kinds, primary, key } = own;
+      const isCounted = key.origin.by === 'serial';
+      const columns = Object.entries(kinds).map(([name, { sql }]) =>
+        isCounted && name === key.name
+          ? `${ddl.serialKey(own)}${ddl.primaryKey(own)}`
+          : `${quote(name)} ${sql}`,
+      );
+      if (!isCounted) columns.push(`PRIMARY KEY (${primary.map(({ stored }) => quote(stored)).join(', ')})`);
+      return `CREATE TABLE IF NOT EXISTS ${quote(table)} (${columns.join(', ')})`;
     }),
     `CREATE INDEX IF NOT EXISTS ${quote(ANSWERS_BY_AGE)} ON ${quote(answers.table)} ("at")`,
     `CREATE INDEX IF NOT EXISTS ${quote(JOBS_DUE)} ON ${quote(jobs.table)} ("due", "id")`,
     `CREATE INDEX IF NOT EXISTS ${quote(JOBS_IN_LANES)} ON ${quote(jobs.table)} ("lane", "version")`,
+    `CREATE INDEX IF NOT EXISTS ${quote(CHANGES_BY_TYPE)} ON ${quote(changes.table)} ("table", ${given})`,
+    `CREATE INDEX IF NOT EXISTS ${quote(CHANGES_BY_RECORD)} ON ${quote(changes.table)} ("table", "key", "sequence")`,
+    ...(ddl.stampsPositions
+      ? [`CREATE INDEX IF NOT EXISTS ${quote(CHANGES_BY_POSITION)} ON ${quote(changes.table)} (${given})`]
+      : []),
   ];
 }
 

@@ -1,12 +1,12 @@
 /** How PostgreSQL writes its tables down, and how it tells what it has. */
 
-import type { Resource } from '../../schema/model.ts';
 import { MAX_KEY } from '../../schema/scalars.ts';
 import { type Ddl, shapesOf } from '../evolve/database.ts';
 import { references } from '../evolve/tables.ts';
 import { codecOf } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
+import type { Table } from '../statements.ts';
 import { codecs } from './codecs.ts';
 import { createWords, dropWords, wordColumns } from './words.ts';
 
@@ -25,7 +25,7 @@ const relations = {
 const currentSchema = '(SELECT oid FROM pg_namespace WHERE nspname = current_schema())';
 
 /** It counts the keys; its name follows from those of the table and the column in ways of the server's own. */
-export function sequenceOf({ table, key }: Resource): string {
+export function sequenceOf({ table, key }: Table): string {
   return `pg_get_serial_sequence(${literal(quote(table))}, ${literal(key.stored)})::regclass`;
 }
 
@@ -49,6 +49,7 @@ export const postgresDdl: Ddl = {
   keepWords: createWords,
   dropWords,
   columnOfWords: (resource) => (resource.searched.length > 0 ? wordColumns(resource)[0] : undefined),
+  stampsPositions: true,
   keepsWritersOut: false,
   buildsIndexesConcurrently: true,
   keepsUnits: false,

@@ -4,6 +4,7 @@ import type { Session } from '../evolve/database.ts';
 import { LOCK, OWN, ownTables } from '../evolve/tables.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import type { Program } from '../storage.ts';
+import { postgresDdl } from './ddl.ts';
 import { isConflictOfTransactions, stateOf } from './errors.ts';
 import type { Connection } from './pool.ts';
 
@@ -71,7 +72,7 @@ export async function makeOwnTables(connection: Connection): Promise<void> {
   const [found] = await connection.send(`SELECT ${missing} AS "missing"`);
   const isThere = found?.['missing'] === false;
   if (isThere && (await connection.send(`SELECT 1 FROM ${quote(LOCK)}`)).length > 0) return;
-  for (const sql of ownTables())
+  for (const sql of ownTables(postgresDdl))
     await connection.send(sql).catch((error) => {
       if (!['23505', '42P07', '42710', '40001'].includes(stateOf(error))) throw error;
     });

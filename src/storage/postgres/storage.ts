@@ -63,6 +63,7 @@ interface Around {
 
 export class PostgresStorage implements Storage, Evolvable {
   readonly ddl = postgresDdl;
+  readonly stampsPositions = true;
   readonly #options: PostgresOptions;
   readonly #server: Server;
   readonly #pool: Pool;

@@ -79,7 +79,7 @@ export interface Dialect {
   /** The milliseconds since 1970. */
   readonly clock: string;
   /** Answers with `last`: the last serial key that was given. */
-  lastId(resource: Resource): string;
+  lastId(resource: Table): string;
   /** Makes the next serial key come after the parameter, if it would not do so by itself. */
   raiseLastId(resource: Resource, parameter: string): string;
   /** Whether an INSERT answers with the new row; otherwise with its serial key alone, and the rest is what was given. */

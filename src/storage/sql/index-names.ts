@@ -6,7 +6,7 @@ import type { Column, Resource } from '../../schema/model.ts';
 const LONGEST = 63;
 
 export function indexName(
-  { table }: Resource,
+  { table }: Pick<Resource, 'table'>,
   columns: readonly Column[],
   kind: 'key' | 'unique' | 'index' | 'reference' | 'search',
 ): string {

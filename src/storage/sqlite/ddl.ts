@@ -34,6 +34,7 @@ export const sqliteDdl: Ddl = {
   keepWords: createWords,
   dropWords,
   columnOfWords: () => undefined,
+  stampsPositions: false,
   keepsWritersOut: true,
   buildsIndexesConcurrently: false,
   keepsUnits: true,

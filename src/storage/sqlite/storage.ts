@@ -241,7 +241,7 @@ export class SqliteStorage implements Storage, Evolvable {
   async exclusively<T>(work: (session: Session) => Promise<T>): Promise<T> {
     await this.#becomeWriter();
     try {
-      for (const sql of ownTables()) this.#database.run(sql);
+      for (const sql of ownTables(this.ddl)) this.#database.run(sql);
       this.#local.look(true);
       const result = await work(this.#session);
       this.#local.look(true);

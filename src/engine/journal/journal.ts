@@ -1,0 +1,140 @@
+/** The journal: every change of the types that ask for it, written with the change itself, kept for as long as they say. */
+
+import { all, among, equal, type Filter } from '../../query/filter.ts';
+import type { Model, Resource } from '../../schema/model.ts';
+import { changes, marks } from '../../storage/own.ts';
+import { type Row, select, type Table } from '../../storage/statements.ts';
+import { type Program, run, type Storage } from '../../storage/storage.ts';
+import type { Budget } from '../budget.ts';
+import type { Caller } from '../caller.ts';
+import type { ChangesRead } from '../operation.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import type { Change, Watcher } from '../write/changes.ts';
+import { imageOf } from './images.ts';
+import { Positions } from './positions.ts';
+import { type ChangesPage, readChanges } from './reading.ts';
+
+/** What is written of a change: its number and its position are given by others. */
+const written: Table = {
+  ...changes,
+  columns: changes.columns.filter(({ name }) => name !== 'sequence' && name !== 'position'),
+};
+/** Few enough parameters for one statement. */
+const TOGETHER = 500;
+/** After so many changes, whoever has written them gives positions to them, and drops what is too old. */
+const SWEEP_EVERY = 256;
+/** More than come meanwhile, and few enough that nobody notices. */
+const SWEPT = 4 * SWEEP_EVERY;
+const SWEEP_MS = 60_000;
+const PATIENCE_MS = 10_000;
+
+export class Journal implements Watcher {
+  /** Not the one that knows for whom it reads: replicas may be behind what is to be shown. */
+  readonly storage: Storage;
+  readonly positions: Positions;
+  readonly #kept: readonly Resource[];
+  #since = 0;
+
+  constructor(storage: Storage, { resources }: Model) {
+    this.storage = storage;
+    this.positions = new Positions(storage);
+    this.#kept = resources.filter(({ journal }) => journal?.keepMs !== undefined);
+  }
+
+  wants({ journal }: Resource): boolean {
+    return journal !== undefined;
+  }
+
+  *record(made: readonly Change[], { subject }: Caller, requestId?: string): Program<void> {
+    const transaction = Bun.randomUUIDv7();
+    const at = new Date().toISOString();
+    const rows = made.map(({ resource, kind, before, after, version }) => ({
+      at,
+      kind,
+      table: resource.table,
+      key: String((after ?? before)?.[resource.key.name]),
+      version,
+      caller: subject ?? null,
+      requestId: requestId ?? null,
+      transaction,
+      before: imageOf(resource, before),
+      after: imageOf(resource, after),
+    }));
+    for (let from = 0; from < rows.length; from += TOGETHER)
+      yield* run({ do: 'insert all', resource: written, rows: rows.slice(from, from + TOGETHER) });
+  }
+
+  committed({ length }: readonly Change[]): void {
+    this.#since += length;
+    if (this.#since < SWEEP_EVERY) return;
+    this.#since = 0;
+    this.#sweepSoon();
+  }
+
+  read(operation: Permitted<ChangesRead>, budget: Budget): Program<ChangesPage> {
+    return readChanges(this.positions, operation, budget);
+  }
+
+  /** Drops what is too old also while nobody writes, until it is told to stop. */
+  watch(stopped: AbortSignal): void {
+    const timer = setInterval(() => this.#sweepSoon(), SWEEP_MS);
+    timer.unref();
+    stopped.addEventListener('abort', () => clearInterval(timer), { once: true });
+  }
+
+  /** Nobody waits for it: what fails now is tried again. */
+  #sweepSoon(): void {
+    this.sweep().catch(() => {});
+  }
+
+  async sweep(now = Date.now()): Promise<void> {
+    await this.positions.ready();
+    for (const resource of this.#kept) {
+      const before = new Date(now - (resource.journal?.keepMs ?? 0)).toISOString();
+      const deadline = performance.now() + PATIENCE_MS;
+      while (performance.now() < deadline) {
+        const dropped = await this.storage.write(() => this.#drop(resource, before), 'many', deadline);
+        if (dropped < SWEPT) break;
+      }
+    }
+  }
+
+  /** The oldest, and notes up to where: who goes on from before then is told so. Answers with how many there were. */
+  *#drop({ table }: Resource, before: string): Program<number> {
+    const { column } = this.positions;
+    const { sequence, at } = changes.column;
+    const isStamped: Filter = { is: 'not', of: { is: 'null', column } };
+    const order = [{ column, descending: false }];
+    const rows = yield* run(
+      select(
+        changes,
+        [...new Set([sequence, column, at])],
+        all([equal(changes.column.table, table), isStamped]),
+        {
+          order,
+          limit: SWEPT,
+        },
+      ),
+    );
+    const old: Row[] = [];
+    for (const row of rows) {
+      if (String(row['at']) >= before) break;
+      old.push(row);
+    }
+    const last = old.at(-1);
+    if (!last) return 0;
+    const where = among(
+      sequence,
+      old.map((row) => row['sequence']),
+    );
+    yield* run({ do: 'delete', resource: changes, where });
+    yield* run({
+      do: 'upsert',
+      resource: marks,
+      values: { table, position: last[column.name], secret: null },
+      conflict: marks.primary,
+      set: [marks.column.position],
+    });
+    return old.length;
+  }
+}

@@ -1,0 +1,136 @@
+/** Where changes stand: positions as clients have them, and how they are given where several write at once. */
+
+import { timingSafeEqual } from 'node:crypto';
+import { equal, type Filter } from '../../query/filter.ts';
+import { changes, marks } from '../../storage/own.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import { type Program, run, type Storage } from '../../storage/storage.ts';
+
+/** How long to wait for one's turn to give positions. */
+const PATIENCE_MS = 10_000;
+const DIGITS = 16;
+const SIGNATURE_BYTES = 9;
+
+const { sequence, position, transaction } = changes.column;
+const bySequence = [{ column: sequence, descending: false }];
+const isUnstamped: Filter = { is: 'null', column: position };
+/** The mark that belongs to no table. */
+const LAST = '';
+
+export class Positions {
+  /** What a change's position is: on PostgreSQL it is stamped after the commit, on SQLite the one writer has counted it. */
+  readonly column;
+  readonly #storage: Storage;
+  #secret: string | undefined;
+  #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+    this.column = storage.stampsPositions ? position : sequence;
+  }
+
+  /** Everything that is committed by now has a position when this is done, and positions can be read and written. */
+  ready(): Promise<void> | undefined {
+    if (!this.#storage.stampsPositions && this.#secret !== undefined) return undefined;
+    if (!this.#running) {
+      this.#running = this.#prepare().finally(() => {
+        this.#running = undefined;
+      });
+      return this.#running;
+    }
+    // What is under way may have looked before the caller's own write was committed: whoever comes now waits for the next.
+    this.#next ??= this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        return this.ready();
+      });
+    return this.#next;
+  }
+
+  async #prepare(): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS;
+    const looks = [
+      select(marks, marks.columns, equal(marks.key, LAST)),
+      ...(this.#storage.stampsPositions ? [select(changes, [sequence], isUnstamped, { limit: 1 })] : []),
+    ];
+    const look = function* (): Program<readonly Row[][]> {
+      return yield looks;
+    };
+    const [[last] = [], unstamped = []] = await this.#storage.read(look, 'many', deadline);
+    if (last && unstamped.length === 0) this.#secret = String(last['secret']);
+    else this.#secret = await this.#storage.write(() => this.#claim(), 'many', deadline);
+  }
+
+  *#claim(): Program<string> {
+    const fresh = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
+    const rows = [{ table: LAST, position: 0, secret: fresh }];
+    // A statement of its own: the next one sees all that was committed while this one waited for the lock.
+    const [last = {}] = yield* run({ do: 'insert all', resource: marks, rows, claims: true });
+    if (this.#storage.stampsPositions) yield* stamp(Number(last['position']));
+    return String(last['secret']);
+  }
+
+  /** The last position that was given, as far as the snapshot shows. */
+  *now(): Program<number> {
+    if (!this.#storage.stampsPositions) {
+      const [row] = yield* run({ do: 'last id', resource: changes });
+      return Number(row?.['last'] ?? 0);
+    }
+    const [row] = yield* run(select(marks, [marks.column.position], equal(marks.key, LAST)));
+    return Number(row?.['position'] ?? 0);
+  }
+
+  /**
+   * As text that sorts. It is signed, because who may not read the past may go on from where it was, but not from wherever it
+   * likes: a position that was made up would show what was edited away since.
+   */
+  textOf(at: number): string {
+    const digits = at.toString(16).padStart(DIGITS, '0');
+    return `${digits}${this.#signature(digits)}`;
+  }
+
+  /** Undefined where nobody was given such a text. */
+  numberOf(text: string): number | undefined {
+    const digits = text.slice(0, DIGITS);
+    const given = Buffer.from(text.slice(DIGITS));
+    const signature = Buffer.from(this.#signature(digits));
+    if (given.length !== signature.length || !timingSafeEqual(given, signature)) return undefined;
+    return Number.parseInt(digits, 16);
+  }
+
+  #signature(digits: string): string {
+    if (this.#secret === undefined) throw new Error('positions are not ready');
+    const hash = new Bun.CryptoHasher('sha256', this.#secret).update(digits).digest();
+    return Buffer.from(hash.subarray(0, SIGNATURE_BYTES)).toString('base64url');
+  }
+}
+
+/**
+ * Gives positions to all changes that are committed and have none, after those that were given before. Transactions come in
+ * the order of the last number that each has drawn: whoever waits for a record of another draws after the other has
+ * committed, so no version comes before its predecessor.
+ */
+function* stamp(last: number): Program<void> {
+  const found = yield* run(select(changes, [sequence, transaction], isUnstamped, { order: bySequence }));
+  if (found.length === 0) return;
+  let at = last;
+  const rows = inOrder(found).map((row) => ({ sequence: row['sequence'], position: ++at }));
+  yield* run({ do: 'update all', resource: changes, columns: [position], rows });
+  const where = equal(marks.key, LAST);
+  yield* run({ do: 'update', resource: marks, set: { position: at }, where, counts: false, isSilent: true });
+}
+
+/** Rows come by their numbers; none stands among those of another transaction. */
+function inOrder(rows: readonly Row[]): Row[] {
+  const byTransaction = new Map<unknown, Row[]>();
+  for (const row of rows) {
+    const own = byTransaction.get(row['transaction']) ?? [];
+    own.push(row);
+    // Put in anew: the one that has drawn last comes last.
+    byTransaction.delete(row['transaction']);
+    byTransaction.set(row['transaction'], own);
+  }
+  return [...byTransaction.values()].flat();
+}

@@ -1,0 +1,203 @@
+/** Reads changes in the order of their positions, as their caller may see them. */
+
+import { DuetError, type Fault, validationFailed } from '../../base/errors.ts';
+import { all, among, equal, type Filter, isEverything, isNothing } from '../../query/filter.ts';
+import type { Resource } from '../../schema/model.ts';
+import { changes, marks } from '../../storage/own.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
+import type { Budget } from '../budget.ts';
+import type { ChangeRights, ChangesRead } from '../operation.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import { mostBytes } from '../read/selects.ts';
+import { bytesOfJson } from '../sizes.ts';
+import { recordOf } from './images.ts';
+import type { Positions } from './positions.ts';
+import { allRights, type Judged, judge } from './rights.ts';
+
+export const DEFAULT_LIMIT = 100;
+export const MOST_CHANGES = 1000;
+/** Where not every change is shown, so many are looked at at once. */
+const PAGE = 200;
+
+/** A change as its caller sees it; what it may not see of it is undefined. */
+export interface Change extends Row {
+  readonly position: string;
+  readonly at: string;
+  readonly kind: 'CREATED' | 'UPDATED' | 'DELETED';
+  readonly resource: string;
+  readonly key: string | number;
+  readonly version: number;
+  readonly caller: string | null | undefined;
+  readonly requestId: string | null | undefined;
+  readonly transaction: string;
+  readonly before: Row | null | undefined;
+  readonly after: Row | null;
+}
+
+export interface ChangesPage {
+  readonly changes: readonly Change[];
+  /** Where to go on from. */
+  readonly position: string;
+  /** Whether there may be more by now. */
+  readonly more: boolean;
+}
+
+export function* readChanges(
+  positions: Positions,
+  operation: Permitted<ChangesRead>,
+  budget: Budget,
+): Program<ChangesPage> {
+  const { resources, record, limit } = operation;
+  const begin = yield* beginning(positions, operation);
+  const end = yield* positions.now();
+  const none = record && record.key === undefined;
+  // Without a place to go on from, and with no right to the past, it begins now.
+  if (begin === undefined || none || limit === 0)
+    return { changes: [], position: positions.textOf(end), more: false };
+  const byTable = new Map(resources.map((resource) => [resource.table, resource]));
+  const { table, key } = changes.column;
+  const where = all([
+    among(table, [...byTable.keys()]),
+    ...(record ? [equal(key, String(record.key))] : []),
+    { is: 'lte', column: positions.column, value: end },
+  ]);
+  const order = [{ column: positions.column, descending: false }];
+  const found: Change[] = [];
+  const isWhole = isAll(operation);
+  let at = begin;
+  for (;;) {
+    const page = isWhole ? limit + 1 : Math.max(limit + 1, PAGE);
+    const bytes = mostBytes(budget.limits);
+    const rows = yield* run(
+      select(changes, changes.columns, where, { order, after: [at], limit: page, bytes }),
+    );
+    const shown = yield* shownOf(positions, rows, byTable, operation);
+    for (const change of shown) {
+      if (found.length === limit)
+        return {
+          changes: spent(found, operation, budget),
+          position: found.at(-1)?.position ?? '',
+          more: true,
+        };
+      found.push(change);
+    }
+    if (rows.length < page)
+      return { changes: spent(found, operation, budget), position: positions.textOf(end), more: false };
+    at = Number(rows.at(-1)?.[positions.column.name]);
+  }
+}
+
+function isAll({ rights, where }: ChangesRead): boolean {
+  return !rights && isEverything(where);
+}
+
+function spent(found: Change[], { times }: ChangesRead, budget: Budget): Change[] {
+  const { before, after } = times;
+  budget.take(found.length, () =>
+    found.reduce(
+      (sum, change) =>
+        sum + AROUND + before * bytesOfJson(change.before ?? null) + after * bytesOfJson(change.after),
+      0,
+    ),
+  );
+  return found;
+}
+
+/** What a change takes beside the record. */
+const AROUND = 400;
+
+/** Where to begin; undefined: now. */
+function* beginning(
+  positions: Positions,
+  { after, at, resources, rights }: Permitted<ChangesRead>,
+): Program<number | undefined> {
+  if (after === undefined) {
+    const mayReadPast = !rights || [...rights.values()].some(({ past }) => !isNothing(past));
+    return mayReadPast ? 0 : undefined;
+  }
+  const place = positions.numberOf(after);
+  if (place === undefined) throw validationFailed([{ ...at, ...UNKNOWN }]);
+  const tables = resources.map(({ table }) => table);
+  const dropped = yield* run(
+    select(
+      marks,
+      [marks.key],
+      all([among(marks.key, tables), { is: 'gt', column: marks.column.position, value: place }]),
+    ),
+  );
+  if (dropped.length > 0) throw new DuetError('POSITION_EXPIRED', EXPIRED);
+  return place;
+}
+
+const UNKNOWN: Fault = {
+  code: 'CURSOR',
+  detail: 'after is no position of this feed; take it from a change, or from an answer',
+};
+const EXPIRED =
+  'Changes since this position are no longer kept. Read the records again, and go on from the position of now.';
+
+/** Those of the rows that the caller sees, as it does. */
+function* shownOf(
+  positions: Positions,
+  rows: readonly Row[],
+  byTable: ReadonlyMap<string, Resource>,
+  operation: Permitted<ChangesRead>,
+): Program<Change[]> {
+  const shown = new Map<Row, Change>();
+  for (const [table, resource] of byTable) {
+    const own = rows.filter((row) => row['table'] === table);
+    if (own.length === 0) continue;
+    const records = own.flatMap((row) =>
+      [row['before'], row['after']].flatMap((image): Row[] => {
+        const record = recordOf(resource, image);
+        return record ? [record] : [];
+      }),
+    );
+    const rights = operation.rights?.get(resource) ?? allRights;
+    const judged = isAll(operation)
+      ? records.map((record) => ({ record, isSeen: true, isPast: true, isWanted: true }))
+      : yield* judge(resource, records, rights, wanted(operation, rights));
+    let next = 0;
+    for (const row of own) {
+      const before = row['before'] === null ? undefined : judged[next++];
+      const after = row['after'] === null ? undefined : judged[next++];
+      const change = changeOf(positions, resource, row, before, after, operation.after === undefined);
+      if (change) shown.set(row, change);
+    }
+  }
+  return rows.flatMap((row) => shown.get(row) ?? []);
+}
+
+/** The policy has put into a filter what the caller sees. */
+function wanted({ where }: ChangesRead, { seen }: ChangeRights): Filter {
+  return isEverything(where) ? seen : where;
+}
+
+/** Undefined where the caller sees nothing of it. A record that leaves its sight is deleted for it, and one that enters it new. */
+function changeOf(
+  positions: Positions,
+  resource: Resource,
+  row: Row,
+  before: Judged | undefined,
+  after: Judged | undefined,
+  isPast: boolean,
+): Change | undefined {
+  const [was, is] = [before?.isSeen ? before : undefined, after?.isSeen ? after : undefined];
+  const shown = is ?? was;
+  if (!shown || !(was?.isWanted || is?.isWanted) || (isPast && !shown.isPast)) return undefined;
+  const tells = shown.isPast;
+  return {
+    position: positions.textOf(Number(row[positions.column.name])),
+    at: String(row['at']),
+    kind: was && is ? 'UPDATED' : is ? 'CREATED' : 'DELETED',
+    resource: resource.name,
+    key: shown.record[resource.key.name] as string | number,
+    version: Number(row['version']),
+    caller: tells ? (row['caller'] as string | null) : undefined,
+    requestId: tells ? (row['requestId'] as string | null) : undefined,
+    transaction: String(row['transaction']),
+    before: was ? (was.isPast ? was.record : undefined) : tells ? null : undefined,
+    after: is ? is.record : null,
+  };
+}

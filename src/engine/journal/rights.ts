@@ -1,0 +1,59 @@
+/** What a caller may see of the changes of a type: rules over records as they were, held against their values. */
+
+import { everything, type Filter, isEverything } from '../../query/filter.ts';
+import type { Resource } from '../../schema/model.ts';
+import type { Row } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
+import type { ChangeRights } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
+import { type Demands, demand, matching } from '../policy/matching.ts';
+import { readableSelection } from '../policy/reading.ts';
+
+export const allRights: ChangeRights = { seen: everything, past: everything, hidden: [], guards: [] };
+
+export function changeRights(access: Access, resource: Resource): ChangeRights {
+  const { columns } = resource;
+  const readable = readableSelection(access, resource, { columns, relations: [] });
+  return {
+    seen: access.rows(resource, 'READ'),
+    past: access.rows(resource, 'HISTORY'),
+    hidden: columns.filter((column) => !readable.columns.includes(column)).map(({ name }) => name),
+    guards: readable.guards ?? [],
+  };
+}
+
+/** A record as it was, and what the caller may have of it. */
+export interface Judged {
+  readonly record: Row;
+  readonly isSeen: boolean;
+  readonly isPast: boolean;
+  /** Whether it is among those that were asked for. */
+  readonly isWanted: boolean;
+}
+
+/** Judges all of them at once; of what is seen, forbidden fields are taken away, and references to what is not are null. */
+export function* judge(
+  resource: Resource,
+  records: readonly Row[],
+  { seen, past, hidden, guards }: ChangeRights,
+  where: Filter,
+): Program<readonly Judged[]> {
+  const demands: Demands = new Map();
+  for (const filter of new Set([seen, past, where, ...guards.map((guard) => guard.where)]))
+    for (const place of records.keys()) demand(demands, filter, place);
+  const met = yield* matching(resource, records, demands);
+  const meets = (filter: Filter, place: number) =>
+    isEverything(filter) || met.get(filter)?.has(place) === true;
+  return records.map((given, place) => {
+    const record = { ...given };
+    for (const guard of guards)
+      if (!meets(guard.where, place)) for (const name of guard.properties) record[name] = guard.instead;
+    for (const name of hidden) record[name] = undefined;
+    return {
+      record,
+      isSeen: meets(seen, place),
+      isPast: meets(past, place),
+      isWanted: meets(where, place),
+    };
+  });
+}

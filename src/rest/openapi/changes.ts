@@ -1,0 +1,118 @@
+/** The changes of records, as the API description tells them. */
+
+import { MOST_CHANGES } from '../../engine/journal/reading.ts';
+import { JSON_TYPE } from '../../http/answer.ts';
+import { journaled } from '../../schema/journal.ts';
+import type { Model, Resource } from '../../schema/model.ts';
+import { CHANGES_PATH, journalNames } from '../../schema/names.ts';
+import { type JsonSchema, scalars } from '../../schema/scalars.ts';
+import { columnSchema, documented, list, object, orNull, typeSchema } from './json-schema.ts';
+import { always, type Failures, stored, withHeaders } from './responses.ts';
+import type { Schemas } from './schemas.ts';
+
+export const CHANGES_TAG = 'Changes';
+
+export function changesPaths(model: Model, schemas: Schemas, failures: Failures): Record<string, JsonSchema> {
+  const resources = journaled(model, 'rest');
+  if (resources.length === 0) return {};
+  const feed = (operationId: string, summary: string, items: JsonSchema, more: readonly JsonSchema[]) => ({
+    get: {
+      operationId,
+      summary,
+      tags: [CHANGES_TAG],
+      parameters: [...parameters, ...more],
+      responses: {
+        200: {
+          description:
+            'What has happened, in the order of commits. Without `after`: all that is kept, or nothing without the right to HISTORY.',
+          headers: withHeaders(['Changes-Position'], ['Link']),
+          content: { [JSON_TYPE]: { schema: list(items) } },
+        },
+        ...failures.of(['VALIDATION_FAILED', 'ANSWER_TOO_LARGE', 'POSITION_EXPIRED', ...always, ...stored]),
+      },
+    },
+  });
+  const any = { anyOf: resources.map((resource) => schemas.ref(journalNames.change(resource))) };
+  return Object.fromEntries([
+    [`/${CHANGES_PATH}`, feed('changes', 'What has happened to records', any, [])],
+    ...resources.flatMap((resource): [string, JsonSchema][] => {
+      const { path, plural, singular, name, key } = resource;
+      const items = schemas.ref(journalNames.change(resource));
+      const where = {
+        name: 'where',
+        in: 'query',
+        description: 'What a record is like before or after, by its own fields.',
+        content: { [JSON_TYPE]: { schema: schemas.part(resource, 'Where') } },
+      };
+      const one = { name: key.name, in: 'path', required: true, schema: typeSchema(key) };
+      const all = feed(`changesOf${name}`, `What has happened to ${plural}`, items, [where]);
+      const own = feed(`changesOfOne${name}`, `What has happened to one ${singular}`, items, [where]);
+      return [
+        [`/${CHANGES_PATH}/${path}`, all],
+        [`/${CHANGES_PATH}/${path}/{${key.name}}`, { parameters: [one], ...own }],
+      ];
+    }),
+  ]);
+}
+
+const parameters: readonly JsonSchema[] = [
+  {
+    name: 'after',
+    in: 'query',
+    description: 'Only changes after this position, which an earlier change or answer has told.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'limit',
+    in: 'query',
+    description: 'How many at the most.',
+    schema: { type: 'integer', minimum: 1, maximum: MOST_CHANGES },
+  },
+];
+
+export function changesSchemas(model: Model, schemas: Schemas): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    journaled(model, 'rest').flatMap((resource): [string, JsonSchema][] => {
+      const image = journalNames.image(resource);
+      return [
+        [schemas.name(journalNames.change(resource)), changeSchema(resource, schemas.ref(image))],
+        [schemas.name(image), imageSchema(resource)],
+      ];
+    }),
+  );
+}
+
+const text = { type: 'string' };
+const textOrNull = { type: ['string', 'null'] };
+
+function changeSchema({ name, key }: Resource, image: JsonSchema): JsonSchema {
+  const required = ['position', 'at', 'kind', 'resource', 'key', 'version', 'transaction', 'after'];
+  return {
+    description: `A change of one ${name}; without the right to HISTORY it has no caller, requestId or before.`,
+    ...object(
+      [
+        ['position', { ...text, description: 'Texts that sort; go on after the last one.' }],
+        ['at', { ...scalars.get('DateTime')?.jsonSchema }],
+        ['kind', { ...text, enum: ['CREATED', 'UPDATED', 'DELETED'] }],
+        ['resource', { const: name }],
+        ['key', typeSchema(key)],
+        ['version', { type: 'integer', minimum: 1 }],
+        ['caller', { ...textOrNull, description: 'Who did it; null for the anonymous.' }],
+        ['requestId', { ...textOrNull, description: 'The `X-Request-Id` of the request.' }],
+        ['transaction', { ...text, description: 'Changes that happened together have the same.' }],
+        ['before', orNull(image)],
+        ['after', orNull(image)],
+      ],
+      { required },
+    ),
+  };
+}
+
+/** What was added to the type since is null, and what the caller may not read is left out. */
+function imageSchema({ columns, plural }: Resource): JsonSchema {
+  const properties = columns.map((column): [string, JsonSchema] => [
+    column.name,
+    { ...columnSchema({ ...column, required: false }), ...documented(column) },
+  ]);
+  return { description: `The own fields of ${plural}, as one was.`, ...object(properties) };
+}

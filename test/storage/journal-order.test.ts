@@ -1,0 +1,146 @@
+/** Positions follow the order of commits: whoever follows a feed misses nothing, while many write at once and lose. */
+
+import { describe, expect, test } from 'bun:test';
+import { type AppUnderTest, databases, openApp, sharedPostgres } from '../app.ts';
+import { Folder } from '../process.ts';
+
+const sdl =
+  'type Item @resource @journal { id: ID! name: String! count: Int! @default(value: 0) writer: Int }';
+const WRITERS = 16;
+const RECORDS = 20;
+const ROUNDS = 12;
+
+interface Change {
+  readonly position: string;
+  readonly transaction: string;
+  readonly kind: string;
+  readonly key: number;
+  readonly version: number;
+  readonly before: { readonly count: number } | null;
+  readonly after: { readonly count: number; readonly name: string } | null;
+}
+
+/** The same numbers for the same seed. */
+function chance(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** A transaction over some of the records, in whichever order; one in four aborts at its end. */
+async function write(app: AppUnderTest, writer: number, pick: (below: number) => number): Promise<number> {
+  const aborts = pick(4) === 0;
+  const picked = Array.from({ length: 1 + pick(4) }, () => 1 + pick(RECORDS));
+  // Mostly in one order, so that they wait for each other; in any order, one of two has to give way.
+  const keys = new Set(pick(20) === 0 ? picked : picked.sort((a, b) => a - b));
+  const name = aborts ? 'aborted' : `by ${writer}`;
+  const operations = [...keys].map((key) => ({
+    method: 'PUT',
+    path: `/items/${key}`,
+    body: { name, _inc: { count: 1 } },
+  }));
+  const last = aborts ? [{ method: 'DELETE', path: '/items/999' }] : [];
+  const { status } = await app.rest('POST', '/transaction', { operations: [...operations, ...last] });
+  expect(aborts ? [404, 409, 503] : [200, 409, 503]).toContain(status);
+  return status === 200 ? operations.length : 0;
+}
+
+/** Reads from any node, and begins again now and then from a place where it has been. */
+class Follower {
+  readonly seen = new Map<string, Change>();
+  readonly #apps: readonly AppUnderTest[];
+  readonly #pick: (below: number) => number;
+  #after: string;
+  readonly #places: string[];
+
+  constructor(apps: readonly AppUnderTest[], pick: (below: number) => number, after: string) {
+    this.#apps = apps;
+    this.#pick = pick;
+    this.#after = after;
+    this.#places = [after];
+  }
+
+  /** Whether there was anything. */
+  async read(): Promise<boolean> {
+    const app = this.#apps[this.#pick(this.#apps.length)] as AppUnderTest;
+    const limit = 1 + this.#pick(30);
+    const { status, body, headers } = await app.rest('GET', `/changes?after=${this.#after}&limit=${limit}`);
+    expect([status, body.code]).toEqual([200, undefined]);
+    for (const change of body as Change[]) {
+      const known = this.seen.get(change.position);
+      if (known && !Bun.deepEquals(change, known)) throw new Error(`${change.position} has changed`);
+      this.seen.set(change.position, change);
+    }
+    this.#after = headers.get('Changes-Position') ?? '';
+    this.#places.push(this.#after);
+    if (this.#pick(20) === 0) this.#after = this.#places[this.#pick(this.#places.length)] as string;
+    return body.length > 0;
+  }
+
+  /** From its last place to the end. */
+  async finish(): Promise<Change[]> {
+    this.#after = this.#places.toSorted().at(-1) as string;
+    for (let pages = 0; pages < 1000 && (await this.read()); pages++);
+    return [...this.seen.keys()].sort().map((position) => this.seen.get(position) as Change);
+  }
+}
+
+describe.each([...databases])('on %s', (database) => {
+  test('a follower sees every commit once, in order, and nothing else', async () => {
+    using folder = new Folder();
+    const url =
+      database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
+    const data = { items: Array.from({ length: RECORDS }, (_, index) => ({ name: `item ${index}` })) };
+    const apps: AppUnderTest[] = [];
+    for (let node = 0; node < 3; node++) apps.push(await openApp(database, { sdl, data, url }));
+    const [first] = apps as [AppUnderTest];
+    const begin = (await first.rest('GET', '/changes')).headers.get('Changes-Position') ?? '';
+    let isDone = false;
+    const followers = [1, 2].map((seed) => new Follower(apps, chance(seed), begin));
+    const following = followers.map(async (follower) => {
+      for (let reads = 0; !isDone && reads < 100_000; reads++) {
+        await follower.read();
+        await Bun.sleep(2);
+      }
+    });
+    const written = await Promise.all(
+      Array.from({ length: WRITERS }, async (_, writer) => {
+        const pick = chance(100 + writer);
+        let committed = 0;
+        for (let round = 0; round < ROUNDS; round++)
+          committed += await write(apps[writer % apps.length] as AppUnderTest, writer, pick);
+        return committed;
+      }),
+    );
+    isDone = true;
+    await Promise.all(following);
+    const { body: items } = await first.rest('GET', '/items');
+    for (const follower of followers) {
+      const seen = await follower.finish();
+      expect(seen).toHaveLength(written.reduce((sum, each) => sum + each, 0));
+      expect(seen.filter(({ after }) => after?.name === 'aborted')).toEqual([]);
+      const versions = new Map<number, number>();
+      const counts = new Map<number, number>();
+      for (const { key, version, before, after } of seen) {
+        expect(`${key} ${version} ${before?.count}`).toBe(
+          `${key} ${(versions.get(key) ?? 1) + 1} ${counts.get(key) ?? 0}`,
+        );
+        versions.set(key, version);
+        counts.set(key, after?.count ?? 0);
+      }
+      // What the feed says, applied to what there was, is what there is.
+      for (const { id, count } of items) expect([id, count]).toEqual([id, counts.get(id) ?? 0]);
+      const ended = new Set<string>();
+      let last = '';
+      for (const { transaction } of seen) {
+        if (transaction === last) continue;
+        expect(ended.has(transaction)).toBe(false);
+        ended.add(last);
+        last = transaction;
+      }
+    }
+    for (const app of apps) await app.close();
+  });
+});
