@@ -82,11 +82,15 @@ export function createApp(given: AppOptions): App {
   const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes, config.limitBody);
   load.tell(metrics);
   storage.tell?.(metrics);
+  const journal = model.resources.some((resource) => resource.journal)
+    ? new Journal(storage, model)
+    : undefined;
   const engineLimits = {
     ...answerLimits(config),
     admitLong: load.admitLong,
     operations: config.limitOperations,
     deadline: config.limitDeadline,
+    ...(journal && { addChanges: journal.addChanges }),
   };
   const functions =
     given.logic &&
@@ -96,9 +100,6 @@ export function createApp(given: AppOptions): App {
   const api = apiOf(model, (asked) => engine.inside(asked));
   const jobs = given.logic && jobsOf(given.logic, storage, api, observe);
   jobs?.runner.tell(metrics);
-  const journal = model.resources.some((resource) => resource.journal)
-    ? new Journal(storage, model)
-    : undefined;
   const watching = [...(jobs ? [jobs.watcher] : []), ...(journal ? [journal] : [])];
   const watchers =
     watching.length > 0 ? new Watchers(model, watching, () => scopes.scope?.requestId) : undefined;

@@ -3,6 +3,8 @@
 import { DuetError } from '../base/errors.ts';
 import { answerTooLarge } from '../storage/faults.ts';
 import type { Row } from '../storage/statements.ts';
+import type { Program } from '../storage/storage.ts';
+import type { OwnChanges } from './operation.ts';
 import { bytesOf, type Measured, MOST_BYTES_OF_CHARACTER, timesOf } from './sizes.ts';
 
 /** Longer answers may wait in memory until their clients have taken them. */
@@ -13,6 +15,8 @@ export interface AnswerLimits {
   readonly bytes: number;
   /** Fails where there is no room for a long answer now. */
   readonly admitLong?: (bytes: number) => void;
+  /** Adds to records what has happened to them, where their type keeps that. */
+  readonly addChanges?: (wanted: OwnChanges, rows: readonly Row[], budget: Budget) => Program<void>;
 }
 
 /** For what is never in memory as a whole. */

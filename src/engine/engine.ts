@@ -30,6 +30,7 @@ import type {
   Listing,
   Operation,
   Read,
+  Selection,
   UpdateMany,
   Write,
   WriteMany,
@@ -144,7 +145,7 @@ export class Engine {
     deadline: Deadline,
   ): Soon<unknown[]> {
     const [only] = operations;
-    if (operations.some((each) => each.do === 'changes')) return this.#readChanges(operations, deadline);
+    if (this.#journal && operations.some(readsChanges)) return this.#readChanges(operations, deadline);
     if (only && only.do !== 'ask' && only.do !== 'changes' && operations.length === 1) {
       const answer = this.#readAlone(only, deadline);
       return answer instanceof Promise ? answer.then((read) => [read]) : [answer];
@@ -249,6 +250,8 @@ export class Engine {
     deadline: Deadline,
     gone: Gone | undefined,
   ): Promise<WrittenBy<W>> {
+    const ready = this.#journal && readsChanges(operation) ? this.#journal.positions.ready() : undefined;
+    if (ready) return ready.then(() => this.#write(caller, operation, keyed, deadline, gone));
     return begun(gone, () => this.#writer.write(caller, operation, keyed, deadline) as Promise<WrittenBy<W>>);
   }
 
@@ -393,6 +396,16 @@ function* asked({ action, args, program }: Permitted<Ask>, budget: Budget): Prog
 function answered(answer: unknown): unknown {
   if (answer instanceof Failed) throw answer.reason;
   return answer;
+}
+
+/** Whether it asks for what has happened to records, which positions are given for first. */
+function readsChanges(operation: Operation): boolean {
+  if (operation.do === 'changes') return true;
+  return 'selection' in operation && hasChanges(operation.selection);
+}
+
+function hasChanges({ changes, relations }: Selection): boolean {
+  return changes !== undefined || relations.some(({ selection }) => hasChanges(selection));
 }
 
 function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {

@@ -29,6 +29,8 @@ export interface Selection {
   readonly computed?: readonly Computed[] | undefined;
   /** What only some of the records may show; the policy's to say. */
   readonly guards?: readonly Guard[];
+  /** What has happened to each record, where its type keeps that. */
+  readonly changes?: readonly OwnChanges[] | undefined;
   /** Where that is not each record once, with its fields under their own names. */
   readonly rendered?: Rendered;
 }
@@ -157,6 +159,15 @@ export interface ChangeRights {
   /** Fields that it may never read. */
   readonly hidden: readonly string[];
   readonly guards: readonly Guard[];
+}
+
+/** The changes of each record of an answer. */
+export interface OwnChanges extends Pick<ChangesRead, 'after' | 'at' | 'limit' | 'times'> {
+  /** As that of a relation. */
+  readonly as: string;
+  readonly resource: Resource;
+  /** What the caller may see of them, where that is not everything; the policy's to say. */
+  readonly rights?: ChangeRights;
 }
 
 /** The changes of records whose types keep them, in the order of their commits. */

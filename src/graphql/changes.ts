@@ -91,6 +91,13 @@ const pageArguments: GraphQLFieldConfigArgumentMap = {
   },
 };
 
+/** Of one record, beside its fields. */
+export function ownChanges(types: TypesOf, resource: Resource): Fields[string] {
+  const description =
+    'What has happened to it, in the order of commits; of these, those that the caller may see.';
+  return { type: listOf(changeOf(types, resource)), args: pageArguments, description };
+}
+
 function listOf(type: GraphQLObjectType) {
   return new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type)));
 }

@@ -24,7 +24,7 @@ import {
 } from '../schema/names.ts';
 import { upsertKeys } from '../schema/upserts.ts';
 import { creatable, neededOnCreate, updatable } from '../schema/values.ts';
-import { type ChangesBinding, changesFields } from './changes.ts';
+import { type ChangesBinding, changesFields, ownChanges } from './changes.ts';
 import { aggregate, beside, bulk, connection, upserts } from './lists.ts';
 import { type Fields, nonNull, TypesOf, texts } from './types.ts';
 
@@ -61,7 +61,7 @@ const Atomic = new GraphQLDirective({
 export function graphqlDoor(model: Model): Door | undefined {
   const open = model.resources.filter(({ graphql }) => graphql);
   if (open.length === 0) return undefined;
-  const types = new TypesOf(model, beside);
+  const types = new TypesOf(model, beside, ownChanges);
   const bindings = new Map<string, Binding>();
   const roots: Record<'Query' | 'Mutation', Fields> = { Query: {}, Mutation: {} };
   const add = (root: 'Query' | 'Mutation', name: string, binding: Binding, field: Fields[string]) => {

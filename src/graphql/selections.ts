@@ -1,18 +1,20 @@
 /** What a selection asks of records: columns and relations, with the connections and numbers of their lists. */
 
 import type { GraphQLObjectType } from 'graphql';
-import type { Aggregate, Listing, Operation, Relation, Selection } from '../engine/operation.ts';
+import { pointer } from '../base/errors.ts';
+import { DEFAULT_LIMIT, MOST_CHANGES } from '../engine/journal/reading.ts';
+import type { Aggregate, Listing, Operation, OwnChanges, Relation, Selection } from '../engine/operation.ts';
 import { type Node, relationKey } from '../engine/read/read.ts';
 import { AROUND_OBJECT, bytesOfName, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
 import { filterOf, groupQueryOf, listOf, searchOf } from '../query/arguments.ts';
 import { cursorTo, longestCursor, queryName } from '../query/cursors.ts';
 import { all, equal } from '../query/filter.ts';
-import type { ListQuery } from '../query/list.ts';
+import { type ListQuery, readLimit } from '../query/list.ts';
 import { placeIn } from '../query/order.ts';
 import { groupable } from '../query/parts.ts';
 import type { Column, Computed, Inverse, Reference, Resource, Through } from '../schema/model.ts';
-import { besideList } from '../schema/names.ts';
+import { besideList, OWN_CHANGES } from '../schema/names.ts';
 import { type Arguments, argumentsOf, type ObjectNodes, objectsOf, relationName } from './fields.ts';
 import { type Planning, readingOf } from './queries.ts';
 
@@ -207,6 +209,7 @@ export function selectionOf(resource: Resource, objects: readonly ObjectNodes[],
   const computed: [Computed, number][] = [];
   const relations = new Map<string, Asked>();
   const fields = objectsOf(objects, given);
+  const changes = (fields.get(OWN_CHANGES) ?? []).map((nodes) => changesIn(resource, type, nodes, given));
   let names = bytesOfNames(fields, resource.name);
   for (const [name, asked] of fields) {
     const field = name === resource.version.name ? resource.version : resource.fieldByName.get(name);
@@ -246,11 +249,34 @@ export function selectionOf(resource: Resource, objects: readonly ObjectNodes[],
     columns: columns.map(([column]) => column),
     ...(computed.length > 0 && { computed: computed.map(([each]) => each) }),
     relations: made,
+    ...(changes.length > 0 && { changes }),
     rendered: {
       records: Math.max(1, objects.length),
       columns: [...columns, ...computed.map(([{ column }, times]): [Column, number] => [column, times])],
       names,
     },
+  };
+}
+
+function changesIn(
+  resource: Resource,
+  type: GraphQLObjectType,
+  nodes: ObjectNodes,
+  given: Planning,
+): OwnChanges {
+  const args = nodes[0] ? argumentsOf(type, nodes[0], given) : {};
+  const at = [...given.at, OWN_CHANGES];
+  const parts = objectsOf([nodes], given);
+  const limit = readLimit({ name: 'first', value: args['first'] }, MOST_CHANGES, (name, code, detail) =>
+    given.faults.push({ pointer: pointer(...at, name), code, detail }),
+  );
+  return {
+    as: relationName(OWN_CHANGES, args),
+    resource,
+    after: args['after'] == null ? undefined : String(args['after']),
+    at: { pointer: pointer(...at, 'after') },
+    limit: limit ?? DEFAULT_LIMIT,
+    times: { before: parts.get('before')?.length ?? 0, after: parts.get('after')?.length ?? 0 },
   };
 }
 

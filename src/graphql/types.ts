@@ -30,6 +30,7 @@ import type {
   Slot,
   Through,
 } from '../schema/model.ts';
+import { OWN_CHANGES } from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { canBeHidden, defaultOf, isScalar } from '../schema/values.ts';
 import { relationName } from './fields.ts';
@@ -51,10 +52,16 @@ export class TypesOf {
 
   readonly #made = new Map<string, GraphQLObjectType>();
   readonly #beside: (types: TypesOf, list: Inverse | Through) => Fields;
+  readonly #changes: (types: TypesOf, resource: Resource) => Fields[string];
 
-  /** `beside` says what a type has beside each of its lists. */
-  constructor(model: Model, beside: (types: TypesOf, list: Inverse | Through) => Fields) {
+  /** `beside` says what a type has beside each of its lists, and `changes` how it shows those of its records. */
+  constructor(
+    model: Model,
+    beside: (types: TypesOf, list: Inverse | Through) => Fields,
+    changes: (types: TypesOf, resource: Resource) => Fields[string],
+  ) {
     this.#beside = beside;
+    this.#changes = changes;
     for (const scalar of scalars.values())
       if (!this.#leaves.has(scalar.graphql)) this.#leaves.set(scalar.graphql, customScalar(scalar));
     for (const type of model.enums) {
@@ -180,6 +187,8 @@ export class TypesOf {
     for (const { column } of resource.computed)
       fields[column.name] = guarded(resource, column, this.#field(column));
     fields[resource.version.name] = this.#field(resource.version);
+    if (resource.journal)
+      fields[OWN_CHANGES] = { ...this.#changes(this, resource), resolve: related(OWN_CHANGES) };
     return fields;
   }
 

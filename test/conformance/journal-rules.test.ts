@@ -118,6 +118,19 @@ for (const database of databases)
       ]);
     });
 
+    test('a record tells of its past to those who may know', async () => {
+      await write(ann, 'POST', '/notes', { text: 'draft', owner: 'ann' });
+      await write(ann, 'PUT', '/notes/1', { text: 'done', public: true });
+      const own = (who: Record<string, string>) =>
+        app.graphql('{ notes { text _changes { version caller after { text } } } }', {}, who);
+      expect((await own(bob)).data).toEqual({ notes: [{ text: 'done', _changes: [] }] });
+      const changes = [
+        { version: 1, caller: 'ann', after: { text: 'draft' } },
+        { version: 2, caller: 'ann', after: { text: 'done' } },
+      ];
+      expect((await own(ann)).data).toEqual({ notes: [{ text: 'done', _changes: changes }] });
+    });
+
     test('nobody goes on from where nobody has been', async () => {
       await live();
       const { position } = (await feed(admin)).changes[0];

@@ -203,6 +203,45 @@ for (const database of databases)
       expect(data.first).toEqual([{ position: all[0].position }]);
     });
 
+    test('records tell what has happened to them, however many with one statement', async () => {
+      await app.rest('POST', '/authors', { name: 'Ann' });
+      for (const title of ['a', 'b', 'c']) await app.rest('POST', '/books', { title, authorId: 1 });
+      for (const pages of [2, 3]) await app.rest('PUT', '/books/2', { pages });
+      const own = '_changes(first: 2) { kind version before { pages } after { pages title } }';
+      const query = `{ authors { _changes { key } books { title ${own} } } book(id: 2) { ${own} late: _changes(after: $after) { version } } }`;
+      const [, , , , third] = await changes();
+      const asked = query.replace('$after', JSON.stringify(third.position));
+      const { data, errors } = await app.graphql(asked);
+      expect(errors).toBeUndefined();
+      const created = (title: string) => ({
+        kind: 'CREATED',
+        version: 1,
+        before: null,
+        after: { pages: 1, title },
+      });
+      const updated = { kind: 'UPDATED', version: 2, before: { pages: 1 }, after: { pages: 2, title: 'b' } };
+      expect(data.authors).toEqual([
+        {
+          _changes: [{ key: '1' }],
+          books: [
+            { title: 'a', _changes: [created('a')] },
+            { title: 'b', _changes: [created('b'), updated] },
+            { title: 'c', _changes: [created('c')] },
+          ],
+        },
+      ]);
+      expect(data.book).toEqual({ _changes: [created('b'), updated], late: [{ version: 3 }] });
+      const count = async () => {
+        app.statements.length = 0;
+        await app.graphql('{ books { _changes { key } } }');
+        return app.statements.length;
+      };
+      const few = await count();
+      for (const title of ['d', 'e']) await app.rest('POST', '/books', { title });
+      expect(await changes()).toHaveLength(8);
+      expect(await count()).toBe(few);
+    });
+
     test('what cannot be asked is told', async () => {
       await app.rest('POST', '/books', { title: 'a' });
       const faults = async (path: string) => {

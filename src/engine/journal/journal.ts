@@ -7,12 +7,12 @@ import { type Row, select, type Table } from '../../storage/statements.ts';
 import { type Program, run, type Storage } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Caller } from '../caller.ts';
-import type { ChangesRead } from '../operation.ts';
+import type { ChangesRead, OwnChanges } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Change, Watcher } from '../write/changes.ts';
 import { imageOf } from './images.ts';
 import { Positions } from './positions.ts';
-import { type ChangesPage, readChanges } from './reading.ts';
+import { addChanges, type ChangesPage, readChanges } from './reading.ts';
 
 /** What is written of a change: its number and its position are given by others. */
 const written: Table = {
@@ -74,6 +74,9 @@ export class Journal implements Watcher {
   read(operation: Permitted<ChangesRead>, budget: Budget): Program<ChangesPage> {
     return readChanges(this.positions, operation, budget);
   }
+
+  readonly addChanges = (wanted: OwnChanges, rows: readonly Row[], budget: Budget): Program<void> =>
+    addChanges(this.positions, wanted, rows, budget);
 
   /** Drops what is too old also while nobody writes, until it is told to stop. */
   watch(stopped: AbortSignal): void {

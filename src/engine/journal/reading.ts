@@ -1,14 +1,15 @@
 /** Reads changes in the order of their positions, as their caller may see them. */
 
 import { DuetError, type Fault, validationFailed } from '../../base/errors.ts';
-import { all, among, equal, type Filter, isEverything, isNothing } from '../../query/filter.ts';
+import { all, among, equal, everything, type Filter, isEverything, isNothing } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { changes, marks } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
-import type { ChangeRights, ChangesRead } from '../operation.ts';
+import type { ChangeRights, ChangesRead, OwnChanges } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
+import { relationKey } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
 import { bytesOfJson } from '../sizes.ts';
 import { recordOf } from './images.ts';
@@ -102,6 +103,47 @@ function spent(found: Change[], { times }: ChangesRead, budget: Budget): Change[
     ),
   );
   return found;
+}
+
+/** Adds to records what has happened to them: the first so many of each, of which the caller may not see all. */
+export function* addChanges(
+  positions: Positions,
+  { as, resource, after, at, limit, times, rights }: OwnChanges,
+  nodes: readonly Row[],
+  budget: Budget,
+): Program<void> {
+  const operation = {
+    do: 'changes',
+    resources: [resource],
+    record: undefined,
+    where: everything,
+    after,
+    at,
+    limit,
+    times,
+    ...(rights && { rights: new Map([[resource, rights]]) }),
+  } as unknown as Permitted<ChangesRead>;
+  const begin = yield* beginning(positions, operation);
+  const own = new Map<string, Change[]>();
+  for (const node of nodes) {
+    const key = String(node[resource.key.name]);
+    const found = own.get(key) ?? [];
+    own.set(key, found);
+    node[relationKey(as)] = found;
+  }
+  if (begin === undefined) return;
+  const { table, key } = changes.column;
+  const where = all([equal(table, resource.table), { is: 'gt', column: positions.column, value: begin }]);
+  const rows = yield* run(
+    select(changes, changes.columns, where, {
+      order: [{ column: positions.column, descending: false }],
+      per: { column: key, values: [...own.keys()] },
+      limit,
+      bytes: mostBytes(budget.limits),
+    }),
+  );
+  const shown = yield* shownOf(positions, rows, new Map([[resource.table, resource]]), operation);
+  for (const change of spent(shown, operation, budget)) own.get(String(change.key))?.push(change);
 }
 
 /** What a change takes beside the record. */

@@ -5,22 +5,9 @@ import type { Resource } from '../../schema/model.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { ChangeRights } from '../operation.ts';
-import type { Access } from '../policy/access.ts';
 import { type Demands, demand, matching } from '../policy/matching.ts';
-import { readableSelection } from '../policy/reading.ts';
 
 export const allRights: ChangeRights = { seen: everything, past: everything, hidden: [], guards: [] };
-
-export function changeRights(access: Access, resource: Resource): ChangeRights {
-  const { columns } = resource;
-  const readable = readableSelection(access, resource, { columns, relations: [] });
-  return {
-    seen: access.rows(resource, 'READ'),
-    past: access.rows(resource, 'HISTORY'),
-    hidden: columns.filter((column) => !readable.columns.includes(column)).map(({ name }) => name),
-    guards: readable.guards ?? [],
-  };
-}
 
 /** A record as it was, and what the caller may have of it. */
 export interface Judged {

@@ -8,12 +8,12 @@ import { isEverything } from '../../query/filter.ts';
 import type { Action, Model, Resource } from '../../schema/model.ts';
 import { answerable } from '../../schema/values.ts';
 import type { Caller } from '../caller.ts';
-import { changeRights } from '../journal/rights.ts';
 import type { Act, ChangesRead, Operation, Write } from '../operation.ts';
 import { Access, type RoleRights } from './access.ts';
 import type { Permitted } from './permitted.ts';
 import { mayRace } from './races.ts';
 import {
+  changeRights,
   mustBeReadable,
   readableAggregate,
   readableList,

@@ -8,7 +8,7 @@ import { decisive } from '../../query/parts.ts';
 import { isReferred, referred } from '../../query/referred.ts';
 import { askedOf, isResult } from '../../query/results.ts';
 import type { Column, Computed, Field, Inverse, Resource, Through } from '../../schema/model.ts';
-import type { Aggregate, Relation, Selection } from '../operation.ts';
+import type { Aggregate, ChangeRights, Relation, Selection } from '../operation.ts';
 import { relationKey } from '../read/read.ts';
 import type { Access } from './access.ts';
 import type { Guard } from './guards.ts';
@@ -139,13 +139,28 @@ function readableParts(access: Access, resource: Resource, selection: Selection)
   const guarded =
     sources.length > 0 ? { ...selection, columns: [...selection.columns, ...sources] } : selection;
   const guards = [...guardsOf(access, resource, guarded), ...ownGuards(access, resource, computed ?? [])];
+  const changes = selection.changes?.map((each) => ({ ...each, rights: changeRights(access, resource) }));
   const same =
+    !changes &&
     columns.length === selection.columns.length &&
     computed?.length === selection.computed?.length &&
     relations.length === selection.relations.length &&
     relations.every((relation, index) => relation === kept[index]);
-  if (guards.length === 0) return same ? selection : { ...selection, columns, relations, computed };
-  return { ...selection, columns, relations, computed, guards };
+  if (guards.length === 0 && same) return selection;
+  const readable = { ...selection, columns, relations, computed, ...(changes && { changes }) };
+  return guards.length === 0 ? readable : { ...readable, guards };
+}
+
+/** What the caller may see of the changes of a type. */
+export function changeRights(access: Access, resource: Resource): ChangeRights {
+  const { columns } = resource;
+  const readable = readableSelection(access, resource, { columns, relations: [] });
+  return {
+    seen: access.rows(resource, 'READ'),
+    past: access.rows(resource, 'HISTORY'),
+    hidden: columns.filter((column) => !readable.columns.includes(column)).map(({ name }) => name),
+    guards: readable.guards ?? [],
+  };
 }
 
 /** Of what is computed and has rules of its own: there is nothing to be read for it. */

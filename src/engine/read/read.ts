@@ -5,7 +5,7 @@ import { withSums } from '../../query/results.ts';
 import { filled, PARENT, type Query, type Row, type Statement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
-import type { Aggregate, Get, List, Listing, Read, Relation, Selection } from '../operation.ts';
+import type { Aggregate, Get, List, Listing, OwnChanges, Read, Relation, Selection } from '../operation.ts';
 import { type Guarded, hide } from '../policy/guards.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import {
@@ -56,8 +56,12 @@ function isTree(selection: Selection): boolean {
 }
 
 /** Whether there is more to do about its records than to read them. */
-export function isDressed({ guards, computed }: Pick<Selection, 'guards' | 'computed'>): boolean {
-  return guards !== undefined || computed !== undefined;
+export function isDressed({
+  guards,
+  computed,
+  changes,
+}: Pick<Selection, 'guards' | 'computed' | 'changes'>): boolean {
+  return guards !== undefined || computed !== undefined || changes !== undefined;
 }
 
 /** What a read that is a single statement asks for; the answer is made of its rows by `answerOf`. */
@@ -199,9 +203,17 @@ function* dressFirst(
 }
 
 /** Takes away what is hidden, and then adds what is computed of the rest. */
-function* dress({ guards, computed }: Selection, rows: readonly Node[], { limits }: Budget): Program<void> {
-  if (guards) yield* hide([{ guards, rows }], mostBytes(limits));
+function* dress(selection: Selection, rows: readonly Node[], budget: Budget): Program<void> {
+  const { guards, computed, changes } = selection;
+  if (guards) yield* hide([{ guards, rows }], mostBytes(budget.limits));
   if (computed) compute(computed, rows);
+  if (changes) yield* addChanges(changes, rows, budget);
+}
+
+function* addChanges(changes: readonly OwnChanges[], rows: readonly Node[], budget: Budget): Program<void> {
+  const add = budget.limits.addChanges;
+  if (!add) throw new Error('nothing keeps changes');
+  if (rows.length > 0) for (const each of changes) yield* add(each, rows, budget);
 }
 
 /**
@@ -241,6 +253,8 @@ function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget, time
     if (guarded.length > 0) yield* hide(guarded, mostBytes(budget.limits));
     for (const { relation, found } of level)
       if (relation.selection.computed) compute(relation.selection.computed, found);
+    for (const { relation, found } of level)
+      if (relation.selection.changes) yield* addChanges(relation.selection.changes, found, budget);
     for (const branch of level) spend(branch, budget);
     read.push(...level);
     level = level.flatMap((branch) => branches(branch.relation.selection, branch.found, appearances(branch)));

@@ -185,7 +185,7 @@ function needed(resource: Resource, selection: Selection, extra: readonly Column
     for (const { from } of selection.computed ?? [])
       for (const column of from) if (!guarded.has(column)) found.add(column);
     for (const column of selection.relations.map(near)) if (!guarded.has(column)) found.add(column);
-    if (selection.guards) found.add(resource.key);
+    if (selection.guards || selection.changes) found.add(resource.key);
     // Something must be selected, even for `{ __typename }`.
     if (found.size === 0) found.add(resource.key);
     columns = [...found];
