@@ -4,7 +4,7 @@ import { DuetError } from '../base/errors.ts';
 import { answerTooLarge } from '../storage/faults.ts';
 import type { Row } from '../storage/statements.ts';
 import type { Program } from '../storage/storage.ts';
-import type { OwnChanges } from './operation.ts';
+import type { OwnChanges } from './journal/asked.ts';
 import { bytesOf, type Measured, MOST_BYTES_OF_CHARACTER, timesOf } from './sizes.ts';
 
 /** Longer answers may wait in memory until their clients have taken them. */

@@ -17,6 +17,7 @@ import {
 } from '../storage/storage.ts';
 import { type AnswerLimits, Budget, isTooMuch } from './budget.ts';
 import { anonymous, type Caller } from './caller.ts';
+import type { ChangesRead } from './journal/asked.ts';
 import type { Journal } from './journal/journal.ts';
 import type { ChangesPage } from './journal/reading.ts';
 import type { RunInside } from './logic/api.ts';
@@ -24,7 +25,6 @@ import type { Functions } from './logic/functions.ts';
 import type {
   Aggregate,
   Ask,
-  ChangesRead,
   DeleteMany,
   List,
   Listing,

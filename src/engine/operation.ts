@@ -1,6 +1,6 @@
 /** What both doors turn a request into: a plain value that says everything and does nothing. */
 
-import type { DuetError, Fault } from '../base/errors.ts';
+import type { DuetError } from '../base/errors.ts';
 import type { Measure } from '../query/aggregates.ts';
 import type { Filter } from '../query/filter.ts';
 import type { ListQuery } from '../query/list.ts';
@@ -17,6 +17,7 @@ import type {
 import type { Row } from '../storage/statements.ts';
 import type { Program } from '../storage/storage.ts';
 import type { Budget } from './budget.ts';
+import type { ChangesRead, OwnChanges } from './journal/asked.ts';
 import type { Guard } from './policy/guards.ts';
 import type { Rendered } from './sizes.ts';
 import type { Changes } from './write/changes.ts';
@@ -129,6 +130,9 @@ export type Create = On & { readonly do: 'create'; readonly input: Input; readon
 export type Update = OnOne & Guarded & { readonly do: 'update'; readonly input: Input };
 export type Delete = OnOne & Guarded & { readonly do: 'delete' };
 
+/** Writes a record as it was at this version; without one, a deleted record as it was last. */
+export type Restore = OnOne & { readonly do: 'restore'; readonly version: number | undefined };
+
 /** Runs a function of the deployment: `ask` only reads. */
 export interface Act<Do extends 'act' | 'ask' = 'act' | 'ask'> {
   readonly do: Do;
@@ -149,45 +153,6 @@ export type Wanted =
   /** How often the answer has each. */
   | { readonly is: 'value'; readonly times: number }
   | { readonly is: 'object'; readonly times: number; readonly fields: ReadonlyMap<string, Wanted> };
-
-/** What a caller may see of the changes of a type: rules over records as they were. */
-export interface ChangeRights {
-  /** The records that exist for the caller. */
-  readonly seen: Filter;
-  /** Those whose past it may read. */
-  readonly past: Filter;
-  /** Fields that it may never read. */
-  readonly hidden: readonly string[];
-  readonly guards: readonly Guard[];
-}
-
-/** The changes of each record of an answer. */
-export interface OwnChanges extends Pick<ChangesRead, 'after' | 'at' | 'limit' | 'times'> {
-  /** As that of a relation. */
-  readonly as: string;
-  readonly resource: Resource;
-  /** What the caller may see of them, where that is not everything; the policy's to say. */
-  readonly rights?: ChangeRights;
-}
-
-/** The changes of records whose types keep them, in the order of their commits. */
-export interface ChangesRead {
-  readonly do: 'changes';
-  readonly resources: readonly Resource[];
-  /** Of one record alone; its key is undefined when the client's text can name none. */
-  readonly record: { readonly key: string | number | undefined } | undefined;
-  /** What records are like before or after, of one resource; by their own fields. */
-  readonly where: Filter;
-  /** The position to go on from, as it was given. */
-  readonly after: string | undefined;
-  /** Where that stands in the request. */
-  readonly at: Pick<Fault, 'parameter' | 'pointer'>;
-  readonly limit: number;
-  /** How often the answer has what a record was before, and after. */
-  readonly times: { readonly before: number; readonly after: number };
-  /** What the caller may see of each, where that is not everything; the policy's to say. */
-  readonly rights?: ReadonlyMap<Resource, ChangeRights>;
-}
 
 export type Ask = Act<'ask'>;
 export type Read = List | Get | Aggregate;
@@ -215,7 +180,7 @@ interface Many {
   readonly atLeast: number;
 }
 
-export type WriteOne = Create | Update | Delete | Upsert;
+export type WriteOne = Create | Update | Delete | Upsert | Restore;
 /** A write on the records of one resource. */
 export type WriteRecords = WriteOne | WriteMany;
 export type WriteMany = CreateMany | UpdateMany | DeleteMany | UpsertMany;

@@ -12,8 +12,8 @@ import {
   GraphQLString,
 } from 'graphql';
 import { DuetError, type FaultCode, pointer } from '../base/errors.ts';
+import type { ChangesRead } from '../engine/journal/asked.ts';
 import { type ChangesPage, DEFAULT_LIMIT, MOST_CHANGES } from '../engine/journal/reading.ts';
-import type { ChangesRead } from '../engine/operation.ts';
 import { filterOf } from '../query/arguments.ts';
 import { everything } from '../query/filter.ts';
 import { readLimit } from '../query/list.ts';

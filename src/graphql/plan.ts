@@ -85,6 +85,11 @@ function recordsPlanner(
   if (operation === 'AGGREGATE') return aggregatePlanner(resource, [fields], given);
   if (operation === 'CONNECTION') return connectionPlanner(resource, fields, given);
   const selection = selectionOf(resource, [fields], given);
+  if (operation === 'RESTORE')
+    return (args, within) => ({
+      operation: restored(resource, fields, args, selection, within),
+      complete: asItIs,
+    });
   if (operation === 'LIST')
     return (args, within) => {
       const list = listOf(resource, args, readingOf(within));
@@ -164,6 +169,30 @@ function single(
     });
   if (operation === 'DELETE') return { do: 'delete', ...one, ifVersion: versions };
   return { do: 'update', ...one, ifVersion: versions, input: inputOf(resource, input) };
+}
+
+/** A variable that was not sent is not the last version. */
+function restored(
+  resource: Resource,
+  [node]: readonly FieldNode[],
+  args: Arguments,
+  selection: Selection,
+  { faults }: Planning,
+): Operation {
+  const key = keyFrom(resource, args[resource.key.name]);
+  const version = args['version'];
+  const isGiven = node?.arguments?.some(({ name }) => name.value === 'version');
+  const isVersion = typeof version === 'number' && version > 0;
+  const detail = 'version must be a whole number from 1 on, or be left out of the document';
+  if (isGiven && !isVersion) faults.push({ pointer: pointer('version'), code: 'TYPE', detail });
+  return {
+    do: 'restore',
+    resource,
+    key,
+    selection,
+    refusal: undefined,
+    version: isVersion ? version : undefined,
+  };
 }
 
 function keyFrom({ key }: Resource, text: unknown): string | number | undefined {

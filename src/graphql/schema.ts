@@ -12,11 +12,13 @@ import {
   GraphQLSchema,
   specifiedDirectives,
 } from 'graphql';
+import { isRestorable } from '../schema/journal.ts';
 import type { ActionField, Column, Model, OperationKind, Resource, RootField } from '../schema/model.ts';
 import {
   aggregateName,
   bulkFieldName,
   connectionName,
+  journalNames,
   rootFieldName,
   upsertFieldName,
   VERSION_ARGUMENT,
@@ -34,7 +36,7 @@ export type UpsertKind = 'UPSERT' | 'UPSERT_MANY';
 export type Binding = RecordsBinding | ActionBinding | ChangesBinding;
 
 export interface RecordsBinding {
-  readonly operation: OperationKind | 'CONNECTION' | 'AGGREGATE' | BulkKind | UpsertKind;
+  readonly operation: OperationKind | 'CONNECTION' | 'AGGREGATE' | 'RESTORE' | BulkKind | UpsertKind;
   readonly resource: Resource;
 }
 
@@ -91,6 +93,13 @@ export function graphqlDoor(model: Model): Door | undefined {
       add('Mutation', upsertFieldName.ONE(resource), { operation: 'UPSERT', resource }, one);
       add('Mutation', upsertFieldName.MANY(resource), { operation: 'UPSERT_MANY', resource }, many);
     }
+    if (isRestorable(resource))
+      add(
+        'Mutation',
+        journalNames.restore(resource),
+        { operation: 'RESTORE', resource },
+        restored(types, resource),
+      );
     if (!resource.operations.has('LIST')) continue;
     add(
       'Query',
@@ -178,6 +187,18 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
         description: `Deletes ${withArticle(singular)} and returns it as it was; null with NOT_FOUND when there is none.`,
       };
   }
+}
+
+function restored(types: TypesOf, resource: Resource): Fields[string] {
+  const { key, singular } = resource;
+  return {
+    type: types.object(resource),
+    args: {
+      [key.name]: { type: new GraphQLNonNull(types.column(key)), description: key.description },
+      version: { type: GraphQLInt, description: 'Left out for a deleted one that is to be as it was last.' },
+    },
+    description: `Writes ${withArticle(singular)} as it was at a version; null with NOT_FOUND when nothing is known of it.`,
+  };
 }
 
 function declared(types: TypesOf, field: RootField): Fields[string] {

@@ -2,8 +2,9 @@
 
 import type { GraphQLObjectType } from 'graphql';
 import { pointer } from '../base/errors.ts';
+import type { OwnChanges } from '../engine/journal/asked.ts';
 import { DEFAULT_LIMIT, MOST_CHANGES } from '../engine/journal/reading.ts';
-import type { Aggregate, Listing, Operation, OwnChanges, Relation, Selection } from '../engine/operation.ts';
+import type { Aggregate, Listing, Operation, Relation, Selection } from '../engine/operation.ts';
 import { type Node, relationKey } from '../engine/read/read.ts';
 import { AROUND_OBJECT, bytesOfName, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';

@@ -1,8 +1,8 @@
 /** `/changes`, `/changes/books` and `/changes/books/1`: what has happened to records, in the order of commits. */
 
 import type { Engine } from '../engine/engine.ts';
+import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { ChangesPage } from '../engine/journal/reading.ts';
-import type { ChangesRead } from '../engine/operation.ts';
 import { answer } from '../http/answer.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';

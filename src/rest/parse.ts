@@ -1,6 +1,6 @@
 /** Request → Operation, for the routes of a resource. */
 
-import { DuetError } from '../base/errors.ts';
+import { cited, DuetError, type Fault, pointer, validationFailed } from '../base/errors.ts';
 import type { Get, List, Selection, WriteOne } from '../engine/operation.ts';
 import type { Keyed } from '../engine/write/idempotency.ts';
 import { parseJsonObject } from '../http/body.ts';
@@ -117,6 +117,22 @@ export function parseUpdate(from: Collection, exchange: Exchange, bytes: Uint8Ar
   };
 }
 
+/** `{"version": 2}`, or nothing in it. */
+export function parseRestore(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
+  const { resource, one, limits } = from;
+  const { value: version, refusal } = attempt(() => {
+    refuseParameters(resource, exchange.query);
+    const body = bytes.length === 0 ? {} : parseJsonObject(exchange.request, bytes, limits);
+    return readRestoredVersion(body);
+  });
+  const key = readKey(resource.key, exchange.key);
+  return {
+    operation: { do: 'restore', resource, key, version, selection: one, refusal },
+    idempotency: idempotencyOf(exchange, `${resource.path}/${exchange.key}/restore`, bytes),
+    shape: undefined,
+  };
+}
+
 /** Nothing is in its body, but it must not be larger than any other. */
 export function parseDelete(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
   const { resource, one } = from;
@@ -153,4 +169,21 @@ function attempt<T>(parse: () => T): { value?: T; refusal: DuetError | undefined
     if (error instanceof DuetError) return { refusal: error };
     throw error;
   }
+}
+
+function readRestoredVersion(body: Readonly<Record<string, unknown>>): number | undefined {
+  const { version, ...others } = body;
+  const faults = Object.keys(others).map((name): Fault => {
+    const detail = `"${cited(name)}" is not known here; give version`;
+    return { pointer: pointer(cited(name)), code: 'UNKNOWN', detail };
+  });
+  const isVersion = version === undefined || (Number.isSafeInteger(version) && Number(version) > 0);
+  if (!isVersion)
+    faults.push({
+      pointer: pointer('version'),
+      code: 'TYPE',
+      detail: 'version must be a whole number from 1 on',
+    });
+  if (faults.length > 0) throw validationFailed(faults);
+  return version as number | undefined;
 }

@@ -9,11 +9,20 @@ import { type BodyLimits, readBody } from '../http/body.ts';
 import { type Exchange, type Found, goneOf, type Handler, type Route } from '../http/exchange.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { problem } from '../http/problem.ts';
+import { isRestorable } from '../schema/journal.ts';
 import type { Action, Model, OperationKind } from '../schema/model.ts';
 import { type Collection, collection } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
 import { contentType, type ExportType, exported, exportType } from './export.ts';
-import { parseCreate, parseDelete, parseExport, parseGet, parseList, parseUpdate } from './parse.ts';
+import {
+  parseCreate,
+  parseDelete,
+  parseExport,
+  parseGet,
+  parseList,
+  parseRestore,
+  parseUpdate,
+} from './parse.ts';
 import { readPath } from './paths.ts';
 import type { ReadLimits } from './query.ts';
 import {
@@ -29,6 +38,8 @@ import {
 } from './respond.ts';
 import { transactionRoute } from './transaction.ts';
 
+const RESTORE = '/restore';
+
 const actions: Readonly<Record<OperationKind, Action>> = {
   LIST: 'READ',
   GET: 'READ',
@@ -40,6 +51,7 @@ const actions: Readonly<Record<OperationKind, Action>> = {
 interface Routes {
   readonly list: Route;
   readonly one: Route;
+  readonly restore: Route;
 }
 
 /** Paths come without a trailing slash. */
@@ -64,6 +76,11 @@ export function restRoutes(
   return (path) => {
     if (path === '/transaction') return { route: transaction, key: '' };
     const found = readPath(path);
+    if (!found && path.endsWith(RESTORE)) {
+      const { segment = '', key } = readPath(path.slice(0, -RESTORE.length)) ?? {};
+      const route = key === undefined ? undefined : byPath.get(segment)?.restore;
+      return route && key !== undefined ? { route, key } : undefined;
+    }
     const routes = found && byPath.get(found.segment);
     if (!routes) return undefined;
     const { key = '' } = found;
@@ -73,22 +90,29 @@ export function restRoutes(
 }
 
 /** A path on which nothing is registered does not exist. */
-function answering({ list, one }: Routes): Partial<Routes> {
+function answering({ list, one, restore }: Routes): Partial<Routes> {
   const isThere = ({ methods }: Route) => methods.size > 0;
-  return { ...(isThere(list) && { list }), ...(isThere(one) && { one }) };
+  return {
+    ...(isThere(list) && { list }),
+    ...(isThere(one) && { one }),
+    ...(isThere(restore) && { restore }),
+  };
 }
 
 function routesOf(from: Collection, engine: Engine): Routes {
   const { operations, path, key } = from.resource;
+  const admitted =
+    (action: Action, handler: Handler): Handler =>
+    (exchange) => {
+      // Who may never do this is told before the body is read.
+      engine.admit(exchange.caller, from.resource, action);
+      return handler(exchange);
+    };
   const route = (template: string, table: Record<string, [OperationKind, Handler]>): Route => {
     const offered = Object.entries(table).filter(([, [kind]]) => operations.has(kind));
     const methods = offered.map(([method, [kind, handler]]): [string, Handler] => [
       method,
-      (exchange) => {
-        // Who may never do this is told before the body is read.
-        engine.admit(exchange.caller, from.resource, actions[kind]);
-        return handler(exchange);
-      },
+      admitted(actions[kind], handler),
     ]);
     return { template, failed: problem, methods: new Map(methods) };
   };
@@ -140,6 +164,13 @@ function routesOf(from: Collection, engine: Engine): Routes {
       PUT: ['UPDATE', writing(parseUpdate, updated)],
       DELETE: ['DELETE', writing(parseDelete, deleted)],
     }),
+    restore: {
+      template: `/${path}/{${key.name}}${RESTORE}`,
+      failed: problem,
+      methods: isRestorable(from.resource)
+        ? new Map([['POST', admitted('HISTORY', writing(parseRestore, updated))]])
+        : new Map(),
+    },
   };
 }
 

@@ -31,3 +31,8 @@ export function readJournal(
 export function journaled({ resources }: Model, door: 'rest' | 'graphql'): readonly Resource[] {
   return resources.filter((resource) => resource.journal && resource[door]);
 }
+
+/** Whether records can be written as they were: that is an update, or a create. */
+export function isRestorable({ journal, operations }: Resource): boolean {
+  return journal !== undefined && (operations.has('UPDATE') || operations.has('CREATE'));
+}

@@ -20,6 +20,16 @@ export function recordOf({ columns }: Resource, image: unknown): Row | null {
   return record;
 }
 
+/** Only the fields that there were then. */
+export function keptOf(resource: Resource, image: unknown): Row {
+  const there = JSON.parse(String(image)) as Row;
+  const record = recordOf(resource, image) ?? {};
+  const kept: Row = {};
+  for (const { name, stored } of resource.columns)
+    if (Object.hasOwn(there, stored)) kept[name] = record[name];
+  return kept;
+}
+
 /** A value of then as one of now: numbers that became exact are texts, and what an enum has lost is nothing. */
 function presentOf({ type, list }: Column, value: unknown): unknown {
   if (value === undefined || value === null) return null;

@@ -4,8 +4,8 @@ import { everything, type Filter, isEverything } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
-import type { ChangeRights } from '../operation.ts';
 import { type Demands, demand, matching } from '../policy/matching.ts';
+import type { ChangeRights } from './asked.ts';
 
 export const allRights: ChangeRights = { seen: everything, past: everything, hidden: [], guards: [] };
 

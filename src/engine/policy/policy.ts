@@ -8,7 +8,8 @@ import { isEverything } from '../../query/filter.ts';
 import type { Action, Model, Resource } from '../../schema/model.ts';
 import { answerable } from '../../schema/values.ts';
 import type { Caller } from '../caller.ts';
-import type { Act, ChangesRead, Operation, Write } from '../operation.ts';
+import type { ChangesRead } from '../journal/asked.ts';
+import type { Act, Operation, Write } from '../operation.ts';
 import { Access, type RoleRights } from './access.ts';
 import type { Permitted } from './permitted.ts';
 import { mayRace } from './races.ts';
@@ -105,6 +106,8 @@ const actions: Readonly<Record<OnRecords['do'], Action>> = {
   'update many': 'UPDATE',
   delete: 'DELETE',
   'delete many': 'DELETE',
+  // Whether it changes a record or creates it again is known when it is looked up.
+  restore: 'HISTORY',
 };
 
 function allowed(access: Access, operation: Operation): Operation {

@@ -5,7 +5,8 @@ import { withSums } from '../../query/results.ts';
 import { filled, PARENT, type Query, type Row, type Statement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
-import type { Aggregate, Get, List, Listing, OwnChanges, Read, Relation, Selection } from '../operation.ts';
+import type { OwnChanges } from '../journal/asked.ts';
+import type { Aggregate, Get, List, Listing, Read, Relation, Selection } from '../operation.ts';
 import { type Guarded, hide } from '../policy/guards.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import {

@@ -64,7 +64,10 @@ function* unlink(access: Access, join: Resource, keys: readonly unknown[]): Prog
   yield* deleteWithDependents(access, join, there, change);
 }
 
-/** Changes a record that is locked, and that the caller may change as it is; `by`: what it was looked up by. */
+/**
+ * Changes a record that is locked, and that the caller may change as it is. `by`: what it was looked up by; `restored`: what comes
+ * back from an earlier version.
+ */
 export function* change(
   access: Access,
   resource: Resource,
@@ -72,6 +75,7 @@ export function* change(
   input: Input,
   wanted: number | undefined,
   by: readonly Column[] = [],
+  restored?: readonly Column[],
 ): Program<Node> {
   const key = found[resource.key.name];
   const isFree = access.isFree;
@@ -81,7 +85,7 @@ export function* change(
     for (const where of changedOn(access, resource, input, seen)) demand(conditions, where, 0);
     yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
   }
-  const columns = access.isSystem ? [...updatable(resource), ...reserved(resource)] : undefined;
+  const columns = restored ?? (access.isSystem ? [...updatable(resource), ...reserved(resource)] : undefined);
   const asked: Change = {
     set: withoutUnseen(resource, validUpdate(resource, input, seen, columns), found, seen),
     add: incrementsOf(resource, input, []),
@@ -94,7 +98,7 @@ export function* change(
   const set = withComputed(resource, given, add, next);
   if (isBound(resource)) {
     yield* mustHold(resource, [next], () => [], { ...set, ...add });
-    mayPass(resource, set, [stored], [seen]);
+    if (!restored) mayPass(resource, set, [stored], [seen]);
   }
   if (resource.references.length > 0) {
     const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');

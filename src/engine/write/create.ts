@@ -81,7 +81,7 @@ function* storeList(
   if (isBound(resource)) {
     const rows = records.map(({ values }) => values);
     yield* mustHold(resource, rows, at);
-    mustStart(resource, rows, at);
+    if (!records.some(({ last }) => last)) mustStart(resource, rows, at);
   }
   const judged = access.isFree
     ? yield* referredList(access, resource, records, known)
@@ -157,7 +157,8 @@ export function* createRecord(
   if (judged && missing > 0) yield* mayCreate(access, resource, [record], [], known);
   // What was written of its list since then may show it.
   const isHidden = judged?.isHidden === true && (yield* unseen(access, resource, [record])).size > 0;
-  const version = 1 + (isNatural(resource) ? yield* lastVersion(resource, values) : 0);
+  const { last = 0 } = record;
+  const version = 1 + (isNatural(resource) ? Math.max(last, yield* lastVersion(resource, values)) : last);
   const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : outer;
   const node = yield* insert(resource, values, version, refusal);
   access.changes?.created(resource, node);

@@ -7,6 +7,7 @@ import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Node } from '../read/read.ts';
 import { createMany, deleteMany, updateMany } from './bulk.ts';
+import { restore } from './restore.ts';
 import { upsert, upsertMany } from './upsert.ts';
 import { write } from './write.ts';
 
@@ -35,6 +36,8 @@ export function perform(access: Access, operation: Permitted<Write>, budget: Bud
       return upsert(access, operation, budget);
     case 'upsert many':
       return upsertMany(access, operation, budget);
+    case 'restore':
+      return restore(access, operation, budget);
     case 'act':
       return carriedOut(access, operation, budget);
     default:

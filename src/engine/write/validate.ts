@@ -18,6 +18,8 @@ export interface NewRecord {
   /** The names that the client gave a value for. */
   readonly given: readonly string[];
   readonly children: readonly Children[];
+  /** The last version of the record that it brings back. */
+  readonly last?: number;
 }
 
 /** New records of a list, where the input has them under its name or, where it only names what they link, at these places. */

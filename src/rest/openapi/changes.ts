@@ -2,12 +2,12 @@
 
 import { MOST_CHANGES } from '../../engine/journal/reading.ts';
 import { JSON_TYPE } from '../../http/answer.ts';
-import { journaled } from '../../schema/journal.ts';
+import { isRestorable, journaled } from '../../schema/journal.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import { CHANGES_PATH, journalNames } from '../../schema/names.ts';
 import { type JsonSchema, scalars } from '../../schema/scalars.ts';
-import { columnSchema, documented, list, object, orNull, typeSchema } from './json-schema.ts';
-import { always, type Failures, stored, withHeaders } from './responses.ts';
+import { columnSchema, documented, list, object, orNull, reference, typeSchema } from './json-schema.ts';
+import { always, bodied, type Failures, idempotencyKey, stored, withHeaders, written } from './responses.ts';
 import type { Schemas } from './schemas.ts';
 
 export const CHANGES_TAG = 'Changes';
@@ -47,7 +47,28 @@ export function changesPaths(model: Model, schemas: Schemas, failures: Failures)
       const one = { name: key.name, in: 'path', required: true, schema: typeSchema(key) };
       const all = feed(`changesOf${name}`, `What has happened to ${plural}`, items, [where]);
       const own = feed(`changesOfOne${name}`, `What has happened to one ${singular}`, items, [where]);
+      const back = {
+        operationId: `restore${name}`,
+        summary: `Write one ${singular} as it was`,
+        tags: [CHANGES_TAG],
+        parameters: [idempotencyKey],
+        requestBody: {
+          required: false,
+          content: { [JSON_TYPE]: { schema: object([['version', { type: 'integer', minimum: 1 }]]) } },
+        },
+        responses: {
+          200: {
+            description: `The ${singular} as it is now.`,
+            headers: withHeaders([], ['ETag']),
+            content: { [JSON_TYPE]: { schema: reference(name) } },
+          },
+          ...failures.of(['NOT_FOUND', 'CONFLICT', ...bodied, ...always, ...written]),
+        },
+      };
       return [
+        ...(isRestorable(resource)
+          ? [[`/${path}/{${key.name}}/restore`, { parameters: [one], post: back }] as [string, JsonSchema]]
+          : []),
         [`/${CHANGES_PATH}/${path}`, all],
         [`/${CHANGES_PATH}/${path}/{${key.name}}`, { parameters: [one], ...own }],
       ];

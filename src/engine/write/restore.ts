@@ -1,0 +1,170 @@
+/** Writes a record as it was at an earlier version, by what the journal keeps of it. */
+
+import { DuetError, type Fault, pointer, validationFailed } from '../../base/errors.ts';
+import { all, among, equal, everything } from '../../query/filter.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { withArticle } from '../../schema/names.ts';
+import { storedColumns } from '../../schema/values.ts';
+import { changes } from '../../storage/own.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
+import type { Budget } from '../budget.ts';
+import { keptOf, recordOf } from '../journal/images.ts';
+import { allRights, judge } from '../journal/rights.ts';
+import type { Input, Restore } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
+import { mayWrite } from '../policy/judging.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import { changeRights } from '../policy/reading.ts';
+import { mayGive } from '../policy/writing.ts';
+import { attach, isDressed, type Node } from '../read/read.ts';
+import { assign } from './assign.ts';
+import { change } from './change.ts';
+import { createAll } from './create.ts';
+import { validCreate } from './validate.ts';
+
+export function* restore(access: Access, operation: Permitted<Restore>, budget: Budget): Program<Node> {
+  const { resource, key, seen, refusal, version, selection } = operation;
+  const [stored] = key === undefined ? [] : yield* lookedFor(resource, key);
+  if (stored && seen && !(yield* isSeen(resource, key, seen))) throw missing(resource);
+  const was = key === undefined ? [] : yield* changesOf(resource, key, version);
+  if (!stored && was.length === 0) throw missing(resource);
+  if (refusal) throw refusal;
+  if (stored && version === undefined) throw validationFailed([NEEDED]);
+  const image = imageIn(was, version);
+  const found = image === undefined ? undefined : yield* readable(access, resource, image);
+  if (!found) throw notKept(resource, version);
+  const node = stored
+    ? yield* changedBack(access, resource, stored, found)
+    : yield* createdAgain(access, resource, found, Number(was.at(-1)?.['version']));
+  if (selection.relations.length > 0 || isDressed(selection)) yield* attach(selection, [node], budget);
+  return node;
+}
+
+const NEEDED: Fault = {
+  pointer: pointer('version'),
+  code: 'REQUIRED',
+  detail: 'version is required where the record is there; only a deleted one comes back as it was last',
+};
+
+function missing({ singular, key }: Resource): DuetError {
+  return new DuetError('NOT_FOUND', `There is no ${singular} with this ${key.name}.`);
+}
+
+function notKept({ singular }: Resource, version: number | undefined): DuetError {
+  const what = version === undefined ? 'last version' : `version ${version}`;
+  return new DuetError('NOT_FOUND', `The journal has no ${what} of this ${singular}.`);
+}
+
+function lookedFor(resource: Resource, key: unknown): Program<Row[]> {
+  return run(select(resource, storedColumns(resource), equal(resource.key, key), { lock: 'change' }));
+}
+
+function* isSeen(resource: Resource, key: unknown, seen: NonNullable<Restore['seen']>): Program<boolean> {
+  const where = all([equal(resource.key, key), seen]);
+  return (yield* run(select(resource, [resource.key], where))).length > 0;
+}
+
+/** The change that led to the version, and the one that led away from it; of a deleted record, also the last of all. */
+function* changesOf(resource: Resource, key: unknown, version: number | undefined): Program<Row[]> {
+  const { table, key: of, version: at, sequence } = changes.column;
+  const own = [equal(table, resource.table), equal(of, String(key))];
+  const last = select(changes, changes.columns, all(own), {
+    order: [{ column: sequence, descending: true }],
+    limit: 1,
+  });
+  if (version === undefined) return yield* run(last);
+  const near = select(changes, changes.columns, all([...own, among(at, [version, version + 1])]), {
+    order: [{ column: sequence, descending: false }],
+  });
+  const [found = [], newest = []] = yield [near, last];
+  return [...found, ...newest];
+}
+
+function imageIn(rows: readonly Row[], version: number | undefined): unknown {
+  if (version === undefined) return rows[0]?.['before'] ?? undefined;
+  const isAt = (row: Row) => Number(row['version']) === version;
+  const after = rows.find((row) => isAt(row) && row['after'] !== null)?.['after'];
+  if (after != null) return after;
+  // Of a record that was there before its type kept a journal, only what came next tells what it was.
+  const next = rows.find((row) => (isAt(row) ? row['kind'] === 'DELETED' : isNext(row, version)));
+  return next?.['before'] ?? undefined;
+}
+
+function isNext(row: Row, version: number): boolean {
+  return Number(row['version']) === version + 1 && row['kind'] === 'UPDATED';
+}
+
+/** A record of the past, of which the caller may not see everything. */
+interface Past {
+  /** The fields that there were. */
+  readonly kept: Row;
+  /** The names of those that the caller sees as they were. */
+  readonly shown: ReadonlySet<string>;
+}
+
+/** Undefined where the caller may not read it: what was edited away may have been a secret. */
+function* readable(access: Access, resource: Resource, image: unknown): Program<Past | undefined> {
+  const record = recordOf(resource, image);
+  if (!record) return undefined;
+  const rights = access.isFree ? allRights : changeRights(access, resource);
+  const [judged] = yield* judge(resource, [record], rights, everything);
+  if (!judged?.isSeen || !judged.isPast) return undefined;
+  const kept = keptOf(resource, image);
+  const isShown = (name: string) => Bun.deepEquals(judged.record[name], record[name]);
+  return { kept, shown: new Set(Object.keys(kept).filter(isShown)) };
+}
+
+/** What comes back: all but the key, and the time of the change itself. */
+function restorable({ columns, key }: Resource): readonly Column[] {
+  return columns.filter((column) => column !== key && column.origin.by !== 'updatedAt');
+}
+
+/** What the caller does not see stays as it is. */
+function* changedBack(access: Access, resource: Resource, stored: Row, { kept, shown }: Past): Program<Node> {
+  const key = stored[resource.key.name];
+  if (!access.isFree) {
+    access.admit(resource, 'UPDATE');
+    yield* mayWrite(access, resource, 'UPDATE', [key]);
+  }
+  const columns = restorable(resource);
+  const input = part(kept, columns, (name) => shown.has(name));
+  return yield* change(access, resource, stored, input, undefined, [], columns);
+}
+
+/** What the caller does not see comes back as it was, without being asked for its rules: nobody chose it. */
+function* createdAgain(
+  access: Access,
+  resource: Resource,
+  { kept, shown }: Past,
+  last: number,
+): Program<Node> {
+  access.admit(resource, 'CREATE');
+  const columns = [resource.key, ...restorable(resource)];
+  const given = part(kept, columns, () => true);
+  const chosen = part(kept, columns, (name) => shown.has(name) && isClients(resource, name));
+  mayGive(access, resource, chosen);
+  const more = columns.filter(({ origin }) => origin.by !== 'client');
+  const { values } = validCreate(resource, given, undefined, more);
+  assign(
+    resource,
+    access.caller,
+    values,
+    part(values, more, () => true),
+  );
+  const record = { values, given: Object.keys(chosen), children: [], last };
+  const [node] = yield* createAll(access, resource, [record], () => []);
+  if (!node) throw new Error(`restoring ${withArticle(resource.name)} answered no record`);
+  return node;
+}
+
+function isClients(resource: Resource, name: string): boolean {
+  return resource.columns.some((column) => column.name === name && column.origin.by === 'client');
+}
+
+function part(values: Row, columns: readonly Column[], isWanted: (name: string) => boolean): Input & Row {
+  const found: Row = {};
+  for (const { name } of columns)
+    if (Object.hasOwn(values, name) && isWanted(name)) found[name] = values[name];
+  return found;
+}
