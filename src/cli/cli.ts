@@ -16,6 +16,7 @@ import { diff } from './commands/diff.ts';
 import { explainAccess, ROLE_OPTION } from './commands/explain-access.ts';
 import { EXAMPLE_OPTION, INIT_USAGE, init } from './commands/init.ts';
 import { jobsCommand, splitJobsArguments } from './commands/jobs.ts';
+import { JOURNAL_USAGE, journalCommand, splitJournalArguments } from './commands/journal.ts';
 import { keyCommand, splitKeyArguments } from './commands/keys.ts';
 import { migrate, migrateAndPrune, type Terminal } from './commands/migrate.ts';
 import { recompute } from './commands/recompute.ts';
@@ -172,7 +173,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   export: {
     usage: 'export',
-    doc: 'write every record and API key (as a hash) to standard output, as NDJSON',
+    doc: 'write every record and API key (as a hash) to standard output, as NDJSON; without the journal',
     run: ({ config, observe }) => exportRecords(config, observe, process.stdout, terminal()),
   },
   import: {
@@ -206,6 +207,12 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'show what the schema file lets such a caller do; without a role, the anonymous',
     split: (args) => takeOption(ROLE_OPTION, args),
     run: ({ config, own }) => explainAccess(own, config, print),
+  },
+  journal: {
+    usage: JOURNAL_USAGE,
+    doc: 'take what a record was out of the journal: its changes stay, without the record before and after',
+    split: splitJournalArguments,
+    run: ({ config, own, observe }) => journalCommand(own, config, observe, tell),
   },
   key: {
     usage: 'key create|list|revoke',

@@ -61,3 +61,18 @@ test('letter case that does not count any more can be missed, and so can letter 
   expect(changed('@caseless', '')).toEqual([`${line} with letter case`]);
   expect(changed('@caseless', '@caseless')).toEqual([]);
 });
+
+test('a journal that ends is breaking, and one that keeps less is destructive', () => {
+  const file = (journal: string) => readSchema(`type A @resource ${journal} { id: ID! }`).model as Model;
+  const report = (from: string, to: string) =>
+    reportOf(file(from), file(to), nothing).REST.map(({ mark, text }) => `${mark} ${text}`);
+  expect(report('', '@journal')).toEqual(['safe new: GET /changes/as']);
+  expect(report('@journal', '')).toEqual(['breaking gone: GET /changes/as; what was kept stays, unseen']);
+  expect(report('@journal(keep: "30d")', '@journal')).toEqual([]);
+  expect(report('@journal(keep: "forever")', '@journal')).toEqual([
+    'destructive /changes/as: changes are kept for less long',
+  ]);
+  expect(report('@journal(keep: "12h")', '@journal(keep: "2d")')).toEqual([
+    'safe /changes/as: changes are kept for longer',
+  ]);
+});

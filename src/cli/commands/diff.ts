@@ -184,9 +184,26 @@ function recordChanges(was: Resource, now: Resource): Change[] {
     for (const [where, message] of of)
       if (!known.has(where)) changes.push({ mark, text: `/${now.path}: ${text} @check: ${message}` });
   };
+  changes.push(...journalChanges(was, now));
   check('safe', before, checks, 'gone:');
   check('breaking', checks, before, 'new:');
   return changes;
+}
+
+/** What is kept for less long is dropped, as soon as somebody sweeps. */
+function journalChanges({ journal: was }: Resource, { journal: now, path }: Resource): Change[] {
+  if (!was || !now) {
+    if (was) return [{ mark: 'breaking', text: `gone: GET /changes/${path}; what was kept stays, unseen` }];
+    return now ? [{ mark: 'safe', text: `new: GET /changes/${path}` }] : [];
+  }
+  const [before, after] = [was, now].map(({ keepMs = Number.POSITIVE_INFINITY }) => keepMs) as [
+    number,
+    number,
+  ];
+  if (before === after) return [];
+  return after < before
+    ? [{ mark: 'destructive', text: `/changes/${path}: changes are kept for less long` }]
+    : [{ mark: 'safe', text: `/changes/${path}: changes are kept for longer` }];
 }
 
 function typeOf(column: Column): string {

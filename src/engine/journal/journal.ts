@@ -85,6 +85,38 @@ export class Journal implements Watcher {
     stopped.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
+  /** Takes what a record was out of its changes; answers with how many there were. */
+  async erase({ table }: Resource, key: string): Promise<number> {
+    const { table: of, key: record } = changes.column;
+    let erased = 0;
+    for (;;) {
+      const done = await this.storage.write(
+        () => this.#erase(all([equal(of, table), equal(record, key)])),
+        'many',
+        performance.now() + PATIENCE_MS,
+      );
+      erased += done;
+      if (done < SWEPT) return erased;
+    }
+  }
+
+  *#erase(own: Filter): Program<number> {
+    const { sequence, before, after } = changes.column;
+    const hasImage: Filter = {
+      is: 'not',
+      of: all([
+        { is: 'null', column: before },
+        { is: 'null', column: after },
+      ]),
+    };
+    const order = [{ column: sequence, descending: false }];
+    const rows = yield* run(select(changes, [sequence], all([own, hasImage]), { order, limit: SWEPT }));
+    const gone = rows.map((row) => ({ sequence: row['sequence'], before: null, after: null }));
+    if (gone.length > 0)
+      yield* run({ do: 'update all', resource: changes, columns: [before, after], rows: gone });
+    return gone.length;
+  }
+
   /** Nobody waits for it: what fails now is tried again. */
   #sweepSoon(): void {
     this.sweep().catch(() => {});

@@ -204,7 +204,10 @@ function* shownOf(
     for (const row of own) {
       const before = row['before'] === null ? undefined : judged[next++];
       const after = row['after'] === null ? undefined : judged[next++];
-      const change = changeOf(positions, resource, row, before, after, operation.after === undefined);
+      const isErased = row['before'] === null && row['after'] === null;
+      const change = isErased
+        ? erased(positions, resource, row, operation)
+        : changeOf(positions, resource, row, before, after, operation.after === undefined);
       if (change) shown.set(row, change);
     }
   }
@@ -214,6 +217,31 @@ function* shownOf(
 /** The policy has put into a filter what the caller sees. */
 function wanted({ where }: ChangesRead, { seen }: ChangeRights): Filter {
   return isEverything(where) ? seen : where;
+}
+
+/** Nothing is left that a rule or a filter could be held against: only who sees everything sees that there was something. */
+function erased(
+  positions: Positions,
+  resource: Resource,
+  row: Row,
+  { rights, where }: ChangesRead,
+): Change | undefined {
+  const { seen, past } = rights?.get(resource) ?? allRights;
+  if (!isEverything(seen) || !isEverything(past) || !isEverything(where)) return undefined;
+  const key = String(row['key']);
+  return {
+    position: positions.textOf(Number(row[positions.column.name])),
+    at: String(row['at']),
+    kind: row['kind'] as Change['kind'],
+    resource: resource.name,
+    key: resource.key.origin.by === 'serial' ? Number(key) : key,
+    version: Number(row['version']),
+    caller: row['caller'] as string | null,
+    requestId: row['requestId'] as string | null,
+    transaction: String(row['transaction']),
+    before: null,
+    after: null,
+  };
 }
 
 /** Undefined where the caller sees nothing of it. A record that leaves its sight is deleted for it, and one that enters it new. */
