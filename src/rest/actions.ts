@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Act, Ask, Input, Wanted } from '../engine/operation.ts';
 import type { Node } from '../engine/read/read.ts';
 import { answer } from '../http/answer.ts';
-import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
+import { type BodyLimits, nestsDeeperThan, parseJsonObject, readBody } from '../http/body.ts';
 import { type Exchange, goneOf, type Handler, type Route } from '../http/exchange.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
@@ -18,7 +18,7 @@ import { shown, wholeOf } from './respond.ts';
 
 export function actionRoutes({ actions }: Model, engine: Engine, limits: BodyLimits): Route[] {
   return actions.map((action) => {
-    const carry = action.root === 'Query' ? asking(engine, action) : acting(engine, action, limits);
+    const carry = action.root === 'Query' ? asking(engine, action, limits) : acting(engine, action, limits);
     const handler: Handler = (exchange) => {
       // Who may never do this is told before the body is read.
       engine.admitAction(exchange.caller, action);
@@ -50,12 +50,12 @@ export function actOf(action: ActionField, args: Input): Act<'act'> {
   return { do: 'act', action, args, answer: wantedOf(action.answer) };
 }
 
-function asking(engine: Engine, action: ActionField): Handler {
+function asking(engine: Engine, action: ActionField, limits: BodyLimits): Handler {
   return (exchange) => {
     const operation: Ask = {
       do: 'ask',
       action,
-      args: argumentsIn(exchange, action),
+      args: argumentsIn(exchange, action, limits),
       answer: wantedOf(action.answer),
     };
     const told = caught(() => engine.ask(exchange.caller, operation), inParameters);
@@ -84,22 +84,25 @@ function refuseParameters({ query }: Exchange, action: ActionField): void {
     ]);
 }
 
-function argumentsIn({ query }: Exchange, { arguments: slots }: ActionField): Input {
+function argumentsIn({ query }: Exchange, { arguments: slots }: ActionField, limits: BodyLimits): Input {
   const faults: Fault[] = [];
-  const args: Record<string, unknown> = {};
+  // Without a prototype: a parameter may be called __proto__.
+  const args: Record<string, unknown> = Object.create(null);
   for (const [name, text] of new URLSearchParams(query)) {
     const slot = slots.find((each) => each.name === name);
     if (Object.hasOwn(args, name))
       faults.push({ parameter: name, code: 'UNKNOWN', detail: `"${name}" is given twice` });
-    args[name] = slot ? valueIn(slot, text, faults) : text;
+    args[name] = slot ? valueIn(slot, text, limits, faults) : text;
   }
   if (faults.length > 0) throw validationFailed(faults);
   return args;
 }
 
 /** Lists and objects are JSON; everything else is written as in a filter. */
-function valueIn(slot: Slot, text: string, faults: Fault[]): unknown {
+function valueIn(slot: Slot, text: string, { jsonDepth }: BodyLimits, faults: Fault[]): unknown {
   if (slot.is === 'value' && keptAs(slot.column) !== 'json') return fromText(slot.column, text);
+  if (nestsDeeperThan(text, jsonDepth))
+    throw new DuetError('JSON_TOO_DEEP', `${slot.name} nests deeper than ${jsonDepth} levels.`);
   try {
     return JSON.parse(text);
   } catch {

@@ -230,6 +230,12 @@ describe.each([...databases])('on %s', (database) => {
     expect((await app.rest('GET', `/actions/total?ids=${ids}&wish={"itemId":1,"quantity":40}`)).body).toBe(
       '42.00',
     );
+    const deep = encodeURIComponent(`${'{"part":'.repeat(33)}{}${'}'.repeat(33)}`);
+    expect((await app.rest('GET', `/actions/total?wish=${deep}`)).body.code).toBe('JSON_TOO_DEEP');
+    for (const parameter of ['__proto__', 'constructor'])
+      expect((await app.rest('GET', `/actions/total?${parameter}=1`)).body.errors).toEqual([
+        expect.objectContaining({ parameter, code: 'UNKNOWN' }),
+      ]);
     expect((await app.rest('GET', '/actions/total?ids=1,2')).body.errors).toEqual([
       expect.objectContaining({ parameter: 'ids', code: 'TYPE' }),
     ]);
