@@ -117,6 +117,8 @@ export interface Column extends Described {
    * case, so it has the same name.
    */
   readonly folded: Column | undefined;
+  /** How many bytes a text may have, because an index has it. */
+  readonly indexed?: number | undefined;
   readonly allow: readonly AllowRule[];
   /** The reference whose key this column stores. */
   readonly reference: Reference | undefined;

@@ -34,7 +34,7 @@ import { rules } from './rules/rules.ts';
 import { scalars } from './scalars.ts';
 import { didYouMean } from './suggest.ts';
 import { resolveThrough } from './through.ts';
-import { isText } from './values.ts';
+import { boundIndexed, isText } from './values.ts';
 
 export type SchemaReading =
   | { readonly model: Model; readonly faults?: never }
@@ -153,6 +153,7 @@ function readDocument(document: DocumentNode, faults: Faults, source: string): M
     roots.filter(({ node }) => isAction(node)),
     roots.filter(({ node }) => !isAction(node)),
   ];
+  for (const resource of resources) boundIndexed(resource);
   const rootFields = bound.flatMap(({ root, node }) => readRootField(root, node, byType, faults) ?? []);
   const actions = readActions(acting, plain, { enums, resources: byType, faults });
   if (resources.length === 0)

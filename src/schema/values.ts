@@ -2,6 +2,7 @@
 
 import { type Fault, isFull, pointer } from '../base/errors.ts';
 import { isLess } from './exact.ts';
+import { folded } from './folding.ts';
 import { formats } from './formats.ts';
 import type { Column, Computed, Enum, Field, Resource } from './model.ts';
 import type { Report, Scalar } from './scalars.ts';
@@ -236,7 +237,34 @@ function checkEnum({ values }: Enum, value: unknown, report: Report): void {
     report('ENUM', `must be one of ${values.map(({ name }) => name).join(', ')}`);
 }
 
-function checkConstraint({ constraint }: Column, value: unknown, report: Report): void {
+/** PostgreSQL's B-trees take entries of 2,704 bytes; what is beside the texts needs some of them. */
+const MOST_INDEXED = 2_600;
+/** Of one character, once it is taken apart by letter case. */
+const MOST_BYTES_FOLDED = 9;
+
+/** Tells the columns of a resource how long their texts can be, where indexes have them: these share what there is. */
+export function boundIndexed({ key, uniques, references, indexes }: Resource): void {
+  const withKey = [...references.map(({ column }) => [column]), ...indexes.map(({ columns }) => columns)];
+  for (const columns of [
+    ...uniques.map((unique) => unique.columns),
+    ...withKey.map((each) => [...each, key]),
+  ]) {
+    const texts = [...new Set(columns)].filter(isText);
+    const share = Math.floor(MOST_INDEXED / texts.length);
+    for (const column of texts)
+      (column as { indexed?: number }).indexed = Math.min(column.indexed ?? share, share);
+  }
+}
+
+function isTooLong({ indexed, folded: hidden }: Column, value: unknown): boolean {
+  if (indexed === undefined || typeof value !== 'string' || value.length * MOST_BYTES_FOLDED <= indexed)
+    return false;
+  return Buffer.byteLength(hidden ? folded(value) : value) > indexed;
+}
+
+function checkConstraint(column: Column, value: unknown, report: Report): void {
+  const { constraint, indexed } = column;
+  if (isTooLong(column, value)) report('LENGTH', `must have at most ${indexed} bytes, as an index has it`);
   if (!constraint) return;
   const { minLength, maxLength, pattern, format, min, max } = constraint;
   if (min !== undefined && isBelow(value, min)) report('OUT_OF_RANGE', `must be ${min} or more`);

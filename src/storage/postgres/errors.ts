@@ -109,8 +109,10 @@ export function refused({ resources }: Model, error: unknown): DuetError | undef
       resources.find((each) => each.table === table),
       column,
     );
-  // Class 23: a constraint; 44000: that of a view. RAISE can give any state, also one that means something else.
-  const isOwn = /^(23|44000)/.test(state) || (routine === 'exec_stmt_raise' && translated(error) === error);
+  // Class 23: a constraint; 44000: that of a view; 54000: too long for an index. RAISE can give any state, also one that means
+  // something else.
+  const isOwn =
+    /^(23|44000|54000)/.test(state) || (routine === 'exec_stmt_raise' && translated(error) === error);
   return isOwn ? refusedByDatabase(error) : undefined;
 }
 

@@ -94,7 +94,9 @@ export class Runner {
 
   #toldToPrograms(error: unknown): unknown {
     if (stateOf(error) === '55P03') return new LockTimeout('a lock was waited for in vain', { cause: error });
-    const known = this.#constraints.get(constraintOf(error));
+    // What is too long for an index is told with its name, too.
+    const isBroken = stateOf(error).startsWith('23');
+    const known = isBroken && this.#constraints.get(constraintOf(error));
     if (known) return known;
     // A constraint that this file does not name: of what was left out, or of a newer file that is being rolled out.
     if (stateOf(error) === '23503') return new Dangling(undefined);
