@@ -41,6 +41,7 @@ import { POSITION, positionOf } from '../http/position.ts';
 import { problem } from '../http/problem.ts';
 import { requestIdOf, split } from '../http/request.ts';
 import { withoutCursors } from '../rest/links.ts';
+import type { Resource } from '../schema/model.ts';
 import { type Scope, Scopes } from '../storage/scopes.ts';
 import type { AppOptions } from './options.ts';
 import { router } from './routes.ts';
@@ -101,8 +102,9 @@ export function createApp(given: AppOptions): App {
   const jobs = given.logic && jobsOf(given.logic, storage, api, observe);
   jobs?.runner.tell(metrics);
   const watching = [...(jobs ? [jobs.watcher] : []), ...(journal ? [journal] : [])];
-  const watchers =
-    watching.length > 0 ? new Watchers(model, watching, () => scopes.scope?.requestId) : undefined;
+  const mayAct = (resource: Resource) => Object.keys(given.logic?.types.get(resource) ?? {}).length > 0;
+  const requestId = () => scopes.scope?.requestId;
+  const watchers = watching.length > 0 ? new Watchers(model, watching, mayAct, requestId) : undefined;
   const engine = new Engine(
     isScoped ? scopes.around(storage) : storage,
     policy,

@@ -16,7 +16,9 @@ const sdl = `
     bookTags: [BookTag!]!
   }
   type Rack @resource { id: ID!  count: Int!  books: [Book!]! }
-  type Lamp @resource { id: ID!  name: String!  rack: Rack @onDelete(do: SET_NULL) }
+  type Lamp @resource { id: ID!  name: String!  rack: Rack @onDelete(do: SET_NULL)  house: House @onDelete(do: CASCADE) }
+  type House @resource { id: ID!  name: String! }
+  type Bell @resource { id: ID!  name: String! }
   type Tag @resource { name: ID! @key  bookTags: [BookTag!]! }
   type BookTag @resource { id: ID!  book: Book! @onDelete(do: CASCADE)  tag: Tag! @onDelete(do: CASCADE) }
   type Left @resource { id: ID!  name: String!  right: Right @onDelete(do: CASCADE)  rights: [Right!]! }
@@ -51,6 +53,11 @@ const logic = {
   },
   Rack: told('rack', 'count'),
   Lamp: told('lamp', 'name'),
+  Bell: {
+    *beforeCreate({ tx }: any): any {
+      yield* tx.racks.create({ count: 5 });
+    },
+  },
   Tag: told('tag', 'name'),
   BookTag: told('link', 'tagId'),
   Left: told('left', 'name'),
@@ -266,6 +273,18 @@ describe.each([...databases])('on %s', (database) => {
     calls = [];
     expect((await sent('DELETE', `/lefts/${left.id}`)).status).toBe(204);
     expect([...(await allOf(2))].sort()).toEqual(['- left l l v2', '- right r r v1']);
+  });
+
+  test('types that nobody watches lead to those that somebody does', async () => {
+    const { body: house } = await sent('POST', '/houses', { name: 'h' });
+    await sent('POST', '/lamps', { name: 'l', houseId: house.id });
+    await allOf(1);
+    calls = [];
+    await sent('DELETE', `/houses/${house.id}`);
+    expect(await allOf(1)).toEqual(['- lamp l l v1']);
+    calls = [];
+    await sent('POST', '/bells', { name: 'b' });
+    expect(await allOf(1)).toEqual(['+ rack 5 null v1']);
   });
 
   test('what fails leaves no call behind', async () => {

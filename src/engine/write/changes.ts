@@ -38,18 +38,27 @@ export interface Watcher {
 export class Watchers {
   readonly #watching: readonly (readonly [Watcher, ReadonlySet<Resource>])[];
   readonly #wanted: ReadonlySet<Resource>;
+  readonly #leading: ReadonlySet<Resource>;
 
   /** Of the request that is being worked on. */
   readonly #requestId: () => string | undefined;
 
+  /** `mayAct`: whether functions of the deployment take part in writes of a type, and so may write anything. */
   constructor(
     { resources }: Model,
     watchers: readonly Watcher[],
-    requestId: () => string | undefined = () => undefined,
+    mayAct: (resource: Resource) => boolean,
+    requestId: () => string | undefined,
   ) {
     this.#requestId = requestId;
     this.#watching = watchers.map((each) => [each, new Set(resources.filter((of) => each.wants(of)))]);
     this.#wanted = new Set(this.#watching.flatMap(([, wanted]) => [...wanted]));
+    this.#leading = related(resources.filter((each) => this.#wanted.has(each) || mayAct(each)));
+  }
+
+  /** Whether a write of this type can come to a record that somebody wants to know of. */
+  mayLead(resource: Resource): boolean {
+    return this.#leading.has(resource);
   }
 
   /** Undefined where nobody wants to know of anything. */
@@ -70,6 +79,17 @@ export class Watchers {
       if (own.length > 0) watcher.committed?.(own);
     }
   }
+}
+
+/** These, and all that refer to them or that they refer to, however far away: a write goes no further by itself. */
+function related(resources: readonly Resource[]): ReadonlySet<Resource> {
+  const found = new Set(resources);
+  // A set that is walked through comes to what is added meanwhile.
+  for (const { references, pointedAtBy } of found) {
+    for (const { target } of references) found.add(target);
+    for (const { owner } of pointedAtBy) found.add(owner);
+  }
+  return found;
 }
 
 /** The changes of one transaction so far. */

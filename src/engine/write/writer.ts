@@ -45,8 +45,11 @@ export class Writer {
     this.#watchers = watchers;
   }
 
-  #access(caller: Caller): Access {
-    const access = this.#noting(this.#policy.access(caller));
+  #access(caller: Caller, writes: readonly Write[]): Access {
+    const given = this.#policy.access(caller);
+    const watchers = this.#watchers;
+    const isWatched = watchers && writes.some((each) => each.do === 'act' || watchers.mayLead(each.resource));
+    const access = isWatched ? this.#noting(given) : given;
     return this.#functions ? this.#functions.joined(access) : access;
   }
 
@@ -79,7 +82,7 @@ export class Writer {
     idempotency: Idempotency | undefined,
     deadline: Deadline,
   ): Promise<Written> {
-    const access = this.#access(caller);
+    const access = this.#access(caller, [operation]);
     const permitted = this.#permit(caller, operation);
     const program = this.#watched(access, () => perform(access, permitted, new Budget(this.#most)));
     if (idempotency)
@@ -97,7 +100,7 @@ export class Writer {
 
   /** The same for one of several whose answers are one, and are to share its budget. */
   async writeAmong(caller: Caller, operation: Write, deadline: Deadline, shared: Budget): Promise<Written> {
-    const access = this.#access(caller);
+    const access = this.#access(caller, [operation]);
     const permitted = this.#permit(caller, operation);
     let budget = shared;
     const program = this.#watched(access, () => {
@@ -124,7 +127,10 @@ export class Writer {
         throw error instanceof DuetError ? new WriteFailed(index, error) : error;
       }
     });
-    const access = this.#access(caller);
+    const access = this.#access(
+      caller,
+      writes.map(({ operation }) => operation),
+    );
     const program = this.#watched(access, () => transact(access, permitted, new Budget(this.#most)));
     return this.#run(
       access,
@@ -134,12 +140,11 @@ export class Writer {
     );
   }
 
-  /** Whoever watches what is written has the last statements of its transaction; a program that is run again begins anew. */
+  /** Whoever watches what is written has the last statements of its transaction. */
   #watched<T>({ changes, caller }: Access, program: () => Program<T>): () => Program<T> {
     const watchers = this.#watchers;
     if (!watchers || !changes) return program;
     return function* () {
-      changes.all.length = 0;
       const result = yield* program();
       if (changes.all.length > 0) yield* watchers.record(changes, caller);
       return result;
@@ -148,9 +153,12 @@ export class Writer {
 
   #run<T>(access: Access, program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
     const { changes } = access;
-    const written = this.#tried(program, steps, deadline);
-    if (!changes) return written;
-    return written.then((result) => {
+    if (!changes) return this.#tried(program, steps, deadline);
+    const anew = () => {
+      changes.all.length = 0;
+      return program();
+    };
+    return this.#tried(anew, steps, deadline).then((result) => {
       if (changes.all.length > 0) this.#watchers?.committed(changes);
       return result;
     });
