@@ -169,10 +169,14 @@ export async function connect(url: string) {
     destroy: () => socket.destroy(),
     pause: () => socket.pause(),
     resume: () => socket.resume(),
-    /** The first of an answer has come, and more is not read until it is resumed. */
-    begun: async () => {
-      await begun;
-      socket.pause();
+    /** The first of an answer has come. */
+    begun: () => begun,
+    /** The other side has read what was sent; where the system does not tell, it had a moment for it. */
+    async taken() {
+      await new Promise<void>((resolve) => socket.write('', () => resolve()));
+      if (process.platform !== 'linux') return Bun.sleep(100);
+      for (let tries = 0; tries < 2000 && unread(Number(port), socket.localPort ?? 0); tries++)
+        await Bun.sleep(10);
     },
     /** Everything that came until the server closed the connection. */
     answer: async () => {
@@ -180,6 +184,16 @@ export async function connect(url: string) {
       return received;
     },
   };
+}
+
+/** Whether a socket of this machine has got something from another that its process has not read. */
+function unread(port: number, from: number): boolean {
+  const lines = ['tcp', 'tcp6'].flatMap((name) => readFileSync(`/proc/net/${name}`, 'utf8').split('\n'));
+  const portOf = (address = '') => Number.parseInt(address.split(':')[1] ?? '', 16);
+  const found = lines
+    .map((line) => line.trim().split(/\s+/))
+    .find(([, local, remote]) => portOf(local) === port && portOf(remote) === from);
+  return found !== undefined && !found[4]?.endsWith(':00000000');
 }
 
 /** Whether a process runs. Orphans that nobody collects stay in the table of processes as zombies, and do not. */

@@ -329,10 +329,9 @@ describe('stopping', () => {
       slow.send(
         `POST /books HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
       );
-      await Bun.sleep(100);
+      await slow.taken();
       server.signal(signal);
       await server.logged('stopping');
-      await Bun.sleep(100);
       slow.send(body.slice(5));
       const answer = await slow.answer();
       expect(answer).toStartWith('HTTP/1.1 201 Created');
@@ -349,7 +348,7 @@ describe('stopping', () => {
     slow.send(
       'POST /tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{',
     );
-    await Bun.sleep(100);
+    await slow.taken();
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) {
       server.signal(signal);
       await Bun.sleep(20);
@@ -393,7 +392,7 @@ describe('stopping', () => {
     await using server = await Server.start(folder);
     const idle = await connect(server.url);
     idle.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
-    await Bun.sleep(100);
+    await idle.begun();
     server.signal('SIGTERM');
     expect(await server.exited()).toBe(0);
     expect(await idle.answer()).toStartWith('HTTP/1.1 200 OK');

@@ -163,8 +163,8 @@ describe('pages of other origins', () => {
 describe('slow clients', () => {
   test('whose body trickles in are told so, and then hung up on', async () => {
     using folder = new Folder();
-    await using server = await Server.start(folder, { LIMIT_BODY_TIME: '400' });
-    for (const header of [`Content-Length: ${BODY.length}`, 'Transfer-Encoding: chunked']) {
+    await using server = await Server.start(folder, { LIMIT_BODY_TIME: '1500' });
+    for (const header of ['Content-Length: 1000', 'Transfer-Encoding: chunked']) {
       const slow = await connect(server.url);
       slow.send(`${CHUNK}${header}\r\n\r\n`);
       const trickle = setInterval(() => slow.send(header.startsWith('C') ? ' ' : '1\r\n \r\n'), 50);
@@ -175,7 +175,7 @@ describe('slow clients', () => {
     }
     const steady = await connect(server.url);
     steady.send(`${CHUNK}Connection: close\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY.slice(0, 9)}`);
-    await Bun.sleep(100);
+    await steady.taken();
     steady.send(BODY.slice(9));
     expect(await steady.answer()).toStartWith('HTTP/1.1 201');
   });
@@ -195,7 +195,7 @@ describe('slow clients', () => {
     await using server = await Server.start(folder);
     const quitter = await connect(server.url);
     quitter.send(`${CHUNK}Content-Length: ${BODY.length}\r\n\r\n{`);
-    await Bun.sleep(100);
+    await quitter.taken();
     quitter.end();
     await server.logged('request');
     expect(server.log.filter(({ event }) => event === 'failure')).toEqual([]);
@@ -236,7 +236,7 @@ describe('too much at once', () => {
     const slow = await Promise.all(Array.from({ length: 5 }, () => connect(server.url)));
     for (const each of slow)
       each.send(`${CHUNK}Connection: close\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY.slice(0, 9)}`);
-    await Bun.sleep(200);
+    await Promise.all(slow.map((each) => each.taken()));
     expect((await fetch(`${server.url}/books/1`)).status).toBe(200);
     for (const each of slow) {
       each.send(BODY.slice(9));

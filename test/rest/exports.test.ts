@@ -266,6 +266,7 @@ test('an export that fails on the way breaks the connection off', async () => {
   const slow = await connect(server.url);
   slow.send('GET /rows HTTP/1.1\r\nHost: x\r\nAccept: application/x-ndjson\r\nConnection: close\r\n\r\n');
   await slow.begun();
+  slow.pause();
   const admin = new Bun.SQL(url, { max: 1 });
   await admin.unsafe(
     'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
