@@ -59,28 +59,32 @@ browsing('manners', () => {
   });
   afterAll(() => duet.end());
 
-  test.each(['light', 'dark'] as const)('axe finds nothing serious, in %s', async (colorScheme) => {
-    await using here = await visit(duet.url, { colorScheme });
-    const { page } = here;
-    const found: string[] = [];
-    for (const place of places) {
-      await here.go(place);
-      await settled(page);
-      if (place.endsWith('Exhibit')) await page.getByRole('button', { name: 'Filter' }).click();
-      found.push(...(await findings(page)).map((finding) => `${place} ${finding}`));
-    }
-    // What was typed is wrong, and somebody wants to leave.
-    await here.go('#/data/Exhibit/new');
-    await page.getByLabel('extra').fill('{');
-    await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('This is not JSON').waitFor();
-    found.push(...(await findings(page)));
-    await page.getByRole('link', { name: 'Cancel' }).click();
-    await page.getByRole('dialog', { name: 'Discard changes?' }).waitFor();
-    found.push(...(await findings(page)));
-    expect(found).toEqual([]);
-    expect(here.complaints).toEqual([]);
-  });
+  test.each(['light', 'dark'] as const)(
+    'axe finds nothing serious, in %s',
+    async (colorScheme) => {
+      await using here = await visit(duet.url, { colorScheme });
+      const { page } = here;
+      const found: string[] = [];
+      for (const place of places) {
+        await here.go(place);
+        await settled(page);
+        if (place.endsWith('Exhibit')) await page.getByRole('button', { name: 'Filter' }).click();
+        found.push(...(await findings(page)).map((finding) => `${place} ${finding}`));
+      }
+      // What was typed is wrong, and somebody wants to leave.
+      await here.go('#/data/Exhibit/new');
+      await page.getByLabel('extra').fill('{');
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByText('This is not JSON').waitFor();
+      found.push(...(await findings(page)));
+      await page.getByRole('link', { name: 'Cancel' }).click();
+      await page.getByRole('dialog', { name: 'Discard changes?' }).waitFor();
+      found.push(...(await findings(page)));
+      expect(found).toEqual([]);
+      expect(here.complaints).toEqual([]);
+    },
+    180_000,
+  );
 
   test.each([360, 768, 1280, 3840])('at %d px nothing sticks out', async (width) => {
     await using here = await visit(duet.url, { viewport: { width, height: 800 } });
