@@ -25,6 +25,13 @@ const sdl = `
     weight: Int! @default(value: 2)
     double: Int! @computed(from: ["weight"], stored: true)
   }
+  "Nothing but its own values decides of it: a write is a single statement."
+  type Counter @resource {
+    id: ID!
+    n: Int!
+    m: Int
+    twice: Int! @computed(from: ["n"], stored: true)
+  }
   type Line @resource @search(fields: ["slug"]) @check(where: { total: { lt: "1000.00" } }, message: "too much") {
     id: ID!
     order: Order @onDelete(do: SET_NULL)
@@ -41,6 +48,7 @@ const cents = (text: string) => Math.round(Number(text) * 100);
 const totalOf = ({ price, quantity }: any) => ((cents(price) * quantity) / 100).toFixed(2);
 let calls = 0;
 const logic = {
+  Counter: { twice: ({ n }: any) => n * 2 },
   Link: { double: ({ weight }: any) => weight * 2 },
   Line: {
     total: (values: any) => {
@@ -183,6 +191,22 @@ describe.each([...databases].flatMap((database) => [[database, true] as const, [
       // A write answers with what it has made.
       for (const each of [answer.body].flat())
         if (each?.total) expect(each).toEqual(after.find(({ id }) => id === each.id));
+    });
+
+    test('a write that is a single statement', async () => {
+      const { body } = await app.rest('POST', '/counters', { n: 2, m: 1 });
+      expect(body).toMatchObject({ n: 2, twice: 4 });
+      const path = `/counters/${body.id}`;
+      expect((await app.rest('PUT', path, { _inc: { n: 3 } })).body).toMatchObject({ n: 5, twice: 10 });
+      expect((await app.rest('PUT', path, { _inc: { m: 3 } })).body).toMatchObject({ m: 4, twice: 10 });
+      const { data } = await app.graphql(
+        `mutation { createCounter(n: 7) { twice } updateCounter(id: ${body.id}, _inc: { n: -1 }) { twice } }`,
+      );
+      expect(data).toEqual({ createCounter: { twice: 14 }, updateCounter: { twice: 8 } });
+      expect((await app.rest('GET', '/counters?sort=twice&fields=twice')).body).toEqual([
+        { twice: 8 },
+        { twice: 14 },
+      ]);
     });
 
     test('an upsert', async () => {
