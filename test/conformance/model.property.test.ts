@@ -10,6 +10,8 @@ import {
   type Input,
   type Key,
   keyOf,
+  logic,
+  made,
   type Name,
   type Operation,
   type Outcome,
@@ -64,7 +66,7 @@ class PlainModel {
   }
 
   #store(name: Name, key: Key, row: Input): Outcome {
-    this.rows[name].set(key, row);
+    this.rows[name].set(key, { ...row, ...made[name]?.(row) });
     this.versions.set(`${name}/${key}`, this.version(name, key) + 1);
     return this.#seen(name, key);
   }
@@ -254,7 +256,7 @@ function addedTo(row: Input, change: Input, inc: Input | undefined): { refused: 
 
 describe.each([...databases])('on %s', (database) => {
   test('both doors do what the contract says', async () => {
-    await using emptied = await openEmptied(database, { sdl });
+    await using emptied = await openEmptied(database, { sdl, logic });
     await fc.assert(
       fc.asyncProperty(operations, async (sequence) => {
         const app = await emptied.next();
@@ -274,7 +276,7 @@ describe.each([...databases])('on %s', (database) => {
 test('every database and every door answer alike, whatever is asked', async () => {
   const doors = ['rest', 'graphql'] as const;
   const lanes = databases.flatMap((database) => doors.map((door) => ({ database, door })));
-  const opened = await Promise.all(lanes.map(({ database }) => openEmptied(database, { sdl })));
+  const opened = await Promise.all(lanes.map(({ database }) => openEmptied(database, { sdl, logic })));
   try {
     await fc.assert(
       fc.asyncProperty(operations, async (sequence) => {

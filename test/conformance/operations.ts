@@ -25,10 +25,22 @@ export const sdl = `
     extra: JSON
     price: Decimal @decimal(scale: 2) @constraint(min: -0.5, max: 100)
     views: BigInt! @default(value: "9223372036854775800")
+    worth: String! @computed(from: ["pages", "most", "price", "views"], stored: true)
   }
   type Chapter @resource { id: ID!  book: Book! @onDelete(do: CASCADE)  text: String }
-  type Tag @resource { code: ID! @key  label: String }
+  type Tag @resource { code: ID! @key  label: String  words: JSON @computed(from: ["code", "label"], stored: true) }
 `;
+
+/** What functions make of a record, which is stored with it. */
+export const made: Readonly<Partial<Record<Name, (row: Input) => Input>>> = {
+  books: ({ pages, most, price, views }) => ({ worth: `${pages} of ${most}: ${price}, ${views}` }),
+  tags: ({ code, label }) => ({ words: label === null ? null : { [String(code)]: label } }),
+};
+
+export const logic = {
+  Book: { worth: (row: Input) => made.books?.(row)['worth'] },
+  Tag: { words: (row: Input) => made.tags?.(row)['words'] },
+};
 
 export type Name = 'authors' | 'books' | 'chapters' | 'tags';
 export type Door = 'rest' | 'graphql';
@@ -68,6 +80,7 @@ const fields = {
   chapters: { bookId: 'ID', text: 'String' },
   tags: { code: 'ID', label: 'String' },
 } as const;
+const computed: Readonly<Partial<Record<Name, readonly string[]>>> = { books: ['worth'], tags: ['words'] };
 /** Which serial keys a field holds. */
 const serials: Readonly<Record<string, Name>> = { authorId: 'authors', bookId: 'books' };
 /** By what records are upserted. */
@@ -153,7 +166,9 @@ export class Client {
   async #graphql({ name, kind, key, input, ifVersion }: Operation): Promise<Outcome> {
     const type = singular[name];
     const keyName = keyOf(name);
-    const selection = [...new Set([keyName, ...Object.keys(fields[name]), '_version'])].join(' ');
+    const selection = [
+      ...new Set([keyName, ...Object.keys(fields[name]), ...(computed[name] ?? []), '_version']),
+    ].join(' ');
     const given = kind === 'create' || kind === 'upsert' || kind === 'update' ? Object.keys(input) : [];
     const types: Readonly<Record<string, string>> = { ...fields[name], _inc: 'BookIncrements' };
     const required = kind === 'create' ? ['name', 'title', 'bookId', 'code'] : [];

@@ -13,6 +13,8 @@ export interface World {
   readonly model: Model;
   readonly data: Readonly<Record<string, Row[]>>;
   readonly rows: ReadonlyMap<Resource, Row[]>;
+  /** Makes what is stored and computed: it repeats another field. */
+  readonly logic: object;
 }
 
 const seed = fc.nat({ max: 1_000_000 });
@@ -28,6 +30,8 @@ const resource = fc.record({
     fc.record({ target: fc.nat({ max: 3 }), required: fc.boolean(), inverse: fc.boolean() }),
     { maxLength: 3, size: 'max' },
   ),
+  /** Which column a stored computed field repeats; beyond them there is none. */
+  repeats: fc.nat({ max: 12 }),
   rows: fc.array(fc.array(seed, { minLength: 12, maxLength: 12 }), { maxLength: 12, size: 'max' }),
 });
 
@@ -79,6 +83,12 @@ export function worldOf(choices: WorldChoices): World {
     sdl,
     model,
     rows,
+    logic: Object.fromEntries(
+      model.resources.flatMap(({ name, recomputed: [made] }) => {
+        const of = made?.from[0]?.name ?? '';
+        return made ? [[name, { [made.column.name]: (values: Row) => values[of] }]] : [];
+      }),
+    ),
     data: Object.fromEntries([...rows].map(([{ plural }, list]) => [plural, list])),
   };
 }
@@ -98,15 +108,17 @@ function withoutDangling(rows: ReadonlyMap<Resource, Row[]>): void {
 function sdlOf(choices: WorldChoices): string {
   const nameOf = (index: number) => (choices[index]?.oddName ? oddNames : names)[index] ?? '';
   const inverses: string[][] = choices.map(() => []);
-  const fields = choices.map(({ key, columns, references }, index) => [
+  const fields = choices.map(({ key, columns, references, repeats }, index) => [
     keys[key] ?? '',
-    ...columns.map(({ type, required, oddName }, position) => {
+    ...columns.flatMap(({ type, required, oddName }, position) => {
       const name = types[type] ?? '';
       const plain = `${name.replaceAll(/\W/g, '').toLowerCase()}${position}`;
       const scale = name.includes('Decimal') ? ` @decimal(scale: ${scales[position]})` : '';
       const written = `${name.replace('Caseless', 'String')}${required ? '!' : ''}`;
       const caseless = name === 'Caseless' ? ' @caseless' : '';
-      return `${oddName ? oddFields[position] : plain}: ${written}${scale}${caseless}`;
+      const called = oddName ? oddFields[position] : plain;
+      const computed = `repeated: ${written}${scale} @computed(from: ["${called}"], stored: true)`;
+      return [`${called}: ${written}${scale}${caseless}`, ...(position === repeats ? [computed] : [])];
     }),
     ...references.map(({ target: choice, required, inverse }, position) => {
       const target = choice % choices.length;
@@ -142,6 +154,10 @@ function rowOf(
   const row: Record<string, unknown> = { [key.name]: keyValue };
   for (const [index, column] of columns.entries()) {
     if (column === key) continue;
+    if (column.madeOf) {
+      row[column.name] = row[column.madeOf[0]?.name ?? ''];
+      continue;
+    }
     const choice = seeds[index + 1] ?? 0;
     // Even choices keep nullable columns filled most of the time.
     if (!column.required && choice % 5 === 4) row[column.name] = null;

@@ -304,9 +304,11 @@ test('reading is the same through every door and on every database', async () =>
   await fc.assert(
     fc.asyncProperty(worldChoices, queries, async (choices, asked) => {
       const world = worldOf(choices);
-      const { sdl, data } = world;
+      const { sdl, data, logic } = world;
       const env = { LIMIT_URL: '65536' };
-      const apps = await Promise.all(databases.map((database) => openApp(database, { sdl, data, env })));
+      const apps = await Promise.all(
+        databases.map((database) => openApp(database, { sdl, data, env, logic })),
+      );
       try {
         const examiner = new Examiner(world, apps);
         for (const query of asked) await examiner.examine(query);

@@ -241,8 +241,8 @@ describe.each([...databases])('on %s', (database) => {
     const few = fc.constantFrom('50000', '50000', '6');
     await fc.assert(
       fc.asyncProperty(worldChoices, few, asked, async (world, objects, all) => {
-        const { sdl, data } = worldOf(world);
-        const pair = await Pair.open(database, { sdl, data, env: { LIMIT_OBJECTS: objects } });
+        const { sdl, data, logic } = worldOf(world);
+        const pair = await Pair.open(database, { sdl, data, logic, env: { LIMIT_OBJECTS: objects } });
         try {
           for (const { document, trouble } of all) await pair.compare(pair.generated(document), trouble);
         } finally {

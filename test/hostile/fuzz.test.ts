@@ -37,13 +37,13 @@ const limits = { LIMIT_BODY: '20000', LIMIT_URL: '2000', LIMIT_LAG: '60000', LIM
 /** How often each outcome was met. */
 async function fuzzed(
   database: DatabaseKind,
-  { sdl, data, env }: Deployment & { readonly sdl: string },
+  { env, ...deployment }: Deployment & { readonly sdl: string },
   requests: number,
   known: readonly Record<string, string>[] = [{}],
 ): Promise<ReadonlyMap<string, number>> {
-  await using fresh = await openEmptied(database, { sdl, data, env: { ...env, ...limits } });
+  await using fresh = await openEmptied(database, { ...deployment, env: { ...env, ...limits } });
   const app = await fresh.next();
-  const campaign = await Campaign.of(app, sdl, known);
+  const campaign = await Campaign.of(app, deployment.sdl, known);
   await campaign.run(SEED, requests);
   expect((await app.rest('GET', '/readyz')).status).toBe(200);
   return campaign.outcomes;
@@ -80,8 +80,8 @@ describe.each([...databases])('every answer is described, and the data stays sou
     async () => {
       const numRuns = Math.ceil(SHARE / FEW);
       for (const choices of fc.sample(worldChoices, { numRuns, seed: SEED })) {
-        const { sdl, data } = worldOf(choices);
-        await fuzzed(database, { sdl, data }, FEW).catch((error) => {
+        const { sdl, data, logic } = worldOf(choices);
+        await fuzzed(database, { sdl, data, logic }, FEW).catch((error) => {
           throw new Error(`${error.message}\n${sdl}`);
         });
       }
