@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { command, Folder, Server } from '../process.ts';
 
-const FILES = ['schema.graphql', 'data.json', '.gitignore'];
+const FILES = ['schema.graphql', 'data.json', '.gitignore', 'logic.ts', 'duet.gen.ts'];
 
 test.each([[], ['--example', 'shop'], ['--example=tracker'], ['--example', 'blog']].map((args) => [args]))(
   'init %p writes files that serve, and the commands that it prints work',
@@ -12,13 +12,16 @@ test.each([[], ['--example', 'shop'], ['--example=tracker'], ['--example', 'blog
     using folder = Folder.empty();
     const { stdout, stderr, exit } = await command(folder, ['init', ...args]);
     expect([stderr, exit]).toEqual(['', 0]);
-    expect(stdout).toStartWith('wrote schema.graphql, data.json, .gitignore.');
+    const example = args.join('=').replace(/^--example=/, '') || 'start';
+    const code = example === 'shop' ? ['logic.ts', 'duet.gen.ts'] : [];
+    const written = ['schema.graphql', 'data.json', '.gitignore', ...code];
+    expect(stdout).toStartWith(`wrote ${written.join(', ')}. Next:`);
+    expect(FILES.filter((file) => existsSync(folder.file(file)))).toEqual(written);
     const [serving, ...requests] = stdout
       .split('\n')
       .flatMap((line) => line.match(/^ {2}(\S.*)$/)?.[1] ?? []);
     expect([serving, requests.length]).toEqual(['npx duet dev', 2]);
-    const example = args.join('=').replace(/^--example=/, '') || 'start';
-    for (const file of ['schema.graphql', 'data.json'])
+    for (const file of ['schema.graphql', 'data.json', ...code])
       expect(readFileSync(folder.file(file), 'utf8')).toBe(
         readFileSync(new URL(`../../examples/${example}/${file}`, import.meta.url), 'utf8'),
       );

@@ -1,6 +1,7 @@
 /** The deployments in examples/: what each is there to show, through both doors. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
+import shopLogic from '../../examples/shop/logic.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 
@@ -9,7 +10,8 @@ type Headers = Record<string, string>;
 async function open(database: (typeof databases)[number], name: string): Promise<AppUnderTest> {
   const file = (path: string) => Bun.file(new URL(`../../examples/${name}/${path}`, import.meta.url));
   const [sdl, data] = await Promise.all([file('schema.graphql').text(), file('data.json').json()]);
-  return openApp(database, { sdl, data, env: { AUTH_SECRET: SECRET } });
+  const logic = name === 'shop' ? { logic: shopLogic } : {};
+  return openApp(database, { sdl, data, ...logic, env: { AUTH_SECRET: SECRET } });
 }
 
 const as = (claims: { sub: string; [claim: string]: unknown }): Promise<Headers> =>
@@ -70,39 +72,92 @@ describe.each([...databases])('on %s', (database) => {
       expect((await app.rest('GET', '/orders/2', undefined, ada)).status).toBe(404);
     });
 
-    test('a customer orders for itself, and does not say how far the order is', async () => {
-      const mine = { customerId: 1, lines: [{ productId: 2, quantity: 3 }] };
-      expect((await app.rest('POST', '/orders', mine, ada)).status).toBe(201);
-      expect((await app.rest('POST', '/orders', { ...mine, customerId: 2 }, ada)).body.code).toBe('CONFLICT');
-      const paid = await app.rest('POST', '/orders', { ...mine, state: 'PAID' }, ada);
-      expect([paid.status, paid.body.code]).toEqual([403, 'FORBIDDEN']);
+    const wanted = (customerId: number, productId: number, quantity: number) => ({
+      customerId,
+      lines: [{ productId, quantity }],
+    });
+    const place = (body: object, headers: Headers) => app.rest('POST', '/actions/place-order', body, headers);
+
+    test('a customer orders for itself, by the action alone, and does not say how far the order is', async () => {
+      const placed = await place(wanted(1, 2, 3), ada);
+      expect(placed.body).toMatchObject({
+        number: 4,
+        customerId: 1,
+        state: 'OPEN',
+        goods: '19.20',
+        shipping: '4.90',
+        total: '24.10',
+      });
+      const lines = await app.rest('GET', `/order-lines?orderId=${placed.body.id}`, undefined, ada);
+      expect(lines.body).toMatchObject([{ productId: 2, quantity: 3, price: '6.40', total: '19.20' }]);
+      const other = await place(wanted(2, 2, 1), ada);
+      expect(other.body.errors).toEqual([
+        { pointer: '#/customerId', code: 'REFUSED', detail: 'There is no such customer.' },
+      ]);
+      for (const body of [{ customerId: 1 }, { customerId: 1, state: 'PAID' }])
+        expect((await app.rest('POST', '/orders', body, ada)).status).toBe(403);
+      const { errors } = await app.graphql(
+        'mutation { placeOrder(customerId: 1, lines: [{ productId: 1, quantity: 0 }]) { id } }',
+        {},
+        ada,
+      );
+      expect(errors?.[0].extensions.errors).toMatchObject([
+        { pointer: '#/lines/0/quantity', code: 'OUT_OF_RANGE' },
+      ]);
     });
 
     test('an order takes what it needs out of the stock, or nothing happens', async () => {
-      const order = (quantity: number) => [
-        { method: 'POST', path: '/orders', body: { customerId: 2, lines: [{ productId: 3, quantity }] } },
-        { method: 'PUT', path: '/stocks/4', body: { _inc: { quantity: -quantity } } },
-      ];
       const orders = async () => (await seen(app, 'orders', 'state', staff)).length;
       const before = await orders();
-      const tooMany = await app.rest('POST', '/transaction', { operations: order(3) }, staff);
-      expect([tooMany.status, await pots(), await orders()]).toEqual([409, 2, before]);
-      expect(tooMany.body.errors[0]).toMatchObject({
-        pointer: '#/operations/1/body/_inc/quantity',
-        code: 'OUT_OF_RANGE',
-      });
-      const done = await app.rest('POST', '/transaction', { operations: order(1) }, staff);
+      const tooMany = await place(wanted(2, 3, 3), staff);
+      expect([tooMany.status, await pots(), await orders()]).toEqual([400, 2, before]);
+      expect(tooMany.body.detail).toBe('There are no 3 of product 3 in one place.');
+      const done = await place(wanted(2, 3, 1), staff);
       expect([done.status, await pots(), await orders()]).toEqual([200, 1, before + 1]);
       const { errors, data } = await app.graphql(
         `mutation @atomic {
-          createOrder(customerId: 2, lines: [{ productId: 3, quantity: 2 }]) { id }
-          updateStock(id: 4, _inc: { quantity: -2 }) { id }
+          a: placeOrder(customerId: 2, lines: [{ productId: 3, quantity: 1 }]) { id }
+          b: placeOrder(customerId: 2, lines: [{ productId: 3, quantity: 1 }]) { id }
         }`,
         {},
         staff,
       );
-      expect([errors?.[0].extensions.code, data, await pots()]).toEqual(['CONFLICT', null, 1]);
+      expect([errors?.[0].extensions.code, data, await pots()]).toEqual(['VALIDATION_FAILED', null, 1]);
       expect(await orders()).toBe(before + 1);
+    });
+
+    test('orders that are placed at once have numbers of their own', async () => {
+      const placed = await Promise.all(Array.from({ length: 8 }, () => place(wanted(1, 1, 1), ada)));
+      expect(placed.map(({ status }) => status)).toEqual(Array(8).fill(200));
+      const numbers = placed.map(({ body }) => body.number).sort((a, b) => a - b);
+      expect(numbers).toEqual(Array.from({ length: 8 }, (_, index) => numbers[0] + index));
+    });
+
+    test('staff changes lines, and the total follows', async () => {
+      const { body: order } = await place(wanted(2, 1, 2), staff);
+      const total = async () => {
+        const { body } = await app.rest('GET', `/orders/${order.id}`, undefined, staff);
+        return [body.goods, body.shipping, body.total];
+      };
+      const [line] = (await app.rest('GET', `/order-lines?orderId=${order.id}`, undefined, staff)).body;
+      const change = (body: object) => app.rest('PUT', `/order-lines/${line.id}`, body, staff);
+      expect(await total()).toEqual(['13.80', '4.90', '18.70']);
+      expect((await change({ quantity: 3, price: '1.00' })).status).toBe(400);
+      await change({ quantity: 10 });
+      expect(await total()).toEqual(['69.00', '0.00', '69.00']);
+      await change({ _inc: { quantity: -9 } });
+      expect(await total()).toEqual(['6.90', '4.90', '11.80']);
+      const more = { orderId: order.id, productId: 4, quantity: 2 };
+      expect((await app.rest('POST', '/order-lines', more, staff)).body).toMatchObject({ price: '9.50' });
+      expect(await total()).toEqual(['25.90', '4.90', '30.80']);
+      expect((await change({ productId: 2 })).body.errors).toMatchObject([
+        { pointer: '#/productId', code: 'REFUSED' },
+      ]);
+      await app.rest('DELETE', `/order-lines/${line.id}`, undefined, staff);
+      expect(await total()).toEqual(['19.00', '4.90', '23.90']);
+      const highest = await app.rest('GET', '/orders?total%5Blt%5D=24&sort=-total&limit=1', undefined, staff);
+      expect(highest.body).toMatchObject([{ id: order.id, total: '23.90' }]);
+      expect((await app.rest('DELETE', `/orders/${order.id}`, undefined, staff)).status).toBe(204);
     });
 
     test('products are found by their words, whatever the letter case, those with the word in their name first', async () => {
@@ -151,9 +206,9 @@ describe.each([...databases])('on %s', (database) => {
       const groups = 'aggregate=count,sum(total)&groupBy=customerId,month(placedAt)';
       const report = await app.rest('GET', `/orders?${until}&${groups}`, undefined, staff);
       expect(report.body).toEqual([
-        { by: { customerId: 1, placedAtMonth: '2026-02-01' }, count: 1, sum: { total: '12.80' } },
+        { by: { customerId: 1, placedAtMonth: '2026-02-01' }, count: 1, sum: { total: '17.70' } },
         { by: { customerId: 1, placedAtMonth: '2026-03-01' }, count: 1, sum: { total: '51.80' } },
-        { by: { customerId: 2, placedAtMonth: '2026-03-01' }, count: 1, sum: { total: '49.00' } },
+        { by: { customerId: 2, placedAtMonth: '2026-03-01' }, count: 1, sum: { total: '53.90' } },
       ]);
       const { data } = await app.graphql(
         '{ ordersAggregate(groupBy: [customerId, placedAtMonth], where: { placedAt: { lt: "2026-04-01T00:00:00.000Z" } }) { by { customerId placedAtMonth } count sum { total } } }',
