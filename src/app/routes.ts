@@ -1,7 +1,7 @@
 /** Everything that the server answers, by path. */
 
 import { printSchema } from 'graphql';
-import { DuetError } from '../base/errors.ts';
+import { DuetError, validationFailed } from '../base/errors.ts';
 import { METRICS_TYPE, type Metrics, render } from '../base/metrics.ts';
 import { documentLimits, hasAuthentication } from '../config/config.ts';
 import { consoleRoute, FILE_STATE } from '../console/routes.ts';
@@ -9,17 +9,17 @@ import { requireRole } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Api } from '../engine/logic/api.ts';
 import { graphqlRoute } from '../graphql/handler.ts';
-import { acceptsCoding } from '../http/accept.ts';
 import { accessOf } from '../http/access.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
 import { BodyWaits } from '../http/body.ts';
-import type { Found, Handler, Route } from '../http/exchange.ts';
+import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import type { Load } from '../http/guard/load.ts';
 import { problem } from '../http/problem.ts';
 import { actionRoutes } from '../rest/actions.ts';
 import { changesRoutes } from '../rest/changes.ts';
-import { openapi } from '../rest/openapi/openapi.ts';
+import { openapi, type Profile } from '../rest/openapi/openapi.ts';
 import { restRoutes } from '../rest/routes.ts';
+import { Description } from './description.ts';
 import { hookRoutes } from './hooks.ts';
 import type { AppOptions } from './options.ts';
 
@@ -55,8 +55,8 @@ export function router(
     fixed.set('/graphql', graphqlRoute(options));
   }
   if (door && introspection) {
-    const sdl = () => `${printSchema(door.schema)}\n`;
-    add('/schema.graphql', described(sdl, 'text/plain; charset=utf-8'));
+    const sdl = new Description(() => [`${printSchema(door.schema)}\n`], 'text/plain; charset=utf-8');
+    add('/schema.graphql', (exchange) => sdl.answer(exchange));
   }
   const authentication = hasAuthentication(config);
   if (introspection) {
@@ -73,10 +73,11 @@ export function router(
       limited,
       replicas: storage.replicas !== undefined,
     } as const;
-    add(
-      '/openapi.json',
-      described(() => JSON.stringify(openapi(model, served)), JSON_TYPE),
-    );
+    const profiles = {
+      whole: new Description(() => openapi(model, served, 'whole'), JSON_TYPE),
+      client: new Description(() => openapi(model, served, 'client'), JSON_TYPE),
+    };
+    add('/openapi.json', (exchange) => profiles[profileOf(exchange)].answer(exchange));
   }
   if (introspection)
     // Nobody's secret: there are no faults to tell of but before the developer's own eyes.
@@ -109,19 +110,13 @@ export function router(
   };
 }
 
-/** Long, and seldom asked for: made when somebody does. */
-function described(make: () => string, type: string): Handler {
-  let description: { plain: string; zipped: Uint8Array<ArrayBuffer> } | undefined;
-  return ({ request }) => {
-    if (!description) {
-      const plain = make();
-      description = { plain, zipped: Bun.gzipSync(plain) };
-    }
-    const fields = { 'Content-Type': type, Vary: 'Accept-Encoding' };
-    return acceptsCoding(request, 'gzip')
-      ? answer(200, description.zipped, { ...fields, 'Content-Encoding': 'gzip' })
-      : answer(200, description.plain, fields);
-  };
+/** Who asks for a profile that there is not would take the other description for it. */
+function profileOf({ query }: Exchange): Profile {
+  const profile = new URLSearchParams(query).get('profile');
+  if (profile === null) return 'whole';
+  if (profile === 'client') return profile;
+  const detail = 'profile must be client; without it, the description is whole';
+  throw validationFailed([{ parameter: 'profile', code: 'ENUM', detail }]);
 }
 
 function text(body: string, type: string): Response {

@@ -13,7 +13,7 @@ export interface TimePart extends Column {
   readonly of: Column;
 }
 
-const parts: readonly Part[] = ['year', 'month', 'week', 'day', 'hour'];
+export const parts: readonly Part[] = ['year', 'month', 'week', 'day', 'hour'];
 
 export function isTimePart(column: Column): column is TimePart {
   return 'part' in column;

@@ -406,7 +406,7 @@ test('the description and the schema tell of them', async () => {
   expect(body.paths['/actions/bestsellers'].get.parameters[0]).toMatchObject({
     name: 'first',
     required: false,
-    schema: { type: 'integer', default: 2 },
+    schema: { $ref: '#/components/schemas/Int', default: 2 },
   });
   expect(body.components.schemas.Wish.required).toEqual(['itemId']);
   expect(body.components.schemas.Receipt.properties.part.anyOf[0]).toEqual({

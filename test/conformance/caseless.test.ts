@@ -129,7 +129,7 @@ describe.each([...databases])('on %s', (database) => {
     const { data } = await app.graphql('{ __type(name: "User") { fields { name description } } }');
     expect(data.__type.fields.find(({ name }: any) => name === 'name').description).toBe(told);
     const { body } = await app.rest('GET', '/openapi.json');
-    expect(body.components.schemas.User.properties.name.description).toBe(told);
+    expect(body.components.schemas.UserFields.properties.name.description).toBe(told);
     const { data: types } = await app.graphql(
       '{ __schema { types { name fields { name } inputFields { name } } } }',
     );

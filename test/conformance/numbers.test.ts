@@ -354,12 +354,12 @@ describe.each([...databases])('on %s', (database) => {
 
   test('both descriptions tell what they are', async () => {
     const { schemas } = (await app.rest('GET', '/openapi.json')).body.components;
-    expect(schemas.Account.properties.price).toMatchObject({
-      type: 'string',
-      format: 'decimal',
+    expect(schemas.Decimal).toMatchObject({ type: 'string', format: 'decimal' });
+    expect(schemas.AccountFields.properties.price).toMatchObject({
+      $ref: '#/components/schemas/Decimal',
       pattern: '^-?(?:0|[1-9][0-9]*)(?:\\.[0-9]{1,2})?$',
     });
-    expect(schemas.Bound.properties.cents.description).toEndWith(
+    expect(schemas.BoundFields.properties.cents.description).toEndWith(
       'At least 0.01. At most 92233720368547758.06.',
     );
     const sdl = await (await app.fetch('/schema.graphql')).text();

@@ -429,9 +429,10 @@ for (const database of databases)
 
     test('/openapi.json says which fields can be absent, and that credentials are asked for', async () => {
       const { body } = await app.rest('GET', '/openapi.json');
-      const { User } = body.components.schemas;
+      const { User, UserFields } = body.components.schemas;
       expect(User.required).toEqual(['id', 'handle', 'code', 'public', 'level']);
-      expect(User.properties.email.description).toBe('Absent for callers who may not read it.');
-      expect(Object.keys(body.paths['/users'].get.responses)).toContain('403');
+      expect(UserFields.properties.email.description).toBe('Absent for callers who may not read it.');
+      const { schema } = body.components.responses.Failure.content['application/json'];
+      expect(schema.allOf[1].properties.code.enum).toContain('FORBIDDEN');
     });
   });

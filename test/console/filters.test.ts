@@ -6,12 +6,11 @@ import { restWire } from '../../src/console/browser/doors/rest.ts';
 import { type Group, groupOf, spoken, whereOf } from '../../src/console/browser/filter-tree.ts';
 import { type Introspection, introspectionQuery } from '../../src/console/browser/schema/introspection.ts';
 import { readSchema } from '../../src/console/browser/schema/merge.ts';
-import { LIST_OPTIONS } from '../../src/console/browser/schema/openapi.ts';
 import type { Resource } from '../../src/console/browser/schema/types.ts';
 import { listAsk, listLink, operand } from '../../src/console/browser/views/list-place.ts';
 import { LOGIC, OWN_PARAMETERS, type Where } from '../../src/console/browser/where.ts';
 import { operatorNames } from '../../src/query/operators.ts';
-import { includedParameters, listParameters } from '../../src/rest/query.ts';
+import { listParameters } from '../../src/rest/query.ts';
 import { ownFilters } from '../../src/schema/names.ts';
 import { openApp } from '../app.ts';
 import { museum } from './museum.ts';
@@ -98,7 +97,6 @@ test('what is searched for stands in the address, and both doors find it', async
 
 test('the console and the service have the same names for everything that a list can be asked', () => {
   expect([...OWN_PARAMETERS].sort()).toEqual([...listParameters].sort());
-  expect([...LIST_OPTIONS].sort()).toEqual([...includedParameters].sort());
   expect([...LOGIC].sort()).toEqual([...ownFilters, 'some', 'none'].sort());
   expect(Object.keys(spoken).sort()).toEqual([...operatorNames].sort());
 });

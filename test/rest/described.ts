@@ -42,13 +42,13 @@ export class Description {
         method: method.toUpperCase(),
         pointer: join('#/paths', path, method),
         operation,
-        parameters: [...parameters, ...(operation.parameters ?? [])],
+        parameters: [...parameters, ...(operation.parameters ?? [])].flatMap((each) => this.#spelt(each)),
       })),
     );
   }
 
-  static async of(app: AppUnderTest): Promise<Description> {
-    const response = await app.fetch('/openapi.json');
+  static async of(app: AppUnderTest, profile?: 'client'): Promise<Description> {
+    const response = await app.fetch(profile ? `/openapi.json?profile=${profile}` : '/openapi.json');
     expect(response.headers.get('Content-Type')).toBe('application/json');
     return new Description(app, await response.json());
   }
@@ -82,7 +82,9 @@ export class Description {
     const { status, headers } = response;
     const text = await response.text();
     const about = `${what} → ${status} ${text.slice(0, 500)}`;
-    const pointer = this.#resolve(join(`${of.pointer}/responses`, String(status)));
+    const all = `${of.pointer}/responses`;
+    const own = join(all, String(status));
+    const pointer = this.#resolve(this.at(own) || status < 400 ? own : `${all}/default`);
     const declared = this.at(pointer);
     if (!declared) throw new Error(`undeclared status: ${about}`);
     this.seen.add(`${of.method} ${of.path} ${status}`);
@@ -151,9 +153,41 @@ export class Description {
     return this.at(pointer)?.$ref ?? pointer;
   }
 
-  /** A schema without its outermost reference. */
+  /** A schema without its outermost reference, with the properties of those that it is put together of. */
   schema(schema: any): any {
-    return schema.$ref ? { ...this.at(schema.$ref), ...schema, $ref: undefined } : schema;
+    const { allOf = [], ...own } = schema.$ref
+      ? { ...this.at(schema.$ref), ...schema, $ref: undefined }
+      : schema;
+    if (allOf.length === 0) return own;
+    const properties: Record<string, any> = {};
+    for (const part of allOf) Object.assign(properties, this.schema(part).properties);
+    for (const [name, property] of Object.entries<any>(own.properties ?? {}))
+      if (property === false) delete properties[name];
+      else properties[name] = { ...properties[name], ...property };
+    return { type: 'object', ...own, properties };
+  }
+
+  /** Where the schema of a parameter stands. */
+  pointerTo({ pointer, operation }: DescribedOperation, name: string): string {
+    const index = operation.parameters.findIndex(
+      (each: any) => (each.$ref ? this.at(each.$ref) : each).name === name,
+    );
+    const { $ref } = operation.parameters[index];
+    return `${$ref ?? `${pointer}/parameters/${index}`}/schema`;
+  }
+
+  /** A parameter, and each way to write it: `pages`, `pages[gte]`. */
+  #spelt(given: any): any[] {
+    const parameter = given.$ref ? this.at(given.$ref) : given;
+    if (parameter.style !== 'deepObject') return [parameter];
+    const { name, schema, style, explode, ...rest } = parameter;
+    const [plain, filter] = schema.anyOf ?? [undefined, schema];
+    const bracketed = Object.entries<any>(this.schema(filter).properties).map(([key, operand]) => ({
+      ...rest,
+      name: `${name}[${key}]`,
+      schema: operand,
+    }));
+    return plain ? [{ ...rest, name, schema: plain }, ...bracketed] : bracketed;
   }
 }
 

@@ -1,8 +1,10 @@
 /** Builds requests for the operations of an API description, out of its examples and of records that exist. */
 
 import { expect } from 'bun:test';
+import { exampleInput } from '../../src/schema/examples.ts';
 import type { Column, Model, Resource } from '../../src/schema/model.ts';
 import { readSchema } from '../../src/schema/read.ts';
+import { updatable } from '../../src/schema/values.ts';
 import { type AppUnderTest, type DatabaseKind, openApp } from '../app.ts';
 import { type DescribedOperation, Description } from './described.ts';
 
@@ -55,10 +57,12 @@ export class Walk {
     return this.#created.get(resource)?.[0] ?? this.#data[resource.plural]?.[0]?.[resource.key.name];
   }
 
-  /** The document's own example, with references that lead somewhere. */
+  /** The document's own example, or for a change one that is like it, with references that lead somewhere. */
   input({ operation }: DescribedOperation, resource: Resource): Record<string, any> {
-    const { example = {} } = operation.requestBody.content['application/json'];
-    const entries = Object.entries<unknown>(example).map(([field, value]) => {
+    const { example } = operation.requestBody.content['application/json'];
+    const changed = updatable(resource);
+    const given = example ?? exampleInput(resource, (column) => changed.includes(column)) ?? {};
+    const entries = Object.entries<unknown>(given).map(([field, value]) => {
       const column = resource.fieldByName.get(field) as Column;
       if (column.reference) return [field, this.key(column.reference.target) ?? value];
       const isUnique =
@@ -93,22 +97,18 @@ export class Walk {
       const queried = operation.parameters.filter((parameter) => parameter.in === 'query');
       return queried.map((parameter) => {
         const schema = parameter.schema ?? parameter.content['application/json'].schema;
-        return { operation, parameter, key, schema: this.described.schema(schema) };
+        return { operation, resource, parameter, key, schema: this.described.schema(schema) };
       });
     });
   }
 
-  /** The query string that gives a parameter a value; what is said of an included list needs it included. */
+  /** The query string that gives a parameter a value. */
   query({ name }: { name: string }, value: unknown): string {
-    const [, list] = /^(\w+)\[(?:limit|after|offset|sort|where)\]$/.exec(name) ?? [];
-    const isInverse = this.model.resources.some(({ inverses, throughs }) =>
-      [...inverses, ...throughs].some((each) => each.name === list),
-    );
     const text = Array.isArray(value)
       ? value.join()
       : typeof value === 'object'
         ? JSON.stringify(value)
         : `${value}`;
-    return String(new URLSearchParams({ ...(list && isInverse && { include: list }), [name]: text }));
+    return String(new URLSearchParams({ [name]: text }));
   }
 }

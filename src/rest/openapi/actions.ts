@@ -7,12 +7,12 @@ import { type JsonSchema, scalars } from '../../schema/scalars.ts';
 import { defaultOf, keptAs } from '../../schema/values.ts';
 import { pathTo } from '../actions.ts';
 import { columnSchema, documented, list, object, orNull, reference } from './json-schema.ts';
-import { always, bodied, type Failures, idempotencyKey, stored, withHeaders, written } from './responses.ts';
+import { FAILURE, idempotencyKey, withHeaders } from './responses.ts';
 
 export const ACTIONS = 'Actions';
 
-export function actionPaths(actions: readonly ActionField[], failures: Failures): Record<string, JsonSchema> {
-  return Object.fromEntries(actions.map((action) => [pathTo(action), pathItem(action, failures)]));
+export function actionPaths(actions: readonly ActionField[]): Record<string, JsonSchema> {
+  return Object.fromEntries(actions.map((action) => [pathTo(action), pathItem(action)]));
 }
 
 /** The plain types that they take and answer with. */
@@ -25,7 +25,7 @@ export function actionSchemas(actions: readonly ActionField[]): Record<string, J
   );
 }
 
-function pathItem(action: ActionField, failures: Failures): JsonSchema {
+function pathItem(action: ActionField): JsonSchema {
   const { name, answer, arguments: args, root } = action;
   const common = { operationId: name, summary: action.description ?? name, tags: [ACTIONS] };
   const deprecated = action.deprecated === undefined ? {} : { deprecated: true };
@@ -37,26 +37,12 @@ function pathItem(action: ActionField, failures: Failures): JsonSchema {
     },
   };
   if (root === 'Query') {
-    const responses = {
-      ...done,
-      ...failures.of(['VALIDATION_FAILED', 'TOO_MANY_OBJECTS', 'ANSWER_TOO_LARGE', ...always, ...stored]),
-    };
+    const responses = { ...done, default: FAILURE };
     return { get: { ...common, ...deprecated, parameters: args.map(parameter), responses } };
   }
   const content = { [JSON_TYPE]: { schema: fields(args, true) } };
   const requestBody = { required: args.length > 0, content };
-  const codes = [
-    ...bodied,
-    ...always,
-    ...written,
-    'TOO_MANY_OBJECTS',
-    'ANSWER_TOO_LARGE',
-    'NOT_FOUND',
-    'CONFLICT',
-    'VERSION_CONFLICT',
-    'KEYS_EXHAUSTED',
-  ] as const;
-  const responses = { ...done, ...failures.of(codes) };
+  const responses = { ...done, default: FAILURE };
   return { post: { ...common, ...deprecated, parameters: [idempotencyKey], requestBody, responses } };
 }
 

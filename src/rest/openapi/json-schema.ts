@@ -3,7 +3,7 @@
 import { LONGEST_PART, MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
 import type { Column, Described, Enum } from '../../schema/model.ts';
 import { filterTypeName } from '../../schema/names.ts';
-import { type JsonSchema, patternOf } from '../../schema/scalars.ts';
+import { type JsonSchema, patternOf, Serial, scalars } from '../../schema/scalars.ts';
 import { graphqlTypeName, isScalar, LONGEST_KEY, unaddressable } from '../../schema/values.ts';
 
 export function reference(name: string): JsonSchema {
@@ -15,7 +15,7 @@ export function list(items: JsonSchema): JsonSchema {
 }
 
 export function object(
-  properties: readonly (readonly [string, JsonSchema])[],
+  properties: readonly (readonly [string, JsonSchema | false])[],
   more: JsonSchema = {},
 ): JsonSchema {
   return { type: 'object', properties: Object.fromEntries(properties), ...more, additionalProperties: false };
@@ -31,9 +31,21 @@ export function documented({ description, deprecated }: Described): JsonSchema {
   };
 }
 
+/** The scalars that are described once: of the others there is less to say than a reference takes. */
+export const scalarSchemas: ReadonlyMap<string, JsonSchema> = new Map(
+  [Serial, ...scalars.values()].flatMap((scalar): [string, JsonSchema][] => {
+    const { description, graphql, jsonSchema } = scalar;
+    const isBrief = description === undefined && Object.keys(jsonSchema).length <= 2;
+    return isBrief ? [] : [[graphql, { ...(description !== undefined && { description }), ...jsonSchema }]];
+  }),
+);
+
 /** A value of the column's type, whatever its constraint: what it is compared with. */
 export function typeSchema({ type }: Column): JsonSchema {
-  return isScalar(type) ? type.jsonSchema : reference(type.name);
+  if (!isScalar(type)) return reference(type.name);
+  // A natural key is of the type ID too, but is any text.
+  const isShared = type.stored !== 'text' && scalarSchemas.has(type.graphql);
+  return isShared ? reference(type.graphql) : type.jsonSchema;
 }
 
 export function operandSchema(column: Column, operator: keyof typeof operators): JsonSchema {
@@ -48,13 +60,10 @@ export function filterName(column: Column): string {
 }
 
 export function columnSchema(column: Column): JsonSchema {
-  const { type } = column;
-  // What a format stands for exactly.
-  const text = isScalar(type) ? [type.description, ...exactBounds(column)].filter(Boolean).join(' ') : '';
-  const told = text === '' ? {} : { description: text };
-  const value = { ...typeSchema(column), ...bounds(column), ...told };
+  const value = { ...typeSchema(column), ...bounds(column) };
   const schema = column.list ? list(value) : value;
-  return column.required ? schema : orNull(schema);
+  const text = exactBounds(column).join(' ');
+  return { ...(column.required ? schema : orNull(schema)), ...(text !== '' && { description: text }) };
 }
 
 /** JSON Schema has no bounds for numbers that are strings. */
@@ -79,7 +88,7 @@ function bounds(column: Column): JsonSchema {
   if (isScalar(type) && type.is === 'exact') return { pattern: patternOf(type.scale) };
   if (!constraint) return {};
   const { minLength, maxLength, pattern, format, min, max } = constraint;
-  const { minimum, maximum } = typeSchema(column);
+  const { minimum, maximum } = isScalar(type) ? type.jsonSchema : {};
   const limits = {
     minLength,
     maxLength,

@@ -19,20 +19,23 @@ const header = {
   schema,
 };
 
+/** What answers and requests refer to. */
+export const positionParameters = { [POSITION]: parameter };
+export const positionHeaders = { [POSITION]: header };
+
 /** GraphQL answers reads and writes at one path, so either goes with it. */
-export function positioned(paths: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
-  return each(paths, (methods, path) => {
-    const isGraphql = path === '/graphql';
-    return each(methods, (operation, method) => {
-      if (method === 'parameters' || (!isGraphql && isOfService(operation, path))) return operation;
-      const { responses } = operation;
-      const parameters = (operation['parameters'] ?? []) as readonly JsonSchema[];
-      return {
-        ...operation,
-        ...((isGraphql || method === 'get') && { parameters: [...parameters, parameter] }),
-        ...(method !== 'get' && { responses: each(responses, answered) }),
-      };
-    });
+export function positioned(path: string, methods: JsonSchema): JsonSchema {
+  const isGraphql = path === '/graphql';
+  return each(methods, (operation, method) => {
+    if (method === 'parameters' || (!isGraphql && isOfService(operation, path))) return operation;
+    const { responses } = operation;
+    const parameters = (operation['parameters'] ?? []) as readonly JsonSchema[];
+    const sent = { $ref: `#/components/parameters/${POSITION}` };
+    return {
+      ...operation,
+      ...((isGraphql || method === 'get') && { parameters: [...parameters, sent] }),
+      ...(method !== 'get' && { responses: each(responses, answered) }),
+    };
   });
 }
 
@@ -40,9 +43,15 @@ function isOfService({ tags }: JsonSchema, path: string): boolean {
   return (tags as readonly string[]).includes(SERVICE) && path !== '/transaction';
 }
 
+/** What answers refer to, where they answer writes too. */
+export function positionedAll(responses: Readonly<Record<string, JsonSchema>>) {
+  return each(responses, (response) => answered(response, '200'));
+}
+
 function answered(response: JsonSchema, status: string): JsonSchema {
-  if (!status.startsWith('2')) return response;
-  return { ...response, headers: { ...(response['headers'] as JsonSchema), [POSITION]: header } };
+  if (!status.startsWith('2') || '$ref' in response) return response;
+  const told = { $ref: `#/components/headers/${POSITION}` };
+  return { ...response, headers: { ...(response['headers'] as JsonSchema), [POSITION]: told } };
 }
 
 function each(of: unknown, change: (value: JsonSchema, key: string) => JsonSchema) {

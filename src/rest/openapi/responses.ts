@@ -20,11 +20,6 @@ const REQUEST_ID = '6f1d2c1e-0f5b-4c60-9d0e-7d7b6a1c2f3a';
 const text = { type: 'string' };
 
 export const headers = {
-  'X-Request-Id': {
-    description: 'Names this exchange in the log; a client may choose it by the same header.',
-    required: true,
-    schema: text,
-  },
   ETag: { description: 'The version of the record.', schema: text, example: '"1-2gf51tlcjlvq8"' },
   Location: {
     description: 'The path of the new record.',
@@ -40,6 +35,7 @@ export const headers = {
   },
   Vary: {
     description: 'What the answer depends on besides the path: `Accept`, `Accept-Encoding`.',
+    required: true,
     schema: text,
   },
   'X-Total-Count': {
@@ -78,9 +74,11 @@ export function withHeaders(
   always: readonly HeaderName[],
   sometimes: readonly HeaderName[] = [],
 ): JsonSchema {
-  const own = always.map((name) => [name, { ...headers[name], required: true }]);
   const ref = (name: HeaderName) => [name, { $ref: `#/components/headers/${name}` }];
-  return Object.fromEntries([...own, ...sometimes.map(ref), ref('X-Request-Id')]);
+  const own = always.map((name) =>
+    'required' in headers[name] ? ref(name) : [name, { ...headers[name], required: true }],
+  );
+  return Object.fromEntries([...own, ...sometimes.map(ref)]);
 }
 
 export function errorSchemas(schemas: Schemas): Record<string, JsonSchema> {
@@ -138,6 +136,19 @@ const unreadable: readonly Code[] = [
   'BODY_TOO_SLOW',
 ];
 export const bodied: readonly Code[] = ['VALIDATION_FAILED', ...unreadable];
+const ofRecords: readonly Code[] = [
+  ...bodied,
+  ...always,
+  ...written,
+  'UNAUTHENTICATED',
+  'NOT_FOUND',
+  'CONFLICT',
+  'VERSION_CONFLICT',
+  'KEYS_EXHAUSTED',
+  'TOO_MANY_OBJECTS',
+  'ANSWER_TOO_LARGE',
+  'QUERY_TOO_DEEP',
+];
 
 export const idempotencyKey: JsonSchema = {
   name: 'Idempotency-Key',
@@ -154,14 +165,22 @@ export function needsClaim({ columns }: Resource): boolean {
 
 /** A response component for each set of codes that an operation can answer with under one status. */
 export class Failures {
-  readonly all: Record<string, JsonSchema> = {};
   /** What the guard at the door can answer, whatever is asked for. */
   readonly guard: readonly Code[];
   readonly #problem: JsonSchema;
+  readonly #isPlain: boolean;
+  readonly #named = new Map<string, string>();
+  readonly #responses: Record<string, JsonSchema> = {};
 
   constructor(schemas: Schemas, guard: readonly Code[]) {
     this.#problem = schemas.ref('Problem');
+    this.#isPlain = schemas.isPlain;
     this.guard = guard;
+  }
+
+  /** What has been referred to so far. */
+  get all(): Readonly<Record<string, JsonSchema>> {
+    return { ...this.#responses, [COMMON]: this.#ofRecords() };
   }
 
   of(codes: readonly Code[]): Record<string, JsonSchema> {
@@ -170,12 +189,41 @@ export class Failures {
 
   unguarded(codes: readonly Code[]): Record<string, JsonSchema> {
     return Object.fromEntries(
-      [...byStatus(codes)].map(([status, same]) => {
-        const name = same.join('.');
-        this.all[name] ??= this.#response(status, same);
-        return [String(status), { $ref: `#/components/responses/${name}` }];
-      }),
+      [...byStatus(codes)].map(([status, same]) => [
+        String(status),
+        { $ref: `#/components/responses/${this.#name(status, same)}` },
+      ]),
     );
+  }
+
+  /** `BadRequest`, `BadRequest2`. */
+  #name(status: number, codes: readonly Code[]): string {
+    const set = codes.join();
+    let name = this.#named.get(set);
+    if (name === undefined) {
+      const wanted = (phrases[status] ?? String(status)).replaceAll(/\W/g, '');
+      name = wanted;
+      for (let next = 2; name in this.#responses; next++) name = `${wanted}${next}`;
+      this.#named.set(set, name);
+      this.#responses[name] = this.#response(status, codes);
+    }
+    return name;
+  }
+
+  /** There may be thousands of operations on records: what any of them can be answered with is said once. */
+  #ofRecords(): JsonSchema {
+    const codes = [...new Set([...ofRecords, ...this.guard])].sort();
+    const schema = this.#isPlain
+      ? this.#problem
+      : { allOf: [this.#problem, { properties: { code: { enum: codes } } }] };
+    return {
+      description: [
+        'An error.',
+        ...[...byStatus(codes)].flatMap(([status, same]) => ['', `**${status}**`, '', ...meaningsOf(same)]),
+      ].join('\n'),
+      headers: withHeaders([], ['WWW-Authenticate', 'Retry-After', 'RateLimit', 'RateLimit-Policy']),
+      content: { [JSON_TYPE]: { schema, examples: examplesOf(codes) } },
+    };
   }
 
   #response(status: number, codes: readonly Code[]): JsonSchema {
@@ -186,13 +234,20 @@ export class Failures {
       content: {
         [JSON_TYPE]: {
           schema: { allOf: [this.#problem, narrowed] },
-          examples: Object.fromEntries(
-            codes.map((code) => [code, { value: problemBody(example(code), REQUEST_ID) }]),
-          ),
+          examples: examplesOf(codes),
         },
       },
     };
   }
+}
+
+const COMMON = 'Failure';
+
+/** What operations on records, and actions, answer with whatever fails. */
+export const FAILURE: JsonSchema = { $ref: `#/components/responses/${COMMON}` };
+
+function examplesOf(codes: readonly Code[]): JsonSchema {
+  return Object.fromEntries(codes.map((code) => [code, { value: problemBody(example(code), REQUEST_ID) }]));
 }
 
 export function byStatus(codes: readonly Code[]): Map<number, Code[]> {
@@ -200,8 +255,11 @@ export function byStatus(codes: readonly Code[]): Map<number, Code[]> {
 }
 
 export function descriptionOf(status: number, codes: readonly Code[]): string {
-  const meanings = codes.map((code) => `- \`${code}\`: ${catalogue[code].meaning}`);
-  return [phrases[status], ...meanings].join('\n');
+  return [phrases[status], ...meaningsOf(codes)].join('\n');
+}
+
+function meaningsOf(codes: readonly Code[]): string[] {
+  return codes.map((code) => `- \`${code}\`: ${catalogue[code].meaning}`);
 }
 
 export function headersOf(status: number): JsonSchema {

@@ -1,20 +1,18 @@
 /** Records, bodies, filters and aggregates as JSON Schema: the components of the API description. */
 
-import { aggregateFits, aggregateFunctions, isExact, scaleOfAverage } from '../../query/aggregates.ts';
+import { aggregateFunctions } from '../../query/aggregates.ts';
 import { MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
-import { groupable } from '../../query/parts.ts';
-import { groupsOf } from '../../query/results.ts';
 import { shapesOf } from '../../schema/actions.ts';
 import type { Column, Field, Inverse, Model, Reference, Resource } from '../../schema/model.ts';
 import { INCREMENTS, ownFilters, withArticle, withCapitalArticle } from '../../schema/names.ts';
-import { type JsonSchema, patternOf } from '../../schema/scalars.ts';
+import type { JsonSchema } from '../../schema/scalars.ts';
 import { ADD, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
 import {
   canBeHidden,
   creatable,
+  defaultOf,
   incrementable,
   neededOnCreate,
-  scaleOf,
   updatable,
 } from '../../schema/values.ts';
 import { visible } from '../shape.ts';
@@ -30,31 +28,46 @@ import {
   orNull,
   readOnly,
   reference,
+  scalarSchemas,
   typeSchema,
 } from './json-schema.ts';
 
-type Part = 'Partial' | 'Create' | 'Update' | 'Where' | 'Having' | 'Aggregate';
+/** What can be there, or must not. */
+type Property = [string, JsonSchema | false];
+type Part = 'Fields' | 'Partial' | 'Create' | 'Update' | 'Where';
 
 export class Schemas {
+  /** Whether records are described as they are without `fields` and `include`, for code that is generated. */
+  readonly isPlain: boolean;
   readonly #model: Model;
-  readonly all: Readonly<Record<string, JsonSchema>>;
+  readonly #taken: ReadonlySet<string>;
 
-  constructor(model: Model) {
+  constructor(model: Model, isPlain: boolean) {
     this.#model = model;
-    const served = model.resources.filter(({ rest }) => rest);
-    this.all = {
-      ...Object.fromEntries(served.flatMap((resource) => this.#ofResource(resource))),
-      ...Object.fromEntries(model.enums.map((each) => [each.name, enumSchema(each)])),
-      ...Object.fromEntries(served.flatMap(filtered).map((each) => this.#filter(each))),
-    };
+    this.isPlain = isPlain;
+    const { resources, enums, actions } = model;
+    this.#taken = new Set([...resources, ...enums, ...shapesOf(actions)].map(({ name }) => name));
+  }
+
+  /** One at a time: there may be thousands. */
+  *all(): Generator<[string, JsonSchema]> {
+    const served = this.#model.resources.filter(({ rest }) => rest);
+    for (const resource of served) yield* this.#ofResource(resource);
+    for (const each of this.#model.enums) yield [each.name, enumSchema(each)];
+    const filters = new Map(served.flatMap(({ columns }) => columns.map((each) => [filterName(each), each])));
+    for (const column of filters.values()) yield this.#filter(column);
+    yield* scalarSchemas;
+    yield [this.name('Aggregate'), this.#aggregate()];
+    yield [this.name('Having'), this.#having()];
+    yield [this.name('Comparison'), comparison];
+    const [version] = served.map((resource) => resource.version);
+    if (version)
+      yield [this.name('Version'), { ...columnSchema(version), ...documented(version), readOnly: true }];
   }
 
   /** A type of the file keeps its name; what is derived makes way. */
   name(wanted: string): string {
-    const { byType, enums } = this.#model;
-    const shapes = shapesOf(this.#model.actions);
-    const taken = byType.has(wanted) || [...enums, ...shapes].some(({ name }) => name === wanted);
-    return taken ? this.name(`${wanted}_`) : wanted;
+    return this.#taken.has(wanted) ? this.name(`${wanted}_`) : wanted;
   }
 
   ref(wanted: string): JsonSchema {
@@ -67,7 +80,8 @@ export class Schemas {
 
   /** A record with all of its fields, or, when `fields` asks for it, with some. */
   shown(resource: Resource): JsonSchema[] {
-    return [reference(resource.name), this.part(resource, 'Partial')];
+    const whole = reference(resource.name);
+    return this.isPlain ? [whole] : [whole, this.part(resource, 'Partial')];
   }
 
   #ofResource(resource: Resource): [string, JsonSchema][] {
@@ -75,75 +89,75 @@ export class Schemas {
       this.name(resource.name + name),
       schema,
     ];
+    const fields = (): [string, JsonSchema][] => [
+      part('Fields', { type: 'object', properties: Object.fromEntries(columnsOf(resource)) }),
+      part('Partial', this.#partial(resource)),
+    ];
     return [
       [resource.name, this.#record(resource)],
-      part('Partial', this.#partial(resource)),
+      ...(this.isPlain ? [] : fields()),
       part('Create', this.#create(resource)),
       ...nestedIn(resource).map((reference): [string, JsonSchema] => [
         this.name(nestedName(reference)),
         this.#create(resource, reference.column),
       ]),
-      part('Update', updateSchema(resource)),
+      part('Update', this.#update(resource)),
       part('Where', this.#where(resource)),
-      part('Having', this.#having(resource)),
-      part('Aggregate', this.#aggregate(resource)),
     ];
+  }
+
+  /** An object with the columns of a resource and more: what columns admit is described once for records and bodies. */
+  #withColumns(resource: Resource, more: readonly Property[], bounds: JsonSchema = {}): JsonSchema {
+    const properties = Object.fromEntries(more);
+    const allOf = [this.part(resource, 'Fields')];
+    return { allOf, ...(more.length > 0 && { properties }), ...bounds, unevaluatedProperties: false };
   }
 
   /** `known`: the reference that is set by what the record is nested in. */
   #create(resource: Resource, known?: Column): JsonSchema {
     const columns = creatable(resource).filter((column) => column !== known);
-    const properties = columns.map((column): [string, JsonSchema] => {
-      const { origin } = column;
-      const value = 'default' in origin && origin.default !== undefined ? { default: origin.default } : {};
-      const key = column === resource.key ? keyBounds(column) : {};
-      return [column.name, { ...columnSchema(column), ...key, ...documented(column), ...value }];
-    });
-    for (const { name, target, reference } of nestable(resource)) {
-      const description = `New ${target.plural} that point to it.`;
-      properties.push([
-        name,
-        { type: ['array', 'null'], items: this.ref(nestedName(reference)), description },
-      ]);
+    const properties = this.isPlain
+      ? columns.map((column): Property => {
+          const key = column === resource.key ? keyBounds(column) : {};
+          return [column.name, { ...columnSchema(column), ...key, ...withDefault(column) }];
+        })
+      : resource.columns.flatMap((column): Property[] => {
+          if (!columns.includes(column)) return [[column.name, false]];
+          if (column === resource.key) return [[column.name, keyBounds(column)]];
+          const value = defaultOf(column);
+          return value === undefined ? [] : [[column.name, { default: value }]];
+        });
+    for (const { name, reference } of nestable(resource)) {
+      properties.push([name, { type: ['array', 'null'], items: this.ref(nestedName(reference)) }]);
     }
     properties.push(...linksOf(resource));
     const required = columns.filter(neededOnCreate).map(({ name }) => name);
-    return { description: `A new ${resource.singular}.`, ...object(properties, { required }) };
+    const description = `A new ${resource.singular}.`;
+    if (this.isPlain) return { description, ...object(properties, { required }) };
+    return { description, ...this.#withColumns(resource, properties, { required }) };
   }
 
   #record(resource: Resource): JsonSchema {
     const made = resource.computed.map(({ column }) => column);
     const shown = [...resource.columns, ...made].filter((column) => !canBeHidden(column));
     const required = shown.map(({ name }) => name);
-    return { ...documented(resource), ...object(this.#shown(resource), { required }) };
+    const told = documented(resource);
+    if (!this.isPlain) return { ...told, allOf: [this.part(resource, 'Partial')], required };
+    return { ...told, ...object([...columnsOf(resource), ...computedOf(resource)], { required }) };
   }
 
   #partial(resource: Resource): JsonSchema {
-    const description = `${withCapitalArticle(resource.singular)} of which only some fields were asked for.`;
-    const { version } = resource;
-    const tag: [string, JsonSchema] = [
-      version.name,
-      { ...columnSchema(version), ...documented(version), readOnly: true },
-    ];
-    return { description, ...object([...this.#shown(resource), tag]) };
-  }
-
-  #shown(resource: Resource): [string, JsonSchema][] {
-    const computed = resource.computed.map(({ column }): [string, JsonSchema] => [
-      column.name,
-      { ...columnSchema(column), ...answered(column), readOnly: true },
-    ]);
-    const fields = shownFields(resource).map((field): [string, JsonSchema] => {
-      if (field.kind === 'column')
-        return [field.name, { ...columnSchema(field), ...answered(field), ...readOnly(field) }];
-      const of = this.shown(field.target);
-      const nothing = field.kind === 'reference' && !field.required ? [{ type: 'null' }] : [];
-      const one = { anyOf: [...of, ...nothing] };
-      const shown = field.kind === 'reference' ? one : list(one);
-      const told = answered(field, 'Present when `include` names it.');
-      return [field.name, { ...shown, ...told, readOnly: true }];
+    const article = withCapitalArticle(resource.singular);
+    const description = `${article} as \`fields\` and \`include\` ask for it.`;
+    const related = shownFields(resource).flatMap((field): Property[] => {
+      if (field.kind === 'column') return [];
+      const one = this.part(field.target, 'Partial');
+      const nullable = field.kind === 'reference' && !field.required;
+      const related = field.kind === 'reference' ? (nullable ? orNull(one) : one) : list(one);
+      return [[field.name, { ...related, ...answered(field), readOnly: true }]];
     });
-    return [...fields, ...computed];
+    const tag: Property = [resource.version.name, this.ref('Version')];
+    return { description, ...this.#withColumns(resource, [...related, ...computedOf(resource), tag]) };
   }
 
   #where(resource: Resource): JsonSchema {
@@ -168,50 +182,53 @@ export class Schemas {
     return { description: `Which ${resource.plural} are meant.`, ...object([...fields, ...logic(self)]) };
   }
 
-  #having(resource: Resource): JsonSchema {
-    const self = { ...this.part(resource, 'Having'), ...NOT_EMPTY };
-    const filter = (column: Column) => this.ref(filterName(column));
-    const results = [...groupsOf(resource).fieldByName.values()].flatMap((field): [string, JsonSchema][] => {
-      if (field.kind === 'column') return [[field.name, filter(field)]];
-      const fields = [...field.fieldByName].map(([name, each]): [string, JsonSchema] => [name, filter(each)]);
-      return fields.length > 0 ? [[field.name, object(fields, NOT_EMPTY)]] : [];
-    });
-    const description = `Which groups of ${resource.plural} are meant, by what is computed of them.`;
+  #having(): JsonSchema {
+    const self = { ...this.ref('Having'), ...NOT_EMPTY };
+    const one = this.ref('Comparison');
+    const results = aggregateFunctions.map((name): [string, JsonSchema] => [
+      name,
+      name === 'count' ? one : { type: 'object', additionalProperties: one, ...NOT_EMPTY },
+    ]);
+    const description =
+      'Which groups are meant, by what is computed of them: `{"sum": {"total": {"gt": 9}}}`.';
     return { description, ...object([...results, ...logic(self)]) };
   }
 
-  #aggregate(resource: Resource): JsonSchema {
-    const of = aggregateFunctions.flatMap((name): [string, JsonSchema][] => {
-      if (name === 'count') return [[name, { type: 'integer', minimum: 0 }]];
-      const columns = resource.columns.filter((column) => aggregateFits(name, column));
-      if (name === 'countDistinct') {
-        const counts = columns.map((column): [string, JsonSchema] => [
-          column.name,
-          { type: 'integer', minimum: 0 },
-        ]);
-        return [[name, object(counts)]];
-      }
-      const value = (column: Column) => {
-        if (name === 'min' || name === 'max') return typeSchema(column);
-        if (!isExact(column)) return { type: 'number' };
-        return {
-          type: 'string',
-          pattern: patternOf(name === 'avg' ? scaleOfAverage(column) : scaleOf(column)),
-        };
-      };
-      const properties = columns.map((column): [string, JsonSchema] => [column.name, orNull(value(column))]);
-      return columns.length > 0 ? [[name, object(properties)]] : [];
+  /** The same for all types: what the numbers are of is what `aggregate` and `groupBy` name. */
+  #aggregate(): JsonSchema {
+    const whole = { type: 'integer', minimum: 0 };
+    const results = aggregateFunctions.map((name): [string, JsonSchema] => {
+      if (name === 'count') return [name, whole];
+      const value = name === 'countDistinct' ? whole : {};
+      return [name, { type: 'object', additionalProperties: value }];
     });
-    const groups = groupable(resource).map((column): [string, JsonSchema] => [
-      column.name,
-      columnSchema(column),
-    ]);
-    const included = resource.references.filter(visible).map((field): [string, JsonSchema] => {
-      const of = { anyOf: [...this.shown(field.target), { type: 'null' }] };
-      return [field.name, { ...of, ...answered(field, 'Present when `include` names it.') }];
-    });
-    const description = `Numbers about all ${resource.plural}, or about those that are alike in what they are grouped by.`;
-    return { description, ...object([['by', object([...groups, ...included])], ...of]) };
+    const description =
+      'Numbers about all records, or about those that are alike in what they are grouped by.';
+    return { description, ...object([['by', { type: 'object' }], ...results]) };
+  }
+
+  #update(resource: Resource): JsonSchema {
+    const properties: Property[] = [...linksOf(resource)];
+    const countable = incrementable(resource);
+    if (countable.length > 0) {
+      const amounts = countable.map((column): Property => [column.name, typeSchema(column)]);
+      const description = 'Added to what is stored.';
+      properties.push([INCREMENTS, { description, ...object(amounts, NOT_EMPTY) }]);
+    }
+    const description = `Changes of ${withArticle(resource.singular)}; the rest of it stays.`;
+    const changeable = updatable(resource);
+    if (!this.isPlain) {
+      // What was read can be sent: what is `readOnly`, as it is stored; so too what only a create can choose.
+      const chosen = resource.columns.filter(
+        (column) => !changeable.includes(column) && !('readOnly' in readOnly(column)),
+      );
+      properties.push(...chosen.map(({ name }): Property => [name, { readOnly: true }]));
+      return { description, ...this.#withColumns(resource, properties, NOT_EMPTY) };
+    }
+    const changed = changeable.map(
+      (column): Property => [column.name, { ...columnSchema(column), ...documented(column) }],
+    );
+    return { description, ...object([...changed, ...properties], NOT_EMPTY) };
   }
 
   #filter(column: Column): [string, JsonSchema] {
@@ -230,12 +247,40 @@ function logic(self: JsonSchema): [string, JsonSchema][] {
   return ownFilters.map((name) => [name, name === 'not' ? self : { ...list(self), minItems: 1 }]);
 }
 
-/** What can be compared. */
-function filtered(resource: Resource): Column[] {
-  const results = [...groupsOf(resource).fieldByName.values()].flatMap((field) =>
-    field.kind === 'column' ? field : [...field.fieldByName.values()],
-  );
-  return [...resource.columns, ...results];
+/** What is computed of a group is compared as the field is that it is computed of. */
+const comparison: JsonSchema = object(
+  (['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'isNull'] as const).map((name) => [
+    name,
+    {
+      description: operators[name].doc,
+      ...{ value: {}, list: { type: 'array' }, flag: { type: 'boolean' } }[operators[name].operand],
+    },
+  ]),
+  { minProperties: 1 },
+);
+
+function columnsOf({ columns }: Resource): Property[] {
+  return columns.map((column) => [
+    column.name,
+    { ...columnSchema(column), ...answered(column), ...readOnly(column) },
+  ]);
+}
+
+function computedOf({ computed }: Resource): Property[] {
+  return computed.map(({ column }) => [
+    column.name,
+    { ...columnSchema(column), ...answered(column), readOnly: true },
+  ]);
+}
+
+/** Generators take a field with a `default` for one that is always there, also in a body. */
+function withDefault(column: Column): JsonSchema {
+  const value = defaultOf(column);
+  const { description, ...told } = documented(column);
+  const text = [description, value === undefined ? undefined : `Default: \`${JSON.stringify(value)}\`.`]
+    .filter((each) => each !== undefined)
+    .join('\n\n');
+  return { ...told, ...(text !== '' && { description: text }) };
 }
 
 /** The fields of a record as this door shows them. */
@@ -289,29 +334,4 @@ function linksOf(resource: Resource): [string, JsonSchema][] {
       ],
     ];
   });
-}
-
-function updateSchema(resource: Resource): JsonSchema {
-  const changeable = updatable(resource);
-  const properties = resource.columns.map((column): [string, JsonSchema] => {
-    const schema = { ...columnSchema(column), ...documented(column) };
-    if (changeable.includes(column)) return [column.name, schema];
-    const description = [
-      column.description,
-      'May be repeated as it is stored, so that what was read can be sent.',
-    ];
-    return [
-      column.name,
-      { ...schema, description: description.filter(Boolean).join('\n\n'), readOnly: true },
-    ];
-  });
-  properties.push(...linksOf(resource));
-  const countable = incrementable(resource);
-  if (countable.length > 0) {
-    const amounts = countable.map((column): [string, JsonSchema] => [column.name, typeSchema(column)]);
-    const description = 'Added to the numbers that are stored, without reading them first.';
-    properties.push([INCREMENTS, { description, ...object(amounts, { minProperties: 1 }) }]);
-  }
-  const description = `What to change of ${withArticle(resource.singular)}; what is left out keeps its value.`;
-  return { description, ...object(properties, { minProperties: 1 }) };
 }

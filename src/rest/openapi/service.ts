@@ -54,7 +54,10 @@ export function servicePaths(
       '/graphql': graphqlPath(schemas, trusted, failures.guard),
       '/schema.graphql': get('sdl', 'The GraphQL schema', 'text/plain', text, undefined, compressed),
     }),
-    '/openapi.json': get('openapi', 'This description', JSON_TYPE, { type: 'object' }, undefined, compressed),
+    '/openapi.json': described(
+      get('openapi', 'This description', JSON_TYPE, { type: 'object' }, undefined, compressed),
+      failures,
+    ),
     '/access.json': get('access', 'What the caller may do, by type', JSON_TYPE, {
       type: 'object',
       additionalProperties: list({ enum: ['READ', 'CREATE', 'UPDATE', 'DELETE'] }),
@@ -77,6 +80,19 @@ export function servicePaths(
     ),
     '/metrics': get('metrics', 'Numbers about the service, for Prometheus', METRICS, text),
   };
+}
+
+function described({ get }: JsonSchema, failures: Failures): JsonSchema {
+  const operation = get as { readonly responses: JsonSchema };
+  const profile = {
+    name: 'profile',
+    in: 'query',
+    description:
+      'With `client`, only plain records are described, without what changes the shape of an answer, for code that is generated.',
+    schema: { enum: ['client'] },
+  };
+  const responses = { ...operation.responses, ...failures.unguarded(['VALIDATION_FAILED']) };
+  return { get: { ...operation, parameters: [profile], responses } };
 }
 
 type Trusting = 'no' | 'too' | 'only';

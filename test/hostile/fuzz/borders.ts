@@ -55,7 +55,8 @@ export class Borders {
       // Nor of how large a number is that is written as text.
       const leaf = within.reduce((outer: any, name: string) => outer?.[name], value);
       const isText = code === 'OUT_OF_RANGE' && [leaf].flat().every((each) => typeof each === 'string');
-      if (isCarried && !isText && this.#described.fits(this.#at(operation, field), value))
+      const fits = this.#at(operation, field).every((pointer) => this.#described.fits(pointer, value));
+      if (isCarried && !isText && fits)
         throw new Error(`${pointer} was refused for its ${code}, and is as described`);
     }
   }
@@ -64,17 +65,23 @@ export class Borders {
   checkRecord(operation: DescribedOperation, record: Record<string, unknown>, what: string): void {
     for (const field of Object.keys(this.#fieldsOf(operation)))
       if (Object.hasOwn(record, field))
-        this.#described.fit(this.#at(operation, field), record[field], `${what}, ${field}`);
+        for (const pointer of this.#at(operation, field))
+          this.#described.fit(pointer, record[field], `${what}, ${field}`);
   }
 
-  #at({ operation }: DescribedOperation, field: string): string {
-    return join(`${operation.requestBody.content['application/json'].schema.$ref}/properties`, field);
+  /** What a column admits stands with the others; a body adds what it demands of a key. */
+  #at({ operation }: DescribedOperation, field: string): string[] {
+    const { $ref } = operation.requestBody.content['application/json'].schema;
+    const parts = [$ref, ...(this.#described.at($ref).allOf ?? []).map((part: any) => part.$ref)];
+    return parts
+      .map((part) => join(`${part}/properties`, field))
+      .filter((pointer) => this.#described.at(pointer));
   }
 
   /** What can be written of a record; nothing for operations that write none. */
   #fieldsOf({ operation, path }: DescribedOperation): Record<string, any> {
     const schema = operation.requestBody?.content['application/json'].schema;
-    return path !== '/graphql' && schema?.$ref ? this.#described.at(schema.$ref).properties : {};
+    return path !== '/graphql' && schema?.$ref ? this.#described.schema(schema).properties : {};
   }
 
   /** New records within a new one; those within them are of the same kinds. */

@@ -103,7 +103,9 @@ export class Judge {
     if (method === 'HEAD' && text !== '') throw new Error('a body for HEAD');
     const get = find('GET');
     if (method === 'HEAD' && get) {
-      if (!get.operation.responses[status]) throw new Error('an undeclared status for HEAD');
+      const { responses } = get.operation;
+      if (!(responses[status] ?? (status >= 400 && responses.default)))
+        throw new Error('an undeclared status for HEAD');
       return undefined;
     }
     const wanted = route === 'none' ? [404, 414] : method === 'OPTIONS' ? [204, 401, 414] : [405, 414];

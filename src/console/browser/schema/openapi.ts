@@ -20,7 +20,9 @@ interface JsonSchema {
   readonly enum?: readonly string[];
   readonly items?: JsonSchema;
   readonly anyOf?: readonly JsonSchema[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly allOf?: readonly JsonSchema[];
+  /** False where there must be none. */
+  readonly properties?: Readonly<Record<string, JsonSchema | false>>;
   readonly required?: readonly string[];
   readonly description?: string;
   readonly deprecated?: boolean;
@@ -34,10 +36,16 @@ interface JsonSchema {
 }
 
 interface Parameter {
+  readonly $ref?: string;
   readonly name: string;
   readonly in: string;
+  /** With `deepObject`, properties of the schema are written in brackets: `pages[gte]`. */
+  readonly style?: string;
   readonly schema: JsonSchema;
 }
+
+/** A schema whose properties are all its own. */
+type Flat = Omit<JsonSchema, 'properties'> & { readonly properties: Readonly<Record<string, JsonSchema>> };
 
 interface Described {
   readonly operationId?: string;
@@ -60,6 +68,7 @@ export interface OpenApi {
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
     readonly securitySchemes?: object;
   };
 }
@@ -95,10 +104,11 @@ class Reader {
   }
 
   read(): Resource | undefined {
-    const record = this.#schemas[this.#name];
-    if (this.#path === '' || !record?.properties) return undefined;
+    const described = this.#schemas[this.#name];
+    if (this.#path === '' || !described) return undefined;
+    const record = this.#flat(described);
     const columns = this.#columns(record);
-    const keyName = this.#one?.parameters?.find((parameter) => parameter.in === 'path')?.name;
+    const keyName = this.#parameters(this.#one).find((parameter) => parameter.in === 'path')?.name;
     const key = columns.find(({ name }) => name === keyName) ?? columns[0];
     if (!key) return undefined;
     // What is nested in a body is a list of new records, and `_inc` adds to fields: here a record is made or changed alone.
@@ -128,7 +138,25 @@ class Reader {
   }
 
   get #sorts(): JsonSchema | undefined {
-    return this.#all?.get?.parameters?.find((parameter) => parameter.name === 'sort')?.schema.items;
+    return this.#parameters(this.#all?.get).find((parameter) => parameter.name === 'sort')?.schema.items;
+  }
+
+  #parameters(of: PathItem | Described | undefined): Parameter[] {
+    const { parameters } = this.#document.components;
+    return (of?.parameters ?? []).flatMap((each) => {
+      const name = each.$ref?.split('/').pop();
+      return (name === undefined ? each : parameters[name]) ?? [];
+    });
+  }
+
+  /** What can be said of a field in brackets. */
+  #operators(name: string): string[] {
+    return this.#parameters(this.#all?.get).flatMap((parameter) => {
+      if (parameter.name.startsWith(`${name}[`)) return [parameter.name.slice(name.length + 1, -1)];
+      if (parameter.name !== name || parameter.style !== 'deepObject') return [];
+      const filter = parameter.schema.anyOf?.at(-1) ?? parameter.schema;
+      return Object.keys(this.#resolve(filter).properties ?? {});
+    });
   }
 
   get #schemas(): OpenApi['components']['schemas'] {
@@ -140,18 +168,33 @@ class Reader {
     return name === undefined ? schema : { ...this.#schemas[name], ...schema };
   }
 
-  #targetOf(schema: JsonSchema): string | undefined {
-    const first = (schema.items ?? schema).anyOf?.find(({ $ref }) => $ref !== undefined)?.$ref;
-    const name = first?.split('/').pop();
-    return name !== undefined && this.#document.tags.some((tag) => tag.name === name) ? name : undefined;
+  /** The properties of a schema, and of those that it is put together of. */
+  #flat(schema: JsonSchema): Flat {
+    const { allOf = [], properties = {}, ...rest } = this.#resolve(schema);
+    const found = new Map<string, JsonSchema>();
+    for (const part of allOf)
+      for (const [name, property] of Object.entries(this.#flat(part).properties)) found.set(name, property);
+    for (const [name, property] of Object.entries(properties))
+      if (property === false) found.delete(name);
+      else found.set(name, { ...found.get(name), ...property });
+    return { ...rest, properties: Object.fromEntries(found) };
   }
 
-  #columns(record: JsonSchema): Column[] {
-    const properties = Object.entries(record.properties ?? {});
+  /** A record is what it can be asked for as, with all of its fields. */
+  #targetOf(schema: JsonSchema): string | undefined {
+    const one = schema.items ?? schema;
+    const $ref = one.$ref ?? one.anyOf?.[0]?.$ref;
+    if ($ref === undefined) return undefined;
+    return this.#document.tags.find(({ name }) => this.#schemas[name]?.allOf?.[0]?.$ref === $ref)?.name;
+  }
+
+  #columns(record: Flat): Column[] {
+    const properties = Object.entries(record.properties);
     return properties.flatMap(([name, schema]): Column[] => {
-      if (this.#targetOf(schema) !== undefined) return [];
+      // The version is nobody's field.
+      if (name.startsWith('_') || this.#targetOf(schema) !== undefined) return [];
       // `authorId` stands before `author`: the key of a reference, and what it leads to.
-      const referenced = name.endsWith('Id') ? record.properties?.[name.slice(0, -2)] : undefined;
+      const referenced = name.endsWith('Id') ? record.properties[name.slice(0, -2)] : undefined;
       const reference = referenced && !referenced.items && this.#reference(name.slice(0, -2), referenced);
       return [{ ...this.#column(name, schema), ...(reference && { reference }) }];
     });
@@ -172,7 +215,6 @@ class Reader {
     const value = this.#resolve(list ? (schema.items ?? {}) : of);
     const nullable =
       [schema.type].flat().includes('null') || (schema.anyOf ?? []).some(({ type }) => type === 'null');
-    const parameters = (this.#all?.get?.parameters ?? []).map((parameter) => parameter.name);
     return {
       name,
       kind: kindOf(value),
@@ -181,26 +223,22 @@ class Reader {
       required: !nullable,
       choices: value.enum ?? [],
       bounds: boundsOf(value),
-      operators: parameters.flatMap((parameter) =>
-        parameter.startsWith(`${name}[`) && !LIST_OPTIONS.has(parameter.slice(name.length + 1, -1))
-          ? [parameter.slice(name.length + 1, -1)]
-          : [],
-      ),
+      operators: this.#operators(name),
       sortable: names(this.#sorts).includes(name),
       ...told(schema),
     };
   }
 
-  #inverses(record: JsonSchema): Inverse[] {
+  #inverses(record: Flat): Inverse[] {
     const body = this.#body(this.#all?.post);
     const changes = this.#body(this.#one?.put);
-    return Object.entries(record.properties ?? {}).flatMap(([name, schema]): Inverse[] => {
+    return Object.entries(record.properties).flatMap(([name, schema]): Inverse[] => {
       const target = schema.items && this.#targetOf(schema);
       if (target === undefined) return [];
-      const without = /CreateWithout(\w+?)_*$/.exec(body.properties?.[name]?.items?.$ref ?? '')?.[1];
+      const without = /CreateWithout(\w+?)_*$/.exec(body.properties[name]?.items?.$ref ?? '')?.[1];
       const linkedBy: Operation[] = [
-        ...(body.properties?.[`_${name}`] ? (['CREATE'] as const) : []),
-        ...(changes.properties?.[`_${name}`] ? (['UPDATE'] as const) : []),
+        ...(body.properties[`_${name}`] ? (['CREATE'] as const) : []),
+        ...(changes.properties[`_${name}`] ? (['UPDATE'] as const) : []),
       ];
       const via = linkedBy.length > 0 ? undefined : this.#via(target, without);
       return [{ name, target, via, doors: ['rest'], linkedBy, ...told(schema) }];
@@ -209,7 +247,8 @@ class Reader {
 
   /** The one reference of the target that leads back; of several, the one that nested creation sets. */
   #via(target: string, without: string | undefined): string | undefined {
-    const back = Object.entries(this.#schemas[target]?.properties ?? {}).flatMap(([name, schema]) =>
+    const record = this.#flat(this.#schemas[target] ?? {});
+    const back = Object.entries(record.properties).flatMap(([name, schema]) =>
       !schema.items && this.#targetOf(schema) === this.#name ? [name] : [],
     );
     const named = back.find((name) => name.toLowerCase() === without?.toLowerCase());
@@ -217,13 +256,13 @@ class Reader {
     return found === undefined ? undefined : `${found}Id`;
   }
 
-  #body(operation: Described | undefined): JsonSchema {
-    return this.#resolve(Object.values(operation?.requestBody?.content ?? {})[0]?.schema ?? {});
+  #body(operation: Described | undefined): Flat {
+    return this.#flat(Object.values(operation?.requestBody?.content ?? {})[0]?.schema ?? {});
   }
 
   #inputs(operation: Described | undefined): Input[] {
     const body = this.#body(operation);
-    return Object.entries(body.properties ?? {}).flatMap(([name, schema]) =>
+    return Object.entries(body.properties).flatMap(([name, schema]) =>
       schema.readOnly
         ? []
         : [
@@ -237,20 +276,8 @@ class Reader {
   }
 }
 
-/** `posts[limit]` tells of the list, `pages[gte]` of the field. */
-export const LIST_OPTIONS: ReadonlySet<string> = new Set([
-  'limit',
-  'after',
-  'offset',
-  'sort',
-  'where',
-  'search',
-]);
-
 function told({ description, deprecated }: JsonSchema): { description?: string; deprecated?: boolean } {
-  // Said of every relation, and known to whoever sees one.
-  const text = description?.replace(/\n*Present when `include` names it\.$/, '');
-  return { ...(text && { description: text }), ...(deprecated && { deprecated }) };
+  return { ...(description && { description }), ...(deprecated && { deprecated }) };
 }
 
 function kindOf({ type, format, enum: choices }: JsonSchema): Kind {

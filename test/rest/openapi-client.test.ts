@@ -1,0 +1,122 @@
+/** `/openapi.json?profile=client`: plain shapes, for code that is generated; and descriptions of many types. */
+
+import { describe, expect, test } from 'bun:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Description } from '../../src/app/description.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
+import { openApp, shipped } from '../app.ts';
+import { Description as Described } from './described.ts';
+import { rich } from './rich.ts';
+
+/** Every object within a value. */
+function* objects(value: unknown): Generator<any> {
+  if (typeof value !== 'object' || value === null) return;
+  yield value;
+  for (const inner of Object.values(value)) yield* objects(inner);
+}
+
+describe.each(Object.entries({ shipped, rich }))('the profile for clients, %s', (_, deployment) => {
+  test('is OpenAPI 3.1 without anything that changes the shape of an answer', async () => {
+    const app = await openApp('sqlite', deployment);
+    const described = await Described.of(app, 'client');
+    const { valid, errors } = await new Validator().validate(structuredClone(described.document));
+    expect([errors ?? [], valid]).toEqual([[], true]);
+    for (const { method, path, operation, parameters } of described.operations) {
+      const names = parameters.map(({ name }) => name);
+      for (const shaping of ['fields', 'include', 'aggregate', 'groupBy', 'having'])
+        expect([path, names.includes(shaping)]).toEqual([path, false]);
+      for (const { name, schema, style, explode } of operation.parameters ?? [])
+        if (schema?.type === 'array') expect([name, style, explode]).toEqual([name, 'form', false]);
+      if (method !== 'GET' || path.includes('{')) continue;
+      const record = operation.responses[200].content;
+      expect(record).toEqual({
+        'application/json': { schema: { type: 'array', items: { $ref: expect.any(String) } } },
+      });
+    }
+    // Generators take what has a default for what is always there.
+    for (const each of objects(described.document.components.schemas))
+      if (each.type === 'object')
+        for (const [name, property] of Object.entries<any>(each.properties ?? {}))
+          expect([name, 'default' in property]).toEqual([name, false]);
+    await app.close();
+  });
+});
+
+test('what it describes is what is answered', async () => {
+  const app = await openApp('sqlite', { ...rich, env: { LIMIT_BODY: '20000' } });
+  const described = await Described.of(app, 'client');
+  const { Thing, ThingUpdate } = described.document.components.schemas;
+  expect(Object.keys(Thing.properties)).not.toContain('owner');
+  expect(Thing.required).toEqual(Object.keys(Thing.properties));
+  expect(Object.keys(ThingUpdate.properties)).not.toContain('createdAt');
+  expect(described.document.components.schemas.ThingCreate_.required).toEqual(['ownerId']);
+  expect(described.document.components.schemas.ThingCreate_.properties.int).toEqual({
+    $ref: '#/components/schemas/Int',
+    minimum: -5,
+    maximum: 500,
+    description: 'Default: `7`.',
+  });
+  const to = (method: string, path: string) => described.operation(method, path);
+  const body = { ownerId: 1, int: 9, price: '2.50', words: ['a'] };
+  const made = await described.send(to('POST', '/things'), { body });
+  const key = made.body.id;
+  expect([made.status, (await described.send(to('GET', '/things/{id}'), { key })).status]).toEqual([
+    201, 200,
+  ]);
+  expect((await described.send(to('PUT', '/things/{id}'), { key, body: { int: 10 } })).status).toBe(200);
+  const where = encodeURIComponent(JSON.stringify({ owner: { name: { eq: 'Ann' } } }));
+  for (const query of ['', 'int[gte]=10', 'int=10&sort=-int,id', 'words[hasSome]=a,b', `where=${where}`])
+    expect([query, (await described.send(to('GET', '/things'), { query })).body.length]).toEqual([query, 1]);
+  expect((await described.send(to('DELETE', '/things/{id}'), { key })).status).toBe(204);
+  expect((await described.send(to('GET', '/things/{id}'), { key })).status).toBe(404);
+  expect((await described.send(to('GET', '/things'), { query: 'fields=nothing' })).status).toBe(400);
+  await app.close();
+});
+
+/** Every second one has a reference, and the other a list of those that lead to it. */
+const many = Array.from(
+  { length: 300 },
+  (_, index) => `
+    type Thing${index} @resource {
+      id: ID!
+      name: String! @constraint(minLength: 1, maxLength: 200)
+      pages: Int! @default(value: 1) @constraint(min: 0)
+      done: Boolean! @default(value: false)
+      createdAt: DateTime! @createdAt
+      ${index % 2 === 0 ? `parts: [Thing${index + 1}!]!` : `whole: Thing${index - 1}`}
+    }`,
+).join('\n');
+
+test('both descriptions of 300 types are short', async () => {
+  const app = await openApp('sqlite', { sdl: many });
+  for (const path of ['/openapi.json', '/openapi.json?profile=client']) {
+    const text = await (await app.fetch(path)).text();
+    expect(Object.keys(JSON.parse(text).paths).length).toBeGreaterThan(600);
+    expect(text.length).toBeLessThan(2_000_000);
+  }
+  await app.close();
+});
+
+test('others have their turn while a description is made', async () => {
+  let turns = 0;
+  let ended = false;
+  const others = (async () => {
+    for (; !ended && turns < 100_000; turns++) await new Promise(setImmediate);
+  })();
+  let seen = 0;
+  function* slowly() {
+    for (let piece = 0; piece < 10; piece++) {
+      Bun.sleepSync(10);
+      seen = turns;
+      yield String(piece);
+    }
+  }
+  const exchange = { request: new Request('http://duet.test/openapi.json') } as Exchange;
+  const description = new Description(slowly, 'text/plain');
+  const [one, another] = await Promise.all([description.answer(exchange), description.answer(exchange)]);
+  expect(await one.text()).toBe('0123456789');
+  expect(await another.text()).toBe('0123456789');
+  expect(seen).toBeGreaterThan(5);
+  ended = true;
+  await others;
+});
