@@ -17,8 +17,8 @@ import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import { groupable } from '../query/parts.ts';
 import { groupsOf, type Results } from '../query/results.ts';
 import { isSearchable, MOST_WORDS, RELEVANCE, SEARCH } from '../query/search.ts';
-import type { Column, Resource } from '../schema/model.ts';
-import { filterTypeName, INCREMENTS, linksTypeName } from '../schema/names.ts';
+import type { Column, Reference, Resource } from '../schema/model.ts';
+import { filterTypeName, INCREMENTS, linksTypeName, nestedTypeName } from '../schema/names.ts';
 import { ADD, linkFields, linkNames, REMOVE, writtenThrough } from '../schema/through.ts';
 import { upsertKeys } from '../schema/upserts.ts';
 import { creatable, graphqlTypeName, incrementable, neededOnCreate, updatable } from '../schema/values.ts';
@@ -101,8 +101,8 @@ export class Inputs {
   nested({ inverses }: Resource): InputFields {
     const lists = inverses.filter(({ target }) => target.graphql && target.operations.has('CREATE'));
     return Object.fromEntries(
-      lists.map(({ name, target }) => {
-        const type = new GraphQLList(new GraphQLNonNull(this.record(target)));
+      lists.map(({ name, target, reference }) => {
+        const type = new GraphQLList(new GraphQLNonNull(this.record(target, reference)));
         return [name, { type, description: `New ${target.plural} that point to it.` }];
       }),
     );
@@ -157,20 +157,27 @@ export class Inputs {
     return column.list ? new GraphQLList(new GraphQLNonNull(leaf)) : leaf;
   }
 
-  record(resource: Resource): GraphQLInputObjectType {
-    return this.#input(`${resource.name}Input`, () => {
-      const fields: InputFields = {};
-      for (const column of creatable(resource)) {
-        const type = this.#value(column);
-        // One of the references is the record that it is nested in, and which one depends on where that is.
-        const required = neededOnCreate(column) && !column.reference;
-        fields[column.name] = {
-          type: required ? new GraphQLNonNull(type) : type,
-          description: column.description,
-        };
-      }
-      return { ...fields, ...this.links(resource), ...this.nested(resource) };
+  /** A new record; `outer` is the reference that is set by what it is nested in. */
+  record(resource: Resource, outer?: Reference): GraphQLInputObjectType {
+    const plain = `${resource.name}Input`;
+    return this.#input(outer ? nestedTypeName(plain, outer.name) : plain, () => {
+      const columns = creatable(resource).filter((column) => column !== outer?.column);
+      const fields = { ...this.#columns(columns), ...this.links(resource), ...this.nested(resource) };
+      // GraphQL has no input without fields: then there is the one that is set already.
+      if (!outer || Object.keys(fields).length > 0) return fields;
+      const description = 'Set by the record that this one is nested in: leave it out.';
+      return { [outer.column.name]: { type: this.#value(outer.column), description } };
     });
+  }
+
+  #columns(columns: readonly Column[]): InputFields {
+    return Object.fromEntries(
+      columns.map((column) => {
+        const type = this.#value(column);
+        const required = neededOnCreate(column) ? new GraphQLNonNull(type) : type;
+        return [column.name, { type: required, description: column.description }];
+      }),
+    );
   }
 
   /** By what a record can be looked up that is to be changed or created. */

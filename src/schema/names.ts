@@ -95,8 +95,15 @@ export function reservedRootFields(resource: Named): { query: string[]; mutation
   };
 }
 
+/** `PostInputWithoutAuthor`: of a new post that is nested in its author. */
+export function nestedTypeName(type: string, reference: string): string {
+  return `${type}Without${reference[0]?.toUpperCase()}${reference.slice(1)}`;
+}
+
 /** Taken by derived GraphQL types, so that a file written today keeps its names. */
-export function reservedTypes(resource: Named): string[] {
+export function reservedTypes(
+  resource: Named & { readonly references: readonly { readonly name: string }[] },
+): string[] {
   const suffixes = [
     'Where',
     'ListWhere',
@@ -119,6 +126,7 @@ export function reservedTypes(resource: Named): string[] {
     'Increments',
     'By',
     'Upsert',
+    ...resource.references.map(({ name }) => nestedTypeName('Input', name)),
   ];
   return suffixes.map((suffix) => resource.name + suffix);
 }

@@ -53,7 +53,7 @@ const rest: readonly (readonly [name: string, request: Request, last: string])[]
 
 const create = 'mutation($tags: [String!]) { createBook(tags: $tags) { id } }';
 const createMany = 'mutation($records: [BookInput!]!) { createBooks(records: $records) { id } }';
-const createRoom = 'mutation($books: [BookInput!]) { createRoom(books: $books) { id } }';
+const createRoom = 'mutation($books: [BookInputWithoutRoom!]) { createRoom(books: $books) { id } }';
 const list = 'query($where: BookWhere) { books(where: $where) { id } }';
 const graphql: readonly (readonly [
   name: string,

@@ -6,7 +6,8 @@ import { type AppUnderTest, databases, openApp } from '../app.ts';
 const sdl = `
   type User @resource { id: ID!  name: String!  posts: [Post!]!  secrets: [Secret!]!  logs: [Log!]! }
   type Post @resource { id: UUID!  title: String! @constraint(minLength: 1)  slug: String @unique  author: User!  category: Category  comments: [Comment!]! }
-  type Category @resource { id: ID!  posts: [Post!]! }
+  type Category @resource { id: ID!  posts: [Post!]!  marks: [Mark!]! }
+  type Mark @resource { id: ID!  category: Category! }
   type Comment @resource { id: ID!  body: String!  post: Post! }
   type Secret @resource(rest: false) { id: ID!  user: User! }
   type Log @resource(only: [LIST, GET]) { id: ID!  user: User! }`;
@@ -53,7 +54,7 @@ describe.each([...databases])('on %s', (database) => {
 
   test('in the arguments of a mutation', async () => {
     const { data, errors } = await app.graphql(
-      'mutation($posts: [PostInput!]) { createUser(name: "Eve", posts: $posts) { name posts(orderBy: [{ title: ASC }]) { title category { id } comments { body } } } }',
+      'mutation($posts: [PostInputWithoutAuthor!]) { createUser(name: "Eve", posts: $posts) { name posts(orderBy: [{ title: ASC }]) { title category { id } comments { body } } } }',
       { posts: [{ title: 'One', categoryId: '1', comments: [{ body: 'a' }] }, { title: 'Two' }] },
     );
     expect(errors).toBeUndefined();
@@ -64,6 +65,32 @@ describe.each([...databases])('on %s', (database) => {
         { title: 'Two', category: null, comments: [] },
       ],
     });
+  });
+
+  test('inputs keep what is required, and leave out what a record is nested in', async () => {
+    const fieldsOf = async (name: string) => {
+      const { data } = await app.graphql(
+        'query($name: String!) { __type(name: $name) { inputFields { name type { kind name ofType { name } } } } }',
+        { name },
+      );
+      const spelt = ({ name: field, type }: any) =>
+        `${field}: ${type.kind === 'NON_NULL' ? `${type.ofType.name}!` : (type.name ?? '[]')}`;
+      return data.__type.inputFields.map(spelt);
+    };
+    const rest = ['title: String!', 'slug: String'];
+    expect(await fieldsOf('PostInput')).toEqual([...rest, 'authorId: ID!', 'categoryId: ID', 'comments: []']);
+    expect(await fieldsOf('PostInputWithoutAuthor')).toEqual([...rest, 'categoryId: ID', 'comments: []']);
+    expect(await fieldsOf('PostInputWithoutCategory')).toEqual([...rest, 'authorId: ID!', 'comments: []']);
+    const { errors } = await app.graphql('mutation { createPosts(records: [{ title: "x" }]) { id } }');
+    expect(errors?.[0]).toMatchObject({
+      message:
+        'Expected value of type "PostInput" to include required field "authorId", found: { title: "x" }.',
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+    });
+    const { data } = await app.graphql(
+      `mutation { createCategory(posts: [{ title: "x", authorId: 1 }], marks: [{}]) { posts { title } marks { id } } }`,
+    );
+    expect(data.createCategory).toEqual({ posts: [{ title: 'x' }], marks: [{ id: expect.any(String) }] });
   });
 
   test('every fault of every level is told at once, with its place, and nothing is created', async () => {
@@ -107,7 +134,7 @@ describe.each([...databases])('on %s', (database) => {
         [fault],
       ]);
       const { errors } = await app.graphql(
-        'mutation($posts: [PostInput!]) { createUser(name: "x", posts: $posts) { id } }',
+        'mutation($posts: [PostInputWithoutAuthor!]) { createUser(name: "x", posts: $posts) { id } }',
         {
           posts: posts.map((post) =>
             'categoryId' in post ? { ...post, categoryId: String(post.categoryId) } : post,

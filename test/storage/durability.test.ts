@@ -25,7 +25,7 @@ test(`${KILLS} kills lose nothing that was acknowledged`, async () => {
       // An account comes with its two entries or not at all, through either door.
       const entries = [{ mark: 'a' }, { mark: 'b' }];
       const query =
-        'mutation($owner: String!, $entries: [EntryInput!]) { createAccount(owner: $owner, entries: $entries) { id } }';
+        'mutation($owner: String!, $entries: [EntryInputWithoutAccount!]) { createAccount(owner: $owner, entries: $entries) { id } }';
       const graphql = serial % 2 === 0;
       const path = graphql ? '/graphql' : '/accounts';
       const body = JSON.stringify(graphql ? { query, variables: { owner, entries } } : { owner, entries });

@@ -4,7 +4,13 @@ import { aggregateFunctions } from '../../query/aggregates.ts';
 import { MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
 import { shapesOf } from '../../schema/actions.ts';
 import type { Column, Field, Inverse, Model, Reference, Resource } from '../../schema/model.ts';
-import { INCREMENTS, ownFilters, withArticle, withCapitalArticle } from '../../schema/names.ts';
+import {
+  INCREMENTS,
+  nestedTypeName,
+  ownFilters,
+  withArticle,
+  withCapitalArticle,
+} from '../../schema/names.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { ADD, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
 import {
@@ -311,7 +317,7 @@ export function nestable({ inverses }: Resource): readonly Inverse[] {
 
 /** `PostCreateWithoutAuthor`: the author is what it is nested in. */
 function nestedName({ owner, name }: Reference): string {
-  return `${owner.name}CreateWithout${name[0]?.toUpperCase()}${name.slice(1)}`;
+  return nestedTypeName(`${owner.name}Create`, name);
 }
 
 /** Which records lists through join types lead to. */
