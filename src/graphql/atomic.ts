@@ -49,7 +49,8 @@ export async function performTogether(
     const [node] = nodes;
     const binding = context.bindings.get(`${mutation.name}.${node?.name.value}`);
     const definition = node && mutation.getFields()[node.name.value];
-    if (!node || !binding || !definition) throw new Error(`nothing is bound to ${node?.name.value}`);
+    if (!node || !binding || !definition || binding.operation === 'NODE')
+      throw new Error(`nothing is bound to ${node?.name.value}`);
     try {
       const args = asWritten(getArgumentValues(definition, node, variableValues), node);
       const planned = planner(binding, nodes, given)(args);

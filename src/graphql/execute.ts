@@ -20,6 +20,7 @@ import type { Written } from '../engine/write/perform.ts';
 import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
 import { asWritten } from './fields.ts';
+import { findNode } from './node.ts';
 import { planner } from './plan.ts';
 
 /** What root fields answer with, by their names in the answer, where it is known before the executor asks. */
@@ -66,6 +67,11 @@ async function resolveRoot(
     const { objects: most } = running.engine.limits;
     const [node] = info.fieldNodes;
     const written = node ? asWritten(args, node) : args;
+    if (binding.operation === 'NODE')
+      return await findNode(binding.resources, async (resource) => {
+        const plan = planner({ operation: 'GET', resource }, info.fieldNodes, { ...info, most });
+        return running.reads.add(plan(written).operation as Read);
+      });
     const { operation, complete } = planner(binding, info.fieldNodes, { ...info, most })(written);
     return complete(isRead(operation) ? await running.reads.add(operation) : await write(running, operation));
   } catch (error) {

@@ -10,10 +10,12 @@ import {
   getArgumentValues,
   getDirectiveValues,
   Kind,
+  type NamedTypeNode,
   type SelectionNode,
   type ValueNode,
 } from 'graphql';
 import { VERSION_ARGUMENT } from '../schema/names.ts';
+import { NODE } from './node.ts';
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
@@ -70,12 +72,19 @@ function conditions(node: ValueNode, value: unknown): unknown {
 /** All that is asked of one object, or of one value, of the answer. */
 export type ObjectNodes = readonly FieldNode[];
 
-/** What the answer has below some of its objects, by the name of the field: one for each of them and each alias. */
-export function objectsOf(objects: readonly ObjectNodes[], given: Given): Map<string, ObjectNodes[]> {
+/**
+ * What the answer has below some of its objects, by the name of the field: one for each of them and each alias. `on` is the
+ * type of the objects, where fragments may be on others.
+ */
+export function objectsOf(
+  objects: readonly ObjectNodes[],
+  given: Given,
+  on?: string,
+): Map<string, ObjectNodes[]> {
   const found = new Map<string, ObjectNodes[]>();
   for (const object of objects) {
     const selections = object.flatMap((node) => node.selectionSet?.selections ?? []);
-    for (const nodes of answeredFields(selections, given).values()) {
+    for (const nodes of answeredFields(selections, given, on).values()) {
       const name = nodes[0]?.name.value ?? '';
       const before = found.get(name);
       if (before) before.push(nodes);
@@ -86,18 +95,26 @@ export function objectsOf(objects: readonly ObjectNodes[], given: Given): Map<st
 }
 
 /** The nodes of each field, by its name in the answer, through fragments and without what @skip and @include leave out. */
-export function answeredFields(selections: readonly SelectionNode[], given: Given): Map<string, FieldNode[]> {
+export function answeredFields(
+  selections: readonly SelectionNode[],
+  given: Given,
+  on?: string,
+): Map<string, FieldNode[]> {
   const found = new Map<string, FieldNode[]>();
   // What a fragment adds, it adds once: fragments that spread each other twice would be a tree of 2^n leaves.
   const spread = new Set<string>();
+  const applies = (condition: NamedTypeNode | undefined) =>
+    on === undefined || !condition || condition.name.value === on || condition.name.value === NODE;
   const visit = (nodes: readonly SelectionNode[]): void => {
     for (const node of nodes) {
       if (!isIncluded(node, given)) continue;
-      if (node.kind === Kind.INLINE_FRAGMENT) visit(node.selectionSet.selections);
-      else if (node.kind === Kind.FRAGMENT_SPREAD) {
+      if (node.kind === Kind.INLINE_FRAGMENT) {
+        if (applies(node.typeCondition)) visit(node.selectionSet.selections);
+      } else if (node.kind === Kind.FRAGMENT_SPREAD) {
         if (spread.has(node.name.value)) continue;
         spread.add(node.name.value);
-        visit(given.fragments[node.name.value]?.selectionSet.selections ?? []);
+        const fragment = given.fragments[node.name.value];
+        if (fragment && applies(fragment.typeCondition)) visit(fragment.selectionSet.selections);
       } else {
         const name = node.alias?.value ?? node.name.value;
         const before = found.get(name);

@@ -7,25 +7,51 @@ import {
   type GraphQLSchema,
   isAbstractType,
   Kind,
+  type NamedTypeNode,
   type OperationDefinitionNode,
+  OverlappingFieldsCanBeMergedRule,
   type SelectionSetNode,
   type ValueNode,
+  validate,
 } from 'graphql';
 import { tooLarge } from './limits.ts';
+import { NODE, NODE_FIELD } from './node.ts';
 
 /** As many as graphql-js tells of other rules. */
 const MOST_ERRORS = 100;
 
 export type FaultsOfMerging = (document: DocumentNode, mostFields: number) => GraphQLError[];
 
-/** Throws for a schema with interfaces or unions: fields of the same name would be taken for the same field. */
+/** Throws for a schema with other interfaces or unions than `Node`: fields of the same name would be taken for the same field. */
 export function mergingIn(schema: GraphQLSchema): FaultsOfMerging {
-  const abstract = Object.values(schema.getTypeMap()).find(isAbstractType);
-  if (abstract)
+  const abstract = Object.values(schema.getTypeMap()).filter(isAbstractType);
+  const other = abstract.find(({ name }) => name !== NODE);
+  if (other)
     throw new Error(
-      `"${abstract.name}" is an interface or a union: fields of its types cannot be merged by their names alone. Compare their types, too, as OverlappingFieldsCanBeMergedRule does`,
+      `"${other.name}" is an interface or a union: fields of its types cannot be merged by their names alone. Compare their types, too, as OverlappingFieldsCanBeMergedRule does`,
     );
-  return faultsOfMerging;
+  if (abstract.length === 0) return faultsOfMerging;
+  return (document, mostFields) => {
+    if (!asksForNode(document)) return faultsOfMerging(document, mostFields);
+    // Below `node` the same name may be a field of one type and another of the next: then types must be compared too.
+    const excess = faultsOfMerging(document, mostFields).filter(({ originalError }) => originalError);
+    return excess.length > 0 ? excess : [...validate(schema, document, [OverlappingFieldsCanBeMergedRule])];
+  };
+}
+
+/** Whether a query has the root field, in whatever fragment; elsewhere the fields of that name lead to one type. */
+function asksForNode({ definitions }: DocumentNode): boolean {
+  const isOnQuery = (condition: NamedTypeNode | undefined) => !condition || condition.name.value === 'Query';
+  const has = ({ selections }: SelectionSetNode): boolean =>
+    selections.some((each) => {
+      if (each.kind === Kind.FIELD) return each.name.value === NODE_FIELD;
+      return each.kind === Kind.INLINE_FRAGMENT && isOnQuery(each.typeCondition) && has(each.selectionSet);
+    });
+  return definitions.some((each) => {
+    if (each.kind === Kind.FRAGMENT_DEFINITION)
+      return isOnQuery(each.typeCondition) && has(each.selectionSet);
+    return each.kind === Kind.OPERATION_DEFINITION && each.operation === 'query' && has(each.selectionSet);
+  });
 }
 
 /**

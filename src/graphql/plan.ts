@@ -22,7 +22,7 @@ import { upsertKeys } from '../schema/upserts.ts';
 import { changesPlanner } from './changes.ts';
 import { type Arguments, type Given, type ObjectNodes, objectsOf } from './fields.ts';
 import { type Planning, readingOf } from './queries.ts';
-import type { Binding, BulkKind, RecordsBinding, UpsertKind } from './schema.ts';
+import type { BulkKind, PlannedBinding, RecordsBinding, UpsertKind } from './schema.ts';
 import {
   aggregatePlanner,
   connectionIn,
@@ -38,7 +38,7 @@ const asItIs = (answer: unknown) => answer;
 export type Planner = (args: Arguments) => Plan;
 
 /** Every fault of every list is told at once. */
-export function planner(binding: Binding, fields: readonly FieldNode[], given: Given): Planner {
+export function planner(binding: PlannedBinding, fields: readonly FieldNode[], given: Given): Planner {
   const found: Fault[] = [];
   const planning = { ...given, at: [], faults: found };
   const planRoot = rootPlanner(binding, fields, planning);
@@ -52,7 +52,7 @@ export function planner(binding: Binding, fields: readonly FieldNode[], given: G
   };
 }
 
-function rootPlanner(binding: Binding, fields: readonly FieldNode[], given: Planning): RootPlanner {
+function rootPlanner(binding: PlannedBinding, fields: readonly FieldNode[], given: Planning): RootPlanner {
   if (binding.operation === 'ACTION') return actionPlanner(binding.action, fields, given);
   if ('resources' in binding) return changesPlanner(binding, fields, given);
   return recordsPlanner(binding, fields, given);

@@ -28,12 +28,16 @@ import { upsertKeys } from '../schema/upserts.ts';
 import { creatable, neededOnCreate, updatable } from '../schema/values.ts';
 import { type ChangesBinding, changesFields, ownChanges } from './changes.ts';
 import { aggregate, beside, bulk, connection, upserts } from './lists.ts';
+import { NODE_FIELD, nodesIn } from './node.ts';
 import { type Fields, nonNull, TypesOf, texts } from './types.ts';
 
 export type BulkKind = 'CREATE_MANY' | 'UPDATE_MANY' | 'DELETE_MANY';
 export type UpsertKind = 'UPSERT' | 'UPSERT_MANY';
 
-export type Binding = RecordsBinding | ActionBinding | ChangesBinding;
+export type Binding = PlannedBinding | NodeBinding;
+
+/** What is carried out as one operation. */
+export type PlannedBinding = RecordsBinding | ActionBinding | ChangesBinding;
 
 export interface RecordsBinding {
   readonly operation: OperationKind | 'CONNECTION' | 'AGGREGATE' | 'RESTORE' | BulkKind | UpsertKind;
@@ -43,6 +47,11 @@ export interface RecordsBinding {
 interface ActionBinding {
   readonly operation: 'ACTION';
   readonly action: ActionField;
+}
+
+interface NodeBinding {
+  readonly operation: 'NODE';
+  readonly resources: readonly Resource[];
 }
 
 export interface Door {
@@ -116,6 +125,9 @@ export function graphqlDoor(model: Model): Door | undefined {
     const field = { ...texts(action), type: types.answer(answer), args: types.taken(args) };
     add(root, name, { operation: 'ACTION', action }, field);
   }
+
+  const { node } = types;
+  if (node) add('Query', NODE_FIELD, { operation: 'NODE', resources: nodesIn(model) }, node);
 
   const query = new GraphQLObjectType({ name: 'Query', fields: roots.Query });
   const mutates = Object.keys(roots.Mutation).length > 0;

@@ -209,7 +209,7 @@ export function selectionOf(resource: Resource, objects: readonly ObjectNodes[],
   const columns: [Column, number][] = [];
   const computed: [Computed, number][] = [];
   const relations = new Map<string, Asked>();
-  const fields = objectsOf(objects, given);
+  const fields = objectsOf(objects, given, resource.name);
   const changes = (fields.get(OWN_CHANGES) ?? []).map((nodes) => changesIn(resource, type, nodes, given));
   let names = bytesOfNames(fields, resource.name);
   for (const [name, asked] of fields) {

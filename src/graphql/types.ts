@@ -36,6 +36,7 @@ import { canBeHidden, defaultOf, isScalar } from '../schema/values.ts';
 import { relationName } from './fields.ts';
 import { ID } from './id.ts';
 import { Inputs } from './inputs.ts';
+import { nodeField, nodeInterface, nodesIn } from './node.ts';
 
 export type Fields = Record<string, GraphQLFieldConfig<unknown, unknown>>;
 type Resolve = NonNullable<Fields[string]['resolve']>;
@@ -51,6 +52,8 @@ export class TypesOf {
   );
 
   readonly #made = new Map<string, GraphQLObjectType>();
+  /** `node(id:)`; undefined where no type can be asked for so. */
+  readonly node: Fields[string] | undefined;
   readonly #beside: (types: TypesOf, list: Inverse | Through) => Fields;
   readonly #changes: (types: TypesOf, resource: Resource) => Fields[string];
 
@@ -69,6 +72,10 @@ export class TypesOf {
       const config = { name: type.name, description: type.description, values: Object.fromEntries(values) };
       this.#leaves.set(type.name, new GraphQLEnumType(config));
     }
+    const nodes = nodesIn(model);
+    const id = this.#leaves.get('UUID') as GraphQLScalarType;
+    const node = nodes.length > 0 ? nodeInterface(id) : undefined;
+    this.node = node && nodeField(node, id);
     for (const resource of model.resources)
       if (resource.graphql)
         this.#objects.set(
@@ -76,6 +83,7 @@ export class TypesOf {
           new GraphQLObjectType({
             name: resource.name,
             description: resource.description,
+            interfaces: node && nodes.includes(resource) ? [node] : [],
             fields: () => this.#fields(resource),
           }),
         );
