@@ -129,7 +129,7 @@ export function filled(query: Query, value: unknown): Filled | Aggregate {
 /** One row for each combination of values in `by`; without any, one row for all. */
 export interface Aggregate {
   readonly do: 'aggregate';
-  readonly resource: Resource;
+  readonly resource: Table;
   readonly where: Filter | undefined;
   /** As in a Select: rows for each of the values, told by `PARENT`; the limit and the offset hold for each of them. */
   readonly per?: Per;

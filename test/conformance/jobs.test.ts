@@ -157,6 +157,11 @@ describe.each([...databases])('on %s', (database) => {
     expect(hooks()).toEqual(['create x 1', 'update bad 1', 'update bad 25', 'update good 1']);
     const kept = await query('SELECT "hook", "attempt", "error" FROM "_duet_jobs" WHERE "error" IS NOT NULL');
     expect(kept).toEqual([{ hook: 'Item.afterUpdate', attempt: 25, error: 'never\ufffd' }]);
+    await until('the metrics', async () =>
+      (await app.rest('GET', '/metrics')).body.includes('duet_jobs_stored{state="failed"} 1'),
+    );
+    const { body: metrics } = await app.rest('GET', '/metrics');
+    expect(metrics).toContain('duet_jobs_ended_total{outcome="failed"} 1');
     const { cause }: any = app.observations.findLast(({ event }) => event === 'failure');
     expect(cause.message).toEndWith('it has failed for good');
   });

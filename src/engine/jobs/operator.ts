@@ -2,7 +2,7 @@
 
 import { all, among, equal, type Filter } from '../../query/filter.ts';
 import { jobs } from '../../storage/own.ts';
-import { select } from '../../storage/statements.ts';
+import { type Aggregate, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import { databaseTime, NEVER, NOW } from './queue.ts';
 
@@ -45,6 +45,30 @@ export function* listJobs(failedOnly: boolean, most: number): Program<JobEntry[]
       error: row['error'] === null ? undefined : String(row['error']),
     };
   });
+}
+
+/** How many there are, those that run left out. */
+export function* countJobs(): Program<{ readonly waiting: number; readonly failed: number }> {
+  const isWaiting: Filter = all([
+    { is: 'lt', column: due, value: NEVER },
+    { is: 'null', column: holder },
+  ]);
+  const [[waiting] = [], [failed] = []] = yield [isWaiting, hasFailed].map(
+    (where): Aggregate => ({
+      do: 'aggregate',
+      resource: jobs,
+      where,
+      by: [],
+      measures: [{ as: 'count', of: 'count', column: undefined }],
+      having: undefined,
+      order: [],
+      limit: undefined,
+      offset: 0,
+      most: undefined,
+      bytes: undefined,
+    }),
+  );
+  return { waiting: Number(waiting?.['count']), failed: Number(failed?.['count']) };
 }
 
 /** These, or all that have failed for good. */

@@ -4,6 +4,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Program, Storage } from '../../storage/storage.ts';
 import type { Outside } from '../logic/outside.ts';
+import { countJobs } from './operator.ts';
 import { type Ended, isAnyDue, type Job, LEASE_MS, MOST_ATTEMPTS, renew, turn } from './queue.ts';
 
 /** How many jobs one process runs at a time. */
@@ -12,6 +13,8 @@ const RENEW_MS = LEASE_MS / 4;
 /** Whoever has had something to do looks again soon, and then less and less often. */
 const LEAST_POLL_MS = 25;
 const MOST_POLL_MS = 1_000;
+/** How old the numbers of jobs may be that are told. */
+const COUNT_MS = 10_000;
 /** How long a turn may take, which holds up nobody but jobs. */
 const PATIENCE_MS = 30_000;
 /** How long jobs have to come to an end when the service stops. */
@@ -48,6 +51,8 @@ export class JobRunner {
   readonly #holder = crypto.randomUUID();
   readonly #running = new Map<string, Running>();
   readonly #outcomes = { done: 0, again: 0, failed: 0 };
+  #stored: Readonly<Record<string, number>> = {};
+  #countAgain = 0;
   #ended: Ended[] = [];
   #isWoken = true;
   #isStopped = false;
@@ -73,6 +78,10 @@ export class JobRunner {
   };
 
   tell(metrics: Metrics): void {
+    metrics.addEach('gauge', 'duet_jobs_stored', 'Jobs of all nodes, by what they wait for.', 'state', () => {
+      this.#count();
+      return this.#stored;
+    });
     metrics.add('gauge', 'duet_jobs_running', 'Jobs that run in this process.', () => this.#running.size);
     metrics.addEach(
       'counter',
@@ -80,6 +89,20 @@ export class JobRunner {
       'Attempts at jobs: done, to be tried again, or failed for good.',
       'outcome',
       () => this.#outcomes,
+    );
+  }
+
+  /** Nobody waits for it: what is told was counted when somebody looked last. */
+  #count(): void {
+    const now = performance.now();
+    if (now < this.#countAgain || this.#isStopped) return;
+    this.#countAgain = now + COUNT_MS;
+    Promise.resolve(this.#options.storage.read(countJobs, 'many', patience())).then(
+      (stored) => {
+        this.#stored = stored;
+      },
+      // Whoever cannot be asked is away, which turns tell of.
+      () => {},
     );
   }
 
