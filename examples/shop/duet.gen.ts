@@ -12,9 +12,9 @@ export interface Logic {
   Mutation: MutationLogic;
   Query?: {};
   /** By names of one's own; cron in UTC, such as '0 3 * * *'. */
-  schedule?: { [name: string]: { readonly cron: string; readonly run: (given: Job) => globalThis.Promise<unknown> } };
+  schedule?: { [name: string]: { readonly cron: string; readonly timeout?: number; readonly run: (given: Job & { readonly slot: string }) => globalThis.Promise<unknown> } };
   /** What other services call, such as 'POST /hooks/payments'. */
-  routes?: { [route: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /hooks/${string}`]: (request: globalThis.Request, given: { readonly api: Api; readonly caller: Caller | undefined }) => globalThis.Response | globalThis.Promise<globalThis.Response> };
+  routes?: { [route: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /hooks/${string}`]: (request: globalThis.Request, given: { readonly api: Api; readonly caller: Caller; readonly signal: globalThis.AbortSignal; readonly requestId: string }) => globalThis.Response | globalThis.Promise<globalThis.Response> };
 }
 
 export interface MutationLogic {
@@ -26,9 +26,9 @@ export interface ProductLogic {
   beforeCreate?: (given: Inside<'id' | 'sku' | 'name' | 'description' | 'price'> & { readonly input: ProductCreating }) => Steps<ProductCreated | void> | ProductCreated | void;
   beforeUpdate?: (given: Inside<'id' | 'sku' | 'name' | 'description' | 'price'> & { readonly input: ProductChanging; readonly record: ProductRow }) => Steps<ProductChanged | void> | ProductChanged | void;
   beforeDelete?: (given: Inside<'id' | 'sku' | 'name' | 'description' | 'price'> & { readonly record: ProductRow }) => Steps<void> | void;
-  afterCreate?: (given: Job & { readonly record: ProductRow }) => globalThis.Promise<unknown>;
-  afterUpdate?: (given: Job & { readonly record: ProductRow; readonly before: ProductRow }) => globalThis.Promise<unknown>;
-  afterDelete?: (given: Job & { readonly record: ProductRow }) => globalThis.Promise<unknown>;
+  afterCreate?: ((given: Job & { readonly record: ProductRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: ProductRow }) => globalThis.Promise<unknown> };
+  afterUpdate?: ((given: Job & { readonly record: ProductRow; readonly before: ProductRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: ProductRow; readonly before: ProductRow }) => globalThis.Promise<unknown> };
+  afterDelete?: ((given: Job & { readonly record: ProductRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: ProductRow }) => globalThis.Promise<unknown> };
 }
 
 /** As it is stored. */
@@ -76,9 +76,9 @@ export interface TagLogic {
   beforeCreate?: (given: Inside<'id' | 'name'> & { readonly input: TagCreating }) => Steps<TagCreated | void> | TagCreated | void;
   beforeUpdate?: (given: Inside<'id' | 'name'> & { readonly input: TagChanging; readonly record: TagRow }) => Steps<TagChanged | void> | TagChanged | void;
   beforeDelete?: (given: Inside<'id' | 'name'> & { readonly record: TagRow }) => Steps<void> | void;
-  afterCreate?: (given: Job & { readonly record: TagRow }) => globalThis.Promise<unknown>;
-  afterUpdate?: (given: Job & { readonly record: TagRow; readonly before: TagRow }) => globalThis.Promise<unknown>;
-  afterDelete?: (given: Job & { readonly record: TagRow }) => globalThis.Promise<unknown>;
+  afterCreate?: ((given: Job & { readonly record: TagRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: TagRow }) => globalThis.Promise<unknown> };
+  afterUpdate?: ((given: Job & { readonly record: TagRow; readonly before: TagRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: TagRow; readonly before: TagRow }) => globalThis.Promise<unknown> };
+  afterDelete?: ((given: Job & { readonly record: TagRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: TagRow }) => globalThis.Promise<unknown> };
 }
 
 /** As it is stored. */
@@ -110,9 +110,9 @@ export interface ProductTagLogic {
   beforeCreate?: (given: Inside<'id' | 'productId' | 'tagId'> & { readonly input: ProductTagCreating }) => Steps<ProductTagCreated | void> | ProductTagCreated | void;
   beforeUpdate?: (given: Inside<'id' | 'productId' | 'tagId'> & { readonly input: ProductTagChanging; readonly record: ProductTagRow }) => Steps<ProductTagChanged | void> | ProductTagChanged | void;
   beforeDelete?: (given: Inside<'id' | 'productId' | 'tagId'> & { readonly record: ProductTagRow }) => Steps<void> | void;
-  afterCreate?: (given: Job & { readonly record: ProductTagRow }) => globalThis.Promise<unknown>;
-  afterUpdate?: (given: Job & { readonly record: ProductTagRow; readonly before: ProductTagRow }) => globalThis.Promise<unknown>;
-  afterDelete?: (given: Job & { readonly record: ProductTagRow }) => globalThis.Promise<unknown>;
+  afterCreate?: ((given: Job & { readonly record: ProductTagRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: ProductTagRow }) => globalThis.Promise<unknown> };
+  afterUpdate?: ((given: Job & { readonly record: ProductTagRow; readonly before: ProductTagRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: ProductTagRow; readonly before: ProductTagRow }) => globalThis.Promise<unknown> };
+  afterDelete?: ((given: Job & { readonly record: ProductTagRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: ProductTagRow }) => globalThis.Promise<unknown> };
 }
 
 /** As it is stored. */
@@ -148,9 +148,9 @@ export interface StockLogic {
   beforeCreate?: (given: Inside<'id' | 'productId' | 'place' | 'quantity'> & { readonly input: StockCreating }) => Steps<StockCreated | void> | StockCreated | void;
   beforeUpdate?: (given: Inside<'id' | 'productId' | 'place' | 'quantity'> & { readonly input: StockChanging; readonly record: StockRow }) => Steps<StockChanged | void> | StockChanged | void;
   beforeDelete?: (given: Inside<'id' | 'productId' | 'place' | 'quantity'> & { readonly record: StockRow }) => Steps<void> | void;
-  afterCreate?: (given: Job & { readonly record: StockRow }) => globalThis.Promise<unknown>;
-  afterUpdate?: (given: Job & { readonly record: StockRow; readonly before: StockRow }) => globalThis.Promise<unknown>;
-  afterDelete?: (given: Job & { readonly record: StockRow }) => globalThis.Promise<unknown>;
+  afterCreate?: ((given: Job & { readonly record: StockRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: StockRow }) => globalThis.Promise<unknown> };
+  afterUpdate?: ((given: Job & { readonly record: StockRow; readonly before: StockRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: StockRow; readonly before: StockRow }) => globalThis.Promise<unknown> };
+  afterDelete?: ((given: Job & { readonly record: StockRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: StockRow }) => globalThis.Promise<unknown> };
 }
 
 /** As it is stored. */
@@ -193,9 +193,9 @@ export interface CustomerLogic {
   beforeCreate?: (given: Inside<'id' | 'subject' | 'name' | 'email'> & { readonly input: CustomerCreating }) => Steps<CustomerCreated | void> | CustomerCreated | void;
   beforeUpdate?: (given: Inside<'id' | 'subject' | 'name' | 'email'> & { readonly input: CustomerChanging; readonly record: CustomerRow }) => Steps<CustomerChanged | void> | CustomerChanged | void;
   beforeDelete?: (given: Inside<'id' | 'subject' | 'name' | 'email'> & { readonly record: CustomerRow }) => Steps<void> | void;
-  afterCreate?: (given: Job & { readonly record: CustomerRow }) => globalThis.Promise<unknown>;
-  afterUpdate?: (given: Job & { readonly record: CustomerRow; readonly before: CustomerRow }) => globalThis.Promise<unknown>;
-  afterDelete?: (given: Job & { readonly record: CustomerRow }) => globalThis.Promise<unknown>;
+  afterCreate?: ((given: Job & { readonly record: CustomerRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: CustomerRow }) => globalThis.Promise<unknown> };
+  afterUpdate?: ((given: Job & { readonly record: CustomerRow; readonly before: CustomerRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: CustomerRow; readonly before: CustomerRow }) => globalThis.Promise<unknown> };
+  afterDelete?: ((given: Job & { readonly record: CustomerRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: CustomerRow }) => globalThis.Promise<unknown> };
 }
 
 /** As it is stored. */
@@ -238,9 +238,9 @@ export interface OrderLogic {
   beforeCreate?: (given: Inside<'id' | 'number' | 'customerId' | 'state' | 'goods' | 'placedAt' | 'total'> & { readonly input: OrderCreating }) => Steps<OrderCreated | void> | OrderCreated | void;
   beforeUpdate?: (given: Inside<'id' | 'number' | 'customerId' | 'state' | 'goods' | 'placedAt' | 'total'> & { readonly input: OrderChanging; readonly record: OrderRow }) => Steps<OrderChanged | void> | OrderChanged | void;
   beforeDelete?: (given: Inside<'id' | 'number' | 'customerId' | 'state' | 'goods' | 'placedAt' | 'total'> & { readonly record: OrderRow }) => Steps<void> | void;
-  afterCreate?: (given: Job & { readonly record: OrderRow }) => globalThis.Promise<unknown>;
-  afterUpdate?: (given: Job & { readonly record: OrderRow; readonly before: OrderRow }) => globalThis.Promise<unknown>;
-  afterDelete?: (given: Job & { readonly record: OrderRow }) => globalThis.Promise<unknown>;
+  afterCreate?: ((given: Job & { readonly record: OrderRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: OrderRow }) => globalThis.Promise<unknown> };
+  afterUpdate?: ((given: Job & { readonly record: OrderRow; readonly before: OrderRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: OrderRow; readonly before: OrderRow }) => globalThis.Promise<unknown> };
+  afterDelete?: ((given: Job & { readonly record: OrderRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: OrderRow }) => globalThis.Promise<unknown> };
   /**
    * Nothing from 50.00 on.
    *
@@ -333,9 +333,9 @@ export interface OrderLineLogic {
   beforeCreate?: (given: Inside<'id' | 'orderId' | 'productId' | 'quantity' | 'price'> & { readonly input: OrderLineCreating }) => Steps<OrderLineCreated | void> | OrderLineCreated | void;
   beforeUpdate?: (given: Inside<'id' | 'orderId' | 'productId' | 'quantity' | 'price'> & { readonly input: OrderLineChanging; readonly record: OrderLineRow }) => Steps<OrderLineChanged | void> | OrderLineChanged | void;
   beforeDelete?: (given: Inside<'id' | 'orderId' | 'productId' | 'quantity' | 'price'> & { readonly record: OrderLineRow }) => Steps<void> | void;
-  afterCreate?: (given: Job & { readonly record: OrderLineRow }) => globalThis.Promise<unknown>;
-  afterUpdate?: (given: Job & { readonly record: OrderLineRow; readonly before: OrderLineRow }) => globalThis.Promise<unknown>;
-  afterDelete?: (given: Job & { readonly record: OrderLineRow }) => globalThis.Promise<unknown>;
+  afterCreate?: ((given: Job & { readonly record: OrderLineRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: OrderLineRow }) => globalThis.Promise<unknown> };
+  afterUpdate?: ((given: Job & { readonly record: OrderLineRow; readonly before: OrderLineRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: OrderLineRow; readonly before: OrderLineRow }) => globalThis.Promise<unknown> };
+  afterDelete?: ((given: Job & { readonly record: OrderLineRow }) => globalThis.Promise<unknown>) | { readonly timeout?: number; readonly run: (given: Job & { readonly record: OrderLineRow }) => globalThis.Promise<unknown> };
   /** Computed from price, quantity. */
   total: (values: { readonly price: string; readonly quantity: number }) => string;
 }
@@ -591,6 +591,7 @@ export interface SystemTx {
   readonly customers: CustomerSystemTx;
   readonly orders: OrderSystemTx;
   readonly orderLines: OrderLineSystemTx;
+  readonly system: SystemTx;
 }
 
 export interface ProductCallerApi {
@@ -672,6 +673,8 @@ export interface CallerApi {
   readonly orders: OrderCallerApi;
   readonly orderLines: OrderLineCallerApi;
   transact: <T>(run: (tx: Tx) => Steps<T>) => globalThis.Promise<T>;
+  /** The same with the rights of a caller. */
+  as: (caller: Caller) => CallerApi;
 }
 
 export interface ProductApi {

@@ -82,7 +82,7 @@ class LogicTypes {
       return own.length > 0 ? [interfaceOf(this.#name(name, 'Logic'), functions)] : [];
     });
     const [request, response] = ['globalThis.Request', 'globalThis.Response'];
-    const visit = `{ readonly api: ${this.#name('Api')}; readonly caller: ${this.#name('Caller')} | undefined }`;
+    const visit = `{ readonly api: ${this.#name('Api')}; readonly caller: ${this.#name('Caller')}; readonly signal: globalThis.AbortSignal; readonly requestId: string }`;
     const logic = interfaceOf(
       this.#name('Logic'),
       [
@@ -97,7 +97,7 @@ class LogicTypes {
         root('Query'),
         {
           name: 'schedule',
-          type: `{ [name: string]: { readonly cron: string; readonly run: (given: ${job}) => globalThis.Promise<unknown> } }`,
+          type: `{ [name: string]: { readonly cron: string; readonly timeout?: number; readonly run: (given: ${job} & { readonly slot: string }) => globalThis.Promise<unknown> } }`,
           optional: true,
           told: "By names of one's own; cron in UTC, such as '0 3 * * *'.",
         },
@@ -127,8 +127,10 @@ class LogicTypes {
     const before = (given: string, answer: string) =>
       `(given: ${inside} & { ${given} }) => ${this.#inside(answer === '' ? 'void' : `${answer} | void`)}`;
     const record = `readonly record: ${row.name}`;
-    const after = (given: string) =>
-      `(given: ${this.#name('Job')} & { ${given} }) => globalThis.Promise<unknown>`;
+    const after = (given: string) => {
+      const run = `(given: ${this.#name('Job')} & { ${given} }) => globalThis.Promise<unknown>`;
+      return `(${run}) | { readonly timeout?: number; readonly run: ${run} }`;
+    };
     const hooks = {
       beforeCreate: before(`readonly input: ${named('Creating')}`, named('Created')),
       beforeUpdate: before(`readonly input: ${named('Changing')}; ${record}`, named('Changed')),
@@ -310,6 +312,11 @@ class LogicTypes {
     const own = this.#model.resources.map(
       ({ name, plural }): Property => ({ name: plural, type: this.#name(name, part), readonly: true }),
     );
+    const as: Property = {
+      name: 'as',
+      type: `(caller: ${this.#name('Caller')}) => ${this.#name('CallerApi')}`,
+      told: 'The same with the rights of a caller.',
+    };
     const more: Readonly<Record<Side['part'], readonly Property[]>> = {
       Tx: [
         {
@@ -319,16 +326,9 @@ class LogicTypes {
           told: 'Without rules, and with what only the server may set.',
         },
       ],
-      SystemTx: [],
-      CallerApi: [{ name: 'transact', type: this.#transact('Tx') }],
-      Api: [
-        { name: 'transact', type: this.#transact('SystemTx') },
-        {
-          name: 'as',
-          type: `(caller: ${this.#name('Caller')}) => ${this.#name('CallerApi')}`,
-          told: 'The same with the rights of a caller.',
-        },
-      ],
+      SystemTx: [{ name: 'system', type: this.#name('SystemTx'), readonly: true }],
+      CallerApi: [{ name: 'transact', type: this.#transact('Tx') }, as],
+      Api: [{ name: 'transact', type: this.#transact('SystemTx') }, as],
     };
     return interfaceOf(this.#name(part), [...own, ...more[part]]);
   }

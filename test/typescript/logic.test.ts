@@ -71,6 +71,7 @@ const GOOD = logic(`
     *beforeDelete({ tx, record }) {
       yield* tx.system.items.update(record.itemId, { _inc: { quantity: record.quantity } });
     },
+    afterDelete: { timeout: 20_000, async run({ record }) { void record.number; } },
     async afterUpdate({ record, before, api, id, attempt, signal }) {
       if (record.state === before.state || attempt > 3) return;
       await fetch(\`https://example.com/\${id}\`, { signal });
@@ -94,8 +95,8 @@ const GOOD = logic(`
       return items.map((item) => ({ item, sold: null }));
     },
   },
-  schedule: { nightly: { cron: '0 3 * * *', async run({ api }) { await api.items.delete(1); } } },
-  routes: { 'POST /hooks/payments': async (request, { api }) => new Response(String(await api.orders.get(1)) + request.url) },`);
+  schedule: { nightly: { cron: '0 3 * * *', timeout: 1000, async run({ api, slot }) { await api.items.delete(1); void slot.length; } } },
+  routes: { 'POST /hooks/payments': async (request, { api, caller }) => new Response(String(await api.as(caller).orders.get(1)) + request.url) },`);
 
 /** What does not fit, what tsc says of it, and what the start says where it can tell. */
 const wrong: Readonly<Record<string, readonly [text: string, told: string, refused?: string]>> = {
