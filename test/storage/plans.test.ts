@@ -75,6 +75,17 @@ const finds: Record<DatabaseKind, RegExp> = {
   postgres: /Bitmap Index Scan on "?\w*_search_/,
 };
 
+/** Groups of all records, and how SQLite comes to them: an index alone, or one that ends early, but never one that leads to each. */
+const grouped = [
+  ['/books?groupBy=shelfId&aggregate=sum(pages)&sort=-sum(pages)&limit=3', /^SCAN Book$/m],
+  ['/books?groupBy=shelfId,month(at)&aggregate=sum(pages)', /^SCAN Book$/m],
+  ['/books?groupBy=shelfId&aggregate=count&having[max(lang)][gt]=a', /^SCAN Book$/m],
+  ['/books?groupBy=author&aggregate=count&lang[ne]=en', /^SCAN Book$/m],
+  ['/books?groupBy=shelfId&aggregate=count', /^SCAN Book USING COVERING INDEX/m],
+  ['/books?groupBy=lang&aggregate=sum(pages)&sort=-sum(pages)', /^SCAN Book USING COVERING INDEX/m],
+  ['/books?groupBy=shelfId&aggregate=sum(pages)&sort=shelfId&limit=3', /^SCAN Book USING INDEX/m],
+] as const;
+
 /** Read in the order of their keys until there are enough: that is the table itself, and ends early. */
 const inKeyOrder = ['/books?limit=10', '/shelves?limit=3&include=books&books[limit]=2'];
 
@@ -149,6 +160,13 @@ describe.each([...databases])('on %s', async (database) => {
       )
         expect(plan, sql).not.toMatch(/USE TEMP B-TREE|LIST SUBQUERY/);
     }
+  });
+
+  test.each(grouped)('%s', async (path, wanted) => {
+    const before = app.statements.length;
+    expect((await app.rest('GET', path)).status).toBe(200);
+    const [sql = ''] = app.statements.slice(before);
+    if (database === 'sqlite') expect(await explain(database, url, sql), sql).toMatch(wanted);
   });
 
   test('closes', async () => {

@@ -39,6 +39,8 @@ export const dialect: Dialect = {
     const begin = `date_trunc('${part}', ${local})`;
     return part === 'hour' ? `${begin} AT TIME ZONE 'UTC'` : `${begin}::date`;
   },
+  // It knows by itself.
+  scanned: (quoted) => quoted,
   count: (quoted) => `COUNT(${quoted})::float8`,
   sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(${quoted}::float8)::float8`,
   total: (quoted, column) => codecOf(codecs, column).total?.(quoted) ?? dialect.sum(quoted, column),

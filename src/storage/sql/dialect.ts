@@ -47,6 +47,8 @@ export interface Dialect {
   order(quoted: string, column: Column, descending: boolean): string;
   /** The first day of a part of a time, or the beginning of its hour, in UTC. */
   part(quoted: string, part: TimePart): string;
+  /** What rows are grouped by where all of them are read: not by way of an index, which leads to each by itself. */
+  scanned(quoted: string): string;
   count(quoted: string): string;
   sum(quoted: string, column: Column): string;
   /** The same where it is compared: as a number, however exact it is. */

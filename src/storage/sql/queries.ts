@@ -1,8 +1,10 @@
 /** Writes the statements that read: one list, the lists of many records, and numbers about them. */
 
+import { conditionsOn, ownColumns } from '../../query/filter.ts';
 import { type Order, type Place, reversed } from '../../query/order.ts';
 import { isTimePart } from '../../query/parts.ts';
 import { isReferred } from '../../query/referred.ts';
+import { isResult } from '../../query/results.ts';
 import { isRelevance } from '../../query/search.ts';
 import type { Column } from '../../schema/model.ts';
 import { comparedBy } from '../../schema/values.ts';
@@ -177,7 +179,11 @@ export class Queries {
     const list = per && this.#conditions.listed(per.values, per.column);
     const links = per?.through && list && this.#links(per, per.through, list);
     const parent = per && (links ? `"_links".${quote(PARENT)}` : `${table}.${quote(per.column.stored)}`);
-    const groups = by.map((column) => this.#conditions.value(comparedBy(column), table));
+    const values = by.map((column) => this.#conditions.value(comparedBy(column), table));
+    const isScanned = isScattered(statement);
+    const groups = values.map((value, index) =>
+      isScanned && by[index] && !isTimePart(by[index]) ? this.#dialect.scanned(value) : value,
+    );
     const shown = by.map((column, index) => {
       if (isTimePart(column))
         return `${readAs(this.#dialect.codecs, column, groups[index] ?? '')} AS ${quote(column.name)}`;
@@ -221,6 +227,26 @@ export class Queries {
     const last = limit === undefined ? '' : ` AND "#" <= ${this.#conditions.rowCount(offset + limit)}`;
     return `SELECT ${names} FROM (SELECT ${selected.join(', ')}${rest}) AS "_ranked" WHERE "#" > ${this.#conditions.rowCount(offset)}${last} ORDER BY "#"${inAll}`;
   }
+}
+
+/** Whether all rows are read, and an index that has the order of the groups would lead to each of them by itself. */
+function isScattered({ resource, where, per, by, measures, having, order, limit }: Aggregate): boolean {
+  const { key, uniques, references, indexes } = resource;
+  const known = [...uniques, ...indexes, ...references.map(({ column }) => ({ columns: [column] }))];
+  const [first] = order;
+  // Where the first groups are wanted, it ends with them.
+  const ends = limit !== undefined && first !== undefined && !isResult(first.column);
+  if (per || ends || !known.some(({ columns: [column] }) => column && by.includes(column))) return false;
+  const asked = [...order, ...(having ? conditionsOn(having) : [])];
+  const results = asked.flatMap((each) =>
+    'column' in each && isResult(each.column) ? each.column.from : [],
+  );
+  const own = where ? ownColumns(where, resource) : [];
+  const read = [...by, ...measures.map(({ column }) => column), ...results, ...own];
+  // An index of all that is read leads to no row.
+  const covers = (columns: readonly Column[]) =>
+    read.every((column) => !column || column === key || columns.includes(column));
+  return !known.some(({ columns }) => covers(columns));
 }
 
 function namesOf(statement: Query): string[] {

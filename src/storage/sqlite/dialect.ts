@@ -30,6 +30,8 @@ export const dialect: Dialect = {
     if (part === 'week') return `date(${first(10)}, 'weekday 0', '-6 days')`;
     return part === 'year' ? first(4, '-01-01') : part === 'month' ? first(7, '-01') : first(10);
   },
+  // No index has the order of an expression. 300,000 rows one by one take four times as long as all of them and a sort.
+  scanned: (quoted) => `+${quoted}`,
   count: (quoted) => `COUNT(${quoted})`,
   // As integers the sum could overflow, and then it fails.
   sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(CAST(${quoted} AS REAL))`,
