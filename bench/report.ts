@@ -6,6 +6,7 @@ import { columnNames, columns } from './contenders.ts';
 import type { Table } from './growth.ts';
 import type { Guard } from './guard.ts';
 import { CONNECTIONS, median } from './load.ts';
+import { type Million, type Question, questions } from './million.ts';
 import type { Overload } from './overload.ts';
 import type { Pressed } from './process.ts';
 import { type Row, rowNames, rows } from './rows.ts';
@@ -15,13 +16,14 @@ const ABSENT = '–';
 const thousands = (value: number) => Math.round(value).toLocaleString('en');
 
 export function report(results: Results, { seconds, rounds }: Effort): string {
-  const { comparison, growth, guard, overload } = results;
+  const { comparison, million, growth, guard, overload } = results;
   const [cpu] = cpus();
   return [
     `${cpus().length} cores${cpu?.model && cpu.model !== 'unknown' ? ` (${cpu.model})` : ''}, ${process.platform} ${process.arch}, Bun ${Bun.version}; \`wrk\` with one thread beside the server, ${rounds} interleaved rounds of ${seconds} s.`,
     ...(comparison
       ? [throughput(comparison), latency(comparison), processor(comparison), standings(comparison)]
       : []),
+    ...(million ? [markdown(ofMany(million))] : []),
     ...(growth?.tables ?? []).map(markdown),
     ...(guard ? [markdown(guarded(guard))] : []),
     ...(overload ? [markdown(overloaded(overload))] : []),
@@ -110,6 +112,17 @@ function standings({ standings: found }: Comparison): string {
       Math.round(memory),
     ]),
   });
+}
+
+function ofMany({ records, found }: Million): Table {
+  return {
+    title: `${thousands(records)} records, SQLite: ms for one request after the other`,
+    head: ['', 'Duet', 'p99', 'a handler by hand', 'Duet : by hand'],
+    rows: (Object.keys(questions) as Question[]).map((name) => {
+      const { duet, hand, ratio: value, p99 } = found[name];
+      return [questions[name].title, duet.toFixed(1), p99.toFixed(1), hand.toFixed(1), value.toFixed(2)];
+    }),
+  };
 }
 
 function guarded({ open, guarded, share }: Guard): Table {

@@ -8,6 +8,7 @@ import { installPeers } from './contenders.ts';
 import { growth } from './growth.ts';
 import { guard } from './guard.ts';
 import { requireWrk } from './load.ts';
+import { million } from './million.ts';
 import { overload } from './overload.ts';
 import { plot } from './plot.ts';
 import { Databases } from './postgres.ts';
@@ -16,7 +17,7 @@ import { rowNames } from './rows.ts';
 import type { Results } from './targets.ts';
 import { versus } from './versus.ts';
 
-const parts = [...rowNames, 'growth', 'guard', 'overload'];
+const parts = [...rowNames, 'million', 'growth', 'guard', 'overload'];
 const flags = ['--quick', '--alone'];
 
 function refuse(message: string): never {
@@ -64,6 +65,7 @@ try {
   }
   const results: Results = {
     ...(asked.length > 0 && { comparison: await compare(asked, effort, folder, databases) }),
+    ...(wanted('million') && { million: await million(effort, folder, databases) }),
     ...(wanted('growth') && { growth: await growth({ effort, folder, databases }) }),
     ...(wanted('guard') && { guard: await guard(effort, folder, databases) }),
     ...(wanted('overload') && { overload: await overload(folder, databases, quick) }),

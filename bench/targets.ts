@@ -5,11 +5,13 @@ import { type Column, columns, peerNames } from './contenders.ts';
 import type { Growth } from './growth.ts';
 import type { Guard } from './guard.ts';
 import { median } from './load.ts';
+import { type Million, type Question, questions } from './million.ts';
 import type { Overload } from './overload.ts';
 import { type Row, rowNames, rows } from './rows.ts';
 
 export interface Results {
   readonly comparison?: Comparison;
+  readonly million?: Million;
   readonly growth?: Growth;
   readonly guard?: Guard;
   readonly overload?: Overload;
@@ -40,6 +42,7 @@ const ofCreates: Partial<Record<Row, number>> = { _inc: 0.8, upsert: 0.7 };
 const TIMES_BEST_PEER = 1.7;
 const TIMES_GENERATED = 5;
 const TIMES_COMMIT_PER_WRITE = 3;
+const RARE_P99_MS = 20;
 const START_MS: Record<number, number> = { 5: 150, 500: 1000 };
 const MEMORY_MB = 120;
 const GUARDED_SHARE = 0.9;
@@ -49,6 +52,7 @@ const RECOVERY_MS = 2000;
 export function verdicts(results: Results): Verdict[] {
   return [
     ...(results.comparison ? ofComparison(results.comparison) : []),
+    ...(results.million ? ofMillion(results.million) : []),
     ...(results.growth ? ofGrowth(results.growth) : []),
     ...(results.guard ? ofGuard(results.guard) : []),
     ...(results.overload ? ofOverload(results.overload) : []),
@@ -127,6 +131,25 @@ function latency({ cells }: Comparison, row: Row): Verdict[] {
       found: `${own.toFixed(1)} ms`,
       held: own < best,
     },
+  ];
+}
+
+function ofMillion({ found }: Million): Verdict[] {
+  const ratios = (Object.keys(questions) as Question[]).map((name) => {
+    const { title, most } = questions[name];
+    const { ratio: value } = found[name];
+    return {
+      target: `${title}: of the time of SQL by hand`,
+      asked: `≤ ${most} ×`,
+      found: `${value.toFixed(2)} ×`,
+      held: value <= most,
+    };
+  });
+  const { p99 } = found.rare;
+  const rare = `${questions.rare.title}: p99`;
+  return [
+    ...ratios,
+    { target: rare, asked: `< ${RARE_P99_MS} ms`, found: `${p99.toFixed(1)} ms`, held: p99 < RARE_P99_MS },
   ];
 }
 
