@@ -165,15 +165,18 @@ export async function openApp(
   const door = graphqlDoor(model);
   const given = { model, door, storage, deprecatedSince, observe, logic: logic?.logic };
   const app = createApp({ ...given, config });
+  const apps = [app];
   const unguarded = () => {
     const open = { ...config, authSecret: null, authJwksUrl: null, authKeys: 'off' } as const;
-    return doorsOf(createApp({ ...given, config: open }));
+    const other = createApp({ ...given, config: open });
+    apps.push(other);
+    return doorsOf(other);
   };
-  app.start();
   const close = async () => {
-    await app.close();
+    for (const each of apps) await each.close();
     await storage.close();
   };
+  app.start();
   const from: AppUnderTest['from'] = ({ address, forwarded }) => ({
     fetch: async (path, init) => {
       const request = new Request(`http://duet.test${path}`, init);

@@ -40,6 +40,7 @@ import { announcesTrailers, closes, refuseUnsound } from '../http/message.ts';
 import { POSITION, positionOf } from '../http/position.ts';
 import { problem } from '../http/problem.ts';
 import { requestIdOf, split } from '../http/request.ts';
+import { Streams } from '../http/streams.ts';
 import { withoutCursors } from '../rest/links.ts';
 import type { Resource } from '../schema/model.ts';
 import { type Scope, Scopes } from '../storage/scopes.ts';
@@ -84,7 +85,7 @@ export function createApp(given: AppOptions): App {
   load.tell(metrics);
   storage.tell?.(metrics);
   const journal = model.resources.some((resource) => resource.journal)
-    ? new Journal(storage, model)
+    ? new Journal(storage, model, answerLimits(config))
     : undefined;
   const engineLimits = {
     ...answerLimits(config),
@@ -114,7 +115,8 @@ export function createApp(given: AppOptions): App {
     journal,
   );
   const state = { draining: false };
-  const find = router(options, engine, api, metrics, load, state);
+  const streams = new Streams(config.limitStreams, metrics);
+  const find = router(options, engine, api, metrics, load, state, streams);
   const codings = codingsOf(config.compress);
   const share = config.corsOrigins && cors(config.corsOrigins);
   const closing = new AbortController();
@@ -307,10 +309,12 @@ export function createApp(given: AppOptions): App {
     fetch,
     drain: () => {
       state.draining = true;
+      streams.end();
     },
     isBusy: () => load.inFlight + engine.exports > 0,
     start: () => jobs?.start(),
     close: async () => {
+      streams.end();
       closing.abort();
       await jobs?.stop();
     },

@@ -15,6 +15,7 @@ import { BodyWaits } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import type { Load } from '../http/guard/load.ts';
 import { problem } from '../http/problem.ts';
+import type { Streams } from '../http/streams.ts';
 import { actionRoutes } from '../rest/actions.ts';
 import { changesRoutes } from '../rest/changes.ts';
 import { openapi, type Profile } from '../rest/openapi/openapi.ts';
@@ -34,6 +35,7 @@ export function router(
   metrics: Metrics,
   load: Load,
   state: { readonly draining: boolean },
+  streams: Streams,
 ): (path: string) => Found | undefined {
   const { limitBody: body, limitBodyTime: bodyTime, limitJsonDepth: jsonDepth } = config;
   const limits = { body, bodyTime, jsonDepth, load, waits: new BodyWaits() };
@@ -100,7 +102,7 @@ export function router(
   for (const route of hookRoutes(logic?.routes ?? [], api, limits, config.limitDeadline))
     fixed.set(route.template, route);
   const rest = restRoutes(model, engine, { ...limits, depth: config.limitDepth }, deprecatedSince);
-  const changes = changesRoutes(model, engine);
+  const changes = changesRoutes(model, engine, streams);
   return (path) => {
     const route = fixed.get(path);
     const found = route ? { route, key: '' } : (changes(path) ?? rest(path));

@@ -336,6 +336,13 @@ export const settings = {
     doc: 'How many requests a process works on at once; more are answered 503 at once.',
     ...whole(1, 1_000_000),
   }),
+  limitStreams: setting({
+    env: 'LIMIT_STREAMS',
+    flag: true,
+    default: '1000',
+    doc: 'How many streams of events a process keeps open; more are answered 503.',
+    ...whole(0, 1_000_000),
+  }),
   limitLag: setting({
     env: 'LIMIT_LAG',
     flag: true,

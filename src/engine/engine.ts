@@ -18,6 +18,7 @@ import {
 import { type AnswerLimits, Budget, isTooMuch } from './budget.ts';
 import { anonymous, type Caller } from './caller.ts';
 import type { ChangesRead } from './journal/asked.ts';
+import type { Reset, Told } from './journal/feed.ts';
 import type { Journal } from './journal/journal.ts';
 import type { ChangesPage } from './journal/reading.ts';
 import type { RunInside } from './logic/api.ts';
@@ -176,6 +177,11 @@ export class Engine {
     const { positions, storage } = this.#kept;
     await positions.ready();
     return storage.read(() => this.#readAll(operations), 'many', deadline);
+  }
+
+  /** What is after a position, and then what is committed, until it is told to stop. */
+  follow(caller: Caller, operation: ChangesRead, stopped: AbortSignal): AsyncGenerator<Told | Reset> {
+    return this.#kept.feed.listen(this.permit(caller, operation), stopped);
   }
 
   async changes(caller: Caller, operation: ChangesRead): Promise<ChangesPage> {

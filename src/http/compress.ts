@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { acceptsCoding } from './accept.ts';
 import { isStreamed } from './answer.ts';
+import { EVENT_TYPE } from './streams.ts';
 
 export type Coding = 'gzip' | 'zstd';
 
@@ -39,7 +40,8 @@ export async function compressed(
 ): Promise<Response> {
   const { headers, status } = response;
   if (!response.body && status !== 304) return response;
-  if (headers.has('Content-Encoding')) return response;
+  // Events are to arrive one by one.
+  if (headers.has('Content-Encoding') || headers.get('Content-Type') === EVENT_TYPE) return response;
   headers.append('Vary', 'Accept-Encoding');
   const coding = codings.find((each) => acceptsCoding(request, each));
   if (!coding) return response;

@@ -1,12 +1,16 @@
 /** `/changes`, `/changes/books` and `/changes/books/1`: what has happened to records, in the order of commits. */
 
+import { DuetError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
+import type { Told } from '../engine/journal/feed.ts';
 import type { ChangesPage } from '../engine/journal/reading.ts';
-import { answer } from '../http/answer.ts';
+import { preferredType } from '../http/accept.ts';
+import { answer, JSON_TYPE } from '../http/answer.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { problem } from '../http/problem.ts';
+import { EVENT_TYPE, type Streams } from '../http/streams.ts';
 import { journaled } from '../schema/journal.ts';
 import { readKey } from '../schema/keys.ts';
 import type { Model, Resource } from '../schema/model.ts';
@@ -19,15 +23,22 @@ import { readChangesRequest } from './query.ts';
 export const CHANGES_POSITION_HEADER = 'Changes-Position';
 
 /** Paths come without a trailing slash. */
-export function changesRoutes(model: Model, engine: Engine): (path: string) => Found | undefined {
+export function changesRoutes(
+  model: Model,
+  engine: Engine,
+  streams: Streams,
+): (path: string) => Found | undefined {
   const resources = journaled(model, 'rest');
   if (resources.length === 0) return () => undefined;
-  const all = routeOf(`/${CHANGES_PATH}`, feed(engine, resources, undefined));
+  const all = routeOf(`/${CHANGES_PATH}`, feed(engine, streams, resources, undefined));
   const byPath = new Map(
     resources.map((resource) => {
       const path = `/${CHANGES_PATH}/${resource.path}`;
-      const list = routeOf(path, feed(engine, [resource], resource));
-      const one = routeOf(`${path}/{${resource.key.name}}`, feed(engine, [resource], resource, true));
+      const list = routeOf(path, feed(engine, streams, [resource], resource));
+      const one = routeOf(
+        `${path}/{${resource.key.name}}`,
+        feed(engine, streams, [resource], resource, true),
+      );
       return [resource.path, { list, one }];
     }),
   );
@@ -50,6 +61,7 @@ const whole = { before: 1, after: 1 };
 /** `of`: the type that all of them are of. */
 function feed(
   engine: Engine,
+  streams: Streams,
   resources: readonly Resource[],
   of: Resource | undefined,
   isOne = false,
@@ -69,10 +81,39 @@ function feed(
       limit,
       times: whole,
     };
+    if (preferredType(exchange.request.headers.get('Accept'), mediaTypes) === EVENT_TYPE)
+      return streamed(engine, streams, exchange, operation);
     const page = await engine.changes(exchange.caller, operation);
     exchange.spend?.(costOfAnswer(page.changes));
     return shown(exchange, page);
   };
+}
+
+const mediaTypes = [JSON_TYPE, EVENT_TYPE] as const;
+
+/** A position that clients send by themselves when they come back is the later one. */
+async function streamed(
+  engine: Engine,
+  streams: Streams,
+  { request, ...exchange }: Exchange,
+  asked: ChangesRead,
+): Promise<Response> {
+  const last = request.headers.get('Last-Event-ID');
+  const from = last === null ? asked : { ...asked, after: last, at: { parameter: 'Last-Event-ID' } };
+  // What is wrong with it is told before the stream begins; what is no longer kept is told in it.
+  const now = await engine.changes(exchange.caller, { ...from, limit: 0 }).catch((error) => {
+    if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
+  });
+  const operation = { ...from, after: from.after ?? now?.position };
+  return streams.answer({ request, ...exchange }, async function* (stopped) {
+    for await (const event of engine.follow(exchange.caller, operation, stopped))
+      yield 'reset' in event ? `event: reset\nid: ${event.reset}\ndata: {}\n\n` : eventOf(event);
+  });
+}
+
+/** Who goes on from the middle of a transaction would not know: only its last event has an id. */
+function eventOf({ change, isLast }: Told): string {
+  return `${isLast ? `id: ${change.position}\n` : ''}data: ${JSON.stringify(change)}\n\n`;
 }
 
 function shown({ request, query }: Exchange, { changes, position, more }: ChangesPage): Response {
@@ -80,6 +121,7 @@ function shown({ request, query }: Exchange, { changes, position, more }: Change
   const link = { Link: `<${pathname}?${linkTo('next', false, query)}${position}>; rel="next"` };
   return answer(200, JSON.stringify(changes), {
     'Cache-Control': 'no-store',
+    Vary: 'Accept',
     [CHANGES_POSITION_HEADER]: position,
     ...(more && link),
   });

@@ -5,11 +5,12 @@ import type { Model, Resource } from '../../schema/model.ts';
 import { changes, marks } from '../../storage/own.ts';
 import { type Row, select, type Table } from '../../storage/statements.ts';
 import { type Program, run, type Storage } from '../../storage/storage.ts';
-import type { Budget } from '../budget.ts';
+import { type AnswerLimits, Budget, UNLIMITED } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Change, Watcher } from '../write/changes.ts';
 import type { ChangesRead, OwnChanges } from './asked.ts';
+import { Feed } from './feed.ts';
 import { imageOf } from './images.ts';
 import { Positions } from './positions.ts';
 import { addChanges, type ChangesPage, readChanges } from './reading.ts';
@@ -32,12 +33,19 @@ export class Journal implements Watcher {
   /** Not the one that knows for whom it reads: replicas may be behind what is to be shown. */
   readonly storage: Storage;
   readonly positions: Positions;
+  /** Those who listen. */
+  readonly feed: Feed;
   readonly #kept: readonly Resource[];
   #since = 0;
 
-  constructor(storage: Storage, { resources }: Model) {
+  constructor(storage: Storage, { resources }: Model, limits: AnswerLimits = UNLIMITED) {
     this.storage = storage;
     this.positions = new Positions(storage);
+    this.feed = new Feed(storage, this.positions, async (operation) => {
+      await this.positions.ready();
+      const deadline = performance.now() + PATIENCE_MS;
+      return storage.read(() => this.read(operation, new Budget(limits)), 'many', deadline);
+    });
     this.#kept = resources.filter(({ journal }) => journal?.keepMs !== undefined);
   }
 
@@ -65,6 +73,7 @@ export class Journal implements Watcher {
   }
 
   committed({ length }: readonly Change[]): void {
+    this.feed.wake();
     this.#since += length;
     if (this.#since < SWEEP_EVERY) return;
     this.#since = 0;

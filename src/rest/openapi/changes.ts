@@ -2,6 +2,7 @@
 
 import { MOST_CHANGES } from '../../engine/journal/reading.ts';
 import { JSON_TYPE } from '../../http/answer.ts';
+import { EVENT_TYPE } from '../../http/streams.ts';
 import { isRestorable, journaled } from '../../schema/journal.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import { CHANGES_PATH, journalNames } from '../../schema/names.ts';
@@ -26,7 +27,12 @@ export function changesPaths(model: Model, schemas: Schemas, failures: Failures)
           description:
             'What has happened, in the order of commits. Without `after`: all that is kept, or nothing without the right to HISTORY.',
           headers: withHeaders(['Changes-Position'], ['Link']),
-          content: { [JSON_TYPE]: { schema: list(items) } },
+          content: {
+            [JSON_TYPE]: { schema: list(items) },
+            [EVENT_TYPE]: {
+              schema: { type: 'string', description: 'The same, one by one, as they are committed.' },
+            },
+          },
         },
         ...failures.of(['VALIDATION_FAILED', 'ANSWER_TOO_LARGE', 'POSITION_EXPIRED', ...always, ...stored]),
       },

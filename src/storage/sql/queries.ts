@@ -230,7 +230,11 @@ export class Queries {
 }
 
 /** Whether all rows are read, and an index that has the order of the groups would lead to each of them by itself. */
-function isScattered({ resource, where, per, by, measures, having, order, limit }: Aggregate): boolean {
+function isScattered(statement: Aggregate): boolean {
+  // Duet's own tables are small.
+  if (!statement.resource.version) return false;
+  const { where, per, by, measures, having, order, limit } = statement;
+  const resource = statement.resource as Resource;
   const { key, uniques, references, indexes } = resource;
   const known = [...uniques, ...indexes, ...references.map(({ column }) => ({ columns: [column] }))];
   const [first] = order;

@@ -1,0 +1,160 @@
+/** Those who follow changes as they are committed: one look for all of them, and one read for all who may see the same. */
+
+import { DuetError } from '../../base/errors.ts';
+import { canonical } from '../../query/filter.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import type { ChangesRead } from './asked.ts';
+import type { Positions } from './positions.ts';
+import type { Change, ChangesPage } from './reading.ts';
+
+/** How often it is looked for what other processes have committed, while somebody follows. */
+const LOOK_MS = 50;
+const PATIENCE_MS = 10_000;
+
+/** A change; `isLast` where it is the last that one sees of its transaction, and so a place to go on from. */
+export interface Told {
+  readonly change: Change;
+  readonly isLast: boolean;
+}
+
+/** What is older than what is kept is lost: the stream goes on from here. */
+export interface Reset {
+  readonly reset: string;
+}
+
+type Read = (operation: Permitted<ChangesRead>) => Promise<ChangesPage>;
+
+export class Feed {
+  readonly #storage: Storage;
+  readonly #positions: Positions;
+  readonly #read: Read;
+  readonly #waiting = new Set<() => void>();
+  /** Reads that are under way, by what they ask for. */
+  readonly #reads = new Map<string, Promise<ChangesPage>>();
+  #last = 0;
+  #listeners = 0;
+  #looking: Promise<void> | undefined;
+  #isLate = false;
+  #timer: Timer | undefined;
+
+  constructor(storage: Storage, positions: Positions, read: Read) {
+    this.#storage = storage;
+    this.#positions = positions;
+    this.#read = read;
+  }
+
+  /** Something was committed here. */
+  wake(): void {
+    if (this.#listeners > 0) this.#look();
+  }
+
+  /** From the position that the operation names, until it is told to stop. */
+  async *listen(operation: Permitted<ChangesRead>, stopped: AbortSignal): AsyncGenerator<Told | Reset> {
+    this.#begin();
+    try {
+      let after = operation.after ?? (await this.#now());
+      let held: Change | undefined;
+      while (!stopped.aborted) {
+        const page = await this.#shared(operation, after);
+        if ('reset' in page) {
+          held = undefined;
+          yield page;
+          after = page.reset;
+          continue;
+        }
+        for (const change of page.changes) {
+          if (held) yield { change: held, isLast: held.transaction !== change.transaction };
+          held = change;
+        }
+        after = page.position;
+        if (page.more) continue;
+        // No transaction is committed in parts.
+        if (held) yield { change: held, isLast: true };
+        held = undefined;
+        await this.#beyond(this.#positions.numberOf(after) ?? 0, stopped);
+      }
+    } finally {
+      this.#end();
+    }
+  }
+
+  async #now(): Promise<string> {
+    await this.#positions.ready();
+    const deadline = performance.now() + PATIENCE_MS;
+    const now = await this.#storage.read(() => this.#positions.now(), 'many', deadline);
+    return this.#positions.textOf(now);
+  }
+
+  /** Once for all who ask for the same with the same rights. */
+  async #shared(operation: Permitted<ChangesRead>, after: string): Promise<ChangesPage | Reset> {
+    const name = `${after} ${nameOf(operation)}`;
+    let reading = this.#reads.get(name);
+    if (!reading) {
+      reading = this.#read({ ...operation, after }).finally(() => this.#reads.delete(name));
+      this.#reads.set(name, reading);
+    }
+    try {
+      return await reading;
+    } catch (error) {
+      if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
+      return { reset: await this.#now() };
+    }
+  }
+
+  #begin(): void {
+    if (this.#listeners++ === 0) this.#timer = setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  #end(): void {
+    if (--this.#listeners === 0) clearInterval(this.#timer);
+  }
+
+  /** Waits until something is committed after this position. */
+  #beyond(position: number, stopped: AbortSignal): Promise<void> {
+    if (this.#last > position || stopped.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#waiting.delete(check);
+        stopped.removeEventListener('abort', done);
+        resolve();
+      };
+      const check = () => {
+        if (this.#last > position) done();
+      };
+      this.#waiting.add(check);
+      stopped.addEventListener('abort', done);
+    });
+  }
+
+  /** One look at a time; who asks while one is under way may have committed after it. */
+  #look(): void {
+    if (this.#looking) {
+      this.#isLate = true;
+      return;
+    }
+    this.#isLate = false;
+    this.#looking = this.#now()
+      .then((now) => {
+        this.#last = this.#positions.numberOf(now) ?? 0;
+        for (const check of [...this.#waiting]) check();
+      })
+      // A database that is away is looked at again.
+      .catch(() => {})
+      .finally(() => {
+        this.#looking = undefined;
+        if (this.#isLate && this.#listeners > 0) this.#look();
+      });
+  }
+}
+
+/** The same for all that would be told the same. */
+function nameOf({ resources, record, where, rights, limit }: ChangesRead): string {
+  const ruled = [...(rights?.values() ?? [])].map(({ seen, past, hidden, guards }) => [
+    canonical(seen),
+    canonical(past),
+    hidden,
+    guards.map((guard) => [canonical(guard.where), guard.properties, guard.instead === null]),
+  ]);
+  return JSON.stringify([resources.map(({ table }) => table), record?.key, canonical(where), limit, ruled]);
+}

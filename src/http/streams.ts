@@ -1,0 +1,137 @@
+/** Answers that go on: events for as long as somebody listens, `text/event-stream` (HTML Standard, section 9.2). */
+
+import { DuetError } from '../base/errors.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { answer, answerWithoutBody } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+
+export const EVENT_TYPE = 'text/event-stream';
+
+/** Proxies and clients take a connection for dead on which nothing happens. */
+const COMMENT_MS = 15_000;
+const COMMENT = ':\n\n';
+/** Who takes nothing for so long is gone, or might as well be. */
+const STALLED_MS = 30_000;
+
+const fields = {
+  'Content-Type': EVENT_TYPE,
+  'Cache-Control': 'no-store',
+  'X-Accel-Buffering': 'no',
+} as const;
+
+/** Makes events as text, until it is told to stop. */
+export type Events = (stopped: AbortSignal) => AsyncGenerator<string>;
+
+/** All that are open in one application. */
+export class Streams {
+  readonly #most: number;
+  readonly #open = new Set<AbortController>();
+  #hasEnded = false;
+
+  constructor(most: number, metrics: Metrics) {
+    this.#most = most;
+    metrics.add('gauge', 'duet_streams', 'Streams that are open.', () => this.#open.size);
+  }
+
+  /** Ends all of them: their clients go on elsewhere, from where they are. */
+  end(): void {
+    this.#hasEnded = true;
+    for (const stream of this.#open) stream.abort();
+  }
+
+  answer({ request, caller, failed }: Exchange, events: Events): Response {
+    if (request.method === 'HEAD') return answerWithoutBody(200, fields);
+    if (this.#hasEnded || this.#open.size >= this.#most)
+      throw new DuetError('UNAVAILABLE', `This process has ${this.#most} streams open. Try again later.`, {
+        headers: { 'Retry-After': '5' },
+      });
+    const stopped = new AbortController();
+    this.#open.add(stopped);
+    const timer = lasting(caller.claims['exp'], stopped);
+    request.signal.addEventListener('abort', () => stopped.abort(), { once: true });
+    stopped.signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        this.#open.delete(stopped);
+      },
+      { once: true },
+    );
+    return answer(200, bodyOf(events(stopped.signal), stopped, failed), fields);
+  }
+}
+
+/** A stream is no longer good than the token that it was opened with. */
+function lasting(expires: unknown, stopped: AbortController): Timer | undefined {
+  if (typeof expires !== 'number') return undefined;
+  // Beyond 2^31 milliseconds a timer would end at once.
+  const ms = Math.min(expires * 1000 - Date.now(), 2 ** 31 - 1);
+  const timer = setTimeout(() => stopped.abort(), Math.max(0, ms));
+  timer.unref();
+  return timer;
+}
+
+function bodyOf(
+  events: AsyncGenerator<string>,
+  stopped: AbortController,
+  failed: (cause: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const ended = new Promise<'ended'>((resolve) => {
+    stopped.signal.addEventListener('abort', () => resolve('ended'), { once: true });
+  });
+  let next: Promise<IteratorResult<string>> | undefined;
+  let stalled: Timer | undefined;
+  let isFirst = true;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        clearTimeout(stalled);
+        try {
+          next ??= events.next();
+          // The head of an answer is sent with its first bytes.
+          const text = isFirst ? COMMENT : await oneOf(next, ended);
+          isFirst = false;
+          if (text === 'ended' || (typeof text === 'object' && text.done)) {
+            stopped.abort();
+            controller.close();
+            return;
+          }
+          if (typeof text === 'object') next = undefined;
+          controller.enqueue(encoder.encode(typeof text === 'object' ? text.value : text));
+          stalled = setTimeout(() => {
+            stopped.abort();
+            controller.error(new Error('the client takes nothing'));
+          }, STALLED_MS);
+          stalled.unref();
+        } catch (error) {
+          failed(error);
+          stopped.abort();
+          controller.error(error);
+        }
+      },
+      async cancel() {
+        clearTimeout(stalled);
+        stopped.abort();
+        await events.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** The next event, or a comment where there is none for a while. */
+async function oneOf(
+  next: Promise<IteratorResult<string>>,
+  ended: Promise<'ended'>,
+): Promise<IteratorResult<string> | 'ended' | typeof COMMENT> {
+  let timer: Timer | undefined;
+  const quiet = new Promise<typeof COMMENT>((resolve) => {
+    timer = setTimeout(() => resolve(COMMENT), COMMENT_MS);
+  });
+  try {
+    return await Promise.race([next, ended, quiet]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,236 @@
+/** Changes as they are committed: `text/event-stream`, from any position, until somebody ends it. */
+
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { SignJWT } from 'jose';
+import { type AppUnderTest, databases, JSON_HEADERS, openApp, sharedPostgres, within } from '../app.ts';
+import { Folder, Server } from '../process.ts';
+import { headersOf, SECRET } from './access-matrix.ts';
+
+const sdl = `
+type Book @resource @journal { id: ID! title: String! pages: Int! @default(value: 1) }
+type Note @resource @journal
+  @allow(to: [READ], where: { public: { eq: true } })
+  @allow(to: [READ, CREATE, UPDATE, DELETE, HISTORY], role: "admin")
+{ id: ID! text: String! public: Boolean! @default(value: false) }
+`;
+
+interface Event {
+  readonly event: string;
+  readonly id: string | undefined;
+  readonly data: any;
+}
+
+/** Reads events one by one, as a browser does. */
+class Listener implements AsyncDisposable {
+  readonly response: Response;
+  readonly #reader;
+  readonly #decoder = new TextDecoder();
+  #text = '';
+
+  private constructor(response: Response) {
+    this.response = response;
+    this.#reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  }
+
+  static async open(app: Pick<AppUnderTest, 'fetch'>, path: string, headers: Record<string, string> = {}) {
+    return new Listener(await app.fetch(path, { headers: { Accept: 'text/event-stream', ...headers } }));
+  }
+
+  /** Undefined when the stream has ended. */
+  async next(): Promise<Event | undefined> {
+    for (;;) {
+      const end = this.#text.indexOf('\n\n');
+      if (end === -1) {
+        const { done, value } = await within(20_000, this.#reader.read());
+        if (done) return undefined;
+        this.#text += this.#decoder.decode(value, { stream: true });
+        continue;
+      }
+      const lines = this.#text.slice(0, end).split('\n');
+      this.#text = this.#text.slice(end + 2);
+      const field = (name: string) =>
+        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+      const data = field('data');
+      if (data !== undefined)
+        return { event: field('event') ?? 'message', id: field('id'), data: JSON.parse(data) };
+    }
+  }
+
+  async take(count: number): Promise<Event[]> {
+    const events: Event[] = [];
+    while (events.length < count) {
+      const event = await this.next();
+      if (!event) break;
+      events.push(event);
+    }
+    return events;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#reader.cancel();
+  }
+}
+
+const brief = (events: readonly Event[]) =>
+  events.map(
+    ({ data, id }) => `${data.kind} ${data.key} ${data.version}${id === data.position ? ' id' : ''}`,
+  );
+
+for (const database of databases)
+  describe(`on ${database}`, () => {
+    let app: AppUnderTest;
+    let folder: Folder;
+    let url: string;
+    beforeEach(async () => {
+      folder = new Folder();
+      url =
+        database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
+      app = await openApp(database, { sdl, url });
+    });
+    afterEach(async () => {
+      await app.close();
+      folder[Symbol.dispose]();
+    });
+
+    test('a stream begins now, and follows', async () => {
+      await app.rest('POST', '/books', { title: 'old' });
+      await using listener = await Listener.open(app, '/changes/books');
+      const { headers, status } = listener.response;
+      expect([
+        status,
+        headers.get('Content-Type'),
+        headers.get('Cache-Control'),
+        headers.get('X-Accel-Buffering'),
+      ]).toEqual([200, 'text/event-stream', 'no-store', 'no']);
+      await app.rest('POST', '/books', { title: 'new' });
+      await app.rest('PUT', '/books/2', { pages: 2 });
+      const events = await listener.take(2);
+      expect(brief(events)).toEqual(['CREATED 2 1 id', 'UPDATED 2 2 id']);
+      const { body } = await app.rest('GET', '/changes/books/2');
+      expect(events.map(({ data }) => data)).toEqual(body);
+    });
+
+    test('only the last event of a transaction is a place to go on from', async () => {
+      await using listener = await Listener.open(app, '/changes?limit=2');
+      await app.graphql(
+        'mutation { createBooks(records: [{ title: "a" }, { title: "b" }, { title: "c" }, { title: "d" }, { title: "e" }]) { id } }',
+      );
+      await app.rest('PUT', '/books/1', { pages: 2 });
+      expect(brief(await listener.take(6))).toEqual([
+        'CREATED 1 1',
+        'CREATED 2 1',
+        'CREATED 3 1',
+        'CREATED 4 1',
+        'CREATED 5 1 id',
+        'UPDATED 1 2 id',
+      ]);
+    });
+
+    test('who comes back goes on, with what other processes have written', async () => {
+      const first = await Listener.open(app, '/changes');
+      await app.rest('POST', '/books', { title: 'a' });
+      const [seen] = await first.take(1);
+      await first[Symbol.asyncDispose]();
+      const other = await openApp(database, { sdl, url });
+      await other.rest('POST', '/books', { title: 'b' });
+      await using again = await Listener.open(app, '/changes', { 'Last-Event-ID': seen?.id ?? '' });
+      expect(brief(await again.take(1))).toEqual(['CREATED 2 1 id']);
+      await other.rest('POST', '/books', { title: 'c' });
+      expect(brief(await again.take(1))).toEqual(['CREATED 3 1 id']);
+      await using filtered = await Listener.open(
+        other,
+        `/changes/books?after=${seen?.id}&where=${encodeURIComponent('{"title":{"eq":"c"}}')}`,
+      );
+      expect(brief(await filtered.take(1))).toEqual(['CREATED 3 1 id']);
+      await other.close();
+    });
+
+    test('what cannot be followed is told before', async () => {
+      const bad = await app.fetch('/changes', {
+        headers: { Accept: 'text/event-stream', 'Last-Event-ID': 'made up' },
+      });
+      expect([bad.status, ((await bad.json()) as any).errors[0].parameter]).toEqual([400, 'Last-Event-ID']);
+      const head = await app.fetch('/changes', { method: 'HEAD', headers: { Accept: 'text/event-stream' } });
+      expect([head.status, head.headers.get('Content-Type'), await head.text()]).toEqual([
+        200,
+        'text/event-stream',
+        '',
+      ]);
+    });
+
+    test('what is no longer kept is told, and the stream goes on from now', async () => {
+      await app.rest('POST', '/books', { title: 'a' });
+      await app.rest('POST', '/books', { title: 'b' });
+      const [first] = (await app.rest('GET', '/changes')).body;
+      const mark = `INSERT INTO "_duet_journal" ("table", "position") VALUES ('Book', 2)`;
+      if (database === 'postgres') {
+        await using client = new Bun.SQL(url, { max: 1 });
+        await client.unsafe(mark);
+      } else {
+        using file = new Database(url.slice('sqlite:'.length));
+        file.run(mark);
+      }
+      await using listener = await Listener.open(app, '/changes/books', { 'Last-Event-ID': first.position });
+      const reset = await listener.next();
+      expect([reset?.event, (reset?.id ?? '') > first.position]).toEqual(['reset', true]);
+      await app.rest('POST', '/books', { title: 'c' });
+      expect(brief(await listener.take(1))).toEqual(['CREATED 3 1 id']);
+    });
+
+    test('there are so many streams, and those that have ended do not count', async () => {
+      const small = await openApp(database, { sdl, url, env: { LIMIT_STREAMS: '2' } });
+      const open = async () => {
+        const listener = await Listener.open(small, '/changes');
+        return { listener, status: listener.response.status };
+      };
+      const [one, two, three] = [await open(), await open(), await open()];
+      expect([one, two, three].map(({ status }) => status)).toEqual([200, 200, 503]);
+      await one.listener[Symbol.asyncDispose]();
+      const four = await open();
+      expect(four.status).toBe(200);
+      for (const { listener } of [two, four]) await listener[Symbol.asyncDispose]();
+      await small.close();
+    });
+
+    test('rules hold in a stream, and it ends when its token does', async () => {
+      const guarded = await openApp(database, { sdl, url, env: { AUTH_SECRET: SECRET } });
+      const admin = await headersOf({ name: 'root', claims: { sub: 'root', roles: ['admin'] } });
+      await using listener = await Listener.open(guarded, '/changes/notes');
+      const send = (method: string, path: string, body?: unknown) => guarded.rest(method, path, body, admin);
+      await send('POST', '/notes', { text: 'hidden' });
+      await send('PUT', '/notes/1', { text: 'shown', public: true });
+      await send('PUT', '/notes/1', { public: false });
+      const events = await listener.take(2);
+      expect(brief(events)).toEqual(['CREATED 1 2 id', 'DELETED 1 3 id']);
+      expect(events.map(({ data }) => [data.after?.text, 'before' in data, 'caller' in data])).toEqual([
+        ['shown', false, false],
+        [undefined, false, false],
+      ]);
+      const exp = Math.floor(Date.now() / 1000) + 2;
+      const token = new SignJWT({ sub: 'root', roles: ['admin'] }).setProtectedHeader({ alg: 'HS256' });
+      const signed = await token.setExpirationTime(exp).sign(new TextEncoder().encode(SECRET));
+      const short = await Listener.open(guarded, '/changes/notes', { Authorization: `Bearer ${signed}` });
+      expect(short.response.status).toBe(200);
+      expect(await short.next()).toBeUndefined();
+      await guarded.close();
+    });
+  });
+
+test('a server that is told to stop ends its streams at once', async () => {
+  using folder = new Folder();
+  await Bun.write(folder.file('schema.graphql'), sdl);
+  await Bun.write(folder.file('data.json'), '{}');
+  await using server = await Server.start(folder, { COMPRESS: 'gzip' });
+  const listener = await Listener.open(
+    { fetch: (path, init) => fetch(`${server.url}${path}`, init) },
+    '/changes/books',
+  );
+  expect(listener.response.headers.get('Content-Encoding')).toBeNull();
+  const body = JSON.stringify({ title: 'a' });
+  await fetch(`${server.url}/books`, { method: 'POST', headers: JSON_HEADERS, body });
+  expect(brief(await listener.take(1))).toEqual(['CREATED 1 1 id']);
+  server.signal('SIGTERM');
+  expect(await listener.next()).toBeUndefined();
+  expect(await server.exited()).toBe(0);
+});
