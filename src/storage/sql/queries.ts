@@ -6,7 +6,7 @@ import { isTimePart } from '../../query/parts.ts';
 import { isReferred } from '../../query/referred.ts';
 import { isResult } from '../../query/results.ts';
 import { isRelevance } from '../../query/search.ts';
-import type { Column } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy } from '../../schema/values.ts';
 import {
   type Aggregate,
