@@ -188,6 +188,9 @@ function beginningOf(text: string, room: number): string {
   return text.slice(0, end);
 }
 
+/** `\u0001` */
+const MOST_BYTES_OF_CHARACTER = 6;
+
 /** In JSON. */
 function bytesOfCharacter(code: number): number {
   if (code < 0x20) return '\b\t\n\f\r'.includes(String.fromCodePoint(code)) ? 2 : 6;
@@ -207,7 +210,10 @@ function abridgedFrom(order: Order, given: object): Abridged | undefined {
   if (!last || typeof digest !== 'string' || typeof begins !== 'boolean' || typeof cut !== 'boolean')
     return undefined;
   if (!Array.isArray(lead) || lead.length > order.length || !areAdmitted(order, lead)) return undefined;
-  if (!admits(last.column, key) || (begins && typeof key !== 'string')) return undefined;
+  if (!admits(last.column, key)) return undefined;
+  // All keys that begin so are read: a short one would be the beginning of many.
+  const isCut = typeof key === 'string' && bytesOf(key, KEY_ROOM) > KEY_ROOM - MOST_BYTES_OF_CHARACTER;
+  if (begins && !isCut) return undefined;
   if (cut && typeof lead.at(-1) !== 'string') return undefined;
   return { digest, key, begins, lead, cut };
 }

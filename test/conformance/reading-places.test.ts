@@ -6,6 +6,7 @@ import { type AppUnderTest, databases, openApp } from '../app.ts';
 const sdl = `
   enum Kind { A B }
   type Day @resource { id: ID!  at: DateTime!  name: String  part: Float! }
+  type Room @resource { code: String! @key }
   type Craft @resource { id: UUID!  kind: Kind!  on: Date  at: DateTime!  big: BigInt!  text: String!  rate: Float!  done: Boolean! }
 `;
 const crafts = ['A', 'A', 'B', 'B'].map((kind, index) => ({
@@ -148,6 +149,22 @@ describe.each([...databases])('on %s', (database) => {
     }
     seen.push([...told].sort(([a], [b]) => (a < b ? -1 : 1)));
     expect(seen.at(-1)).toEqual(seen[0]);
+  });
+
+  test('the beginning of a key is as long as one that had no room', async () => {
+    const codes = ['a', 'b', 'c'].map((letter) => letter.repeat(500));
+    for (const code of codes) await app.rest('POST', '/rooms', { code });
+    const { headers } = await app.rest('GET', '/rooms?limit=1');
+    const next = new URLSearchParams(/\?(.*?)>/.exec(headers.get('Link') ?? '')?.[1]).get('after') ?? '';
+    const [query, place] = JSON.parse(Buffer.from(next, 'base64url').toString());
+    const get = (given: object) => {
+      const cursor = Buffer.from(JSON.stringify([query, { ...place, ...given }])).toString('base64url');
+      return app.rest('GET', `/rooms?limit=1&after=${cursor}`);
+    };
+    expect([place.begins, (await get({})).body]).toEqual([true, [{ code: codes[1] }]]);
+    // To look for it, all keys that begin so are read.
+    for (const key of ['', 'a'])
+      expect((await get({ key })).body.errors?.[0]).toMatchObject({ parameter: 'after', code: 'CURSOR' });
   });
 
   test('sums and averages of fractions are the same everywhere', async () => {
