@@ -209,6 +209,21 @@ describe.each([...databases].flatMap((database) => [[database, true] as const, [
       ]);
     });
 
+    test('writes side by side leave it true', async () => {
+      const { id } = (await app.rest('POST', '/counters', { n: 0, m: 0 })).body;
+      const add = (by: object) => app.rest('PUT', `/counters/${id}`, { _inc: by });
+      const set = (n: number) => app.graphql(`mutation { updateCounter(id: ${id}, n: ${n}) { n twice } }`);
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, turn) => [add({ n: 1 }), add({ m: 1 }), set(turn)]).flat(),
+      );
+      for (const { body } of answers) {
+        const { n, twice } = body.data?.updateCounter ?? body;
+        expect(twice).toBe(2 * n);
+      }
+      const { n, m, twice } = (await app.rest('GET', `/counters/${id}`)).body;
+      expect([twice, m]).toEqual([2 * n, 10]);
+    });
+
     test('an upsert', async () => {
       const upsert = (body: object) => app.rest('POST', '/orders?upsert=code', body);
       expect((await upsert({ code: 'x' })).status).toBe(200);
