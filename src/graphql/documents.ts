@@ -18,6 +18,7 @@ import { NotPlain } from './compiled/shape.ts';
 import { asTokenLimit, beyondLimits, type DocumentLimits } from './limits.ts';
 import { type FaultsOfMerging, mergingIn } from './merged.ts';
 import type { Door } from './schema.ts';
+import { withCures } from './unsearched.ts';
 
 /** Both bounds keep hostile clients from filling the memory with documents that nobody sends twice. */
 const KEPT_DOCUMENTS = 1000;
@@ -118,7 +119,7 @@ export class Documents {
     const { schema } = this.#door;
     // Suggestions would tell the schema to those who may not ask for it.
     const errors = this.#introspection
-      ? validate(schema, document, rules)
+      ? withCures(this.#door, document, validate(schema, document, rules))
       : validate(schema, document, withoutIntrospection, { hideSuggestions: true });
     return errors.length > 0 ? errors : this.#faultsOfMerging(document, this.#limits.fields);
   }

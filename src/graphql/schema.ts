@@ -12,6 +12,7 @@ import {
   GraphQLSchema,
   specifiedDirectives,
 } from 'graphql';
+import { isSearchable, notSearchable } from '../query/search.ts';
 import { isRestorable } from '../schema/journal.ts';
 import type { ActionField, Column, Model, OperationKind, Resource, RootField } from '../schema/model.ts';
 import {
@@ -58,6 +59,8 @@ export interface Door {
   readonly schema: GraphQLSchema;
   /** By `Query.user`, `Mutation.addTodo` and the like. */
   readonly bindings: ReadonlyMap<string, Binding>;
+  /** What to do instead of a search, by the filters of the types that have no words. */
+  readonly unsearched: ReadonlyMap<string, string>;
 }
 
 /** On a mutation: all of its fields happen, or none. */
@@ -140,7 +143,9 @@ export function graphqlDoor(model: Model): Door | undefined {
   });
   // Execution would check this too, but only when the first client asks.
   assertValidSchema(schema);
-  return { schema, bindings };
+  const plain = open.filter((resource) => !isSearchable(resource));
+  const cures = plain.map((each) => [types.inputs.where(each).name, notSearchable(each)] as const);
+  return { schema, bindings, unsearched: new Map(cures) };
 }
 
 function rootOf(operation: OperationKind): 'Query' | 'Mutation' {

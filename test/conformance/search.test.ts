@@ -271,6 +271,19 @@ describe.each([...databases])('on %s', (database: DatabaseKind) => {
     expect((await app.graphql('{ plains(search: "x") { id } }')).errors?.[0].message).toContain(
       'Unknown argument "search"',
     );
+    for (const [field, named] of [
+      ['bares(search: "x") { id }', 'Query.bares'],
+      ['baresConnection(search: "x") { edges { cursor } }', 'Query.baresConnection'],
+      ['baresAggregate(search: "x") { count }', 'Query.baresAggregate'],
+      ['authors { bares(search: "x") { id } }', 'Author.bares'],
+    ]) {
+      const { errors } = await app.graphql(`{ ${field} }`);
+      expect(errors?.map(({ message }) => message)).toEqual([
+        `Unknown argument "search" on field "${named}". ${cure}`,
+      ]);
+    }
+    const written = await app.graphql('mutation { deleteBares(search: "x", where: {}, atMost: 1) { id } }');
+    expect(written.errors?.[0].message).toBe('Unknown argument "search" on field "Mutation.deleteBares".');
     expect((await app.rest('GET', '/words?search[eq]=x')).body).toEqual([]);
   });
 
