@@ -53,6 +53,7 @@ export function router(
       trusted,
       observe,
       metrics,
+      streams,
     };
     fixed.set('/graphql', graphqlRoute(options));
   }

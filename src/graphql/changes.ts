@@ -10,6 +10,7 @@ import {
   GraphQLObjectType,
   type GraphQLOutputType,
   GraphQLString,
+  getNamedType,
 } from 'graphql';
 import { DuetError, type FaultCode, pointer } from '../base/errors.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
@@ -83,8 +84,20 @@ export function changesFields(types: TypesOf, model: Model): [string, ChangesBin
   ];
 }
 
+const after = { type: GraphQLString, description: 'Only those after this position.' };
+
+/** The same as subscriptions: one change after the other, from now on where nothing is said. */
+export function changesSubscriptions(fields: ReturnType<typeof changesFields>): typeof fields {
+  return fields.flatMap(([name, binding, field]) => {
+    if (binding.operation === 'CHANGES_POSITION') return [];
+    const { first: _, ...args } = field.args ?? {};
+    const type = new GraphQLNonNull(getNamedType(field.type));
+    return [[name, binding, { ...field, type, args }] as (typeof fields)[number]];
+  });
+}
+
 const pageArguments: GraphQLFieldConfigArgumentMap = {
-  after: { type: GraphQLString, description: 'Only those after this position.' },
+  after,
   first: {
     type: GraphQLInt,
     description: `How many at the most, up to ${MOST_CHANGES}; ${DEFAULT_LIMIT} by default.`,

@@ -20,6 +20,7 @@ import { compressed } from '../http/compress.ts';
 import { type Exchange, goneOf, type Route } from '../http/exchange.ts';
 import { costOfAnswer, WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
+import { EVENT_TYPE, type Streams } from '../http/streams.ts';
 import type { CompiledQuery, Outcome } from './compiled/compiled.ts';
 import { type CheckedDocument, Documents } from './documents.ts';
 import { type Envelope, envelopeInUrl, readEnvelope } from './envelope.ts';
@@ -27,6 +28,7 @@ import { formatted, formattedAlone } from './errors.ts';
 import { execute, type Performed } from './execute.ts';
 import type { DocumentLimits } from './limits.ts';
 import type { Door } from './schema.ts';
+import { streamedOnce, subscribed } from './subscriptions.ts';
 import { type Trusted, textOf } from './trusted.ts';
 import { bare } from './variables.ts';
 
@@ -36,6 +38,9 @@ const MOST_COERCION_ERRORS = 10;
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 const mediaTypes = [JSON_TYPE, GRAPHQL_TYPE] as const;
 type MediaType = (typeof mediaTypes)[number];
+/** With `EVENT_TYPE`, what is wrong with a request is told as JSON. */
+const offered = [...mediaTypes, EVENT_TYPE] as const;
+type Offered = (typeof offered)[number];
 
 const headers: Readonly<Record<MediaType, Headers>> = {
   [JSON_TYPE]: common({ 'Content-Type': JSON_TYPE }),
@@ -51,6 +56,7 @@ export interface GraphqlOptions {
   readonly trusted: Trusted | undefined;
   readonly observe: Observe;
   readonly metrics: Metrics;
+  readonly streams: Streams;
 }
 
 export function graphqlRoute(options: GraphqlOptions): Route {
@@ -106,7 +112,7 @@ function handle(
   source: Source,
 ): Soon<Response> {
   const { request } = exchange;
-  const type = preferredType(request.headers.get('Accept'), mediaTypes);
+  const type = preferredType(request.headers.get('Accept'), offered);
   if (!type)
     throw new DuetError('NOT_ACCEPTABLE', `This endpoint answers with ${GRAPHQL_TYPE} or ${JSON_TYPE}.`);
   return source(options, exchange, (envelope, bytes) =>
@@ -118,20 +124,22 @@ function carryOut(
   options: GraphqlOptions,
   documents: Documents,
   exchange: Exchange,
-  type: MediaType,
+  wanted: Offered,
   envelope: Envelope,
   bytes: Uint8Array,
 ): Soon<Response> {
   const { engine, trusted } = options;
+  const isStream = wanted === EVENT_TYPE;
+  const type: MediaType = isStream ? GRAPHQL_TYPE : wanted;
   const text = textOf(envelope, trusted);
   if (typeof text !== 'string') return refused(exchange, type, [new GraphQLError(text.message)], text.code);
   const checked = documents.check(text);
   if (checked.errors) return refused(exchange, type, checked.errors, checked.code);
   const { document } = checked;
   const started = performance.now();
-  const given = { options, document, envelope, exchange, type, bytes, started };
+  const given = { options, document, envelope, exchange, type, bytes, started, isStream };
   const query = document.query(envelope.operationName);
-  if (!query) return byExecutor(given, undefined);
+  if (!query || isStream) return byExecutor(given, undefined);
   const outcome = query.run(engine, exchange.caller, engine.deadline(started), envelope.variables);
   return then(outcome, (made) => answered(given, query, made));
 }
@@ -144,6 +152,8 @@ interface Given {
   readonly type: MediaType;
   readonly bytes: Uint8Array;
   readonly started: number;
+  /** Whether the client wants events. */
+  readonly isStream: boolean;
 }
 
 function answered(given: Given, query: CompiledQuery, outcome: Outcome | undefined): Soon<Response> {
@@ -178,7 +188,7 @@ function finished(
 
 /** By the executor: what is no plain query, and what has errors. */
 async function byExecutor(given: Given, performed: Performed | undefined): Promise<Response> {
-  const { options, document, envelope, exchange, type, bytes, started } = given;
+  const { options, document, envelope, exchange, type, bytes, started, isStream } = given;
   const { door, engine, introspection } = options;
   const { operationName, variables } = envelope;
   const known = getOperationAST(document.ast, operationName);
@@ -204,10 +214,22 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   const gone = goneOf(exchange);
   const deadline = engine.deadline(started);
   const context = { engine, caller, deadline, bindings: door.bindings, failed, gone, idempotency };
+  if (valid.operation.operation === 'subscription') {
+    if (!isStream)
+      throw new DuetError(
+        'NOT_ACCEPTABLE',
+        `A subscription is answered with ${EVENT_TYPE}: send that as Accept.`,
+      );
+    const stream = await subscribed(options.streams, exchange, valid, context);
+    finished(given, valid.operation, { data: {} });
+    return stream;
+  }
   const result = await execute(valid, context, performed);
   finished(given, valid.operation, result);
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
-  const response = respond(200, type, errors ? { errors, data: result.data } : { data: result.data });
+  const told = errors ? { errors, data: result.data } : { data: result.data };
+  if (isStream) return streamedOnce(options.streams, exchange, told);
+  const response = respond(200, type, told);
   return describes(valid.operation) ? compressed(exchange.request, response, ['gzip']) : response;
 }
 

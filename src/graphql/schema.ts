@@ -27,7 +27,7 @@ import {
 } from '../schema/names.ts';
 import { upsertKeys } from '../schema/upserts.ts';
 import { creatable, neededOnCreate, updatable } from '../schema/values.ts';
-import { type ChangesBinding, changesFields, ownChanges } from './changes.ts';
+import { type ChangesBinding, changesFields, changesSubscriptions, ownChanges } from './changes.ts';
 import { aggregate, beside, bulk, connection, upserts } from './lists.ts';
 import { NODE_FIELD, nodesIn } from './node.ts';
 import { type Fields, nonNull, TypesOf, texts } from './types.ts';
@@ -55,6 +55,8 @@ interface NodeBinding {
   readonly resources: readonly Resource[];
 }
 
+type Root = 'Query' | 'Mutation' | 'Subscription';
+
 export interface Door {
   readonly schema: GraphQLSchema;
   /** By `Query.user`, `Mutation.addTodo` and the like. */
@@ -77,8 +79,8 @@ export function graphqlDoor(model: Model): Door | undefined {
   if (open.length === 0) return undefined;
   const types = new TypesOf(model, beside, ownChanges);
   const bindings = new Map<string, Binding>();
-  const roots: Record<'Query' | 'Mutation', Fields> = { Query: {}, Mutation: {} };
-  const add = (root: 'Query' | 'Mutation', name: string, binding: Binding, field: Fields[string]) => {
+  const roots: Record<Root, Fields> = { Query: {}, Mutation: {}, Subscription: {} };
+  const add = (root: Root, name: string, binding: Binding, field: Fields[string]) => {
     roots[root][name] = field;
     bindings.set(`${root}.${name}`, binding);
   };
@@ -121,7 +123,10 @@ export function graphqlDoor(model: Model): Door | undefined {
     );
     add('Query', aggregateName(resource), { operation: 'AGGREGATE', resource }, aggregate(types, resource));
   }
-  for (const [name, binding, field] of changesFields(types, model)) add('Query', name, binding, field);
+  const changes = changesFields(types, model);
+  for (const [name, binding, field] of changes) add('Query', name, binding, field);
+  for (const [name, binding, field] of changesSubscriptions(changes))
+    add('Subscription', name, binding, field);
   for (const field of model.rootFields) add(field.root, field.name, field, declared(types, field));
   for (const action of model.actions) {
     const { root, name, answer, arguments: args } = action;
@@ -135,9 +140,14 @@ export function graphqlDoor(model: Model): Door | undefined {
   const query = new GraphQLObjectType({ name: 'Query', fields: roots.Query });
   const mutates = Object.keys(roots.Mutation).length > 0;
   const mutation = mutates ? new GraphQLObjectType({ name: 'Mutation', fields: roots.Mutation }) : null;
+  const subscribes = Object.keys(roots.Subscription).length > 0;
+  const subscription = subscribes
+    ? new GraphQLObjectType({ name: 'Subscription', fields: roots.Subscription })
+    : null;
   const schema = new GraphQLSchema({
     query,
     mutation,
+    subscription,
     types: types.all(),
     directives: [...specifiedDirectives, Atomic],
   });

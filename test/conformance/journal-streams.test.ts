@@ -33,6 +33,17 @@ class Listener implements AsyncDisposable {
     this.#reader = (response.body as ReadableStream<Uint8Array>).getReader();
   }
 
+  static async ask(
+    app: Pick<AppUnderTest, 'fetch'>,
+    query: string,
+    variables: object = {},
+    headers: Record<string, string> = {},
+  ) {
+    const body = JSON.stringify({ query, variables });
+    const all = { ...JSON_HEADERS, Accept: 'text/event-stream', ...headers };
+    return new Listener(await app.fetch('/graphql', { method: 'POST', headers: all, body }));
+  }
+
   static async open(app: Pick<AppUnderTest, 'fetch'>, path: string, headers: Record<string, string> = {}) {
     return new Listener(await app.fetch(path, { headers: { Accept: 'text/event-stream', ...headers } }));
   }
@@ -51,7 +62,7 @@ class Listener implements AsyncDisposable {
       this.#text = this.#text.slice(end + 2);
       const field = (name: string) =>
         lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-      const data = field('data');
+      const data = lines.includes('data:') ? 'null' : field('data');
       if (data !== undefined)
         return { event: field('event') ?? 'message', id: field('id'), data: JSON.parse(data) };
     }
@@ -159,6 +170,64 @@ for (const database of databases)
       ]);
     });
 
+    test('a subscription tells changes as they are asked for', async () => {
+      await app.rest('POST', '/books', { title: 'old' });
+      const [old] = (await app.rest('GET', '/changes')).body;
+      const query = `subscription ($where: BookWhere, $after: String) {
+        book: bookChanges(where: $where, after: $after) { kind key version before { pages } after { title } }
+      }`;
+      await using all = await Listener.ask(app, query);
+      const where = { pages: { gte: 5 } };
+      await using some = await Listener.ask(app, query, { where, after: old.position });
+      expect(all.response.headers.get('Content-Type')).toBe('text/event-stream');
+      await app.rest('POST', '/books', { title: 'new' });
+      await app.rest('PUT', '/books/2', { pages: 5 });
+      const created = { kind: 'CREATED', key: '2', version: 1, before: null, after: { title: 'new' } };
+      const updated = {
+        kind: 'UPDATED',
+        key: '2',
+        version: 2,
+        before: { pages: 1 },
+        after: { title: 'new' },
+      };
+      const next = (book: object) => ({ event: 'next', id: undefined, data: { data: { book } } });
+      expect(await all.take(2)).toEqual([next(created), next(updated)]);
+      expect(await some.take(1)).toEqual([next(updated)]);
+      await using any = await Listener.ask(
+        app,
+        `subscription { changes(after: "${old.position}") { resource after } }`,
+      );
+      expect((await any.take(1))[0]?.data.data.changes).toEqual({
+        resource: 'Book',
+        after: { id: 2, title: 'new', pages: 1 },
+      });
+    });
+
+    test('anything else over a stream is answered once', async () => {
+      const { body: book } = await app.rest('POST', '/books', { title: 'a' });
+      await using query = await Listener.ask(app, '{ book(id: 1) { title } none: book(id: 9) { title } }');
+      expect(await query.take(9)).toEqual([
+        { event: 'next', id: undefined, data: { data: { book: { title: book.title }, none: null } } },
+        { event: 'complete', id: undefined, data: null },
+      ]);
+    });
+
+    test('what is wrong with a subscription is told before it begins', async () => {
+      const plain = await app.graphql('subscription { bookChanges { key } }');
+      expect([plain.status, plain.errors?.[0].extensions.code]).toEqual([406, 'NOT_ACCEPTABLE']);
+      for (const [query, code] of [
+        ['subscription { bookChanges(after: "x") { key } }', 'VALIDATION_FAILED'],
+        ['subscription { bookChanges { nothing } }', 'GRAPHQL_VALIDATION_FAILED'],
+        ['subscription { bookChanges { key } changes { key } }', 'GRAPHQL_VALIDATION_FAILED'],
+      ] as const) {
+        const body = JSON.stringify({ query });
+        const headers = { ...JSON_HEADERS, Accept: 'text/event-stream' };
+        const answer = await app.fetch('/graphql', { method: 'POST', headers, body });
+        const told = (await answer.json()) as any;
+        expect([query, answer.status, told.errors[0].extensions.code]).toEqual([query, 400, code]);
+      }
+    });
+
     test('what is no longer kept is told, and the stream goes on from now', async () => {
       await app.rest('POST', '/books', { title: 'a' });
       await app.rest('POST', '/books', { title: 'b' });
@@ -207,6 +276,21 @@ for (const database of databases)
         ['shown', false, false],
         [undefined, false, false],
       ]);
+      const position = (await send('GET', '/changes')).body[0].position;
+      await using asked = await Listener.ask(
+        guarded,
+        `subscription { noteChanges(after: "${position}") { kind before { text } after { text } } }`,
+      );
+      const [first, second] = await asked.take(2);
+      expect(first?.data.data.noteChanges).toEqual({
+        kind: 'CREATED',
+        before: null,
+        after: { text: 'shown' },
+      });
+      expect(second?.data).toMatchObject({
+        data: { noteChanges: { kind: 'DELETED', before: null, after: null } },
+        errors: [{ extensions: { code: 'FORBIDDEN' } }],
+      });
       const exp = Math.floor(Date.now() / 1000) + 2;
       const token = new SignJWT({ sub: 'root', roles: ['admin'] }).setProtectedHeader({ alg: 'HS256' });
       const signed = await token.setExpirationTime(exp).sign(new TextEncoder().encode(SECRET));

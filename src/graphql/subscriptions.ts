@@ -1,0 +1,72 @@
+/** GraphQL over SSE, with a connection for each operation: changes as they are committed, and the answer of anything else. */
+
+import type { ExecutionResult, GraphQLObjectType, ValidatedExecutionArgs } from 'graphql';
+import { DuetError } from '../base/errors.ts';
+import type { ChangesRead } from '../engine/operation.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Streams } from '../http/streams.ts';
+import type { Context } from './context.ts';
+import { formatted, formattedAlone } from './errors.ts';
+import { execute } from './execute.ts';
+import { answeredFields, argumentsOf, type Given } from './fields.ts';
+import { planner } from './plan.ts';
+
+const COMPLETE = 'event: complete\ndata:\n\n';
+
+function nextOf(result: unknown): string {
+  return `event: next\ndata: ${JSON.stringify(result)}\n\n`;
+}
+
+/** A query or a mutation: one answer, and that is all. */
+export function streamedOnce(streams: Streams, exchange: Exchange, result: unknown): Response {
+  return streams.answer(exchange, async function* () {
+    yield nextOf(result);
+    yield COMPLETE;
+  });
+}
+
+/** What is wrong with the subscription itself is thrown before its stream begins. */
+export async function subscribed(
+  streams: Streams,
+  exchange: Exchange,
+  args: ValidatedExecutionArgs,
+  context: Context,
+): Promise<Response> {
+  const { engine, caller } = context;
+  const { name, operation } = planned(args, context);
+  const now = await engine.changes(caller, { ...operation, limit: 0 }).catch((error) => {
+    if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
+  });
+  const from = { ...operation, after: operation.after ?? now?.position };
+  return streams.answer(exchange, async function* (stopped) {
+    for await (const event of engine.follow(caller, from, stopped)) {
+      if ('reset' in event) yield nextOf({ data: null, errors: [expired(exchange)] });
+      else yield nextOf(answered(await execute(args, context, new Map([[name, event.change]])), exchange));
+    }
+    yield COMPLETE;
+  });
+}
+
+/** A subscription has one root field, which validation has seen to. */
+function planned(args: ValidatedExecutionArgs, { engine, bindings }: Context) {
+  const { schema, operation, fragmentDefinitions: fragments, variableValues } = args;
+  const given: Given = { schema, fragments, variableValues, most: engine.limits.objects };
+  const type = schema.getSubscriptionType() as GraphQLObjectType;
+  const [[name, nodes] = ['', []]] = answeredFields(operation.selectionSet.selections, given);
+  const [node] = nodes;
+  const binding = bindings.get(`${type.name}.${node?.name.value}`);
+  if (!binding || !node) throw new Error(`nothing is bound to ${node?.name.value}`);
+  const { operation: read } = planner(binding, nodes, given)(argumentsOf(type, node, given));
+  return { name, operation: read as ChangesRead };
+}
+
+function answered({ data, errors }: ExecutionResult, { requestId }: Exchange): unknown {
+  const told = errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
+  return told ? { errors: told, data } : { data };
+}
+
+function expired({ requestId }: Exchange) {
+  const detail =
+    'Changes since this position are no longer kept. Read the records again; the subscription goes on from now.';
+  return formattedAlone(new DuetError('POSITION_EXPIRED', detail), requestId);
+}
