@@ -80,13 +80,14 @@ export function createApp(given: AppOptions): App {
   const introspection = config.introspection === 'on';
   const isTimed = config.logSlow !== null;
   const hasReplicas = storage.replicas !== undefined;
-  const isScoped = introspection || isTimed || hasReplicas || tracer !== undefined;
   const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes, config.limitBody);
   load.tell(metrics);
   storage.tell?.(metrics);
   const journal = model.resources.some((resource) => resource.journal)
     ? new Journal(storage, model, answerLimits(config))
     : undefined;
+  // Changes tell which request has made them.
+  const isScoped = introspection || isTimed || hasReplicas || tracer !== undefined || journal !== undefined;
   const engineLimits = {
     ...answerLimits(config),
     admitLong: load.admitLong,

@@ -2,7 +2,7 @@
 
 import type { ExecutionResult, GraphQLObjectType, ValidatedExecutionArgs } from 'graphql';
 import { DuetError } from '../base/errors.ts';
-import type { ChangesRead } from '../engine/operation.ts';
+import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Streams } from '../http/streams.ts';
 import type { Context } from './context.ts';
@@ -55,7 +55,8 @@ function planned(args: ValidatedExecutionArgs, { engine, bindings }: Context) {
   const [[name, nodes] = ['', []]] = answeredFields(operation.selectionSet.selections, given);
   const [node] = nodes;
   const binding = bindings.get(`${type.name}.${node?.name.value}`);
-  if (!binding || !node) throw new Error(`nothing is bound to ${node?.name.value}`);
+  if (!binding || !node || binding.operation === 'NODE')
+    throw new Error(`nothing is bound to ${node?.name.value}`);
   const { operation: read } = planner(binding, nodes, given)(argumentsOf(type, node, given));
   return { name, operation: read as ChangesRead };
 }
