@@ -224,6 +224,35 @@ describe.each([...databases])('on %s', (database) => {
     expect(calls[0].signal.reason.message).toBe('the job is no longer held by this process');
   });
 
+  test('a process that was too busy to renew its lease does not begin its own job again', async () => {
+    const { url, query } = await shared(database);
+    const app = await node(database, url);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    act = () => promise;
+    await app.rest('POST', '/items', { name: 'x' });
+    await until('the first attempt', () => calls.length === 1);
+    for (let times = 0; times < 8; times++) {
+      await query('UPDATE "_duet_jobs" SET "due" = 0 RETURNING 1');
+      await Bun.sleep(300);
+    }
+    resolve();
+    await until('the end', async () => (await query('SELECT 1 FROM "_duet_jobs"')).length === 0);
+    expect(hooks()).toEqual(['create x 1']);
+  });
+
+  test('a job that ends its process is not begun for ever', async () => {
+    const { url, query } = await shared(database);
+    const app = await node(database, url);
+    act = () => new Promise(() => {});
+    await app.rest('POST', '/items', { name: 'x' });
+    await until('the first attempt', () => calls.length === 1);
+    await query(`UPDATE "_duet_jobs" SET "holder" = 'gone', "attempt" = 25 RETURNING 1`);
+    const failed = `SELECT "error" FROM "_duet_jobs" WHERE "holder" IS NULL`;
+    await until('it has failed', async () => calls.length > 1 || (await query(failed)).length === 1);
+    expect(await query(failed)).toEqual([{ error: 'the process ended while it ran' }]);
+    expect(calls).toHaveLength(1);
+  });
+
   test('api: each call a transaction of its own, without rules, or with those of a caller', async () => {
     const { url } = await shared(database);
     const app = await node(database, url, { AUTH_SECRET: SECRET });
@@ -302,6 +331,16 @@ describe.each([...databases])('on %s', (database) => {
     open.pop();
     expect(finished).toBe(true);
     expect(await query('SELECT 1 FROM "_duet_jobs"')).toEqual([]);
+
+    const other = await node(database, url);
+    act = () => new Promise(() => {});
+    await other.rest('POST', '/items', { name: 'y' });
+    await until('the next start', () => calls.length === 2);
+    await other.close();
+    open.pop();
+    expect(calls[1].signal.reason.message).toBe('the service stops');
+    const left = await query('SELECT "attempt", "holder", "error" FROM "_duet_jobs"');
+    expect(left).toEqual([{ attempt: 0, holder: null, error: 'the service stopped while it ran' }]);
   });
 });
 

@@ -62,6 +62,8 @@ export interface Ended {
   readonly error?: string;
   /** After how many milliseconds it is to be tried again; undefined where it is not. */
   readonly pause?: number | undefined;
+  /** Whether it was given up for no fault of its own: then this attempt does not count. */
+  readonly isReturned?: true;
 }
 
 /** Ends jobs of this holder, and takes others that are due: as many as there is room for, and only such as it has functions for. */
@@ -96,7 +98,7 @@ function* end(by: string, ended: readonly Ended[], now: number): Program<void> {
   const statements: Statement[] = [];
   if (done.length > 0)
     statements.push({ do: 'delete', resource: jobs, where: all([among(id, done), isMine]) });
-  for (const { job, error, pause } of ended)
+  for (const { job, error, pause, isReturned } of ended)
     if (error !== undefined)
       statements.push({
         do: 'update',
@@ -105,6 +107,7 @@ function* end(by: string, ended: readonly Ended[], now: number): Program<void> {
           due: pause === undefined ? NEVER : now + Math.round(pause),
           holder: null,
           error: storable(error),
+          attempt: isReturned ? job.attempt - 1 : job.attempt,
         },
         where: all([equal(id, job.id), isMine]),
         counts: false,

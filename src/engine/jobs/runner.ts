@@ -115,7 +115,7 @@ export class JobRunner {
     while (this.#running.size > 0 && performance.now() < end) await this.#pause(50);
     for (const { job, controller } of this.#running.values()) {
       controller.abort(new Error('the service stops'));
-      this.#end(job, { job, error: 'the service stopped while it ran', pause: 0 });
+      this.#end(job, { job, error: 'the service stopped while it ran', pause: 0, isReturned: true });
     }
     clearInterval(this.#renewing);
     // Whoever cannot be told waits for the lease to end.
@@ -161,7 +161,8 @@ export class JobRunner {
 
   #begin(job: Job): void {
     const of = this.#options.hooks.get(job.hook);
-    if (!of) return;
+    // Its lease had ended, and it is this process that has taken it again: it goes on.
+    if (!of || this.#running.has(job.id)) return;
     const controller = new AbortController();
     const { signal } = controller;
     // Who does not listen to the signal goes on beside whoever takes the job next: nothing can end a function from outside.
@@ -172,6 +173,8 @@ export class JobRunner {
     };
     this.#running.set(job.id, { job, controller, timer: setTimeout(late, of.timeout) });
     const { id, attempt } = job;
+    // Every attempt was made, and the last left no word: it may be what ends its process.
+    if (attempt > MOST_ATTEMPTS) return void this.#fail(job, new Error('the process ended while it ran'));
     void this.#options.run(of, job, { id, attempt, signal }).then(
       () => this.#end(job, { job }),
       (error) => this.#fail(job, error),
