@@ -26,7 +26,7 @@ export function changesPaths(model: Model, schemas: Schemas, failures: Failures)
         200: {
           description:
             'What has happened, in the order of commits. Without `after`: all that is kept, or nothing without the right to HISTORY.',
-          headers: withHeaders(['Changes-Position'], ['Link']),
+          headers: withHeaders(['Changes-Position', 'Vary'], ['Link']),
           content: {
             [JSON_TYPE]: { schema: list(items) },
             [EVENT_TYPE]: {
@@ -53,6 +53,8 @@ export function changesPaths(model: Model, schemas: Schemas, failures: Failures)
       const one = { name: key.name, in: 'path', required: true, schema: typeSchema(key) };
       const all = feed(`changesOf${name}`, `What has happened to ${plural}`, items, [where]);
       const own = feed(`changesOfOne${name}`, `What has happened to one ${singular}`, items, [where]);
+      const isDeprecated = resource.columns.some(({ deprecated }) => deprecated !== undefined);
+      const deprecation = isDeprecated ? (['Deprecation'] as const) : [];
       const back = {
         operationId: `restore${name}`,
         summary: `Write one ${singular} as it was`,
@@ -65,7 +67,7 @@ export function changesPaths(model: Model, schemas: Schemas, failures: Failures)
         responses: {
           200: {
             description: `The ${singular} as it is now.`,
-            headers: withHeaders([], ['ETag']),
+            headers: withHeaders([], ['ETag', ...deprecation]),
             content: { [JSON_TYPE]: { schema: reference(name) } },
           },
           ...failures.of(['NOT_FOUND', 'CONFLICT', ...bodied, ...always, ...written]),
