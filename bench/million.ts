@@ -19,29 +19,30 @@ type Order @resource { id: ID!  customer: Customer!  total: Decimal! @decimal(sc
 const CUSTOMERS = 1_000;
 const PAGE = 20;
 
+/** By hand as quick as it gets: `+` keeps SQLite from following the index of customers to each order. */
 export const questions = {
   search: {
     title: `search, a page of ${PAGE} by a word that one record in 50 has`,
     ask: get(`/articles?search=w7x&limit=${PAGE}`),
-    sql: `SELECT a.id, a.title, a.text FROM articles a JOIN (SELECT rowid AS id FROM words WHERE words MATCH 'w7x*') USING (id) ORDER BY id LIMIT ${PAGE}`,
+    sql: `SELECT a.id, a.title, a.text FROM words CROSS JOIN articles a ON a.id = words.rowid WHERE words MATCH 'w7x*' ORDER BY words.rowid LIMIT ${PAGE}`,
     most: 3,
   },
   rare: {
     title: 'search by a word that few records have',
     ask: get(`/articles?search=r123x&limit=${PAGE}`),
-    sql: `SELECT a.id, a.title, a.text FROM articles a JOIN (SELECT rowid AS id FROM words WHERE words MATCH 'r123x*') USING (id) ORDER BY id LIMIT ${PAGE}`,
+    sql: `SELECT a.id, a.title, a.text FROM words CROSS JOIN articles a ON a.id = words.rowid WHERE words MATCH 'r123x*' ORDER BY words.rowid LIMIT ${PAGE}`,
     most: 3,
   },
   groups: {
     title: 'totals per customer and month',
     ask: get('/orders?groupBy=customerId,month(at)&aggregate=sum(total)'),
-    sql: 'SELECT customer_id, substr(at, 1, 7) AS month, SUM(total) AS total FROM orders GROUP BY 1, 2 ORDER BY 1, 2',
+    sql: 'SELECT customer_id, substr(at, 1, 7) AS month, SUM(total) AS total FROM orders GROUP BY +customer_id, 2 ORDER BY 1, 2',
     most: 1.3,
   },
   top: {
     title: 'the ten best customers',
     ask: get('/orders?groupBy=customerId&aggregate=sum(total)&sort=-sum(total)&limit=10'),
-    sql: 'SELECT customer_id, SUM(total) AS total FROM orders GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10',
+    sql: 'SELECT customer_id, SUM(total) AS total FROM orders GROUP BY +customer_id ORDER BY 2 DESC, 1 LIMIT 10',
     most: 1.3,
   },
 } as const satisfies Record<string, { title: string; ask: Ask; sql: string; most: number }>;
