@@ -10,6 +10,7 @@ const floors = [
   ['schema'],
   ['query'],
   ['typescript'],
+  ['client'],
   ['access'],
   ['storage'],
   ['engine'],

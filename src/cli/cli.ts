@@ -12,6 +12,7 @@ import { serveStatements } from '../storage/sqlite/statement-process.ts';
 import { backingUp } from './backing.ts';
 import { BACKUP_USAGE, backup, readBackupOptions, splitBackupArguments } from './commands/backup.ts';
 import { check } from './commands/check.ts';
+import { client } from './commands/client.ts';
 import { diff } from './commands/diff.ts';
 import { explainAccess, ROLE_OPTION } from './commands/explain-access.ts';
 import { EXAMPLE_OPTION, INIT_USAGE, init } from './commands/init.ts';
@@ -156,6 +157,11 @@ const commands: Readonly<Record<string, Command>> = {
     operand: 'TYPE.FIELD',
     run: ({ config, operand, observe }) =>
       recompute(operand, config, observe, { print, audience: terminal() }),
+  },
+  client: {
+    usage: 'client',
+    doc: 'print the typed client of the schema file, one TypeScript file: duet client > duet.ts',
+    run: ({ config }) => client(config, print),
   },
   diff: {
     usage: 'diff',

@@ -24,8 +24,9 @@ export function excludedBy(header: string | null, fingerprint: string): number[]
   return tags(header).flatMap((tag) => versionIn(strong(tag), fingerprint));
 }
 
+/** `"5"` alone is the version that `_version` tells, under whatever schema it was read. */
 function versionIn(tag: string, fingerprint: string): number[] {
-  const [, version, of] = /^"(\d{1,10})-([0-9a-z]+)(?:-[0-9a-z]+)?"$/.exec(tag) ?? [];
+  const [, version, of = fingerprint] = /^"(\d{1,10})(?:-([0-9a-z]+)(?:-[0-9a-z]+)?)?"$/.exec(tag) ?? [];
   return version !== undefined && of === fingerprint ? [Number(version)] : [];
 }
 

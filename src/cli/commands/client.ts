@@ -1,0 +1,12 @@
+/** `duet client`: prints the typed client of the schema file. */
+
+import { readModelOrFaults, StartFault } from '../../app/deployment.ts';
+import { clientText } from '../../client/client.ts';
+import type { Config } from '../../config/config.ts';
+
+export async function client(config: Config, print: (line: string) => void): Promise<void> {
+  // What functions fill in is known to them alone, and they need not be there.
+  const { model, faults } = readModelOrFaults(config, undefined, () => true);
+  if (!model) throw new StartFault(faults.join('\n'));
+  print(clientText(model));
+}

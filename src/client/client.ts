@@ -1,0 +1,105 @@
+/** Model → the typed client: one TypeScript file, its types written out and the runtime below them. */
+
+import { catalogue } from '../base/errors.ts';
+import type { ActionField, Model, Resource } from '../schema/model.ts';
+import { ActionTypes } from '../typescript/actions.ts';
+import { literals } from '../typescript/print.ts';
+import { ModelTypes } from '../typescript/types.ts';
+// @ts-expect-error Read as text, so it exports nothing; it is a file of its own to be checked as code.
+import runtime from './runtime.ts' with { type: 'text' };
+
+const HEAD = '// Written by `duet client` from the schema file: run it again when that has changed.\n';
+
+export function clientText(model: Model): string {
+  const types = new ModelTypes(model, { keys: 'number', sees: ({ rest }) => rest, throughReferences: true });
+  const actions = new ActionTypes(types, 'client');
+  const api = types.names.of('Duet');
+  const inTransaction = types.names.of('Transaction');
+  const acting = model.actions.map(
+    (action) =>
+      `    ${action.name}(args${action.arguments.length === 0 ? '?' : ''}: ${actions.arguments(action)}, call?: Call): Promise<${answerOf(actions, action)}>;\n`,
+  );
+  const tables = types.resources.map(
+    (resource) => `  ${resource.plural}: ${JSON.stringify(tableOf(types, resource))},\n`,
+  );
+  const paths = model.actions.map(
+    ({ name, path, root }) => `  ${name}: { path: '/actions/${path}', reads: ${root === 'Query'} },\n`,
+  );
+  return [
+    HEAD,
+    `export interface ${api} {\n${types.resources.map((resource) => `  readonly ${resource.plural}: {\n${methodsOf(types, resource)}  };\n`).join('')}  readonly actions: {\n${acting.join('')}  };
+  /** All that \`build\` says happens, or nothing. A new record can be used in what follows: its fields stand for what they will be. */
+  transaction<R>(build: (t: ${inTransaction}) => R, call?: Call): Promise<R>;
+}\n`,
+    `export interface ${inTransaction} {\n${types.resources.map((resource) => `  readonly ${resource.plural}: {\n${stepsOf(types, resource)}  };\n`).join('')}}\n`,
+    `export function duet(url: string, options: DuetOptions = {}): ${api} {
+  return clientOf(url, options, tables, actions) as ${api};
+}
+
+const tables: Tables = {\n${tables.join('')}};
+
+const actions: Readonly<Record<string, Action>> = {\n${paths.join('')}};
+`,
+    actions.all(model),
+    types.all(),
+    withCodes(runtime),
+  ].join('\n');
+}
+
+/** Actions answer with plain records, so these cannot guard a write. */
+function answerOf(types: ActionTypes, action: ActionField): string {
+  const { answer } = action;
+  if (answer.is !== 'record') return types.answer(action);
+  const record = `Omit<${answer.resource.name}, '${answer.resource.version.name}'>`;
+  return `${record}${answer.list ? '[]' : ''}${answer.required ? '' : ' | null'}`;
+}
+
+/** The runtime is checked with any text as a code. */
+function withCodes(text: string): string {
+  return text.replace('type DuetCode = string;', `type DuetCode = ${literals(Object.keys(catalogue))};`);
+}
+
+function tableOf(types: ModelTypes, resource: Resource) {
+  const { path, key, fields } = resource;
+  const related = fields.flatMap((field) =>
+    field.kind === 'column' || !field.target.rest ? [] : [[field.name, field.target.plural]],
+  );
+  return {
+    path,
+    key: key.name,
+    fields: types.recordOf(resource).map(({ name }) => name),
+    related: Object.fromEntries(related),
+  };
+}
+
+/** What can be asked of a resource; only what its routes answer. */
+function methodsOf(types: ModelTypes, resource: Resource): string {
+  const named = (part: Parameters<ModelTypes['named']>[1]) => types.named(resource, part);
+  const [asked, chosen] = ['Asked', 'Chosen'].map((name) => types.names.of(name));
+  const generic = `<const S extends ${named('Select')} | undefined = undefined, const I extends ${named('Include')} | undefined = undefined>`;
+  const options = `${asked}<${named('Graph')}, S, I> & Call`;
+  const answer = `${chosen}<${named('Graph')}, S, I>`;
+  const which = `${named('Guarded')} | ${named('Key')}`;
+  const guard = '    /** Given a record, it is guarded by its `_version`; given a key, it is not. */\n';
+  const methods = {
+    GET: `    get${generic}(key: ${named('Key')}, options?: ${options}): Promise<${answer} | null>;\n`,
+    LIST: `    list${generic}(query?: ${named('Page')} & ${options}): Promise<${answer}[]>;\n    /** Page by page, to the end. */\n    all${generic}(query?: ${named('Page')} & ${options}): AsyncGenerator<${answer}, void>;\n`,
+    CREATE: `    create${generic}(input: ${named('Input')}, options?: ${options}): Promise<${answer}>;\n`,
+    UPDATE: `${guard}    update${generic}(record: ${which}, changes: ${named('Changes')}, options?: ${options}): Promise<${answer}>;\n`,
+    DELETE: `${guard}    delete(record: ${which}, call?: Call): Promise<void>;\n`,
+  };
+  return [...resource.operations].map((operation) => methods[operation]).join('');
+}
+
+function stepsOf(types: ModelTypes, resource: Resource): string {
+  const { name } = resource;
+  const which = `${types.named(resource, 'Guarded')} | ${types.named(resource, 'Key')}`;
+  const steps = {
+    GET: '',
+    LIST: '',
+    CREATE: `    create(input: ${types.named(resource, 'Input')}): ${name};\n`,
+    UPDATE: `    update(record: ${which}, changes: ${types.named(resource, 'Changes')}): ${name};\n`,
+    DELETE: `    delete(record: ${which}): void;\n`,
+  };
+  return [...resource.operations].map((operation) => steps[operation]).join('');
+}

@@ -1,0 +1,366 @@
+/** What the typed client does when it runs; printed below its types, so it imports nothing. */
+
+export interface DuetOptions {
+  /** The bearer token or API key, asked for with every request. */
+  readonly token?: string | (() => string | undefined | Promise<string | undefined>);
+  /** In place of the global `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/** What every call takes. */
+export interface Call {
+  readonly signal?: AbortSignal;
+}
+
+/** The codes of the server. */
+export type DuetCode = string;
+
+export interface Fault {
+  readonly pointer?: string;
+  readonly parameter?: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** What the server refused, with its code; `errors` tells which fields are wrong. */
+export class DuetError extends Error {
+  readonly code: DuetCode;
+  readonly status: number;
+  readonly errors: readonly Fault[];
+  readonly requestId: string | null;
+
+  constructor(status: number, body: Partial<Problem>, requestId: string | null) {
+    super(body.detail ?? `HTTP ${status}`);
+    this.name = 'DuetError';
+    this.code = body.code ?? 'INTERNAL';
+    this.status = status;
+    this.errors = body.errors ?? [];
+    this.requestId = requestId;
+  }
+}
+
+/** Somebody else was faster; `record` is as it is now, or null when it is gone. */
+export class VersionConflict extends DuetError {
+  readonly record: unknown;
+
+  constructor(of: DuetError, record: unknown) {
+    super(of.status, { code: of.code, detail: of.message, errors: of.errors }, of.requestId);
+    this.name = 'VersionConflict';
+    this.record = record;
+  }
+}
+
+interface Problem {
+  readonly code: DuetCode;
+  readonly detail: string;
+  readonly errors: readonly Fault[];
+}
+
+/** What is known of a resource: its path, its key, and the name of the resource that each relation leads to. */
+interface Table {
+  readonly path: string;
+  readonly key: string;
+  readonly fields: readonly string[];
+  readonly related: Readonly<Record<string, string>>;
+}
+
+type Tables = Readonly<Record<string, Table>>;
+type Values = Readonly<Record<string, unknown>>;
+type Query = Record<string, string>;
+
+interface Step {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly as?: string;
+  readonly ifMatch?: string;
+}
+
+/** After a broken connection, or when the server is busy. */
+const RETRIES = 3;
+const FIRST_PAUSE_MS = 200;
+/** A page of a list that is followed to its end. */
+const PAGE = 100;
+
+class Connection {
+  readonly #url: string;
+  readonly #options: DuetOptions;
+  /** How far the writes of this client have come; reads that show less would be stale. */
+  #position = '';
+
+  constructor(url: string, options: DuetOptions) {
+    this.#url = url.replace(/\/+$/, '');
+    this.#options = options;
+  }
+
+  /** A write is named by a key: however often it arrives, it is done once. */
+  async send(method: string, path: string, given: Call & { body?: unknown; ifMatch?: string }) {
+    const { body, ifMatch, signal } = given;
+    const headers: Record<string, string> = {};
+    if (method !== 'GET') headers['Idempotency-Key'] = crypto.randomUUID();
+    else if (this.#position !== '') headers['Duet-Position'] = this.#position;
+    if (ifMatch !== undefined) headers['If-Match'] = ifMatch;
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    const text = body === undefined ? null : JSON.stringify(body);
+    for (let attempt = 0; ; attempt++) {
+      signal?.throwIfAborted();
+      const { token, fetch: own } = this.#options;
+      const bearer = typeof token === 'function' ? await token() : token;
+      if (bearer !== undefined) headers['Authorization'] = `Bearer ${bearer}`;
+      const isLast = attempt === RETRIES;
+      let after = FIRST_PAUSE_MS * 2 ** attempt * (0.5 + Math.random());
+      try {
+        const init = { method, headers, body: text, signal: signal ?? null };
+        const response = await (own ?? fetch)(this.#url + path, init);
+        const position = response.headers.get('Duet-Position') ?? '';
+        if (position > this.#position) this.#position = position;
+        // The whole answer: a connection can break within it.
+        const answer = await response.text();
+        if (response.ok) return { body: answer === '' ? null : (JSON.parse(answer) as unknown), response };
+        const error = new DuetError(response.status, problemIn(answer), response.headers.get('X-Request-Id'));
+        const isBusy =
+          error.status === 429 || error.status === 503 || error.code === 'IDEMPOTENCY_IN_PROGRESS';
+        if (isLast || !isBusy) throw error;
+        const asked = Number(response.headers.get('Retry-After') ?? Number.NaN);
+        if (asked >= 0) after = asked * 1000;
+      } catch (error) {
+        if (isLast || error instanceof DuetError || signal?.aborted) throw error;
+      }
+      await pause(after, signal);
+    }
+  }
+}
+
+function problemIn(text: string): Partial<Problem> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', end, { once: true });
+  });
+}
+
+function isObject(value: unknown): value is Values {
+  return typeof value === 'object' && value !== null;
+}
+
+/** `{ author: { name: 'DESC' } }` is `-author.name`. */
+function sortOf(orderBy: unknown): string {
+  const one = (order: unknown, before: string): string[] =>
+    Object.entries(isObject(order) ? order : {}).flatMap(([name, value]) =>
+      isObject(value) ? one(value, `${before}${name}.`) : `${value === 'DESC' ? '-' : ''}${before}${name}`,
+    );
+  return (Array.isArray(orderBy) ? orderBy : [orderBy]).flatMap((order) => one(order, '')).join();
+}
+
+/** What is asked of a list, `name` saying how each option is called there. */
+function page(asked: Values, name: (option: string) => string, query: Query): void {
+  if (asked['where'] !== undefined) query[name('where')] = JSON.stringify(asked['where']);
+  if (asked['orderBy'] !== undefined) query[name('sort')] = sortOf(asked['orderBy']);
+  if (asked['first'] !== undefined) query[name('limit')] = String(asked['first']);
+  if (asked['offset'] !== undefined) query[name('offset')] = String(asked['offset']);
+}
+
+/** Every record is asked for with its version: `select` alone can leave it out. */
+function fieldsOf(tables: Tables, resource: string, asked: Values, before: string, query: Query): string[] {
+  const table = tables[resource];
+  const { select, include } = asked;
+  const fields = isObject(select) ? [] : (table?.fields ?? []).map((field) => before + field);
+  for (const [name, wanted] of [select, include].flatMap((each) =>
+    Object.entries(isObject(each) ? each : {}),
+  )) {
+    const target = table?.related[name];
+    if (!wanted) continue;
+    if (target === undefined) fields.push(before + name);
+    else {
+      const below = isObject(wanted) ? wanted : {};
+      page(below, (option) => `${before}${name}[${option}]`, query);
+      fields.push(...fieldsOf(tables, target, below, `${before}${name}.`, query));
+    }
+  }
+  return fields;
+}
+
+function shaped(tables: Tables, resource: string, asked: Values, query: Query = {}): string {
+  const fields = fieldsOf(tables, resource, asked, '', query).join();
+  return `?${new URLSearchParams({ ...query, fields })}`;
+}
+
+/** The path of a record, and the version that it must have, where a record says which. */
+function placeOf({ path, key }: Table, of: unknown): { path: string; ifMatch?: string; id: unknown } {
+  const id = isObject(of) ? of[key] : of;
+  if (typeof id !== 'string' && typeof id !== 'number')
+    throw new TypeError(`${path}: ${key} must be known; within a transaction, a new record has none yet`);
+  const place = { path: `/${path}/${encodeURIComponent(id)}`, id };
+  if (!isObject(of)) return place;
+  if (typeof of['_version'] !== 'number')
+    throw new TypeError(
+      `${path}: the record has no _version; read it with its _version, or give its ${key} alone`,
+    );
+  return { ...place, ifMatch: `"${of['_version']}"` };
+}
+
+function recordsOf(connection: Connection, tables: Tables, resource: string, table: Table) {
+  const get = async (key: unknown, asked: Values & Call = {}) => {
+    const { path } = placeOf(table, key);
+    try {
+      return (await connection.send('GET', path + shaped(tables, resource, asked), asked)).body;
+    } catch (error) {
+      if (error instanceof DuetError && error.code === 'NOT_FOUND') return null;
+      throw error;
+    }
+  };
+  const listed = (asked: Values & Call, more: Values) => {
+    const query: Query = {};
+    page({ ...asked, ...more }, (option) => option, query);
+    return connection.send('GET', `/${table.path}${shaped(tables, resource, asked, query)}`, asked);
+  };
+  /** What is there now, beside the error that says it is not what was read. */
+  const guarded = async (write: () => Promise<unknown>, id: unknown) => {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof DuetError) || error.code !== 'VERSION_CONFLICT') throw error;
+      throw new VersionConflict(error, await get(id));
+    }
+  };
+  return {
+    get: (key: unknown, asked?: Values & Call) => get(key, asked),
+    list: async (asked: Values & Call = {}) => (await listed(asked, {})).body,
+    async *all(asked: Values & Call = {}) {
+      const { first } = asked;
+      const wanted = typeof first === 'number' ? first : Number.POSITIVE_INFINITY;
+      let { body, response } = await listed(asked, { first: Math.min(wanted, PAGE) });
+      for (let seen = 0; ; ) {
+        for (const record of body as unknown[]) if (seen++ < wanted) yield record;
+        const next = /<([^>]*)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+        if (next === undefined || seen >= wanted) return;
+        ({ body, response } = await connection.send('GET', next, asked));
+      }
+    },
+    create: async (body: unknown, asked: Values & Call = {}) =>
+      (await connection.send('POST', `/${table.path}${shaped(tables, resource, asked)}`, { ...asked, body }))
+        .body,
+    update: (of: unknown, body: unknown, asked: Values & Call = {}) => {
+      const { path, id, ...match } = placeOf(table, of);
+      const put = () =>
+        connection.send('PUT', path + shaped(tables, resource, asked), { ...asked, ...match, body });
+      return guarded(async () => (await put()).body, id);
+    },
+    delete: async (of: unknown, asked: Call = {}) => {
+      const { path, id, ...match } = placeOf(table, of);
+      await guarded(() => connection.send('DELETE', path, { ...asked, ...match }), id);
+    },
+  };
+}
+
+const STEP: unique symbol = Symbol('step');
+
+/** Stands for a record that a transaction will make: each of its fields is a reference to it. */
+function promised(step: number): object {
+  return new Proxy(
+    { [STEP]: step },
+    {
+      get: (target, name) =>
+        name === STEP
+          ? target[STEP]
+          : typeof name === 'symbol' || name === 'then'
+            ? undefined
+            : { $ref: `r${step}.${name}` },
+    },
+  );
+}
+
+async function transaction(
+  connection: Connection,
+  tables: Tables,
+  build: (t: Values) => unknown,
+  call: Call = {},
+) {
+  const steps: Step[] = [];
+  const add = (step: Step) => promised(steps.push({ ...step, as: `r${steps.length}` }) - 1);
+  const parts = Object.entries(tables).map(([resource, table]) => {
+    const shape = shaped(tables, resource, {});
+    const place = (of: unknown) => {
+      const { path, ifMatch } = placeOf(table, of);
+      return { path, ...(ifMatch !== undefined && { ifMatch }) };
+    };
+    const written = (of: unknown) => {
+      const { path, ...match } = place(of);
+      return { path: path + shape, ...match };
+    };
+    const part = {
+      create: (body: unknown) => add({ method: 'POST', path: `/${table.path}${shape}`, body }),
+      update: (of: unknown, body: unknown) => add({ method: 'PUT', ...written(of), body }),
+      delete: (of: unknown) => {
+        add({ method: 'DELETE', ...place(of) });
+      },
+    };
+    return [resource, part] as const;
+  });
+  const wanted = build(Object.fromEntries(parts));
+  const { body } = await connection.send('POST', '/transaction', { ...call, body: { operations: steps } });
+  const { results } = body as { results: { body?: unknown }[] };
+  const made = (value: unknown): unknown => {
+    if (!isObject(value)) return value;
+    const step = (value as { [STEP]?: number })[STEP];
+    if (step !== undefined) return results[step]?.body;
+    if (Array.isArray(value)) return value.map(made);
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, made(each)]));
+  };
+  return made(wanted);
+}
+
+interface Action {
+  readonly path: string;
+  readonly reads: boolean;
+}
+
+function actionsOf(connection: Connection, actions: Readonly<Record<string, Action>>) {
+  return Object.fromEntries(
+    Object.entries(actions).map(([name, { path, reads }]) => {
+      const run = async (args: Values = {}, call: Call = {}) => {
+        if (!reads) return (await connection.send('POST', path, { ...call, body: args })).body;
+        const given = Object.entries(args).filter(([, value]) => value !== undefined);
+        const query: Query = {};
+        for (const [each, value] of given)
+          query[each] = isObject(value) ? JSON.stringify(value) : String(value);
+        return (await connection.send('GET', `${path}?${new URLSearchParams(query)}`, call)).body;
+      };
+      return [name, run];
+    }),
+  );
+}
+
+/** Everything that a client can do, by the tables of the deployment. */
+export function clientOf(
+  url: string,
+  options: DuetOptions,
+  tables: Tables,
+  actions: Readonly<Record<string, Action>>,
+): unknown {
+  const connection = new Connection(url, options);
+  const all = Object.entries(tables).map(([resource, table]) => [
+    resource,
+    recordsOf(connection, tables, resource, table),
+  ]);
+  return {
+    ...Object.fromEntries(all),
+    actions: actionsOf(connection, actions),
+    transaction: (build: (t: Values) => unknown, call?: Call) => transaction(connection, tables, build, call),
+  };
+}

@@ -1,0 +1,280 @@
+/** The typed client: what it sends has the effects of the other doors, once each; wrong code does not compile. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { clientText } from '../../src/client/client.ts';
+import { readSchema } from '../../src/schema/read.ts';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
+
+const sdl = `
+  type User @resource { id: ID! name: String! posts: [Post!]! }
+  type Post @resource { id: ID! title: String! pages: Int! @default(value: 1) kind: Kind! @default(value: LONG) author: User! }
+  type Log @resource(only: [LIST, CREATE]) { id: ID! text: String! }
+  enum Kind { LONG SHORT }
+  type Mutation { rename(id: ID!, name: String!): User! @action }
+  type Query { counted(least: Int = 1): Int! @action }
+`;
+const logic = {
+  Mutation: {
+    *rename({ tx }: any, { id, name }: any): Generator<unknown, unknown> {
+      return yield* tx.users.update(id, { name });
+    },
+  },
+  Query: {
+    *counted({ tx }: any, { least }: any): Generator<unknown, unknown, any> {
+      const posts = yield* tx.posts.list({ where: { pages: { gte: least } } });
+      return posts.length;
+    },
+  },
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'duet-client-'));
+const file = join(folder, 'duet.ts');
+const { model } = readSchema(sdl);
+if (!model) throw new Error('the schema of the test is wrong');
+writeFileSync(file, clientText(model));
+const { duet, DuetError, VersionConflict } = await import(file);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+for (const database of databases)
+  describe(`on ${database}`, () => {
+    let app: AppUnderTest;
+    let sent: { method: string; path: string; headers: Headers }[] = [];
+    /** What happens to a request on its way: the answer may be lost, or be another one. */
+    let trouble: (() => Response | 'lost' | undefined) | undefined;
+    const fetch = async (url: string, init: RequestInit) => {
+      const path = url.slice('http://duet.test'.length);
+      sent.push({ method: init.method ?? '', path, headers: new Headers(init.headers) });
+      const met = trouble?.();
+      if (met instanceof Response) return met;
+      const answer = await app.fetch(path, init);
+      if (met === 'lost') throw new TypeError('The socket connection was closed unexpectedly.');
+      return answer;
+    };
+    const api = duet('http://duet.test/', { fetch });
+    beforeAll(async () => {
+      app = await openApp(database, { sdl, logic });
+    });
+    afterAll(() => app.close());
+
+    test('records are created, read, listed, changed and deleted', async () => {
+      const ann = await api.users.create({
+        name: 'Ann',
+        posts: [{ title: 'One' }, { title: 'Two', pages: 3 }],
+      });
+      expect(ann).toEqual({ id: expect.any(Number), name: 'Ann', _version: 1 });
+      expect(await api.users.get(ann.id)).toEqual(ann);
+      expect(await api.users.get(987654)).toBeNull();
+      expect(
+        await api.users.get(ann.id, {
+          select: { name: true, posts: { select: { title: true }, orderBy: { title: 'DESC' }, first: 1 } },
+        }),
+      ).toEqual({ name: 'Ann', posts: [{ title: 'Two' }] });
+      const [post] = await api.posts.list({
+        where: { author: { name: { eq: 'Ann' } } },
+        orderBy: [{ author: { name: 'ASC' } }, { pages: 'DESC' }],
+        include: { author: true },
+        first: 1,
+      });
+      expect(post).toMatchObject({ title: 'Two', kind: 'LONG', author: ann });
+      const longer = await api.posts.update(post, { pages: 4 });
+      expect([longer.pages, longer._version]).toEqual([4, 2]);
+      await api.posts.delete(longer);
+      expect(await api.posts.list()).toHaveLength(1);
+    });
+
+    test('a change of what was changed since is a conflict, with the record as it is now', async () => {
+      const { id } = await api.users.create({ name: 'Bob' });
+      const [mine, theirs] = [await api.users.get(id), await api.users.get(id)];
+      await api.users.update(theirs, { name: 'Bobby' });
+      const error = await api.users.update(mine, { name: 'Robert' }).catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(VersionConflict);
+      expect([error.code, error.record]).toEqual(['VERSION_CONFLICT', { id, name: 'Bobby', _version: 2 }]);
+      expect(await api.users.delete(mine).catch(({ code }: any) => code)).toBe('VERSION_CONFLICT');
+      // By its key alone, it is not guarded.
+      expect((await api.users.update(id, { name: 'Rob' })).name).toBe('Rob');
+    });
+
+    test('errors have their code and their faults', async () => {
+      const error = await api.posts.create({ pages: 'x' }).catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(DuetError);
+      expect([error.code, error.status, error.errors.map(({ pointer }: any) => pointer)]).toEqual([
+        'VALIDATION_FAILED',
+        400,
+        ['#/title', '#/pages', '#/authorId'],
+      ]);
+    });
+
+    test('all pages are followed to the end', async () => {
+      for (let text = 0; text < 230; text += 115)
+        await app.graphql('mutation($r: [LogInput!]!) { createLogs(records: $r) { id } }', {
+          r: Array.from({ length: 115 }, (_, index) => ({ text: String(text + index) })),
+        });
+      const seen: string[] = [];
+      for await (const { text } of api.logs.all({ orderBy: { id: 'ASC' } })) seen.push(text);
+      expect(seen).toEqual(Array.from({ length: 230 }, (_, index) => String(index)));
+      const few: string[] = [];
+      for await (const { text } of api.logs.all({ first: 120, where: { id: { gt: 1 } } })) few.push(text);
+      expect(few).toHaveLength(120);
+    });
+
+    test('a transaction happens as a whole, and uses what it has just made', async () => {
+      const made = await api.transaction((t: any) => {
+        const user = t.users.create({ name: 'Carl' });
+        return { user, post: t.posts.create({ title: 'Of Carl', authorId: user.id }) };
+      });
+      expect([made.user.name, made.post.authorId, made.post._version]).toEqual(['Carl', made.user.id, 1]);
+      const error = await api
+        .transaction((t: any) => {
+          t.users.update(made.user, { name: 'Karl' });
+          t.posts.create({ title: 'Nobody', authorId: 987654 });
+        })
+        .catch((caught: unknown) => caught);
+      expect([error.code, (await api.users.get(made.user.id)).name]).toEqual(['CONFLICT', 'Carl']);
+    });
+
+    test('actions are run by their names', async () => {
+      const { id } = await api.users.create({ name: 'Dora' });
+      expect((await api.actions.rename({ id, name: 'Dorothy' })).name).toBe('Dorothy');
+      expect(await api.actions.counted({ least: 1000 })).toBe(0);
+    });
+
+    const busy = (status: number) => () =>
+      Response.json({ code: 'UNAVAILABLE', detail: 'busy' }, { status, headers: { 'Retry-After': '0' } });
+    test.each([
+      ['the answer is lost', () => 'lost' as const],
+      ['429', busy(429)],
+      ['503', busy(503)],
+    ])('every write has one effect: %s', async (_, once) => {
+      const { length } = await api.logs.list();
+      let left = 2;
+      trouble = () => (left-- > 0 ? once() : undefined);
+      sent = [];
+      await api.logs.create({ text: 'once' });
+      trouble = undefined;
+      expect(await api.logs.list()).toHaveLength(length + 1);
+      const keys = new Set(
+        sent.filter(({ method }) => method === 'POST').map(({ headers }) => headers.get('Idempotency-Key')),
+      );
+      expect([sent.length > 3, keys.size]).toEqual([true, 1]);
+    });
+
+    test('it gives up after three retries, and at once when it is told to', async () => {
+      trouble = busy(503);
+      sent = [];
+      expect(await api.logs.list().catch(({ status }: any) => status)).toBe(503);
+      expect(sent.length).toBe(4);
+      sent = [];
+      const ended = AbortSignal.abort(new Error('enough'));
+      expect(await api.logs.list({ signal: ended }).catch(() => 'ended')).toBe('ended');
+      expect(sent.length).toBe(0);
+      trouble = undefined;
+    });
+  });
+
+test('positions of replicas are passed on, the latest one', async () => {
+  const positions = ['00000000000000B0', '00000000000000A0', undefined];
+  const seen: (string | null)[] = [];
+  const api = duet('http://duet.test', {
+    fetch: async (_: string, init: RequestInit) => {
+      seen.push(new Headers(init.headers).get('Duet-Position'));
+      const position = positions.shift();
+      return Response.json([], position ? { headers: { 'Duet-Position': position } } : {});
+    },
+  });
+  await api.logs.create({ text: 'a' });
+  await api.logs.create({ text: 'b' });
+  await api.logs.list();
+  expect(seen).toEqual([null, null, '00000000000000B0']);
+});
+
+test('the runtime is at most 6 KB, and nothing that is printed is any', async () => {
+  const built = await Bun.build({
+    entrypoints: [new URL('../../src/client/runtime.ts', import.meta.url).pathname],
+    minify: true,
+  });
+  const text = (await built.outputs[0]?.text()) ?? '';
+  expect(text.length).toBeGreaterThan(1000);
+  expect(Bun.gzipSync(text).length).toBeLessThanOrEqual(6 * 1024);
+  expect(clientText(model)).not.toMatch(/\bany\b[^a-z ]/);
+});
+
+/** Code, and the error that it must give; none where it is right. */
+const snippets: [string, string | undefined][] = [
+  [
+    'const post = await api.posts.get(1); const a: string | undefined = post?.title; const v: number | undefined = post?._version;',
+    undefined,
+  ],
+  [
+    'const u = await api.users.get(1, { select: { name: true, posts: { select: { title: true } } } }); const exact: Same<typeof u, { readonly name: string; readonly posts: { readonly title: string }[] } | null> = true;',
+    undefined,
+  ],
+  ['await api.users.get(1, { select: { nam: true } });', 'TS2561'],
+  ['const u = await api.users.get(1, { select: { name: true } }); u?.id;', 'TS2339'],
+  ["await api.posts.list({ where: { pages: { gte: 'x' } } });", 'TS2322'],
+  [
+    "await api.posts.list({ orderBy: [{ author: { name: 'DESC' } }], first: 3, signal: AbortSignal.timeout(1) });",
+    undefined,
+  ],
+  ["await api.posts.create({ title: 'x' });", 'TS2741'],
+  ["await api.posts.create({ title: 'x', authorId: 1, kind: 'SHORT' });", undefined],
+  ["await api.posts.create({ title: 'x', authorId: 1, kind: 'TINY' });", 'TS2322'],
+  [
+    'const p = await api.posts.get(1, { select: { id: true } }); if (p) await api.posts.update(p, { pages: 2 });',
+    'TS2345',
+  ],
+  ['const p = await api.posts.get(1); if (p) await api.posts.update(p, { pages: 2 });', undefined],
+  ['await api.logs.delete(1);', 'TS2339'],
+  [
+    "const r = await api.transaction((t) => { const u = t.users.create({ name: 'x' }); return t.posts.create({ title: 'y', authorId: u.id }); }); const title: string = r.title;",
+    undefined,
+  ],
+  ['await api.actions.rename({ id: 1 });', 'TS2741'],
+  ["await api.users.delete(await api.actions.rename({ id: 1, name: 'x' }));", 'TS2345'],
+  [
+    "const n: number = await api.actions.counted({}); const m: string = (await api.actions.rename({ id: 1, name: 'x' })).name;",
+    undefined,
+  ],
+  [
+    "try { await api.logs.list(); } catch (e) { if (e instanceof DuetError && e.code === 'NO_SUCH_CODE') throw e; }",
+    'TS2367',
+  ],
+  ['for await (const log of api.logs.all()) { const t: string = log.text; }', undefined],
+];
+
+test('wrong code does not compile, and right code has exactly the types', async () => {
+  const head = `import { duet, DuetError } from './duet.ts';
+type Plain<T> = T extends (infer E)[] ? Plain<E>[] : T extends object ? { readonly [K in keyof T]: Plain<T[K]> } : T;
+export type Same<A, B> = (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T extends Plain<B> ? 1 : 2 ? true : false;
+const api = duet('http://localhost:4000');
+void DuetError;
+export async function run() {\n`;
+  for (const [index, [code]] of snippets.entries())
+    writeFileSync(join(folder, `snippet${index}.ts`), `${head}${code}\n}\n`);
+  const options = {
+    strict: true,
+    noEmit: true,
+    target: 'es2023',
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    lib: ['es2023', 'dom', 'dom.iterable'],
+    types: [],
+    allowImportingTsExtensions: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+  };
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: options, include: ['*.ts'] }),
+  );
+  const { stdout } = Bun.spawnSync(['tsc', '-p', folder, '--pretty', 'false']);
+  const lines = stdout.toString().split('\n');
+  expect(lines.filter((line) => line.includes('duet.ts'))).toEqual([]);
+  const errors = snippets.map(([code], index) => {
+    const line = lines.find((each) => each.includes(`snippet${index}.ts`));
+    return [code, line && /TS\d+/.exec(line)?.[0]];
+  });
+  expect(errors).toEqual(snippets.map(([code, error]) => [code, error]));
+});
