@@ -12,12 +12,17 @@ const HEAD = '// Written by `duet client` from the schema file: run it again whe
 
 export function clientText(model: Model): string {
   const types = new ModelTypes(model, { keys: 'number', sees: ({ rest }) => rest, throughReferences: true });
+  // Before those that are derived: these are written into a text that is there already.
+  const [call, options, table, step] = ['Call', 'DuetOptions', 'Tables', 'Action'].map((name) =>
+    types.names.of(name),
+  );
+  for (const name of declared) types.names.of(name);
   const actions = new ActionTypes(types, 'client');
   const api = types.names.of('Duet');
   const inTransaction = types.names.of('Transaction');
   const acting = model.actions.map(
     (action) =>
-      `    ${action.name}(args${action.arguments.length === 0 ? '?' : ''}: ${actions.arguments(action)}, call?: Call): Promise<${answerOf(actions, action)}>;\n`,
+      `    ${action.name}(args${action.arguments.length === 0 ? '?' : ''}: ${actions.arguments(action)}, call?: ${call}): Promise<${answerOf(actions, action)}>;\n`,
   );
   const tables = types.resources.map(
     (resource) => `  ${resource.plural}: ${JSON.stringify(tableOf(types, resource))},\n`,
@@ -27,22 +32,21 @@ export function clientText(model: Model): string {
   );
   return [
     HEAD,
-    `export interface ${api} {\n${types.resources.map((resource) => `  readonly ${resource.plural}: {\n${methodsOf(types, resource)}  };\n`).join('')}  readonly actions: {\n${acting.join('')}  };
-  /** All that \`build\` says happens, or nothing. A new record can be used in what follows: its fields stand for what they will be. */
-  transaction<R>(build: (t: ${inTransaction}) => R, call?: Call): Promise<R>;
+    `export interface ${api} {\n${types.resources.map((resource) => `  readonly ${resource.plural}: {\n${methodsOf(types, resource)}  };\n`).join('')}${acting.length > 0 ? `  readonly actions: {\n${acting.join('')}  };\n` : ''}  /** All that \`build\` says happens, or nothing. A new record can be used in what follows: its fields stand for what they will be. */
+  transaction<R>(build: (t: ${inTransaction}) => R, call?: ${call}): Promise<R>;
 }\n`,
     `export interface ${inTransaction} {\n${types.resources.map((resource) => `  readonly ${resource.plural}: {\n${stepsOf(types, resource)}  };\n`).join('')}}\n`,
-    `export function duet(url: string, options: DuetOptions = {}): ${api} {
+    `export function duet(url: string, options: ${options} = {}): ${api} {
   return clientOf(url, options, tables, actions) as ${api};
 }
 
-const tables: Tables = {\n${tables.join('')}};
+const tables: ${table} = {\n${tables.join('')}};
 
-const actions: Readonly<Record<string, Action>> = {\n${paths.join('')}};
+const actions: Readonly<Record<string, ${step}>> = {\n${paths.join('')}};
 `,
     actions.all(model),
     types.all(),
-    withCodes(runtime),
+    named(types, runtime),
   ].join('\n');
 }
 
@@ -54,9 +58,21 @@ function answerOf(types: ActionTypes, action: ActionField): string {
   return `${record}${answer.list ? '[]' : ''}${answer.required ? '' : ' | null'}`;
 }
 
-/** The runtime is checked with any text as a code. */
-function withCodes(text: string): string {
-  return text.replace('type DuetCode = string;', `type DuetCode = ${literals(Object.keys(catalogue))};`);
+/** What the runtime declares; a type of the file that is called so keeps its name. */
+const declared = [...runtime.matchAll(/^(?:export )?(?:interface|class|type|const) (\w+)/gm)].map(
+  ([, name = '']: RegExpMatchArray) => name,
+);
+
+/** The text below the types, or one that uses it, with names that are free. The runtime is checked with any text as a code. */
+function named(types: ModelTypes, text: string): string {
+  const coded = text.replace(
+    'type DuetCode = string;',
+    `type DuetCode = ${literals(Object.keys(catalogue))};`,
+  );
+  return declared.reduce((made, name) => {
+    const free = types.names.of(name);
+    return free === name ? made : made.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), free);
+  }, coded);
 }
 
 function tableOf(types: ModelTypes, resource: Resource) {
@@ -75,9 +91,9 @@ function tableOf(types: ModelTypes, resource: Resource) {
 /** What can be asked of a resource; only what its routes answer. */
 function methodsOf(types: ModelTypes, resource: Resource): string {
   const named = (part: Parameters<ModelTypes['named']>[1]) => types.named(resource, part);
-  const [asked, chosen] = ['Asked', 'Chosen'].map((name) => types.names.of(name));
+  const [asked, chosen, call] = ['Asked', 'Chosen', 'Call'].map((name) => types.names.of(name));
   const generic = `<const S extends ${named('Select')} | undefined = undefined, const I extends ${named('Include')} | undefined = undefined>`;
-  const options = `${asked}<${named('Graph')}, S, I> & Call`;
+  const options = `${asked}<${named('Graph')}, S, I> & ${call}`;
   const answer = `${chosen}<${named('Graph')}, S, I>`;
   const which = `${named('Guarded')} | ${named('Key')}`;
   const guard = '    /** Given a record, it is guarded by its `_version`; given a key, it is not. */\n';
@@ -86,7 +102,7 @@ function methodsOf(types: ModelTypes, resource: Resource): string {
     LIST: `    list${generic}(query?: ${named('Page')} & ${options}): Promise<${answer}[]>;\n    /** Page by page, to the end. */\n    all${generic}(query?: ${named('Page')} & ${options}): AsyncGenerator<${answer}, void>;\n`,
     CREATE: `    create${generic}(input: ${named('Input')}, options?: ${options}): Promise<${answer}>;\n`,
     UPDATE: `${guard}    update${generic}(record: ${which}, changes: ${named('Changes')}, options?: ${options}): Promise<${answer}>;\n`,
-    DELETE: `${guard}    delete(record: ${which}, call?: Call): Promise<void>;\n`,
+    DELETE: `${guard}    delete(record: ${which}, call?: ${call}): Promise<void>;\n`,
   };
   return [...resource.operations].map((operation) => methods[operation]).join('');
 }

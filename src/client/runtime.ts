@@ -360,7 +360,7 @@ export function clientOf(
   ]);
   return {
     ...Object.fromEntries(all),
-    actions: actionsOf(connection, actions),
+    ...(Object.keys(actions).length > 0 && { actions: actionsOf(connection, actions) }),
     transaction: (build: (t: Values) => unknown, call?: Call) => transaction(connection, tables, build, call),
   };
 }

@@ -253,6 +253,12 @@ void DuetError;
 export async function run() {\n`;
   for (const [index, [code]] of snippets.entries())
     writeFileSync(join(folder, `snippet${index}.ts`), `${head}${code}\n}\n`);
+  // Names that the runtime has for its own.
+  const taken = ['Action', 'Call', 'Duet', 'DuetError', 'Step', 'Table', 'Asked', 'Connection', 'Problem'];
+  const clashing = readSchema(
+    taken.map((name) => `type ${name} @resource { id: ID! of: ${name} }`).join('\n'),
+  );
+  writeFileSync(join(folder, 'clashing.ts'), clashing.model ? clientText(clashing.model) : '');
   const options = {
     strict: true,
     noEmit: true,
@@ -271,7 +277,8 @@ export async function run() {\n`;
   );
   const { stdout } = Bun.spawnSync(['tsc', '-p', folder, '--pretty', 'false']);
   const lines = stdout.toString().split('\n');
-  expect(lines.filter((line) => line.includes('duet.ts'))).toEqual([]);
+  expect(lines.filter((line) => /duet\.ts|clashing\.ts/.test(line))).toEqual([]);
+  expect(clashing.faults).toBeUndefined();
   const errors = snippets.map(([code], index) => {
     const line = lines.find((each) => each.includes(`snippet${index}.ts`));
     return [code, line && /TS\d+/.exec(line)?.[0]];

@@ -8,5 +8,11 @@ export async function client(config: Config, print: (line: string) => void): Pro
   // What functions fill in is known to them alone, and they need not be there.
   const { model, faults } = readModelOrFaults(config, undefined, () => true);
   if (!model) throw new StartFault(faults.join('\n'));
+  const own = model.actions.length > 0 ? ['actions', 'transaction'] : ['transaction'];
+  const clash = model.resources.find(({ rest, plural }) => rest && own.includes(plural));
+  if (clash)
+    throw new StartFault(
+      `the client has ${clash.plural} of its own, which is the plural of ${clash.name}. Choose another: @resource(plural: "…")`,
+    );
   print(clientText(model));
 }
