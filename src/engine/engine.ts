@@ -33,6 +33,7 @@ import type {
   Read,
   Selection,
   UpdateMany,
+  Wanted,
   Write,
   WriteMany,
 } from './operation.ts';
@@ -257,7 +258,18 @@ export class Engine {
     gone: Gone | undefined,
   ): Promise<WrittenBy<W>> {
     const ready = this.#journal && readsChanges(operation) ? this.#journal.positions.ready() : undefined;
-    if (ready) return ready.then(() => this.#write(caller, operation, keyed, deadline, gone));
+    return ready
+      ? ready.then(() => this.#writeNow(caller, operation, keyed, deadline, gone))
+      : this.#writeNow(caller, operation, keyed, deadline, gone);
+  }
+
+  #writeNow<W extends Write>(
+    caller: Caller,
+    operation: W,
+    keyed: Idempotency | undefined,
+    deadline: Deadline,
+    gone: Gone | undefined,
+  ): Promise<WrittenBy<W>> {
     return begun(gone, () => this.#writer.write(caller, operation, keyed, deadline) as Promise<WrittenBy<W>>);
   }
 
@@ -269,6 +281,7 @@ export class Engine {
     gone: Gone,
     shared: Budget,
   ): Promise<Written> {
+    if (this.#journal && readsChanges(operation)) await this.#journal.positions.ready();
     const located = await this.#located(caller, operation, deadline);
     return begun(gone, () => this.#writer.writeAmong(caller, located, deadline, shared));
   }
@@ -284,6 +297,8 @@ export class Engine {
     const { operations: most } = this.limits;
     if (writes.length > most)
       throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
+    if (this.#journal && writes.some(({ operation }) => readsChanges(operation)))
+      await this.#journal.positions.ready();
     // Whatever comes later may look for what comes before it has written.
     const [first, ...others] = writes;
     if (!first) return [];
@@ -407,7 +422,13 @@ function answered(answer: unknown): unknown {
 /** Whether it asks for what has happened to records, which positions are given for first. */
 function readsChanges(operation: Operation): boolean {
   if (operation.do === 'changes') return true;
+  if ('answer' in operation) return wantsChanges(operation.answer);
   return 'selection' in operation && hasChanges(operation.selection);
+}
+
+function wantsChanges(wanted: Wanted): boolean {
+  if (wanted.is === 'record') return hasChanges(wanted.selection);
+  return wanted.is === 'object' && [...wanted.fields.values()].some(wantsChanges);
 }
 
 function hasChanges({ changes, relations }: Selection): boolean {

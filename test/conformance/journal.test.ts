@@ -242,6 +242,18 @@ for (const database of databases)
       expect(await count()).toBe(few);
     });
 
+    test('a write answers with what had happened before it', async () => {
+      const own = '{ _changes { kind version } }';
+      const both = await app.graphql(
+        `mutation { a: createBook(title: "a") ${own} b: updateBook(id: 1, pages: 2) ${own} }`,
+      );
+      expect(both.data).toEqual({ a: { _changes: [] }, b: { _changes: [{ kind: 'CREATED', version: 1 }] } });
+      const atomic = await app.graphql(`mutation @atomic { updateBook(id: 1, pages: 3) ${own} }`);
+      expect(atomic.data.updateBook._changes).toHaveLength(2);
+      const gone = await app.graphql(`mutation { deleteBook(id: 1) ${own} }`);
+      expect(gone.data.deleteBook._changes).toHaveLength(3);
+    });
+
     test('what cannot be asked is told', async () => {
       await app.rest('POST', '/books', { title: 'a' });
       const faults = async (path: string) => {
