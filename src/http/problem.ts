@@ -14,6 +14,7 @@ export const phrases: Readonly<Record<number, string>> = {
   406: 'Not Acceptable',
   408: 'Request Timeout',
   409: 'Conflict',
+  410: 'Gone',
   412: 'Precondition Failed',
   413: 'Payload Too Large',
   414: 'URI Too Long',

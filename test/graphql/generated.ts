@@ -5,12 +5,15 @@ import {
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLInputType,
+  type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
+  isCompositeType,
   isEnumType,
   isInputObjectType,
+  isInterfaceType,
   isListType,
   isNonNullType,
   isObjectType,
@@ -145,8 +148,12 @@ export class Generator {
 
   #field(type: GraphQLObjectType, depth: number): string {
     const fields: Fields = type.getFields();
-    const all = Object.values(fields);
-    const composite = all.filter((field) => isObjectType(getNamedType(field.type)));
+    // What has an interface for its type is the executor's, and so it is rare.
+    const isRare = !this.#dice.once(10);
+    const all = Object.values(fields).filter(
+      (field) => !isRare || !isInterfaceType(getNamedType(field.type)),
+    );
+    const composite = all.filter((field) => isCompositeType(getNamedType(field.type)));
     const leaves = all.filter((field) => !composite.includes(field));
     const deeper = composite.length > 0 && depth < DEEPEST && (leaves.length === 0 || this.#dice.once(2));
     if (!deeper && leaves.length === 0) return '__typename';
@@ -158,8 +165,15 @@ export class Generator {
   #asked(type: GraphQLObjectType, field: GraphQLField<unknown, unknown>, depth: number): string {
     const args = this.#arguments(field);
     const named = getNamedType(field.type);
-    const inner = isObjectType(named) ? ` ${this.#selection(named, depth + 1)}` : '';
-    return `${this.#as(type, field.name, args)}${this.#directives()}${inner}`;
+    return `${this.#as(type, field.name, args)}${this.#directives()}${this.#inner(named, depth + 1)}`;
+  }
+
+  /** Of an interface always the same type: in another, the same name could stand for something else. */
+  #inner(type: GraphQLNamedType, depth: number): string {
+    if (isObjectType(type)) return ` ${this.#selection(type, depth)}`;
+    if (!isInterfaceType(type)) return '';
+    const [first] = this.#schema.getPossibleTypes(type);
+    return ` { __typename${first ? ` ... on ${first.name} ${this.#selection(first, depth)}` : ''} }`;
   }
 
   /** The field under a name that stands for nothing else in this document. */
