@@ -1,6 +1,9 @@
 /** The deployments in examples/: what each is there to show, through both doors. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
+import { existsSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import shopLogic from '../../examples/shop/logic.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
@@ -26,6 +29,11 @@ async function seen(app: AppUnderTest, list: string, field: string, headers: Hea
   expect(byRest).toEqual(byGraphql);
   return byRest;
 }
+
+/** Where the shop puts its mails. */
+const mails = join(tmpdir(), `${crypto.randomUUID()}.ndjson`);
+process.env['SHOP_MAILS'] = mails;
+afterAll(() => rmSync(mails, { force: true }));
 
 describe.each([...databases])('on %s', (database) => {
   describe('start', async () => {
@@ -124,6 +132,16 @@ describe.each([...databases])('on %s', (database) => {
       );
       expect([errors?.[0].extensions.code, data, await pots()]).toEqual(['VALIDATION_FAILED', null, 1]);
       expect(await orders()).toBe(before + 1);
+    });
+
+    test('the customer is mailed what an order comes to', async () => {
+      rmSync(mails, { force: true });
+      const { body: order } = await place(wanted(1, 2, 2), ada);
+      const text = `Your order ${order.number} comes to ${order.total}.`;
+      const sent = async () => (existsSync(mails) ? await Bun.file(mails).text() : '');
+      for (let tries = 0; tries < 600 && !(await sent()).includes(text); tries++) await Bun.sleep(50);
+      const [mail] = (await sent()).split('\n').filter((line) => line.includes(text));
+      expect(JSON.parse(mail ?? '{}')).toEqual({ id: expect.any(String), to: 'ada@example.com', text });
     });
 
     test('orders that are placed at once have numbers of their own', async () => {

@@ -411,7 +411,8 @@ describe.each([...databases])('who may read it, on %s', (database) => {
     const told = await app.rest('PUT', '/persons/2', { yearly: 7 }, doctor);
     expect(told.body.errors).toEqual([expect.objectContaining({ code: 'READ_ONLY' })]);
     const openapi = (await app.rest('GET', '/openapi.json', undefined, boss)).body;
-    const { yearly, band } = openapi.components.schemas.Person.properties;
+    const { PersonFields, PersonPartial } = openapi.components.schemas;
+    const { yearly, band } = { ...PersonFields.properties, ...PersonPartial.properties };
     expect([yearly.readOnly, band.readOnly]).toEqual([true, true]);
     expect(yearly.description).toBe('Computed from pay.\n\nAbsent for callers who may not read it.');
   });
@@ -422,13 +423,13 @@ test('the description tells of it', async () => {
   const { body } = await app.rest('GET', '/openapi.json');
   const { valid, errors } = await new Validator().validate(structuredClone(body));
   expect([errors ?? [], valid]).toEqual([[], true]);
-  const { Line, LineCreate, LineWhere, LineUpdate } = body.components.schemas;
-  expect(Line.properties.total).toMatchObject({
+  const { Line, LineFields, LineCreate, LineWhere } = body.components.schemas;
+  expect(LineFields.properties.total).toMatchObject({
     readOnly: true,
     description: 'What it costs.\n\nComputed from price, quantity.',
   });
-  expect([Line.required.includes('total'), 'total' in LineCreate.properties]).toEqual([true, false]);
-  expect(['total' in LineWhere.properties, LineUpdate.properties.total.readOnly]).toEqual([true, true]);
+  expect([Line.required.includes('total'), LineCreate.properties.total]).toEqual([true, false]);
+  expect('total' in LineWhere.properties).toBeTrue();
   expect((await app.rest('GET', '/schema.graphql')).body).toContain('total: Decimal!');
   await app.close();
 });
