@@ -148,7 +148,9 @@ describe.each([...databases])('the command, on %s', (kind) => {
     kind === 'postgres' ? { DATABASE_URL: await (await sharedPostgres()).database() } : {};
 
   test('`duet recompute` while a server runs: what has another value is another version', async () => {
-    using folder = new Folder({ ...files, 'data.json': JSON.stringify({ as: [...many, { n: -1 }] }) });
+    const journaled = { 'schema.graphql': A(TWICE).replace('@resource', '@resource @journal') };
+    const data = JSON.stringify({ as: [...many, { n: -1 }] });
+    using folder = new Folder({ ...files, ...journaled, 'data.json': data });
     const env = await settings();
     await using server = await Server.start(folder, env);
     const get = async (path: string): Promise<any> => (await fetch(`${server.url}${path}`)).json();
@@ -172,6 +174,9 @@ describe.each([...databases])('the command, on %s', (kind) => {
     expect(await get('/as/2?fields=twice,_version')).toEqual({ twice: 3, _version: 2 });
     expect(await get('/as/1204?fields=twice,_version')).toEqual(last);
     expect((await fetch(`${server.url}/as/2`, { headers: { 'If-None-Match': tag } })).status).toBe(200);
+    expect(await get('/changes/as/2')).toMatchObject([
+      { kind: 'UPDATED', version: 2, caller: null, before: { n: 1, twice: 2 }, after: { n: 1, twice: 3 } },
+    ]);
     expect((await get('/as?aggregate=sum(twice)'))[0].sum.twice).toBe((3 * 1202 * 1203) / 2);
     const again = await command(folder, ['recompute', 'A.twice'], env);
     expect(again.stdout).toBe('A.twice: 0 of 1204 records had another value\n');

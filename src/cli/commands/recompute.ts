@@ -4,6 +4,9 @@ import { faulting, openDeployment, StartFault } from '../../app/deployment.ts';
 import { readFiles } from '../../app/logic.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
+import { anonymous } from '../../engine/caller.ts';
+import { Journal } from '../../engine/journal/journal.ts';
+import type { Change } from '../../engine/write/changes.ts';
 import { recomputePage } from '../../engine/write/recompute.ts';
 import type { Place } from '../../query/order.ts';
 import type { Computed, Model, Resource } from '../../schema/model.ts';
@@ -23,6 +26,8 @@ export async function recompute(
   const { model } = await readFiles(config);
   const { resource, computed } = fieldOf(model, name);
   const { database } = await openDeployment(config, observe, { model });
+  const journal = resource.journal && new Journal(database, model);
+  const record = journal && ((changes: readonly Change[]) => journal.record(changes, anonymous));
   const progress = new Progress(audience, (done) => `looked at ${done} records`);
   try {
     let [read, changed] = [0, 0];
@@ -31,7 +36,7 @@ export async function recompute(
       const page = await faulting(() => {
         const from = after;
         const deadline = performance.now() + PAGE_MS;
-        return database.write(() => recomputePage(resource, computed, from), 'many', deadline);
+        return database.write(() => recomputePage(resource, computed, from, record), 'many', deadline);
       });
       after = page.after;
       read += page.read;

@@ -7,6 +7,7 @@ import type { Column, Computed, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
+import type { Change } from './changes.ts';
 import { broken } from './holds.ts';
 
 /** Of a record that is new, with all of its values. */
@@ -42,13 +43,17 @@ export interface Recomputed {
   readonly changed: number;
 }
 
-/** Makes a column anew in one page of records: those that had another value have another version then. */
+/**
+ * Makes a column anew in one page of records: those that had another value have another version then. `record`: where that is
+ * noted, if anywhere.
+ */
 export function* recomputePage(
   resource: Resource,
   made: Computed,
   after: Place | undefined,
+  record: ((changes: readonly Change[]) => Program<void>) | undefined,
 ): Program<Recomputed> {
-  const { key } = resource;
+  const { key, version } = resource;
   const { column, from } = made;
   const columns = [...new Set([key, ...from, column])];
   const isStale = (row: Row) => !Bun.deepEquals(row[column.name], computedValue(made, row));
@@ -58,7 +63,12 @@ export function* recomputePage(
   // Others may have changed them since.
   const found =
     stale.length === 0 ? [] : yield* run(select(resource, storedColumns(resource), among(key, stale), lock));
-  const next = found.filter(isStale).map((row) => ({ ...row, [column.name]: computedValue(made, row) }));
+  const before = found.filter(isStale);
+  const next = before.map((row) => ({
+    ...row,
+    [column.name]: computedValue(made, row),
+    [version.name]: Number(row[version.name]) + 1,
+  }));
   const [first] = yield* broken(resource, next);
   if (first) throw new Error(`${resource.singular} ${next[first.place]?.[key.name]}: ${first.check.message}`);
   if (next.length > 0) {
@@ -67,6 +77,18 @@ export function* recomputePage(
       next.map((row) => row[key.name]),
     );
     yield* run({ do: 'update', resource, set: {}, where, next, own: [column], counts: true, isSilent: true });
+    const updated = (row: Row, index: number): Change => {
+      const now = next[index] as Row;
+      return {
+        resource,
+        kind: 'UPDATED',
+        before: row,
+        after: now,
+        version: Number(now[version.name]),
+        path: [],
+      };
+    };
+    if (record) yield* record(before.map(updated));
   }
   const isLast = rows.length < PAGE;
   return { after: isLast ? undefined : [rows.at(-1)?.[key.name]], read: rows.length, changed: next.length };
