@@ -36,7 +36,7 @@ export function* restore(access: Access, operation: Permitted<Restore>, budget: 
   if (!found) throw notKept(resource, version);
   const node = stored
     ? yield* changedBack(access, resource, stored, found)
-    : yield* createdAgain(access, resource, found, Number(was.at(-1)?.['version']));
+    : yield* createdAgain(access, resource, found, was.at(-1) ?? {});
   if (selection.relations.length > 0 || isDressed(selection)) yield* attach(selection, [node], budget);
   return node;
 }
@@ -82,13 +82,18 @@ function* changesOf(resource: Resource, key: unknown, version: number | undefine
 }
 
 function imageIn(rows: readonly Row[], version: number | undefined): unknown {
-  if (version === undefined) return rows[0]?.['before'] ?? undefined;
+  if (version === undefined) return newestOf(rows.at(-1));
   const isAt = (row: Row) => Number(row['version']) === version;
   const after = rows.find((row) => isAt(row) && row['after'] !== null)?.['after'];
   if (after != null) return after;
   // Of a record that was there before its type kept a journal, only what came next tells what it was.
   const next = rows.find((row) => (isAt(row) ? row['kind'] === 'DELETED' : isNext(row, version)));
   return next?.['before'] ?? undefined;
+}
+
+/** As it was last: a record that was deleted while its type kept no journal has no change that says so. */
+function newestOf(last: Row | undefined): unknown {
+  return last?.['after'] ?? last?.['before'] ?? undefined;
 }
 
 function isNext(row: Row, version: number): boolean {
@@ -132,16 +137,20 @@ function* changedBack(access: Access, resource: Resource, stored: Row, { kept, s
   return yield* change(access, resource, stored, input, undefined, [], columns);
 }
 
-/** What the caller does not see comes back as it was, without being asked for its rules: nobody chose it. */
+/**
+ * What the caller does not see of the version, and what that does not have, comes back as it was last, without being asked for its
+ * rules: nobody chose it.
+ */
 function* createdAgain(
   access: Access,
   resource: Resource,
   { kept, shown }: Past,
-  last: number,
+  last: Row,
 ): Program<Node> {
   access.admit(resource, 'CREATE');
   const columns = [resource.key, ...restorable(resource)];
-  const given = part(kept, columns, () => true);
+  const newest = part(keptOf(resource, newestOf(last)), columns, () => true);
+  const given = { ...newest, ...part(kept, columns, (name) => shown.has(name)) };
   const chosen = part(kept, columns, (name) => shown.has(name) && isClients(resource, name));
   mayGive(access, resource, chosen);
   const more = columns.filter(({ origin }) => origin.by !== 'client');
@@ -152,7 +161,7 @@ function* createdAgain(
     values,
     part(values, more, () => true),
   );
-  const record = { values, given: Object.keys(chosen), children: [], last };
+  const record = { values, given: Object.keys(chosen), children: [], last: Number(last['version']) };
   const [node] = yield* createAll(access, resource, [record], () => []);
   if (!node) throw new Error(`restoring ${withArticle(resource.name)} answered no record`);
   return node;
