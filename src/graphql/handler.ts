@@ -228,7 +228,7 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   finished(given, valid.operation, result);
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   const told = errors ? { errors, data: result.data } : { data: result.data };
-  if (isStream) return streamedOnce(options.streams, exchange, told);
+  if (isStream) return streamedOnce(told);
   const response = respond(200, type, told);
   return describes(valid.operation) ? compressed(exchange.request, response, ['gzip']) : response;
 }

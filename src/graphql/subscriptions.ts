@@ -4,7 +4,7 @@ import type { ExecutionResult, GraphQLObjectType, ValidatedExecutionArgs } from 
 import { DuetError } from '../base/errors.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Streams } from '../http/streams.ts';
+import { answerEvents, type Streams } from '../http/streams.ts';
 import type { Context } from './context.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute } from './execute.ts';
@@ -17,12 +17,9 @@ function nextOf(result: unknown): string {
   return `event: next\ndata: ${JSON.stringify(result)}\n\n`;
 }
 
-/** A query or a mutation: one answer, and that is all. */
-export function streamedOnce(streams: Streams, exchange: Exchange, result: unknown): Response {
-  return streams.answer(exchange, async function* () {
-    yield nextOf(result);
-    yield COMPLETE;
-  });
+/** A query or a mutation: one answer, and that is all. What is done by now must be told, however many streams are open. */
+export function streamedOnce(result: unknown): Response {
+  return answerEvents(nextOf(result) + COMPLETE);
 }
 
 /** What is wrong with the subscription itself is thrown before its stream begins. */

@@ -19,6 +19,11 @@ const fields = {
   'X-Accel-Buffering': 'no',
 } as const;
 
+/** Events that are all there: such an answer ends by itself, so it takes no stream's place. */
+export function answerEvents(text: string): Response {
+  return answer(200, text, fields);
+}
+
 /** Makes events as text, until it is told to stop. */
 export type Events = (stopped: AbortSignal) => AsyncGenerator<string>;
 

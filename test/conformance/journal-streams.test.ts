@@ -212,6 +212,24 @@ for (const database of databases)
       ]);
     });
 
+    test('what is answered once is no stream: a mutation that is done is told so, however many are open', async () => {
+      const full = await openApp(database, { sdl, url, env: { LIMIT_STREAMS: '1' } });
+      const open = await Listener.open(full, '/changes');
+      await using done = await Listener.ask(full, 'mutation { createBook(title: "a") { title } }');
+      expect([done.response.status, done.response.headers.get('Content-Type')]).toEqual([
+        200,
+        'text/event-stream',
+      ]);
+      expect(await done.take(9)).toEqual([
+        { event: 'next', id: undefined, data: { data: { createBook: { title: 'a' } } } },
+        { event: 'complete', id: undefined, data: null },
+      ]);
+      await using subscription = await Listener.ask(full, 'subscription { bookChanges { key } }');
+      expect(subscription.response.status).toBe(503);
+      await open[Symbol.asyncDispose]();
+      await full.close();
+    });
+
     test('what is wrong with a subscription is told before it begins', async () => {
       const plain = await app.graphql('subscription { bookChanges { key } }');
       expect([plain.status, plain.errors?.[0].extensions.code]).toEqual([406, 'NOT_ACCEPTABLE']);
