@@ -15,6 +15,11 @@ type Account @resource @journal
   salary: Int @allow(to: [READ, CREATE, UPDATE], role: "admin")
   limit: Int @readonly @default(value: 1) @allow(to: [READ], role: "admin")
 }
+type Doc @resource @journal
+  @allow(to: [READ, CREATE, UPDATE, DELETE], where: { owner: { eq: { claim: "sub" } } })
+  @allow(to: [HISTORY], where: { owner: { eq: { claim: "sub" } }, secret: { eq: false } })
+  @allow(to: [READ, CREATE, UPDATE, DELETE, HISTORY], role: "admin")
+{ slug: ID! @key owner: String! name: String! secret: Boolean! @default(value: false) }
 `;
 
 type Headers = Record<string, string>;
@@ -40,10 +45,10 @@ const doors = {
 
 type Type = keyof typeof KEYS;
 type Body = Readonly<Record<string, unknown>>;
-const KEYS = { Account: 'id' };
+const KEYS = { Account: 'id', Doc: 'slug' };
 
 const as = (sub: string, more: object = {}) => headersOf({ name: sub, claims: { sub, ...more } });
-const [ann, root] = [await as('ann'), await as('root', { roles: ['admin'] })];
+const [ann, bob, root] = [await as('ann'), await as('bob'), await as('root', { roles: ['admin'] })];
 
 for (const database of databases)
   describe(`on ${database}`, () => {
@@ -71,5 +76,47 @@ for (const database of databases)
         await app.rest('DELETE', path, undefined, root);
         await restore(app, 'Account', id, { version: 1 }, root);
         expect((await app.rest('GET', path, undefined, root)).body.salary).toBe(5000);
+      });
+
+    for (const [door, restore] of Object.entries(doors))
+      test(`by ${door}, what one may not see is told like what never was`, async () => {
+        const docs = [
+          ['open', { owner: 'ann', name: 'one' }, { name: 'two' }],
+          ['turned', { owner: 'ann', name: 'one' }, { name: 'two', secret: true }],
+          ['given', { owner: 'ann', name: 'one' }, { owner: 'bob', name: 'two' }],
+          ['began', { owner: 'ann', name: 'one', secret: true }, { name: 'two', secret: false }],
+        ] as const;
+        for (const [name, first, second] of docs) {
+          const slug = `${name}-${door}`;
+          await created('/docs', { slug, ...first });
+          await app.rest('PUT', `/docs/${slug}`, second, root);
+          await app.rest('DELETE', `/docs/${slug}`, undefined, root);
+        }
+        const told = (who: Headers, name: string, body: Body) =>
+          restore(app, 'Doc', `${name}-${door}`, body, who);
+        const bodies = [{}, { version: 1 }, { version: 2 }, { version: 9 }, { version: 0 }, { version: 'x' }];
+        for (const body of bodies) {
+          // Another's; one's own that was last a secret; one's own that was then another's.
+          for (const [who, name] of [
+            [bob, 'open'],
+            [bob, 'turned'],
+            [bob, 'began'],
+            ...(body.version === 1 ? [] : [[ann, 'turned'] as const]),
+            [ann, 'given'],
+          ] as const)
+            expect([name, body, await told(who, name, body)]).toEqual([
+              name,
+              body,
+              await told(who, 'unknown', body),
+            ]);
+        }
+        // Of a record that one may see, a version that one may not is told like one that is not kept.
+        const hidden = JSON.stringify(await told(ann, 'began', { version: 1 }));
+        const none = JSON.stringify(await told(ann, 'began', { version: 9 }));
+        expect(hidden).toContain('NOT_FOUND');
+        expect(hidden).toBe(none.replace('version 9', 'version 1'));
+        expect(await told(ann, 'turned', { version: 1 })).toMatchObject({ told: { name: 'one' } });
+        expect(await told(ann, 'open', {})).toMatchObject({ told: { name: 'two' } });
+        expect(await told(bob, 'given', { version: 2 })).toMatchObject({ told: { name: 'two' } });
       });
   });

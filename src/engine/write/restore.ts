@@ -10,7 +10,7 @@ import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import { keptOf, recordOf } from '../journal/images.ts';
-import { allRights, judge } from '../journal/rights.ts';
+import { allRights, type Judged, judge } from '../journal/rights.ts';
 import type { Input, Restore } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import { mayWrite } from '../policy/judging.ts';
@@ -28,11 +28,10 @@ export function* restore(access: Access, operation: Permitted<Restore>, budget: 
   const [stored] = key === undefined ? [] : yield* lookedFor(resource, key);
   if (stored && seen && !(yield* isSeen(resource, key, seen))) throw missing(resource);
   const was = key === undefined ? [] : yield* changesOf(resource, key, version);
-  if (!stored && was.length === 0) throw missing(resource);
+  const found = yield* readable(access, resource, imageIn(was, version));
+  if (!stored && !(yield* isKnown(access, resource, newestOf(was.at(-1)), found))) throw missing(resource);
   if (refusal) throw refusal;
   if (stored && version === undefined) throw validationFailed([NEEDED]);
-  const image = imageIn(was, version);
-  const found = image === undefined ? undefined : yield* readable(access, resource, image);
   if (!found) throw notKept(resource, version);
   const node = stored
     ? yield* changedBack(access, resource, stored, found)
@@ -111,13 +110,32 @@ interface Past {
 /** Undefined where the caller may not read it: what was edited away may have been a secret. */
 function* readable(access: Access, resource: Resource, image: unknown): Program<Past | undefined> {
   const record = recordOf(resource, image);
-  if (!record) return undefined;
-  const rights = access.isFree ? allRights : changeRights(access, resource);
-  const [judged] = yield* judge(resource, [record], rights, everything);
-  if (!judged?.isSeen || !judged.isPast) return undefined;
+  const judged = yield* judgedAs(access, resource, record);
+  if (!record || !judged?.isSeen || !judged.isPast) return undefined;
   const kept = keptOf(resource, image);
   const isShown = (name: string) => Bun.deepEquals(judged.record[name], record[name]);
   return { kept, shown: new Set(Object.keys(kept).filter(isShown)) };
+}
+
+/**
+ * Whether the caller may know that there was such a record, which is gone: one that it would not see if it were there as it was
+ * last is told like one that never was; and of its past, it must be allowed to read what is asked for, or that end.
+ */
+function* isKnown(
+  access: Access,
+  resource: Resource,
+  newest: unknown,
+  found: Past | undefined,
+): Program<boolean> {
+  const judged = yield* judgedAs(access, resource, recordOf(resource, newest));
+  return judged?.isSeen === true && (judged.isPast || found !== undefined);
+}
+
+function* judgedAs(access: Access, resource: Resource, record: Row | null): Program<Judged | undefined> {
+  if (!record) return undefined;
+  const rights = access.isFree ? allRights : changeRights(access, resource);
+  const [judged] = yield* judge(resource, [record], rights, everything);
+  return judged;
 }
 
 /** What comes back: all but the key, and the time of the change itself. */
@@ -141,12 +159,7 @@ function* changedBack(access: Access, resource: Resource, stored: Row, { kept, s
  * What the caller does not see of the version, and what that does not have, comes back as it was last, without being asked for its
  * rules: nobody chose it.
  */
-function* createdAgain(
-  access: Access,
-  resource: Resource,
-  { kept, shown }: Past,
-  last: Row,
-): Program<Node> {
+function* createdAgain(access: Access, resource: Resource, { kept, shown }: Past, last: Row): Program<Node> {
   access.admit(resource, 'CREATE');
   const columns = [resource.key, ...restorable(resource)];
   const newest = part(keptOf(resource, newestOf(last)), columns, () => true);
