@@ -20,7 +20,17 @@ type Doc @resource @journal
   @allow(to: [HISTORY], where: { owner: { eq: { claim: "sub" } }, secret: { eq: false } })
   @allow(to: [READ, CREATE, UPDATE, DELETE, HISTORY], role: "admin")
 { slug: ID! @key owner: String! name: String! secret: Boolean! @default(value: false) }
+type Line @resource @journal
+  @allow(to: [READ, CREATE, UPDATE, DELETE, HISTORY])
+{
+  id: ID!
+  name: String!
+  price: Int @allow(to: [READ, CREATE, UPDATE], role: "admin")
+  band: String @computed(from: ["price"], stored: true) @allow(to: [READ])
+}
 `;
+
+const logic = { Line: { band: ({ price }: { price: number }) => (price > 9 ? 'high' : 'low') } };
 
 type Headers = Record<string, string>;
 
@@ -45,7 +55,7 @@ const doors = {
 
 type Type = keyof typeof KEYS;
 type Body = Readonly<Record<string, unknown>>;
-const KEYS = { Account: 'id', Doc: 'slug' };
+const KEYS = { Account: 'id', Doc: 'slug', Line: 'id' };
 
 const as = (sub: string, more: object = {}) => headersOf({ name: sub, claims: { sub, ...more } });
 const [ann, bob, root] = [await as('ann'), await as('bob'), await as('root', { roles: ['admin'] })];
@@ -54,7 +64,7 @@ for (const database of databases)
   describe(`on ${database}`, () => {
     let app: AppUnderTest;
     beforeAll(async () => {
-      app = await openApp(database, { sdl, env: { AUTH_SECRET: SECRET } });
+      app = await openApp(database, { sdl, logic, env: { AUTH_SECRET: SECRET } });
     });
     afterAll(() => app.close());
 
@@ -118,5 +128,20 @@ for (const database of databases)
         expect(await told(ann, 'turned', { version: 1 })).toMatchObject({ told: { name: 'one' } });
         expect(await told(ann, 'open', {})).toMatchObject({ told: { name: 'two' } });
         expect(await told(bob, 'given', { version: 2 })).toMatchObject({ told: { name: 'two' } });
+      });
+
+    for (const [door, restore] of Object.entries(doors))
+      test(`by ${door}, what functions make is made anew of what the record then has`, async () => {
+        const { id } = await created('/lines', { name: 'old', price: 1 });
+        const path = `/lines/${id}`;
+        const line = async () => (await app.rest('GET', path, undefined, root)).body;
+        await app.rest('PUT', path, { name: 'new', price: 10 }, root);
+        expect(await restore(app, 'Line', id, { version: 1 }, ann)).toMatchObject({ told: { name: 'old' } });
+        expect(await line()).toEqual({ id, name: 'old', price: 10, band: 'high' });
+        await app.rest('DELETE', path, undefined, ann);
+        await restore(app, 'Line', id, { version: 1 }, ann);
+        expect(await line()).toEqual({ id, name: 'old', price: 10, band: 'high' });
+        await restore(app, 'Line', id, { version: 1 }, root);
+        expect(await line()).toEqual({ id, name: 'old', price: 1, band: 'low' });
       });
   });

@@ -138,9 +138,10 @@ function* judgedAs(access: Access, resource: Resource, record: Row | null): Prog
   return judged;
 }
 
-/** What comes back: all but the key, and the time of the change itself. */
+/** What comes back: all but the key, the time of the change itself, and what functions make of the rest. */
 function restorable({ columns, key }: Resource): readonly Column[] {
-  return columns.filter((column) => column !== key && column.origin.by !== 'updatedAt');
+  const isMade = ({ origin: { by } }: Column) => by === 'updatedAt' || by === 'function';
+  return columns.filter((column) => column !== key && !isMade(column));
 }
 
 /** What the caller does not see stays as it is. */
