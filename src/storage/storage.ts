@@ -2,7 +2,7 @@
 
 import type { Metrics } from '../base/metrics.ts';
 import type { Soon } from '../base/soon.ts';
-import type { Query, Row, Select, Statement } from './statements.ts';
+import type { Query, Row, Select, Statement, Table } from './statements.ts';
 
 /**
  * A unit of work that yields statements and is handed their rows, one list for each.
@@ -88,6 +88,15 @@ export interface Storage {
 export function* run(statement: Statement): Program<Row[]> {
   const [rows = []] = yield [statement];
   return rows;
+}
+
+/** Few enough values for one statement, on any database. */
+const TOGETHER = 500;
+
+/** Inserts rows of one of Duet's own tables, however many there are. */
+export function* insertAll(resource: Table, rows: readonly Row[]): Program<void> {
+  for (let from = 0; from < rows.length; from += TOGETHER)
+    yield* run({ do: 'insert all', resource, rows: rows.slice(from, from + TOGETHER) });
 }
 
 interface Watcher {

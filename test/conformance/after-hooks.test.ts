@@ -1,7 +1,16 @@
 /** Functions that run after the commit: on every path each runs once per record, with what the record was and is. */
 
+import { Database } from 'bun:sqlite';
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { type AppUnderTest, type DatabaseKind, databases, openEmptied } from '../app.ts';
+import {
+  type AppUnderTest,
+  type DatabaseKind,
+  databases,
+  openApp,
+  openEmptied,
+  sharedPostgres,
+} from '../app.ts';
+import { Folder } from '../process.ts';
 
 const sdl = `
   type Author @resource { id: ID!  name: String!  books: [Book!]! }
@@ -301,4 +310,38 @@ describe.each([...databases])('on %s', (database) => {
     await Bun.sleep(100);
     expect(calls).toEqual([]);
   });
+});
+
+// A row of the queue has eleven values, and SQLite takes 250,000 of them, or fewer, in one statement.
+const MANY = 23_000;
+
+test.each([...databases])('on %s, they may be as many as a write has records', async (database) => {
+  using folder = new Folder();
+  const url =
+    database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
+  const sdl = `
+    type Tree @resource { id: ID!  leaves: [Leaf!]! }
+    type Leaf @resource { id: ID!  tree: Tree! @onDelete(do: CASCADE) }
+  `;
+  let count = 0;
+  const counted = { Leaf: { afterDelete: async () => void count++ } };
+  const app = await openApp(database, { sdl, url, logic: counted });
+  for (const tree of [1, 2]) {
+    await app.rest('POST', '/trees', {});
+    const leaves = `WITH RECURSIVE "n"("i") AS (SELECT 1 UNION ALL SELECT "i" + 1 FROM "n" WHERE "i" < ${MANY})
+      INSERT INTO "Leaf" ("treeId", "_version") SELECT ${tree}, 1 FROM "n"`;
+    if (database === 'postgres') {
+      await using client = new Bun.SQL(url, { max: 1 });
+      await client.unsafe(leaves);
+    } else {
+      using file = new Database(url.slice('sqlite:'.length));
+      file.run(leaves);
+    }
+  }
+  expect((await app.rest('DELETE', '/trees/1')).status).toBe(204);
+  expect((await app.graphql('mutation { deleteTree(id: 2) { id } }')).body).toEqual({
+    data: { deleteTree: { id: '2' } },
+  });
+  await until('a call', () => count > 0);
+  await app.close();
 });

@@ -3,7 +3,7 @@
 import { all, among, equal, type Filter } from '../../query/filter.ts';
 import { jobs, schedules } from '../../storage/own.ts';
 import { type Row, type Statement, select } from '../../storage/statements.ts';
-import { type Program, run } from '../../storage/storage.ts';
+import { insertAll, type Program, run } from '../../storage/storage.ts';
 
 /** For how long a job is its holder's, unless that renews it: a node that was killed is replaced by then. */
 export const LEASE_MS = 5_000;
@@ -47,7 +47,7 @@ export function* enqueue(given: readonly NewJob[]): Program<void> {
     error: null,
     at,
   }));
-  yield* run({ do: 'insert all', resource: jobs, rows });
+  yield* insertAll(jobs, rows);
 }
 
 export function* databaseTime(): Program<number> {

@@ -4,7 +4,7 @@ import { all, among, equal, type Filter } from '../../query/filter.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import { changes, marks } from '../../storage/own.ts';
 import { type Row, select, type Table } from '../../storage/statements.ts';
-import { type Program, run, type Storage } from '../../storage/storage.ts';
+import { insertAll, type Program, run, type Storage } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget, UNLIMITED } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import type { Permitted } from '../policy/permitted.ts';
@@ -20,8 +20,6 @@ const written: Table = {
   ...changes,
   columns: changes.columns.filter(({ name }) => name !== 'sequence' && name !== 'position'),
 };
-/** Few enough parameters for one statement. */
-const TOGETHER = 500;
 /** After so many changes, whoever has written them gives positions to them, and drops what is too old. */
 const SWEEP_EVERY = 256;
 /** More than come meanwhile, and few enough that nobody notices. */
@@ -68,8 +66,7 @@ export class Journal implements Watcher {
       before: imageOf(resource, before),
       after: imageOf(resource, after),
     }));
-    for (let from = 0; from < rows.length; from += TOGETHER)
-      yield* run({ do: 'insert all', resource: written, rows: rows.slice(from, from + TOGETHER) });
+    yield* insertAll(written, rows);
   }
 
   committed({ length }: readonly Change[]): void {
