@@ -291,6 +291,30 @@ describe.each([...databases])('on %s', (database) => {
     expect(told).toEqual(['one', 1, null, 1, 'set', 'FORBIDDEN', 'VALIDATION_FAILED', 'not so', 2, ['two']]);
   });
 
+  test('api.as needs a caller: what was not said does not mean everything', async () => {
+    const { url } = await shared(database);
+    const app = await node(database, url, { AUTH_SECRET: SECRET });
+    const told: unknown[] = [];
+    act = async (given) => {
+      for (const caller of [given.caller, null, 'ann', {}, { subject: 'ann', roles: ['editor'] }]) {
+        const wrote = async () => given.api.as(caller).notes.create({ text: 'any' });
+        told.push(
+          await wrote().then(
+            () => 'written',
+            (error: any) => error.message,
+          ),
+        );
+      }
+    };
+    const headers = await headersOf({ name: 'u', claims: { sub: 'u' } });
+    expect((await app.rest('POST', '/items', { name: 'x' }, headers)).status).toBe(201);
+    await until('all of them', () => told.length === 5);
+    for (const message of told) {
+      expect(message).toStartWith('api.as needs a caller, { subject, roles, claims }');
+      expect(message).toContain('what runs after a commit has none');
+    }
+  });
+
   test('functions of what a job writes run too, with no rule where it has no caller', async () => {
     const { url } = await shared(database);
     const app = await node(database, url, { AUTH_SECRET: SECRET });

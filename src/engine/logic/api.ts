@@ -39,6 +39,7 @@ export function apiOf({ resources }: Model, run: RunInside): (path: readonly str
     }
 
     as(caller: Caller): Resources {
+      if (!isCaller(caller)) throw new Error(NO_CALLER);
       return new Resources(this.path, caller);
     }
 
@@ -63,4 +64,15 @@ export function apiOf({ resources }: Model, run: RunInside): (path: readonly str
       },
     });
   return (path) => new Resources(path) as object as Api;
+}
+
+/** Without a caller no rule would be asked: what a function forgot to say, or does not have, must not mean that. */
+const NO_CALLER =
+  'api.as needs a caller, { subject, roles, claims }: what runs after a commit has none, so make one of the fields of its record, ' +
+  'or of the journal; `api` itself asks no rule';
+
+function isCaller(given: unknown): given is Caller {
+  if (typeof given !== 'object' || given === null) return false;
+  const { roles, claims } = given as Partial<Caller>;
+  return Array.isArray(roles) && typeof claims === 'object' && claims !== null;
 }
