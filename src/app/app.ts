@@ -116,13 +116,13 @@ export function createApp(given: AppOptions): App {
     journal,
   );
   const state = { draining: false };
-  const streams = new Streams(config.limitStreams, metrics);
+  const closing = new AbortController();
+  const authenticate = authentication(options, closing.signal, metrics);
+  const streams = new Streams(config.limitStreams, metrics, authenticate);
   const find = router(options, engine, api, metrics, load, state, streams);
   const codings = codingsOf(config.compress);
   const share = config.corsOrigins && cors(config.corsOrigins);
-  const closing = new AbortController();
   journal?.watch(closing.signal);
-  const authenticate = authentication(options, closing.signal, metrics);
   const limits = rateLimits(options, closing.signal);
   const addressOf = addressReader(config.trustedProxies ?? []);
   const isLogged = config.logLevel === 'debug' || config.logLevel === 'info';

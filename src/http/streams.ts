@@ -4,6 +4,7 @@ import { DuetError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { answer, answerWithoutBody } from './answer.ts';
 import type { Exchange } from './exchange.ts';
+import type { Authenticate } from './guard/authenticate.ts';
 
 export const EVENT_TYPE = 'text/event-stream';
 
@@ -12,6 +13,8 @@ const COMMENT_MS = 15_000;
 const COMMENT = ':\n\n';
 /** Who takes nothing for so long is gone, or might as well be. */
 const STALLED_MS = 30_000;
+/** How often it is asked whether callers are still who they were; the guard keeps what it knows of them for a while itself. */
+const CHECK_MS = 1_000;
 
 const fields = {
   'Content-Type': EVENT_TYPE,
@@ -30,18 +33,22 @@ export type Events = (stopped: AbortSignal) => AsyncGenerator<string>;
 /** All that are open in one application. */
 export class Streams {
   readonly #most: number;
-  readonly #open = new Set<AbortController>();
+  readonly #authenticate: Authenticate | undefined;
+  /** With the credentials that each was opened with. */
+  readonly #open = new Map<AbortController, string | null>();
   #hasEnded = false;
+  #check: Timer | undefined;
 
-  constructor(most: number, metrics: Metrics) {
+  constructor(most: number, metrics: Metrics, authenticate: Authenticate | undefined) {
     this.#most = most;
+    this.#authenticate = authenticate;
     metrics.add('gauge', 'duet_streams', 'Streams that are open.', () => this.#open.size);
   }
 
   /** Ends all of them: their clients go on elsewhere, from where they are. */
   end(): void {
     this.#hasEnded = true;
-    for (const stream of this.#open) stream.abort();
+    for (const stream of this.#open.keys()) stream.abort();
   }
 
   answer({ request, caller, failed }: Exchange, events: Events): Response {
@@ -51,7 +58,8 @@ export class Streams {
         headers: { 'Retry-After': '5' },
       });
     const stopped = new AbortController();
-    this.#open.add(stopped);
+    this.#open.set(stopped, request.headers.get('Authorization'));
+    this.#checkSoon();
     const timer = lasting(caller.claims['exp'], stopped);
     request.signal.addEventListener('abort', () => stopped.abort(), { once: true });
     stopped.signal.addEventListener(
@@ -63,6 +71,31 @@ export class Streams {
       { once: true },
     );
     return answer(200, bodyOf(events(stopped.signal), stopped, failed), fields);
+  }
+
+  #checkSoon(): void {
+    const authenticate = this.#authenticate;
+    if (!authenticate || this.#check || this.#open.size === 0) return;
+    this.#check = setTimeout(async () => {
+      await this.#endRefused(authenticate);
+      this.#check = undefined;
+      this.#checkSoon();
+    }, CHECK_MS);
+    this.#check.unref();
+  }
+
+  /** Whoever would no longer be let in, by a key that was revoked, does not stay either. */
+  async #endRefused(authenticate: Authenticate): Promise<void> {
+    for (const [credentials, streams] of Map.groupBy(this.#open, ([, given]) => given)) {
+      if (credentials === null) continue;
+      try {
+        await authenticate({ headers: new Headers({ Authorization: credentials }) });
+      } catch (error) {
+        // A database that is away says nothing about them.
+        if (!(error instanceof DuetError) || error.code !== 'UNAUTHENTICATED') continue;
+        for (const [stream] of streams) stream.abort();
+      }
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { SignJWT } from 'jose';
+import { ApiKeys } from '../../src/engine/api-keys.ts';
 import { type AppUnderTest, databases, JSON_HEADERS, openApp, sharedPostgres, within } from '../app.ts';
 import { Folder, Server } from '../process.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
@@ -315,6 +316,34 @@ for (const database of databases)
       const short = await Listener.open(guarded, '/changes/notes', { Authorization: `Bearer ${signed}` });
       expect(short.response.status).toBe(200);
       expect(await short.next()).toBeUndefined();
+      await guarded.close();
+    });
+
+    test('a key that is revoked loses its streams, and no other does', async () => {
+      let keys: ApiKeys | undefined;
+      const guarded = await openApp(database, {
+        sdl,
+        url,
+        env: { AUTH_SECRET: SECRET },
+        around: (storage) => {
+          keys ??= new ApiKeys(storage);
+          return storage;
+        },
+      });
+      const made = async (name: string) => ({
+        Authorization: `Bearer ${await keys?.create(name, ['admin'])}`,
+      });
+      const [gone, kept] = [await made('gone'), await made('kept')];
+      const followed = await Listener.open(guarded, '/changes/notes', gone);
+      const asked = await Listener.ask(guarded, 'subscription { noteChanges { key } }', {}, gone);
+      await using other = await Listener.open(guarded, '/changes/notes', kept);
+      await using nobody = await Listener.open(guarded, '/changes/notes');
+      await guarded.rest('POST', '/notes', { text: 'a', public: true }, gone);
+      for (const each of [followed, asked, other, nobody]) expect(await each.take(1)).toHaveLength(1);
+      expect(await keys?.revoke('gone')).toBe(true);
+      expect([await followed.next(), await asked.next()]).toEqual([undefined, undefined]);
+      await guarded.rest('POST', '/notes', { text: 'b', public: true }, kept);
+      for (const each of [other, nobody]) expect(brief(await each.take(1))).toEqual(['CREATED 2 1 id']);
       await guarded.close();
     });
   });

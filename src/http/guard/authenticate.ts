@@ -17,7 +17,7 @@ const KEY_TRUST_MS = 2000;
 /** Longer ones are nobody's: they would only fill the memory. */
 const LONGEST_TOKEN = 8192;
 
-export type Authenticate = (request: Request) => Caller | Promise<Caller>;
+export type Authenticate = (request: Pick<Request, 'headers'>) => Caller | Promise<Caller>;
 
 interface Known {
   readonly caller: Caller;
