@@ -53,7 +53,7 @@ export class Feed {
   async *listen(operation: Permitted<ChangesRead>, stopped: AbortSignal): AsyncGenerator<Told | Reset> {
     this.#begin();
     try {
-      let after = operation.after ?? (await this.#now());
+      let after = operation.after ?? (await this.#fromNow());
       let held: Change | undefined;
       while (!stopped.aborted) {
         const page = await this.#shared(operation, after);
@@ -72,18 +72,21 @@ export class Feed {
         // No transaction is committed in parts.
         if (held) yield { change: held, isLast: true };
         held = undefined;
-        await this.#beyond(this.#positions.numberOf(after) ?? 0, stopped);
+        await this.#beyond(this.#positions.placeOf(after)?.at ?? 0, stopped);
       }
     } finally {
       this.#end();
     }
   }
 
-  async #now(): Promise<string> {
+  async #now(): Promise<number> {
     await this.#positions.ready();
     const deadline = performance.now() + PATIENCE_MS;
-    const now = await this.#storage.read(() => this.#positions.now(), 'many', deadline);
-    return this.#positions.textOf(now);
+    return this.#storage.read(() => this.#positions.now(), 'many', deadline);
+  }
+
+  async #fromNow(): Promise<string> {
+    return this.#positions.textOf({ at: await this.#now(), past: 0 });
   }
 
   /** Once for all who ask for the same with the same rights. */
@@ -98,7 +101,7 @@ export class Feed {
       return await reading;
     } catch (error) {
       if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
-      return { reset: await this.#now() };
+      return { reset: await this.#fromNow() };
     }
   }
 
@@ -136,7 +139,7 @@ export class Feed {
     this.#isLate = false;
     this.#looking = this.#now()
       .then((now) => {
-        this.#last = this.#positions.numberOf(now) ?? 0;
+        this.#last = now;
         for (const check of [...this.#waiting]) check();
       })
       // A database that is away is looked at again.

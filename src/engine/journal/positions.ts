@@ -10,12 +10,19 @@ import { type Program, run, type Storage } from '../../storage/storage.ts';
 const PATIENCE_MS = 10_000;
 const DIGITS = 16;
 const SIGNATURE_BYTES = 9;
+const SIGNATURE = (SIGNATURE_BYTES / 3) * 4;
 
 const { sequence, position, transaction } = changes.column;
 const bySequence = [{ column: sequence, descending: false }];
 const isUnstamped: Filter = { is: 'null', column: position };
 /** The mark that belongs to no table. */
 const LAST = '';
+
+/** Where a reader stands: behind the change at `at`. To it, changes up to `past` are the past. */
+export interface Place {
+  readonly at: number;
+  readonly past: number;
+}
 
 export class Positions {
   /** What a change's position is: on PostgreSQL it is stamped after the commit, on SQLite the one writer has counted it. */
@@ -84,20 +91,24 @@ export class Positions {
 
   /**
    * As text that sorts. It is signed, because who may not read the past may go on from where it was, but not from wherever it
-   * likes: a position that was made up would show what was edited away since.
+   * likes: a position that was made up would show what was edited away since. For the same reason one that was told in a
+   * read of the past keeps where that ends: the history of some records would open that of all others.
    */
-  textOf(at: number): string {
-    const digits = at.toString(16).padStart(DIGITS, '0');
+  textOf({ at, past }: Place): string {
+    const digits = past > at ? hex(at) + hex(past) : hex(at);
     return `${digits}${this.#signature(digits)}`;
   }
 
   /** Undefined where nobody was given such a text. */
-  numberOf(text: string): number | undefined {
-    const digits = text.slice(0, DIGITS);
-    const given = Buffer.from(text.slice(DIGITS));
+  placeOf(text: string): Place | undefined {
+    const digits = text.slice(0, -SIGNATURE);
+    const given = Buffer.from(text.slice(-SIGNATURE));
     const signature = Buffer.from(this.#signature(digits));
     if (given.length !== signature.length || !timingSafeEqual(given, signature)) return undefined;
-    return Number.parseInt(digits, 16);
+    const [at, past] = [digits.slice(0, DIGITS), digits.slice(DIGITS)].map((each) =>
+      Number.parseInt(each || '0', 16),
+    );
+    return { at: at ?? 0, past: past ?? 0 };
   }
 
   #signature(digits: string): string {
@@ -105,6 +116,10 @@ export class Positions {
     const hash = new Bun.CryptoHasher('sha256', this.#secret).update(digits).digest();
     return Buffer.from(hash.subarray(0, SIGNATURE_BYTES)).toString('base64url');
   }
+}
+
+function hex(at: number): string {
+  return at.toString(16).padStart(DIGITS, '0');
 }
 
 /**

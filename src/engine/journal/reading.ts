@@ -13,7 +13,7 @@ import { mostBytes } from '../read/selects.ts';
 import { bytesOfJson } from '../sizes.ts';
 import type { ChangeRights, ChangesRead, OwnChanges } from './asked.ts';
 import { recordOf } from './images.ts';
-import type { Positions } from './positions.ts';
+import type { Place, Positions } from './positions.ts';
 import { allRights, type Judged, judge } from './rights.ts';
 
 export const DEFAULT_LIMIT = 100;
@@ -50,12 +50,13 @@ export function* readChanges(
   budget: Budget,
 ): Program<ChangesPage> {
   const { resources, record, limit } = operation;
-  const begin = yield* beginning(positions, operation);
   const end = yield* positions.now();
+  const begin = yield* beginning(positions, operation, end);
   const none = record && record.key === undefined;
   // Without a place to go on from, and with no right to the past, it begins now.
   if (begin === undefined || none || limit === 0)
-    return { changes: [], position: positions.textOf(end), more: false };
+    return { changes: [], position: positions.textOf({ at: end, past: 0 }), more: false };
+  const { past } = begin;
   const byTable = new Map(resources.map((resource) => [resource.table, resource]));
   const { table, key } = changes.column;
   const where = all([
@@ -66,14 +67,14 @@ export function* readChanges(
   const order = [{ column: positions.column, descending: false }];
   const found: Change[] = [];
   const isWhole = isAll(operation);
-  let at = begin;
+  let { at } = begin;
   for (;;) {
     const page = isWhole ? limit + 1 : Math.max(limit + 1, PAGE);
     const bytes = mostBytes(budget.limits);
     const rows = yield* run(
       select(changes, changes.columns, where, { order, after: [at], limit: page, bytes }),
     );
-    const shown = yield* shownOf(positions, rows, byTable, operation);
+    const shown = yield* shownOf(positions, rows, byTable, operation, past);
     for (const change of shown) {
       if (found.length === limit)
         return {
@@ -84,7 +85,11 @@ export function* readChanges(
       found.push(change);
     }
     if (rows.length < page)
-      return { changes: spent(found, operation, budget), position: positions.textOf(end), more: false };
+      return {
+        changes: spent(found, operation, budget),
+        position: positions.textOf({ at: end, past }),
+        more: false,
+      };
     at = Number(rows.at(-1)?.[positions.column.name]);
   }
 }
@@ -123,7 +128,7 @@ export function* addChanges(
     times,
     ...(rights && { rights: new Map([[resource, rights]]) }),
   } as unknown as Permitted<ChangesRead>;
-  const begin = yield* beginning(positions, operation);
+  const begin = yield* beginning(positions, operation, rights ? yield* positions.now() : 0);
   const own = new Map<string, Change[]>();
   for (const node of nodes) {
     const key = String(node[resource.key.name]);
@@ -133,7 +138,7 @@ export function* addChanges(
   }
   if (begin === undefined) return;
   const { table, key } = changes.column;
-  const where = all([equal(table, resource.table), { is: 'gt', column: positions.column, value: begin }]);
+  const where = all([equal(table, resource.table), { is: 'gt', column: positions.column, value: begin.at }]);
   const rows = yield* run(
     select(changes, changes.columns, where, {
       order: [{ column: positions.column, descending: false }],
@@ -142,30 +147,31 @@ export function* addChanges(
       bytes: mostBytes(budget.limits),
     }),
   );
-  const shown = yield* shownOf(positions, rows, new Map([[resource.table, resource]]), operation);
+  const shown = yield* shownOf(positions, rows, new Map([[resource.table, resource]]), operation, begin.past);
   for (const change of spent(shown, operation, budget)) own.get(String(change.key))?.push(change);
 }
 
 /** What a change takes beside the record. */
 const AROUND = 400;
 
-/** Where to begin; undefined: now. */
+/** Where to begin; undefined: now. Where there are no rules, there is no past to keep apart. */
 function* beginning(
   positions: Positions,
   { after, at, resources, rights }: Permitted<ChangesRead>,
-): Program<number | undefined> {
+  now: number,
+): Program<Place | undefined> {
   if (after === undefined) {
     const mayReadPast = !rights || [...rights.values()].some(({ past }) => !isNothing(past));
-    return mayReadPast ? 0 : undefined;
+    return mayReadPast ? { at: 0, past: rights ? now : 0 } : undefined;
   }
-  const place = positions.numberOf(after);
+  const place = positions.placeOf(after);
   if (place === undefined) throw validationFailed([{ ...at, ...UNKNOWN }]);
   const tables = resources.map(({ table }) => table);
   const dropped = yield* run(
     select(
       marks,
       [marks.key],
-      all([among(marks.key, tables), { is: 'gt', column: marks.column.position, value: place }]),
+      all([among(marks.key, tables), { is: 'gt', column: marks.column.position, value: place.at }]),
     ),
   );
   if (dropped.length > 0) throw new DuetError('POSITION_EXPIRED', EXPIRED);
@@ -185,6 +191,7 @@ function* shownOf(
   rows: readonly Row[],
   byTable: ReadonlyMap<string, Resource>,
   operation: Permitted<ChangesRead>,
+  past: number,
 ): Program<Change[]> {
   const shown = new Map<Row, Change>();
   for (const [table, resource] of byTable) {
@@ -205,9 +212,11 @@ function* shownOf(
       const before = row['before'] === null ? undefined : judged[next++];
       const after = row['after'] === null ? undefined : judged[next++];
       const isErased = row['before'] === null && row['after'] === null;
+      const at = Number(row[positions.column.name]);
+      const position = () => positions.textOf({ at, past });
       const change = isErased
-        ? erased(positions, resource, row, operation)
-        : changeOf(positions, resource, row, before, after, operation.after === undefined);
+        ? erased(position, resource, row, operation)
+        : changeOf(position, resource, row, before, after, at <= past);
       if (change) shown.set(row, change);
     }
   }
@@ -221,7 +230,7 @@ function wanted({ where }: ChangesRead, { seen }: ChangeRights): Filter {
 
 /** Nothing is left that a rule or a filter could be held against: only who sees everything sees that there was something. */
 function erased(
-  positions: Positions,
+  position: () => string,
   resource: Resource,
   row: Row,
   { rights, where }: ChangesRead,
@@ -230,7 +239,7 @@ function erased(
   if (!isEverything(seen) || !isEverything(past) || !isEverything(where)) return undefined;
   const key = String(row['key']);
   return {
-    position: positions.textOf(Number(row[positions.column.name])),
+    position: position(),
     at: String(row['at']),
     kind: row['kind'] as Change['kind'],
     resource: resource.name,
@@ -246,7 +255,7 @@ function erased(
 
 /** Undefined where the caller sees nothing of it. A record that leaves its sight is deleted for it, and one that enters it new. */
 function changeOf(
-  positions: Positions,
+  position: () => string,
   resource: Resource,
   row: Row,
   before: Judged | undefined,
@@ -258,7 +267,7 @@ function changeOf(
   if (!shown || !(was?.isWanted || is?.isWanted) || (isPast && !shown.isPast)) return undefined;
   const tells = shown.isPast;
   return {
-    position: positions.textOf(Number(row[positions.column.name])),
+    position: position(),
     at: String(row['at']),
     kind: was && is ? 'UPDATED' : is ? 'CREATED' : 'DELETED',
     resource: resource.name,
