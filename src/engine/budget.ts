@@ -36,6 +36,8 @@ export class Budget {
   objects = 0;
   /** Records of join types that the request has named for others: no answer has them, and few words ask for many. */
   links = 0;
+  /** Changes that were looked at: no answer need have any of them. */
+  looked = 0;
   /** Whether bytes are counted as they are written: once there are so many characters that it matters. */
   #isExact = false;
   /** What was counted by its characters so far: rows by their selections, and what measures itself. */
@@ -58,6 +60,7 @@ export class Budget {
     this.bytes = other.bytes;
     this.objects = other.objects;
     this.links = other.links;
+    this.looked = other.looked;
     this.#isExact = other.#isExact;
     this.#rows.splice(0, this.#rows.length, ...other.#rows);
     this.#selections.splice(0, this.#selections.length, ...other.#selections);

@@ -21,6 +21,7 @@ import type { ChangesRead } from './journal/asked.ts';
 import type { Reset, Told } from './journal/feed.ts';
 import type { Journal } from './journal/journal.ts';
 import type { ChangesPage } from './journal/reading.ts';
+import { together } from './journal/together.ts';
 import type { RunInside } from './logic/api.ts';
 import type { Functions } from './logic/functions.ts';
 import type {
@@ -147,7 +148,7 @@ export class Engine {
     deadline: Deadline,
   ): Soon<unknown[]> {
     const [only] = operations;
-    if (this.#journal && operations.some(readsChanges)) return this.#readChanges(operations, deadline);
+    if (this.#journal && operations.some(readsChanges)) return this.#readTogether(operations, deadline);
     if (only && only.do !== 'ask' && only.do !== 'changes' && operations.length === 1) {
       const answer = this.#readAlone(only, deadline);
       return answer instanceof Promise ? answer.then((read) => [read]) : [answer];
@@ -178,6 +179,16 @@ export class Engine {
     const { positions, storage } = this.#kept;
     await positions.ready();
     return storage.read(() => this.#readAll(operations), 'many', deadline);
+  }
+
+  async #readTogether(
+    operations: readonly Permitted<Read | Ask | ChangesRead>[],
+    deadline: Deadline,
+  ): Promise<unknown[]> {
+    const answers = await this.#readChanges(operations, deadline);
+    return together(this.#kept.positions, operations, answers).map((answer) =>
+      answer instanceof DuetError ? new Failed(answer) : answer,
+    );
   }
 
   /** What is after a position, and then what is committed, until it is told to stop. */

@@ -59,7 +59,8 @@ export function changesFields(types: TypesOf, model: Model): [string, ChangesBin
       { ...all, operation: 'CHANGES_POSITION' },
       {
         type: new GraphQLNonNull(GraphQLString),
-        description: 'The position of now: what comes after it is new.',
+        description:
+          'Where to go on from: beside changes, where all of them have come to; else now, and what comes after it is new.',
       },
     ],
     ...resources.map((resource): [string, ChangesBinding, Fields[string]] => [

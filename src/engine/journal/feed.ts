@@ -68,7 +68,11 @@ export class Feed {
           held = change;
         }
         after = page.position;
-        if (page.more) continue;
+        if (page.more) {
+          // A database in this process answers at once: others would not have their turn until all was read.
+          await new Promise(setImmediate);
+          continue;
+        }
         // No transaction is committed in parts.
         if (held) yield { change: held, isLast: true };
         held = undefined;

@@ -20,6 +20,8 @@ export const DEFAULT_LIMIT = 100;
 export const MOST_CHANGES = 1000;
 /** Where not every change is shown, so many are looked at at once. */
 const PAGE = 200;
+/** For one answer about so many: whoever sees few of them would keep everybody else waiting. */
+export const LOOKED_AT = 2000;
 
 /** A change as its caller sees it; what it may not see of it is undefined. */
 export interface Change extends Row {
@@ -75,22 +77,15 @@ export function* readChanges(
       select(changes, changes.columns, where, { order, after: [at], limit: page, bytes }),
     );
     const shown = yield* shownOf(positions, rows, byTable, operation, past);
-    for (const change of shown) {
-      if (found.length === limit)
-        return {
-          changes: spent(found, operation, budget),
-          position: found.at(-1)?.position ?? '',
-          more: true,
-        };
-      found.push(change);
-    }
+    const room = limit - found.length;
+    found.push(...spent(shown.slice(0, room), operation, budget));
+    if (shown.length > room) return { changes: found, position: found.at(-1)?.position ?? '', more: true };
     if (rows.length < page)
-      return {
-        changes: spent(found, operation, budget),
-        position: positions.textOf({ at: end, past }),
-        more: false,
-      };
+      return { changes: found, position: positions.textOf({ at: end, past }), more: false };
     at = Number(rows.at(-1)?.[positions.column.name]);
+    budget.looked += rows.length;
+    if (budget.looked >= LOOKED_AT)
+      return { changes: found, position: positions.textOf({ at, past }), more: true };
   }
 }
 
@@ -98,7 +93,7 @@ function isAll({ rights, where }: ChangesRead): boolean {
   return !rights && isEverything(where);
 }
 
-function spent(found: Change[], { times }: ChangesRead, budget: Budget): Change[] {
+function spent(found: readonly Change[], { times }: ChangesRead, budget: Budget): readonly Change[] {
   const { before, after } = times;
   budget.take(found.length, () =>
     found.reduce(

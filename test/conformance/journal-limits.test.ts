@@ -1,0 +1,101 @@
+/** What a feed costs and how long its answers are hangs on what is shown, and whoever follows it gets on. */
+
+import { afterEach, describe, expect, test } from 'bun:test';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { headersOf, SECRET } from './access-matrix.ts';
+
+const sdl = `
+type Doc @resource @journal
+  @allow(to: [READ, HISTORY], where: { owner: { eq: { claim: "sub" } } })
+  @allow(to: [READ, CREATE, UPDATE, DELETE, HISTORY], role: "admin")
+{ id: ID! owner: String! text: String! }
+type Pub @resource @journal @allow(to: [READ, CREATE, UPDATE, HISTORY]) { id: ID! text: String! secs: [Sec!]! }
+type Sec @resource @journal @allow(to: [READ, CREATE, UPDATE, HISTORY]) { id: ID! pub: Pub! }
+`;
+
+const eve = await headersOf({ name: 'eve', claims: { sub: 'eve' } });
+const admin = await headersOf({ name: 'root', claims: { sub: 'root', roles: ['admin'] } });
+const LIMIT = 100_000;
+const limited = { AUTH_SECRET: SECRET, LIMIT_BYTES: String(LIMIT) };
+
+for (const database of databases)
+  describe(`on ${database}`, () => {
+    let app: AppUnderTest;
+    const open = async (env: Record<string, string>) => {
+      app = await openApp(database, { sdl, env });
+    };
+    afterEach(() => app.close());
+
+    const create = async (count: number, doc: { owner: string; text: string }) => {
+      const query = 'mutation ($records: [DocInput!]!) { createDocs(records: $records) { id } }';
+      for (let left = count; left > 0; left -= 100) {
+        const records = Array.from({ length: Math.min(left, 100) }, () => doc);
+        expect((await app.graphql(query, { records }, admin)).errors).toBeUndefined();
+      }
+    };
+    const read = async (path: string) => {
+      const { status, body, headers } = await app.rest('GET', path, undefined, eve);
+      expect([path, status, status === 200 ? '' : body]).toEqual([path, 200, '']);
+      const next = headers.get('Link')?.match(/<(.*)>; rel="next"/)?.[1];
+      return { changes: body as any[], position: headers.get('Changes-Position') ?? '', next };
+    };
+    /** All that is told from there on, by what each page says of the next. */
+    const follow = async (path: string, most: number) => {
+      const pages: string[][] = [];
+      for (let next: string | undefined = path; next; ) {
+        const page = await read(next);
+        pages.push(page.changes.map(({ after }) => after.text));
+        if (pages.length > most) throw new Error('it does not end');
+        next = page.next;
+      }
+      return pages;
+    };
+    const streamed = async (path: string, count: number) => {
+      const response = await app.fetch(path, { headers: { Accept: 'text/event-stream', ...eve } });
+      let text = '';
+      for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+        text += new TextDecoder().decode(chunk);
+        if (text.split('data: ').length > count) break;
+      }
+      const told = text.split('\n').filter((line) => line.startsWith('data: '));
+      return told.map((line) => JSON.parse(line.slice(6)).after.text as string);
+    };
+
+    test('a request looks at so many changes, and tells where to go on', async () => {
+      await open({ AUTH_SECRET: SECRET });
+      await create(1, { owner: 'eve', text: 'first' });
+      await create(4300, { owner: 'ann', text: 'x' });
+      await create(1, { owner: 'eve', text: 'last' });
+      const pages = await follow('/changes/docs?limit=5', 9);
+      expect(pages).toEqual([['first'], [], ['last']]);
+      const where = encodeURIComponent(JSON.stringify({ text: { eq: 'last' } }));
+      expect(await follow(`/changes/docs?where=${where}`, 9)).toEqual([[], [], ['last']]);
+      const { position } = (await read('/changes/docs?limit=1')).changes[0];
+      expect(await streamed(`/changes/docs?after=${position}`, 1)).toEqual(['last']);
+
+      // In GraphQL, changesPosition is what Changes-Position is in REST.
+      const asked = (after: string) =>
+        `docChanges(first: 5, after: ${JSON.stringify(after)}) { after { text } }`;
+      const alone = await app.graphql(`{ ${asked(position)} }`, {}, eve);
+      expect([alone.errors?.[0].extensions.code, alone.errors?.[0].message]).toEqual([
+        'VALIDATION_FAILED',
+        expect.stringContaining('changesPosition'),
+      ]);
+      const told: string[][] = [];
+      for (let after = position; told.length < 9; ) {
+        const { data, errors } = await app.graphql(`{ ${asked(after)} changesPosition }`, {}, eve);
+        expect(errors).toBeUndefined();
+        told.push(data.docChanges.map((change: any) => change.after.text));
+        if (data.changesPosition === after) break;
+        after = data.changesPosition;
+      }
+      expect(told).toEqual([[], [], ['last'], []]);
+    });
+
+    test('beside a page that is full, changesPosition is where that ends', async () => {
+      await open({ AUTH_SECRET: SECRET });
+      await create(3, { owner: 'eve', text: 'x' });
+      const { data } = await app.graphql('{ docChanges(first: 2) { position } changesPosition }', {}, eve);
+      expect(data.changesPosition).toBe(data.docChanges[1].position);
+    });
+  });
