@@ -57,6 +57,8 @@ export interface Select {
   readonly most: number | undefined;
   /** How many bytes of text there may be in all; a statement that would answer with more fails with ANSWER_TOO_LARGE. */
   readonly bytes: number | undefined;
+  /** Whether it leaves out what comes after the row with which there are more, instead of failing. */
+  readonly cuts: boolean;
   /** Columns whose text does not count: what fails by it would tell how long it is. */
   readonly uncounted: readonly Column[];
   /**
@@ -282,6 +284,7 @@ export function select(
     per: undefined,
     most: undefined,
     bytes: undefined,
+    cuts: false,
     uncounted: [],
     lock: false,
     prefetch: [],

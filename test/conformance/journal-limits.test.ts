@@ -50,6 +50,19 @@ for (const database of databases)
       }
       return pages;
     };
+    /** The same in GraphQL, by the position beside the changes. */
+    const followByPosition = async (begin: string) => {
+      const told: string[][] = [];
+      const query = 'query ($after: String) { docChanges(after: $after) { after { text } } changesPosition }';
+      for (let after = begin; told.length < 9; ) {
+        const { data, errors } = await app.graphql(query, { after }, eve);
+        expect(errors).toBeUndefined();
+        told.push(data.docChanges.map((change: any) => change.after.text));
+        if (data.changesPosition === after) return told;
+        after = data.changesPosition;
+      }
+      throw new Error('it does not end');
+    };
     const streamed = async (path: string, count: number) => {
       const response = await app.fetch(path, { headers: { Accept: 'text/event-stream', ...eve } });
       let text = '';
@@ -74,22 +87,12 @@ for (const database of databases)
       expect(await streamed(`/changes/docs?after=${position}`, 1)).toEqual(['last']);
 
       // In GraphQL, changesPosition is what Changes-Position is in REST.
-      const asked = (after: string) =>
-        `docChanges(first: 5, after: ${JSON.stringify(after)}) { after { text } }`;
-      const alone = await app.graphql(`{ ${asked(position)} }`, {}, eve);
+      const alone = await app.graphql(`{ docChanges(after: "${position}") { after { text } } }`, {}, eve);
       expect([alone.errors?.[0].extensions.code, alone.errors?.[0].message]).toEqual([
         'VALIDATION_FAILED',
         expect.stringContaining('changesPosition'),
       ]);
-      const told: string[][] = [];
-      for (let after = position; told.length < 9; ) {
-        const { data, errors } = await app.graphql(`{ ${asked(after)} changesPosition }`, {}, eve);
-        expect(errors).toBeUndefined();
-        told.push(data.docChanges.map((change: any) => change.after.text));
-        if (data.changesPosition === after) break;
-        after = data.changesPosition;
-      }
-      expect(told).toEqual([[], [], ['last'], []]);
+      expect(await followByPosition(position)).toEqual([[], [], ['last'], []]);
     });
 
     test('beside a page that is full, changesPosition is where that ends', async () => {
@@ -97,5 +100,27 @@ for (const database of databases)
       await create(3, { owner: 'eve', text: 'x' });
       const { data } = await app.graphql('{ docChanges(first: 2) { position } changesPosition }', {}, eve);
       expect(data.changesPosition).toBe(data.docChanges[1].position);
+    });
+
+    test('what is not shown refuses no answer, however long it is', async () => {
+      await open(limited);
+      await create(1, { owner: 'eve', text: 'first' });
+      await create(150, { owner: 'ann', text: 'é'.repeat(3000) });
+      await create(1, { owner: 'ann', text: 'x'.repeat(4 * LIMIT) });
+      await create(1, { owner: 'eve', text: 'last' });
+      expect((await follow('/changes/docs', 9)).flat()).toEqual(['first', 'last']);
+      const { position } = (await read('/changes/docs?limit=1')).changes[0];
+      expect(await streamed(`/changes/docs?after=${position}`, 1)).toEqual(['last']);
+      expect((await followByPosition(position)).flat()).toEqual(['last']);
+    });
+
+    test('a stream gets on where what is shown is more than one answer may have', async () => {
+      await open(limited);
+      await create(1, { owner: 'eve', text: 'first' });
+      const { position } = await read('/changes/docs?limit=1');
+      await create(60, { owner: 'eve', text: 'y'.repeat(5000) });
+      const refused = await app.rest('GET', `/changes/docs?after=${position}`, undefined, eve);
+      expect([refused.status, refused.body.code]).toEqual([400, 'ANSWER_TOO_LARGE']);
+      expect(await streamed(`/changes/docs?after=${position}`, 60)).toHaveLength(60);
     });
   });

@@ -3,6 +3,7 @@
 import { DuetError } from '../../base/errors.ts';
 import { canonical } from '../../query/filter.ts';
 import type { Storage } from '../../storage/storage.ts';
+import { isTooMuch } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { ChangesRead } from './asked.ts';
 import type { Positions } from './positions.ts';
@@ -104,6 +105,9 @@ export class Feed {
     try {
       return await reading;
     } catch (error) {
+      // Events are sent one by one: what is too much for one answer comes in several.
+      if (isTooMuch(error) && operation.limit > 1)
+        return this.#shared({ ...operation, limit: operation.limit >> 1 }, after);
       if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
       return { reset: await this.#fromNow() };
     }

@@ -22,6 +22,8 @@ export const MOST_CHANGES = 1000;
 const PAGE = 200;
 /** For one answer about so many: whoever sees few of them would keep everybody else waiting. */
 export const LOOKED_AT = 2000;
+/** And at so much of them at once, after which there is no more for this answer. */
+const LOOKED_BYTES = 4 * 1024 * 1024;
 
 /** A change as its caller sees it; what it may not see of it is undefined. */
 export interface Change extends Row {
@@ -69,28 +71,46 @@ export function* readChanges(
   const order = [{ column: positions.column, descending: false }];
   const found: Change[] = [];
   const isWhole = isAll(operation);
+  const page = isWhole ? limit + 1 : Math.max(limit + 1, PAGE);
+  const most = mostBytes(budget.limits);
+  const bytes = isWhole || most === undefined ? most : Math.min(most, LOOKED_BYTES);
   let { at } = begin;
   for (;;) {
-    const page = isWhole ? limit + 1 : Math.max(limit + 1, PAGE);
-    const bytes = mostBytes(budget.limits);
+    // What is hidden must not refuse an answer: a page ends where there is too much of it to be read at once.
     const rows = yield* run(
-      select(changes, changes.columns, where, { order, after: [at], limit: page, bytes }),
+      select(changes, changes.columns, where, { order, after: [at], limit: page, bytes, cuts: true }),
     );
     const shown = yield* shownOf(positions, rows, byTable, operation, past);
     const room = limit - found.length;
     found.push(...spent(shown.slice(0, room), operation, budget));
     if (shown.length > room) return { changes: found, position: found.at(-1)?.position ?? '', more: true };
-    if (rows.length < page)
+    const isCut = holdsMoreThan(bytes, rows);
+    if (rows.length < page && !isCut)
       return { changes: found, position: positions.textOf({ at: end, past }), more: false };
     at = Number(rows.at(-1)?.[positions.column.name]);
+    if (isWhole) continue;
     budget.looked += rows.length;
-    if (budget.looked >= LOOKED_AT)
+    if (isCut || budget.looked >= LOOKED_AT)
       return { changes: found, position: positions.textOf({ at, past }), more: true };
   }
 }
 
+/** Whether a page may have ended before its limit. */
+function holdsMoreThan(bytes: number | undefined, rows: readonly Row[]): boolean {
+  if (bytes === undefined) return false;
+  let sum = 0;
+  for (const row of rows)
+    for (const name in row) if (typeof row[name] === 'string') sum += Buffer.byteLength(row[name]);
+  return sum > bytes;
+}
+
+/** Whether every change is shown as it is. */
 function isAll({ rights, where }: ChangesRead): boolean {
-  return !rights && isEverything(where);
+  if (!isEverything(where)) return false;
+  return [...(rights?.values() ?? [])].every(
+    ({ seen, past, hidden, guards }) =>
+      isEverything(seen) && isEverything(past) && hidden.length === 0 && guards.length === 0,
+  );
 }
 
 function spent(found: readonly Change[], { times }: ChangesRead, budget: Budget): readonly Change[] {

@@ -63,9 +63,9 @@ export const dialect: Dialect = {
   },
   rows: (columns, rows, given) =>
     `SELECT ${columns.map(({ stored }) => quote(stored)).join(', ')} FROM ${dialect.values(columns, rows, given)} AS "_new"`,
-  // Row by row: the first that is too much ends the statement. No stored name begins with `_`.
-  within: (select, { bytes, columns }, names) =>
-    `SELECT ${names.map(quote).join(', ')} FROM (SELECT *, sum(${bytesOf(columns)}) OVER (ROWS UNBOUNDED PRECEDING) AS "_bytes" FROM (${select}) AS "_rows") AS "_counted" WHERE ${failsBeyond(bytes, '"_bytes"')}`,
+  // Row by row: the first that is too much ends the statement, or is the last of its rows. No stored name begins with `_`.
+  within: (select, { bytes, cuts, columns }, names) =>
+    `SELECT ${names.map(quote).join(', ')} FROM (SELECT *, sum(${bytesOf(columns)}) OVER (ROWS UNBOUNDED PRECEDING) AS "_bytes" FROM (${select}) AS "_rows") AS "_counted" WHERE ${cuts ? `"_bytes" - (${bytesOf(columns)}) <= ${bytes}` : failsBeyond(bytes, '"_bytes"')}`,
   // Planned for all of them: for some, the server would follow an index to a million rows, instead of reading the table.
   most: (select, most) => `WITH "_groups" AS MATERIALIZED (${select}) SELECT * FROM "_groups" LIMIT ${most}`,
   // No stored name begins with `_`.

@@ -68,7 +68,7 @@ export interface Dialect {
   values(columns: readonly Column[], rows: readonly Row[], given: (value: unknown) => number): string;
   /** The same rows as an INSERT takes them. */
   rows(columns: readonly Column[], rows: readonly Row[], given: (value: unknown) => number): string;
-  /** The same SELECT, which fails when these columns hold more bytes of text; undefined where they are counted as rows arrive. */
+  /** The same SELECT, which fails when these columns hold more bytes of text, or ends there; undefined where they are counted as rows arrive. */
   readonly within?: (select: string, heavy: Heavy, names: readonly string[]) => string;
   /** The groups that a SELECT answers with, up to so many, of which there are hardly ever more. */
   most(select: string, most: number): string;

@@ -11,6 +11,8 @@ const MOST_BYTES_OF_CHARACTER = 4;
 export interface Heavy {
   /** How many bytes of text there may be. */
   readonly bytes: number;
+  /** Whether it leaves out the rows beyond, instead of failing. */
+  readonly cuts: boolean;
   /** What can be long, under the names of the answer. */
   readonly columns: readonly Column[];
   readonly names: readonly string[];
@@ -36,7 +38,8 @@ function found(statement: Query, bytes: number): Heavy | null {
   const columns = answered(statement).filter((column) => ['text', 'json'].includes(keptAs(column)));
   const widest = columns.reduce((sum, column) => sum + widthOf(column), 0);
   if (columns.length === 0 || rows <= FEW_ROWS || rows * widest <= bytes) return null;
-  return { bytes, columns, names: columns.map(({ name }) => name) };
+  const cuts = statement.do === 'select' && statement.cuts;
+  return { bytes, cuts, columns, names: columns.map(({ name }) => name) };
 }
 
 function rowsOf(statement: Query): number {

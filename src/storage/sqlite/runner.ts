@@ -42,7 +42,7 @@ export function asking(statement: Statement): Asking {
     return {
       sql,
       parameters,
-      bound: heavy && { bytes: heavy.bytes, names: heavy.names },
+      bound: heavy && { bytes: heavy.bytes, cuts: heavy.cuts, names: heavy.names },
       decode: (rows) => decoded(rows, decoders),
     };
   }

@@ -18,6 +18,8 @@ export interface Asked {
 /** How many bytes of text there may be in the rows, under these names. */
 export interface Bound {
   readonly bytes: number;
+  /** Whether the row with which there are more is the last, instead of one too many. */
+  readonly cuts: boolean;
   readonly names: readonly string[];
 }
 
@@ -92,7 +94,7 @@ export const TOO_LARGE = 'DUET_ANSWER_TOO_LARGE';
  * Row by row, until there is more text than there may be, and then undefined: all of them at once may be more than fits
  * into memory.
  */
-export function counted(rows: Iterable<Row>, { bytes: most, names }: Bound): Row[] | undefined {
+export function counted(rows: Iterable<Row>, { bytes: most, cuts, names }: Bound): Row[] | undefined {
   const found: Row[] = [];
   let bytes = 0;
   for (const row of rows) {
@@ -100,8 +102,9 @@ export function counted(rows: Iterable<Row>, { bytes: most, names }: Bound): Row
       const value = row[name];
       if (typeof value === 'string') bytes += value.length;
     }
-    if (bytes > most) return undefined;
+    if (bytes > most && !cuts) return undefined;
     found.push(row);
+    if (bytes > most) break;
   }
   return found;
 }
