@@ -16,7 +16,13 @@ export interface AnswerLimits {
   /** Fails where there is no room for a long answer now. */
   readonly admitLong?: (bytes: number) => void;
   /** Adds to records what has happened to them, where their type keeps that. */
-  readonly addChanges?: (wanted: OwnChanges, rows: readonly Row[], budget: Budget) => Program<void>;
+  readonly addChanges?: (
+    wanted: OwnChanges,
+    rows: readonly Row[],
+    budget: Budget,
+    /** How often the answer has each record, where that is not once. */
+    times: ReadonlyMap<Row, number> | undefined,
+  ) => Program<void>;
 }
 
 /** For what is never in memory as a whole. */

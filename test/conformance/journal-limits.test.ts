@@ -123,4 +123,37 @@ for (const database of databases)
       expect([refused.status, refused.body.code]).toEqual([400, 'ANSWER_TOO_LARGE']);
       expect(await streamed(`/changes/docs?after=${position}`, 60)).toHaveLength(60);
     });
+
+    /** Whatever is asked for, no answer is longer than it may be, and what is much shorter is given. */
+    const bounded = async (asked: (first: number) => string) => {
+      let longest = 0;
+      for (const first of [1, 2, 4, 8, 16, 32, 64, 128, 256]) {
+        const answer = await app.fetch('/graphql', {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', ...eve },
+          body: JSON.stringify({ query: asked(first) }),
+        });
+        const text = await answer.text();
+        if (text.includes('ANSWER_TOO_LARGE')) return longest;
+        expect([asked(first), JSON.parse(text).errors]).toEqual([asked(first), undefined]);
+        longest = text.length;
+        expect([asked(first), longest < 1.1 * LIMIT, longest]).toEqual([asked(first), true, longest]);
+      }
+      return longest;
+    };
+
+    test('the changes of a record count as often as the answer has them', async () => {
+      await open(limited);
+      await app.rest('POST', '/pubs', { text: 'x' }, eve);
+      for (let at = 0; at < 20; at++) await app.rest('PUT', '/pubs/1', { text: `${at}`.repeat(100) }, eve);
+      for (let at = 0; at < 40; at++) await app.rest('POST', '/secs', { pubId: 1 }, eve);
+      const changes = '_changes(first: 20) { before { text } after { text } }';
+      const [below, far] = [
+        await bounded((first) => `{ secs(first: ${first}) { pub { ${changes} } } }`),
+        await bounded(
+          (first) => `{ secs(first: ${first}) { pub { secs(first: 1) { pub { ${changes} } } } } }`,
+        ),
+      ];
+      for (const longest of [below, far]) expect(longest).toBeGreaterThan(LIMIT / 4);
+    });
   });

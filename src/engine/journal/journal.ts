@@ -9,7 +9,7 @@ import { type AnswerLimits, Budget, UNLIMITED } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Change, Watcher } from '../write/changes.ts';
-import type { ChangesRead, OwnChanges } from './asked.ts';
+import type { ChangesRead } from './asked.ts';
 import { Feed } from './feed.ts';
 import { imageOf } from './images.ts';
 import { Positions } from './positions.ts';
@@ -81,8 +81,8 @@ export class Journal implements Watcher {
     return readChanges(this.positions, operation, budget);
   }
 
-  readonly addChanges = (wanted: OwnChanges, rows: readonly Row[], budget: Budget): Program<void> =>
-    addChanges(this.positions, wanted, rows, budget);
+  readonly addChanges: NonNullable<AnswerLimits['addChanges']> = (wanted, rows, budget, times) =>
+    addChanges(this.positions, wanted, rows, budget, times);
 
   /** Drops what is too old also while nobody writes, until it is told to stop. */
   watch(stopped: AbortSignal): void {

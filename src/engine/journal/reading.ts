@@ -113,16 +113,17 @@ function isAll({ rights, where }: ChangesRead): boolean {
   );
 }
 
-function spent(found: readonly Change[], { times }: ChangesRead, budget: Budget): readonly Change[] {
-  const { before, after } = times;
-  budget.take(found.length, () =>
-    found.reduce(
-      (sum, change) =>
-        sum + AROUND + before * bytesOfJson(change.before ?? null) + after * bytesOfJson(change.after),
-      0,
-    ),
-  );
+function spent(found: readonly Change[], operation: ChangesRead, budget: Budget): readonly Change[] {
+  budget.take(found.length, () => bytesOfChanges(found, operation));
   return found;
+}
+
+function bytesOfChanges(found: readonly Change[], { times: { before, after } }: ChangesRead): number {
+  return found.reduce(
+    (sum, change) =>
+      sum + AROUND + before * bytesOfJson(change.before ?? null) + after * bytesOfJson(change.after),
+    0,
+  );
 }
 
 /** Adds to records what has happened to them: the first so many of each, of which the caller may not see all. */
@@ -131,6 +132,7 @@ export function* addChanges(
   { as, resource, after, at, limit, times, rights }: OwnChanges,
   nodes: readonly Row[],
   budget: Budget,
+  often?: ReadonlyMap<Row, number>,
 ): Program<void> {
   const operation = {
     do: 'changes',
@@ -163,7 +165,17 @@ export function* addChanges(
     }),
   );
   const shown = yield* shownOf(positions, rows, new Map([[resource.table, resource]]), operation, begin.past);
-  for (const change of spent(shown, operation, budget)) own.get(String(change.key))?.push(change);
+  for (const change of shown) own.get(String(change.key))?.push(change);
+  const sum = (of: (found: readonly Change[]) => number) => {
+    let all = 0;
+    for (const node of nodes)
+      all += (often?.get(node) ?? 1) * of(own.get(String(node[resource.key.name])) ?? []);
+    return all;
+  };
+  budget.take(
+    sum(({ length }) => length),
+    () => sum((found) => bytesOfChanges(found, operation)),
+  );
 }
 
 /** What a change takes beside the record. */

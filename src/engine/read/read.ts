@@ -198,23 +198,28 @@ function* dressFirst(
   count?: () => void,
   times?: Times,
 ): Program<void> {
-  yield* dress(selection, nodes, budget);
+  yield* dress(selection, nodes, budget, times);
   count?.();
   yield* follow(selection, nodes, budget, times);
 }
 
 /** Takes away what is hidden, and then adds what is computed of the rest. */
-function* dress(selection: Selection, rows: readonly Node[], budget: Budget): Program<void> {
+function* dress(selection: Selection, rows: readonly Node[], budget: Budget, times?: Times): Program<void> {
   const { guards, computed, changes } = selection;
   if (guards) yield* hide([{ guards, rows }], mostBytes(budget.limits));
   if (computed) compute(computed, rows);
-  if (changes) yield* addChanges(changes, rows, budget);
+  if (changes) yield* addChanges(changes, rows, budget, times);
 }
 
-function* addChanges(changes: readonly OwnChanges[], rows: readonly Node[], budget: Budget): Program<void> {
+function* addChanges(
+  changes: readonly OwnChanges[],
+  rows: readonly Node[],
+  budget: Budget,
+  times?: Times,
+): Program<void> {
   const add = budget.limits.addChanges;
   if (!add) throw new Error('nothing keeps changes');
-  if (rows.length > 0) for (const each of changes) yield* add(each, rows, budget);
+  if (rows.length > 0) for (const each of changes) yield* add(each, rows, budget, times);
 }
 
 /**
@@ -254,8 +259,10 @@ function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget, time
     if (guarded.length > 0) yield* hide(guarded, mostBytes(budget.limits));
     for (const { relation, found } of level)
       if (relation.selection.computed) compute(relation.selection.computed, found);
-    for (const { relation, found } of level)
-      if (relation.selection.changes) yield* addChanges(relation.selection.changes, found, budget);
+    for (const branch of level) {
+      const { changes } = branch.relation.selection;
+      if (changes) yield* addChanges(changes, branch.found, budget, appearances(branch));
+    }
     for (const branch of level) spend(branch, budget);
     read.push(...level);
     level = level.flatMap((branch) => branches(branch.relation.selection, branch.found, appearances(branch)));
@@ -389,7 +396,8 @@ function bytesOfGroups(
 /** Of the nodes that a branch has found; only where something hangs on them does it matter. */
 function appearances({ relation, property, parents, times, found }: Branch): Times | undefined {
   const { field, selection } = relation;
-  if (selection.relations.length === 0 || (field.kind === 'inverse' && !times)) return undefined;
+  const isBare = selection.relations.length === 0 && !selection.changes;
+  if (isBare || (field.kind === 'inverse' && !times)) return undefined;
   if (field.kind === 'reference' && !times && found.length === parents.length) return undefined;
   const counted = new Map<Node, number>();
   for (const parent of parents) {
