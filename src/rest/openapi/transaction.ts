@@ -4,7 +4,7 @@ import { JSON_TYPE } from '../../http/answer.ts';
 import { exampleInput } from '../../schema/examples.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
-import { kinds } from '../transaction.ts';
+import { kinds } from '../steps.ts';
 import { list, object } from './json-schema.ts';
 import {
   always,
