@@ -7,7 +7,8 @@ import { readConfig } from '../../src/config/config.ts';
 import { loading } from '../../src/engine/transfer/load.ts';
 import type { Model } from '../../src/schema/model.ts';
 import { readSchema } from '../../src/schema/read.ts';
-import { type Evolution, evolve, load, preview, prune } from '../../src/storage/evolve/evolve.ts';
+import { type Evolution, evolve, load, preview } from '../../src/storage/evolve/evolve.ts';
+import { prune } from '../../src/storage/evolve/prune.ts';
 import { type Database, openDatabase } from '../../src/storage/open.ts';
 import { type AppUnderTest, type DatabaseKind, databaseSettings, openApp, sharedPostgres } from '../app.ts';
 

@@ -4,7 +4,8 @@ import { evolveDeployment, faulting, openDeployment } from '../../app/deployment
 import { readStoring } from '../../app/logic.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
-import { preview, prune } from '../../storage/evolve/evolve.ts';
+import { preview } from '../../storage/evolve/evolve.ts';
+import { prune } from '../../storage/evolve/prune.ts';
 
 export interface Terminal {
   readonly print: (line: string) => void;
