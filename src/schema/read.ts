@@ -11,30 +11,21 @@ import {
   stripIgnoredCharacters,
 } from 'graphql';
 import { isAction, plainTypes, readActions } from './actions.ts';
+import { readColumnSets, readSearched } from './column-sets.ts';
 import { isComputed, readComputed } from './computed.ts';
 import { type AppliedDirectives, definedTypes, readDirectives } from './directives.ts';
 import { type Draft, Faults, told } from './draft.ts';
 import { type FieldReader, readField } from './fields.ts';
 import { resolveInverse } from './inverses.ts';
 import { readJournal } from './journal.ts';
-import type {
-  ColumnSet,
-  Enum,
-  Inverse,
-  Model,
-  OperationKind,
-  Resource,
-  SchemaFault,
-  Through,
-} from './model.ts';
+import type { Enum, Inverse, Model, OperationKind, Resource, SchemaFault, Through } from './model.ts';
 import { ownTypes, pathOf, pluralOf, singularOf } from './names.ts';
 import { readRootField } from './roots.ts';
 import type { Rule } from './rules/rule.ts';
 import { rules } from './rules/rules.ts';
 import { scalars } from './scalars.ts';
-import { didYouMean } from './suggest.ts';
 import { resolveThrough } from './through.ts';
-import { boundIndexed, isText } from './values.ts';
+import { boundIndexed } from './values.ts';
 
 export type SchemaReading =
   | { readonly model: Model; readonly faults?: never }
@@ -324,57 +315,4 @@ function addList(owner: Draft<Resource>, list: Inverse | Through): void {
   (owner.fieldByName as Map<string, unknown>).set(list.name, list);
   if (list.kind === 'inverse') owner.inverses.push(list);
   else owner.throughs.push(list);
-}
-
-function readColumnSets(resource: Draft<Resource>, directives: AppliedDirectives, faults: Faults): void {
-  for (const kind of ['unique', 'index'] as const)
-    for (const applied of directives.get(kind) ?? []) {
-      const names = applied.arguments['fields'] as string[] | undefined;
-      if (!names || names.length === 0) {
-        faults.at(
-          applied.node,
-          `"@${kind}" on a type needs its fields, such as: @${kind}(fields: ["title"])`,
-        );
-        continue;
-      }
-      const columns = names.flatMap((name) => {
-        const field = resource.fieldByName.get(name);
-        if (field?.kind === 'column') return [field];
-        if (field?.kind === 'reference') return [field.column];
-        const options = resource.columns.map((column) => column.name);
-        faults.at(
-          applied.node,
-          `"@${kind}" names "${name}", which is no stored field of ${resource.name}.${didYouMean(name, options)}`,
-        );
-        return [];
-      });
-      if (new Set(columns).size < columns.length)
-        faults.at(applied.node, `"@${kind}" names a field twice. Remove one.`);
-      const set: ColumnSet = { place: faults.place(applied.node), columns };
-      (kind === 'unique' ? resource.uniques : resource.indexes).push(set);
-    }
-}
-
-/** Each is looked at for every word. */
-const MOST_SEARCHED = 16;
-
-function readSearched(resource: Draft<Resource>, directives: AppliedDirectives, faults: Faults): void {
-  const applied = directives.get('search')?.[0];
-  if (!applied) return;
-  const names = applied.arguments['fields'] as string[];
-  const report = (message: string) => faults.at(applied.node, message);
-  const texts = resource.columns.filter(isText).map(({ name }) => name);
-  const cure = ` There are: ${texts.join(', ') || 'none'}.`;
-  if (names.length === 0) report(`"@search" on ${resource.name} names no field. Name String fields.${cure}`);
-  if (names.length > MOST_SEARCHED)
-    report(`"@search" on ${resource.name} names ${names.length} fields. Name at most ${MOST_SEARCHED}.`);
-  if (new Set(names).size < names.length) report('"@search" names a field twice. Remove one.');
-  for (const name of names) {
-    const field = resource.fieldByName.get(name);
-    if (field?.kind === 'column' && isText(field)) resource.searched.push(field);
-    else
-      report(
-        `"@search" names "${name}", which is no String field of ${resource.name}.${didYouMean(name, texts) || cure}`,
-      );
-  }
 }
