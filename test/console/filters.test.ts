@@ -10,7 +10,7 @@ import type { Resource } from '../../src/console/browser/schema/types.ts';
 import { listAsk, listLink, operand } from '../../src/console/browser/views/list-place.ts';
 import { LOGIC, OWN_PARAMETERS, type Where } from '../../src/console/browser/where.ts';
 import { operatorNames } from '../../src/query/operators.ts';
-import { listParameters } from '../../src/rest/query.ts';
+import { listParameters } from '../../src/rest/parameters.ts';
 import { ownFilters } from '../../src/schema/names.ts';
 import { openApp } from '../app.ts';
 import { museum } from './museum.ts';

@@ -10,7 +10,7 @@ import type { Column, Field, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { upsertKeys } from '../../schema/upserts.ts';
-import { includedParameters, isListParameter, listParameters, oneParameters } from '../query.ts';
+import { includedParameters, isListParameter, listParameters, oneParameters } from '../parameters.ts';
 import { documented, filterName, list, operandSchema, typeSchema } from './json-schema.ts';
 import { type Schemas, shownFields } from './schemas.ts';
 
