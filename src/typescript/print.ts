@@ -1,7 +1,8 @@
 /** How TypeScript is written: names that are free, comments, properties and whole interfaces. */
 
 import { shapesOf } from '../schema/actions.ts';
-import type { Described, Model } from '../schema/model.ts';
+import type { Column, Described, Model } from '../schema/model.ts';
+import { isScalar } from '../schema/values.ts';
 
 export interface Property {
   readonly name: string;
@@ -66,6 +67,11 @@ function propertyOf({ name, type, optional, readonly, told }: Property): string 
   return `${comment(told, '  ')}  ${readonly ? 'readonly ' : ''}${name}${optional ? '?' : ''}: ${type};\n`;
 }
 
+/** A column, with what the file says of it. */
+export function fieldOf(column: Column, type: string, optional: boolean): Property {
+  return { name: column.name, type, optional, told: toldOf(column) };
+}
+
 export function union(of: readonly string[]): string {
   return of.length === 0 ? 'never' : of.join(' | ');
 }
@@ -82,4 +88,21 @@ export function listOf(type: string): string {
 /** One that is taken, and not kept. */
 export function givenList(type: string): string {
   return `readonly ${listOf(type)}`;
+}
+
+/** What one value of a column is. */
+export function leafType(type: Column['type']): string {
+  if (!isScalar(type)) return type.name;
+  switch (type.stored) {
+    case 'serial':
+    case 'integer':
+    case 'float':
+      return 'number';
+    case 'boolean':
+      return 'boolean';
+    case 'json':
+      return 'unknown';
+    default:
+      return 'string';
+  }
 }

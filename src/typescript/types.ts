@@ -19,29 +19,23 @@
 import { aggregateFits, aggregateFunctions, isExact } from '../query/aggregates.ts';
 import { isSortable, operators, operatorsOf } from '../query/operators.ts';
 import { groupable } from '../query/parts.ts';
-import type { Column, Enum, Field, Inverse, Model, Reference, Resource } from '../schema/model.ts';
-import { filterTypeName, INCREMENTS, ownFilters } from '../schema/names.ts';
+import type { Column, Enum, Field, Model, Resource } from '../schema/model.ts';
+import { filterTypeName, ownFilters } from '../schema/names.ts';
 import { Serial } from '../schema/scalars.ts';
-import { ADD, linkNames, REMOVE, writtenThrough } from '../schema/through.ts';
+import { canBeHidden, graphqlTypeName } from '../schema/values.ts';
+import { genericTypes } from './generics.ts';
+import { inputTypes } from './inputs.ts';
 import {
-  canBeHidden,
-  creatable,
-  graphqlTypeName,
-  incrementable,
-  isScalar,
-  neededOnCreate,
-  updatable,
-} from '../schema/values.ts';
-import {
+  fieldOf,
   givenList,
   interfaceOf,
+  leafType,
   listOf,
   literals,
   Names,
   type Property,
   toldOf,
   typeOf,
-  union,
 } from './print.ts';
 
 export interface Spelling {
@@ -91,7 +85,7 @@ export class ModelTypes {
       ...this.#model.enums.map(enumType),
       ...this.resources.flatMap((resource) => this.ofResource(resource)),
       ...this.#filters(),
-      this.#common(),
+      genericTypes(this.names),
     ];
     return declared.join('\n');
   }
@@ -130,12 +124,7 @@ export class ModelTypes {
         ],
         { told: 'Which record, and as which version it was read.' },
       ),
-      this.#input(resource),
-      ...this.#nestedIn(resource).map((reference) => this.#input(resource, reference)),
-      interfaceOf(this.named(resource, 'Changes'), this.changesOf(resource)),
-      ...this.#increments(resource),
-      this.#upsert(resource),
-      typeOf(this.named(resource, 'By'), this.#by(resource)),
+      ...inputTypes(resource, this),
       this.#where(resource),
       interfaceOf(this.named(resource, 'ListWhere'), [
         { name: 'some', optional: true, type: this.named(resource, 'Where') },
@@ -157,103 +146,10 @@ export class ModelTypes {
       }),
     );
     return [
-      ...resource.columns.map((column) => this.#property(column, this.value(column), canBeHidden(column))),
+      ...resource.columns.map((column) => fieldOf(column, this.value(column), canBeHidden(column))),
       ...computed,
       { name: resource.version.name, type: 'number' },
     ];
-  }
-
-  #property(column: Column, type: string, optional: boolean): Property {
-    return { name: column.name, type, optional, told: toldOf(column) };
-  }
-
-  /** `known`: the reference that is set by what the record is nested in. */
-  #input(resource: Resource, known?: Reference): string {
-    const columns = creatable(resource).filter((column) => column !== known?.column);
-    const nested = this.#nestable(resource).map(
-      ({ name, target, reference }): Property => ({
-        name,
-        optional: true,
-        type: `${givenList(this.#nestedName(reference))} | null`,
-        told: `New ${target.plural} that point to it.`,
-      }),
-    );
-    const properties = columns.map((column) =>
-      this.#property(column, this.given(column, known !== undefined), !neededOnCreate(column)),
-    );
-    return interfaceOf(known ? this.#nestedName(known) : this.named(resource, 'Input'), [
-      ...properties,
-      ...nested,
-      ...this.linksOf(resource),
-    ]);
-  }
-
-  #nestedName({ owner, name }: Reference): string {
-    return this.names.of(owner.name, `InputWithout${name[0]?.toUpperCase()}${name.slice(1)}`);
-  }
-
-  /** The references that lists lead back along: a new record can be nested in what they point to. */
-  #nestedIn({ references, rest, operations }: Resource): readonly Reference[] {
-    if (!rest || !operations.has('CREATE')) return [];
-    return references.filter((reference) =>
-      reference.target.inverses.some((inverse) => inverse.reference === reference),
-    );
-  }
-
-  #nestable({ inverses }: Resource): readonly Inverse[] {
-    return inverses.filter(({ reference }) => this.#nestedIn(reference.owner).includes(reference));
-  }
-
-  changesOf(resource: Resource): Property[] {
-    const columns = updatable(resource).map((column) => this.#property(column, this.given(column), true));
-    const countable = incrementable(resource);
-    const increments: Property = {
-      name: INCREMENTS,
-      type: this.named(resource, 'Increments'),
-      optional: true,
-      told: 'Added to the numbers that are stored, without reading them first.',
-    };
-    return [...columns, ...this.linksOf(resource), ...(countable.length > 0 ? [increments] : [])];
-  }
-
-  #increments(resource: Resource): string[] {
-    const properties = incrementable(resource).map(
-      (column): Property => ({ name: column.name, type: leafType(column.type), optional: true }),
-    );
-    return properties.length > 0 ? [interfaceOf(this.named(resource, 'Increments'), properties)] : [];
-  }
-
-  /** Which records lists through join types lead to. */
-  linksOf(resource: Resource): Property[] {
-    return writtenThrough(resource).flatMap((through): Property[] => {
-      const { ids, changes } = linkNames(through);
-      const keys = givenList(leafType(through.target.key.type));
-      return [
-        { name: ids, type: keys, optional: true, told: `The keys of all that ${through.name} is to have.` },
-        {
-          name: changes,
-          type: `{ ${ADD}?: ${keys}; ${REMOVE}?: ${keys} }`,
-          optional: true,
-          told: `What changes of ${through.name}; the rest of it stays.`,
-        },
-      ];
-    });
-  }
-
-  #upsert(resource: Resource): string {
-    const columns = creatable(resource).map((column) => this.#property(column, this.given(column), true));
-    return interfaceOf(this.named(resource, 'Upsert'), [...columns, ...this.linksOf(resource)]);
-  }
-
-  /** Each set of fields that no two records have in common: one name, or a list of names. */
-  #by({ key, uniques }: Resource): string {
-    const sets = [[key], ...uniques.map(({ columns }) => columns)];
-    const spelt = sets.map(([first, ...others]) =>
-      others.length === 0
-        ? `'${first?.name}'`
-        : `readonly [${[first, ...others].map((column) => `'${column?.name}'`).join(', ')}]`,
-    );
-    return union([...new Set(spelt)]);
   }
 
   #where(resource: Resource): string {
@@ -387,97 +283,8 @@ export class ModelTypes {
       interfaceOf(this.named(resource, 'Numbers'), numbers),
     ];
   }
-
-  /** What the others are written in terms of. */
-  #common(): string {
-    const [order, asked, chosen, picked, related, known, only, aggregated, one] = [
-      'SortOrder',
-      'Asked',
-      'Chosen',
-      'Picked',
-      'Related',
-      'Known',
-      'Only',
-      'Aggregated',
-      'OneOf',
-    ].map((name) => this.names.of(name));
-    const graph = '{ fields: object; related: object }';
-    return `export type ${order} = 'ASC' | 'DESC';
-
-/** \`select\`: these fields and related records alone. \`include\`: related records beside all fields. */
-export interface ${asked}<G extends ${graph}, S, I> {
-  select?: S & ${known}<G, S>;
-  include?: I & ${known}<G, I>;
-}
-
-/** What an answer has, by what was asked for. */
-export type ${chosen}<G extends ${graph}, S, I> = [S] extends [object]
-  ? ${picked}<G, S> & ([I] extends [object] ? ${picked}<G, I> : unknown)
-  : G['fields'] & ([I] extends [object] ? ${picked}<G, I> : unknown);
-
-export type ${picked}<G extends ${graph}, S> = {
-  [K in keyof S as S[K] extends false | undefined ? never : K]: K extends keyof G['fields']
-    ? G['fields'][K]
-    : K extends keyof G['related']
-      ? ${related}<G['related'][K], S[K]>
-      : never;
-};
-
-export type ${related}<R, O> = R extends [infer G extends ${graph}]
-  ? ${chosen}<G, O extends { select: infer S } ? S : undefined, O extends { include: infer I } ? I : undefined>[]
-  : R extends ${graph}
-    ? ${chosen}<R, O extends { select: infer S } ? S : undefined, O extends { include: infer I } ? I : undefined>
-    : R;
-
-/** Makes an error of names that there are not. */
-export type ${known}<G extends ${graph}, S> = {
-  [K in keyof S]: K extends keyof G['fields']
-    ? unknown
-    : K extends keyof G['related']
-      ? S[K] extends object
-        ? {
-            [O in keyof S[K]]: O extends 'select' | 'include'
-              ? ${known}<${one}<G['related'][K]>, S[K][O]>
-              : O extends 'where' | 'orderBy' | 'first' | 'offset'
-                ? unknown
-                : never;
-          }
-        : unknown
-      : never;
-};
-
-export type ${one}<R> = R extends [infer G extends ${graph}] ? G : R extends ${graph} ? R : never;
-
-export type ${only}<A, O> = { [K in keyof O]: K extends keyof A ? unknown : never };
-
-/** One row of an aggregate, by what was asked for. */
-export type ${aggregated}<N extends { by: object; count: number }, O> = {
-  [K in keyof O & keyof N]: K extends 'count'
-    ? number
-    : { [F in (O[K] extends readonly (infer L)[] ? L : O[K]) & keyof N[K]]: N[K][F] };
-} & (O extends { groupBy: infer B }
-  ? { by: { [F in (B extends readonly (infer L)[] ? L : B) & keyof N['by']]: N['by'][F] } }
-  : unknown);
-`;
-  }
 }
 
 function enumType({ name, values, description, deprecated }: Enum): string {
   return typeOf(name, literals(values.map((each) => each.name)), toldOf({ description, deprecated }));
-}
-
-function leafType(type: Column['type']): string {
-  if (!isScalar(type)) return type.name;
-  switch (type.stored) {
-    case 'serial':
-    case 'integer':
-    case 'float':
-      return 'number';
-    case 'boolean':
-      return 'boolean';
-    case 'json':
-      return 'unknown';
-    default:
-      return 'string';
-  }
 }
