@@ -1,6 +1,5 @@
 /** The `duet` command: the only reader of arguments and environment. */
 
-import { writeSync } from 'node:fs';
 import packageFile from '../../package.json' with { type: 'json' };
 import { StartFault } from '../app/deployment.ts';
 import type { Dev } from '../app/options.ts';
@@ -26,9 +25,10 @@ import { exportRecords, importRecords } from './commands/transfer.ts';
 import { followTypes, TYPES_CHECK, types } from './commands/types.ts';
 import { dev } from './dev.ts';
 import { takeOption } from './options.ts';
-import type { Audience } from './progress.ts';
-import { hasHungUp, prepare, reloader } from './reload.ts';
-import { type Running, serve } from './serve.ts';
+import { nobody, print, tell, terminal } from './output.ts';
+import { prepare, reloader } from './reload.ts';
+import { serve } from './serve.ts';
+import { type Apply, endWithParent, untilStopped } from './signals.ts';
 import { digestOf, logicPlace, sourcesOf } from './sources.ts';
 import { onReload, superviseWorkers, tellReady, workerPeers } from './workers.ts';
 
@@ -258,20 +258,6 @@ function help(): string {
   ].join('\n');
 }
 
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-/** At once: what a stream still holds when the process ends is not always heard. */
-function tell(line: string): void {
-  try {
-    writeSync(process.stderr.fd, `${line}\n`);
-  } catch {
-    // Nobody reads it, or not fast enough: the stream knows what to do about that.
-    process.stderr.write(`${line}\n`);
-  }
-}
-
 function refuse(message: string): never {
   for (const line of message.split('\n')) tell(`duet: ${line}`);
   process.exit(WRONG_USE);
@@ -321,8 +307,6 @@ async function main([name, ...all]: readonly string[]): Promise<void> {
   }
 }
 
-type Apply = Running['reload'];
-
 function reloading(
   { config, args, observe, reread }: Given,
   apply: Apply,
@@ -332,55 +316,6 @@ function reloading(
   const isRecoded = (now: Config) => digestOf(now) !== loaded;
   const command = [...self(), 'prepare', ...args];
   return reloader({ config, reread, isRecoded, command, observe, apply, found });
-}
-
-/** `onHangup`: what SIGHUP does, given how to apply what the files say now. */
-async function untilStopped(
-  observe: Observe,
-  start: () => Promise<Running>,
-  onHangup?: (apply: Apply) => () => void,
-): Promise<Running> {
-  const hadTerminal = process.stdin.isTTY === true;
-  // Until there is a handler, the signal would end the process that it asks to go on.
-  let hangup = () => {};
-  if (onHangup) process.on('SIGHUP', () => hangup());
-  const running = await start();
-  // Handlers catch their own failures; whatever else goes wrong is logged and must not end the service.
-  process.on('uncaughtException', (cause) => observe({ event: 'failure', cause }));
-  process.on('unhandledRejection', (cause) => observe({ event: 'failure', cause }));
-  let stopping = false;
-  const stop = async (signal: string) => {
-    // A terminal, npm and a service manager may each pass on the same wish: only the first one counts.
-    if (stopping) return;
-    stopping = true;
-    observe({ event: 'stopping', signal });
-    await running.stop(signal === 'SIGTERM' ? signal : 'SIGINT');
-    process.exit(0);
-  };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
-  // A worker whose parent was killed would keep the port for ever.
-  process.on('disconnect', () => stop('disconnect'));
-  const reload = onHangup?.((config) => running.reload(config));
-  hangup = () => {
-    if (hasHungUp(hadTerminal)) void stop('SIGHUP');
-    else if (!stopping) reload?.();
-  };
-  return running;
-}
-
-/** The server that started this one has its own signals; and whoever is gone needs nothing any more. */
-function endWithParent(): void {
-  process.on('SIGTERM', () => process.exit(143));
-  process.on('SIGINT', () => process.exit(130));
-  process.on('disconnect', () => process.exit(1));
-}
-
-const nobody: Audience = { tell: () => {}, redraw: undefined, columns: undefined };
-
-/** Where long work says how far it is. */
-function terminal(): Audience {
-  const { isTTY, columns } = process.stderr;
-  return { tell, redraw: isTTY ? (text) => void process.stderr.write(text) : undefined, columns };
 }
 
 /** The runtime ends a process whose work it does not count as such; files and pipes were among it. */
