@@ -1,0 +1,184 @@
+/** Whether records may be changed as they are about to be: by what they were, what they become, and whether they are seen then. */
+
+import type { Way } from '../../access/rights.ts';
+import {
+  all,
+  among,
+  type Filter,
+  isEverything,
+  not,
+  nothing,
+  ownColumns,
+  replaced,
+} from '../../query/filter.ts';
+import type { Resource } from '../../schema/model.ts';
+import { type Row, select } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
+import type { Access } from './access.ts';
+import { canHideItself, hasRelations, isSettled, mustBeSeen, notAllowed } from './judging.ts';
+import { type Demands, demand, everywhere, matching, storedMeet, valuesMeet } from './matching.ts';
+
+/** What was found of records that are about to be changed. */
+export interface MayUpdate {
+  /** The keys of those that the caller must see when all is done. */
+  readonly mustBeSeen: readonly unknown[];
+  /** Whether it would not see one of them as things stand. */
+  readonly isHidden: boolean;
+  /** What can be told only when all is done. */
+  readonly later: Later | undefined;
+}
+
+/** Records whose links change too, under rules that look at them. */
+interface Later {
+  readonly keys: readonly unknown[];
+  readonly ways: readonly WayBefore[];
+  readonly conditions: Demands;
+}
+
+/** A way, and the keys of the records that matched it before. */
+interface WayBefore {
+  readonly way: Way;
+  readonly keys: ReadonlySet<unknown>;
+}
+
+/**
+ * Refuses changes that no rule lets the caller make, or after which it would not see the records. `set` has what changes, and
+ * maybe more.
+ */
+export function* mayUpdate(
+  access: Access,
+  resource: Resource,
+  rows: readonly Row[],
+  set: Row,
+  conditions: Demands,
+  relinks: boolean,
+): Program<MayUpdate> {
+  const changes = (where: Filter) =>
+    [...ownColumns(where, resource)].some(({ name }) => Object.hasOwn(set, name));
+  const seen = access.rows(resource, 'READ');
+  const isFinal = isSettled(seen, resource, 'UPDATE');
+  const isUnique = resource.uniques.some(({ columns }) =>
+    columns.some(({ name }) => Object.hasOwn(set, name)),
+  );
+  const filters = filtersOf(access, resource, conditions);
+  // What new links change can be judged only when they are there.
+  const isLater = relinks && filters.some(hasRelations);
+  if (isLater && !filters.some(changes))
+    return yield* judgedLater(access, resource, rows, conditions, isUnique);
+  const { places, where: rule } = yield* notReleased(access, resource, rows);
+  const demands: Demands = new Map(conditions);
+  for (const where of isFinal ? [rule, seen] : [rule])
+    for (const place of places) demand(demands, where, place);
+  // The rest was asked of the records as they were, and what it hangs on stays.
+  for (const where of demands.keys()) if (!changes(where)) demands.delete(where);
+  // Before they are stored: a record's new values must not speak for it, whatever else is judged later.
+  if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'UPDATE');
+  if (isLater) return yield* judgedLater(access, resource, rows, conditions, isUnique);
+  const held = places.map((place) => rows[place] ?? {});
+  const keys = held.map((row) => row[resource.key.name]);
+  const isHidden = !isFinal && isUnique && held.length > 0 && !(yield* wouldBeSeen(seen, resource, held));
+  return { mustBeSeen: keys, isHidden, later: undefined };
+}
+
+/** Whether the caller would see changed records as things stand. */
+function* wouldBeSeen(seen: Filter, resource: Resource, rows: readonly Row[]): Program<boolean> {
+  if (canHideItself(seen, resource, 'UPDATE')) return false;
+  const keys = rows.map((row) => row[resource.key.name]);
+  return yield* valuesMeet(resource, rows, everywhere(withoutOld(seen, resource, keys), rows));
+}
+
+function* judgedLater(
+  access: Access,
+  resource: Resource,
+  rows: readonly Row[],
+  conditions: Demands,
+  isUnique: boolean,
+): Program<MayUpdate> {
+  const keys = rows.map((row) => row[resource.key.name]);
+  const later = { keys, ways: yield* waysBefore(access.ways(resource), resource, keys), conditions };
+  const seen = access.rows(resource, 'READ');
+  const isHidden = isUnique && !(yield* wouldBeSeen(seen, resource, rows));
+  return { mustBeSeen: [], isHidden, later };
+}
+
+/** All that the rules ask of a record that is changed. */
+function filtersOf(access: Access, resource: Resource, conditions: Demands): readonly Filter[] {
+  const ways = access.ways(resource).flatMap(({ where, check }) => (check ? [where, check] : [where]));
+  return [...ways, access.rows(resource, 'READ'), ...conditions.keys()];
+}
+
+/** Refuses updates that the rules do not allow, or whose records the caller does not see, now that all is done. */
+export function* mayHaveUpdated(access: Access, resource: Resource, judged: MayUpdate): Program<void> {
+  const { later } = judged;
+  if (!later) return yield* mustBeSeen(access, resource, 'UPDATE', judged.mustBeSeen);
+  const { keys, ways, conditions } = later;
+  const { key } = resource;
+  const released = new Set<unknown>();
+  for (const { way, keys: before } of ways)
+    if (way.check) {
+      const where = all([among(key, [...before]), way.check]);
+      const [rows = []] = yield [select(resource, [key], where)];
+      for (const row of rows) released.add(row[key.name]);
+    }
+  const left = keys.filter((each) => !released.has(each));
+  const plain = ways.find(({ way }) => !way.check);
+  const demands: Demands = new Map(everywhere(plain?.way.where ?? nothing, left));
+  for (const [where, places] of everywhere(access.rows(resource, 'READ'), left)) demands.set(where, places);
+  const isAllowed =
+    left.every((each) => plain?.keys.has(each)) &&
+    (yield* storedMeet(resource, left, demands)) &&
+    (yield* storedMeet(resource, keys, conditions));
+  if (!isAllowed) throw notAllowed(access, resource, 'UPDATE');
+}
+
+function* waysBefore(
+  ways: readonly Way[],
+  resource: Resource,
+  keys: readonly unknown[],
+): Program<readonly WayBefore[]> {
+  const { key } = resource;
+  const before = yield ways.map(({ where }) => select(resource, [key], all([among(key, keys), where])));
+  return ways.map((way, index) => ({ way, keys: new Set(before[index]?.map((row) => row[key.name])) }));
+}
+
+/**
+ * The records that no rule with a check releases, and what they must match: that rule asks for what a record was and for what it
+ * becomes, and then it may leave the caller's sight.
+ */
+function* notReleased(
+  access: Access,
+  resource: Resource,
+  rows: readonly Row[],
+): Program<{ readonly places: readonly number[]; readonly where: Filter }> {
+  const ways = access.ways(resource);
+  const places = [...rows.keys()];
+  const [first] = ways;
+  if (ways.length === 1 && first && !first.check) return { places, where: first.where };
+  const keys = rows.map((row) => row[resource.key.name]);
+  const plain = ways.find(({ check }) => !check);
+  const was = yield* waysBefore(ways, resource, keys);
+  const demands: Demands = new Map();
+  for (const { way, keys: matched } of was)
+    for (const place of way.check ? places : [])
+      if (matched.has(keys[place])) demand(demands, way.check ?? nothing, place);
+  const met = yield* matching(resource, rows, demands);
+  const isReleased = (place: number) =>
+    was.some(
+      ({ way: { check }, keys: matched }) =>
+        check && matched.has(keys[place]) && (isEverything(check) || met.get(check)?.has(place)),
+    );
+  const left = places.filter((place) => !isReleased(place));
+  const wasPlain = was.find(({ way }) => way === plain)?.keys;
+  if (!left.every((place) => wasPlain?.has(keys[place]))) throw notAllowed(access, resource, 'UPDATE');
+  return { places: left, where: plain?.where ?? nothing };
+}
+
+/** The filter as if these records were gone: as they were, they are not what makes anything seen any more. */
+function withoutOld(filter: Filter, resource: Resource, keys: readonly unknown[]): Filter {
+  return replaced(filter, (each) => {
+    if (each.is !== 'some' && each.is !== 'related') return each;
+    const where = withoutOld(each.where, resource, keys);
+    if (each.field.target !== resource) return { ...each, where };
+    return { ...each, where: all([where, not(among(resource.key, keys))]) };
+  });
+}
