@@ -7,7 +7,6 @@ import type { Observation } from '../base/observe.ts';
 import { type Soon, then } from '../base/soon.ts';
 import type { SpanContext } from '../base/tracer.ts';
 import { answerLimits, hasAuthentication } from '../config/config.ts';
-import { ApiKeys } from '../engine/api-keys.ts';
 import { LONG_BYTES } from '../engine/budget.ts';
 import { anonymous, type Caller } from '../engine/caller.ts';
 import { Engine } from '../engine/engine.ts';
@@ -29,13 +28,10 @@ import {
   withoutBody,
 } from '../http/exchange.ts';
 import { addressReader, type Connections, grouped } from '../http/guard/address.ts';
-import { type Authenticate, authenticator } from '../http/guard/authenticate.ts';
 import { challenge } from '../http/guard/challenge.ts';
 import { cors } from '../http/guard/cors.ts';
 import { Load } from '../http/guard/load.ts';
-import { type Bill, RateLimits, WRITE_COST } from '../http/guard/rate-limits.ts';
-import { SharedLimits } from '../http/guard/shared-limits.ts';
-import { tokenProver } from '../http/guard/tokens.ts';
+import type { Bill } from '../http/guard/rate-limits.ts';
 import { announcesTrailers, closes, refuseUnsound } from '../http/message.ts';
 import { POSITION, positionOf } from '../http/position.ts';
 import { problem } from '../http/problem.ts';
@@ -44,6 +40,7 @@ import { Streams } from '../http/streams.ts';
 import { withoutCursors } from '../rest/links.ts';
 import type { Resource } from '../schema/model.ts';
 import { type Scope, Scopes } from '../storage/scopes.ts';
+import { authentication, costOf, rateLimits } from './guards.ts';
 import type { AppOptions } from './options.ts';
 import { router } from './routes.ts';
 import { endOperation, endRequest } from './spans.ts';
@@ -340,34 +337,3 @@ type Arriving = Exchange & {
   /** Of a request whose statements somebody looks at. */
   scope: Scope | undefined;
 };
-
-/** Undefined when nothing is limited. */
-function rateLimits({ config, observe }: AppOptions, closed: AbortSignal): RateLimits | undefined {
-  const { rateLimitAddress: address, rateLimitCaller: caller, redisUrl, workers: processes } = config;
-  if (!address && !caller) return undefined;
-  const tell = (message: string) => observe({ event: 'notice', message });
-  const shared = redisUrl === null ? undefined : new SharedLimits(redisUrl, tell, closed);
-  return new RateLimits({ address, caller, processes, shared });
-}
-
-/** What is known of the cost before anything is read; a GraphQL operation tells what it is later. */
-function costOf({ method }: Request, found: Found | undefined): number {
-  const writes = method === 'POST' || method === 'PUT' || method === 'DELETE';
-  return writes && found && found.route.template !== '/graphql' ? WRITE_COST : 1;
-}
-
-/** Undefined when there is none: then everybody is anonymous. */
-function authentication(
-  { config, storage }: AppOptions,
-  closed: AbortSignal,
-  metrics: Metrics,
-): Authenticate | undefined {
-  const { authJwksUrl: jwksUrl, authSecret: secret, authIssuer: issuer, authAudience: audience } = config;
-  if (!hasAuthentication(config)) return undefined;
-  const trust = jwksUrl !== null ? { jwksUrl } : secret !== null && { secret };
-  return authenticator(
-    new ApiKeys(storage),
-    trust ? tokenProver({ trust, issuer, audience, closed }) : undefined,
-    metrics,
-  );
-}
