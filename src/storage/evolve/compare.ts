@@ -1,7 +1,5 @@
 /** Compares the file with the database: the steps that lead from one to the other, and what stands in the way. */
 
-import { checksOf } from '../../query/checks.ts';
-import { canonical, type Filter, ownColumns } from '../../query/filter.ts';
 import { admitsAll, widens } from '../../schema/admits.ts';
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
@@ -9,21 +7,17 @@ import { defaultOf, keptAs, keptColumns, scaleOf } from '../../schema/values.ts'
 import { codecOf } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
 import { wordsName } from '../words.ts';
+import { brokenChecks } from './checks.ts';
 import type { Ddl, Shape, Shapes, Widening } from './database.ts';
 import type { Past } from './history.ts';
-import type { FutureValue, Later, Rows } from './rows.ts';
+import { howToFill, mayDefault, notUnique, type Refusal } from './refusals.ts';
+import type { FutureValue, Rows } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
 import { type Surplus, surplusOf } from './surplus.ts';
-import { allIndexesOf, type IndexPlan, isNeverNull, isSame, literalOf } from './tables.ts';
+import { allIndexesOf, isNeverNull, isSame, literalOf } from './tables.ts';
 
 /** A step after which the database refuses what it accepted before. */
 type Tightening = Extract<Step, { do: 'forbid null' | 'create index' }>;
-
-export interface Refusal {
-  readonly what: string;
-  readonly why: string;
-  readonly how: string;
-}
 
 export interface Comparison {
   readonly steps: readonly Step[];
@@ -165,34 +159,8 @@ class Comparing {
     if (resource.searched.length > 0 && !shape.words.has(wordsName(resource)))
       this.steps.push({ do: 'keep words', resource });
     // Of columns that cannot be what the file says, nothing can be asked.
-    if (this.refusals.length === before) await this.#checks(resource, shape);
-  }
-
-  /** What is new to the database must be true of every record that it has. */
-  async #checks(resource: Resource, { columns }: Shape): Promise<void> {
-    if (this.#again || resource.checks.length === 0) return;
-    const old = this.#past.model?.resources.find(({ table }) => table === resource.table);
-    const known = new Set(old && checksOf(old).map(({ where }) => meaning(old, where)));
-    for (const { where, message } of checksOf(resource)) {
-      if (known.has(meaning(resource, where))) continue;
-      const later = new Map<Column, Later>();
-      // Looked at again when records have been given it.
-      const isAwaited = ({ origin, stored }: Column) => origin.by === 'function' && !columns.has(stored);
-      if ([...ownColumns(where, resource)].some(isAwaited)) continue;
-      for (const column of ownColumns(where, resource)) {
-        const stored = columns.get(column.stored);
-        const value = (column.required ? defaultOf(column) : undefined) ?? null;
-        if (!stored || (column.required && !stored.required && value !== null))
-          later.set(column, { isNew: !stored, value });
-      }
-      const keys = await this.#rows.unmatched(resource, where, later);
-      if (keys.length === 0) continue;
-      this.refusals.push({
-        what: `${resource.name}: a new @check, "${message}"`,
-        why: `there are records that break it: ${keys.join(', ')}`,
-        how: 'Change such records first, or drop the @check',
-      });
-    }
+    if (this.refusals.length === before && !this.#again)
+      this.refusals.push(...(await brokenChecks(resource, shape, this.#past, this.#rows)));
   }
 
   async #newColumn(resource: Resource, column: Column, shape: Shape): Promise<void> {
@@ -341,41 +309,13 @@ class Comparing {
   }
 }
 
-/** A filter means something else where letter case counts no more. */
-function meaning(resource: Resource, where: Filter): string {
-  const folded = [...ownColumns(where, resource)].filter((column) => column.folded);
-  return `${canonical(where)} ${folded.map(({ name }) => name).sort()}`;
-}
-
 /** What undoes a step. */
 function opposite(step: Tightening): Step {
   if (step.do === 'create index') return { do: 'drop index', index: step.index };
   return { do: 'allow null', table: step.resource.table, column: step.column.stored };
 }
 
-/** What is said of a unique index that rows stand against. */
-export function notUnique({ resource, columns }: IndexPlan, twins: readonly string[]): Refusal {
-  const aside = columns.some((column) => keptAs(column) === 'folded') ? ', letter case aside' : '';
-  return {
-    what: `${resource.name}(${columns.map(({ name }) => name).join(', ')}): it is now unique`,
-    why: `there are records with the same value${aside}: ${twins.join(', ')}`,
-    how: 'Change such records first, or drop the @unique',
-  };
-}
-
 /** SQLite takes two such names for one, and on any database they would be taken for a rename that lost its data. */
 function alikeBut(name: string, others: Iterable<string>): string | undefined {
   return [...others].find((other) => other.toLowerCase() === name.toLowerCase());
-}
-
-function mayDefault({ origin, reference }: Column): boolean {
-  return 'default' in origin && !reference;
-}
-
-function howToFill(column: Column): string {
-  const { by } = column.origin;
-  if (mayDefault(column)) return 'Add @default(value: …), or drop the "!"';
-  if (by === 'createdAt' || by === 'updatedAt')
-    return `Start once with @default(value: …) in the place of @${by}, which gives them one`;
-  return 'Start once without the "!" and give them one, or drop the "!"';
 }
