@@ -23,10 +23,11 @@ import { readKey } from '../schema/keys.ts';
 import type { Model, Resource } from '../schema/model.ts';
 import { CHANGES, CHANGES_POSITION, journalNames } from '../schema/names.ts';
 import { scalars } from '../schema/scalars.ts';
-import { type Arguments, objectsOf } from './fields.ts';
+import type { Arguments } from './fields.ts';
 import { ID } from './id.ts';
 import { type Planning, readingOf } from './queries.ts';
 import type { RootPlanner } from './selections.ts';
+import { tellingOf } from './telling.ts';
 import { type Fields, guarded, type TypesOf } from './types.ts';
 
 export interface ChangesBinding {
@@ -194,8 +195,7 @@ export function changesPlanner(
   fields: readonly FieldNode[],
   given: Planning,
 ): RootPlanner {
-  const parts = objectsOf([fields], given);
-  const times = { before: parts.get('before')?.length ?? 0, after: parts.get('after')?.length ?? 0 };
+  const telling = tellingOf(of, fields, given);
   const isPosition = operation === 'CHANGES_POSITION';
   return (args, within) => {
     const report = (name: string, code: FaultCode, detail: string) =>
@@ -209,7 +209,7 @@ export function changesPlanner(
       after: args['after'] == null ? undefined : String(args['after']),
       at: { pointer: pointer(...within.at, 'after') },
       limit: isPosition ? 0 : (limit ?? DEFAULT_LIMIT),
-      times,
+      telling,
     };
     const complete = (answer: unknown) =>
       isPosition ? (answer as ChangesPage).position : (answer as ChangesPage).changes;

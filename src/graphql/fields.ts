@@ -14,6 +14,7 @@ import {
   type SelectionNode,
   type ValueNode,
 } from 'graphql';
+import { bytesOfName, PAIR } from '../engine/sizes.ts';
 import { VERSION_ARGUMENT } from '../schema/names.ts';
 import { NODE } from './node.ts';
 
@@ -131,4 +132,15 @@ function isIncluded(node: SelectionNode, { variableValues }: Given): boolean {
   if (!node.directives || node.directives.length === 0) return true;
   if (getDirectiveValues(GraphQLSkipDirective, node, variableValues)?.['if'] === true) return false;
   return getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.['if'] !== false;
+}
+
+/** Of the names under which the answer has these fields; an alias is as long as its client likes. */
+export function bytesOfNames(fields: ReadonlyMap<string, readonly ObjectNodes[]>, type: string): number {
+  let bytes = 0;
+  for (const [name, asked] of fields)
+    for (const [node] of asked) {
+      bytes += bytesOfName(node?.alias?.value ?? name);
+      if (name === '__typename') bytes += type.length + PAIR;
+    }
+  return bytes;
 }

@@ -6,7 +6,7 @@ import type { OwnChanges } from '../engine/journal/asked.ts';
 import { DEFAULT_LIMIT, MOST_CHANGES } from '../engine/journal/reading.ts';
 import type { Aggregate, Listing, Operation, Relation, Selection } from '../engine/operation.ts';
 import { type Node, relationKey } from '../engine/read/read.ts';
-import { AROUND_OBJECT, bytesOfName, PAIR } from '../engine/sizes.ts';
+import { AROUND_OBJECT, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
 import { filterOf, groupQueryOf, listOf, searchOf } from '../query/arguments.ts';
 import { cursorTo, longestCursor, queryName } from '../query/cursors.ts';
@@ -16,8 +16,16 @@ import { placeIn } from '../query/order.ts';
 import { groupable } from '../query/parts.ts';
 import type { Column, Computed, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import { besideList, OWN_CHANGES } from '../schema/names.ts';
-import { type Arguments, argumentsOf, type ObjectNodes, objectsOf, relationName } from './fields.ts';
+import {
+  type Arguments,
+  argumentsOf,
+  bytesOfNames,
+  type ObjectNodes,
+  objectsOf,
+  relationName,
+} from './fields.ts';
 import { type Planning, readingOf } from './queries.ts';
+import { tellingOf } from './telling.ts';
 
 export interface Plan {
   readonly operation: Operation;
@@ -267,7 +275,6 @@ function changesIn(
 ): OwnChanges {
   const args = nodes[0] ? argumentsOf(type, nodes[0], given) : {};
   const at = [...given.at, OWN_CHANGES];
-  const parts = objectsOf([nodes], given);
   const limit = readLimit({ name: 'first', value: args['first'] }, MOST_CHANGES, (name, code, detail) =>
     given.faults.push({ pointer: pointer(...at, name), code, detail }),
   );
@@ -277,7 +284,7 @@ function changesIn(
     after: args['after'] == null ? undefined : String(args['after']),
     at: { pointer: pointer(...at, 'after') },
     limit: limit ?? DEFAULT_LIMIT,
-    times: { before: parts.get('before')?.length ?? 0, after: parts.get('after')?.length ?? 0 },
+    telling: tellingOf(resource, nodes, given),
   };
 }
 
@@ -299,15 +306,4 @@ function isBeside(list: Inverse | Through, name: string): boolean {
 function withNames(selection: Selection, more: number): Selection {
   const { rendered } = selection;
   return rendered ? { ...selection, rendered: { ...rendered, names: rendered.names + more } } : selection;
-}
-
-/** Of the names under which the answer has these fields; an alias is as long as its client likes. */
-function bytesOfNames(fields: ReadonlyMap<string, readonly ObjectNodes[]>, type: string): number {
-  let bytes = 0;
-  for (const [name, asked] of fields)
-    for (const [node] of asked) {
-      bytes += bytesOfName(node?.alias?.value ?? name);
-      if (name === '__typename') bytes += type.length + PAIR;
-    }
-  return bytes;
 }

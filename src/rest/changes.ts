@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { Told } from '../engine/journal/feed.ts';
 import type { ChangesPage } from '../engine/journal/reading.ts';
+import { whole } from '../engine/journal/sizes.ts';
 import { preferredType } from '../http/accept.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
@@ -56,8 +57,6 @@ function routeOf(template: string, handler: Handler): Route {
   return { template, failed: problem, methods: new Map([['GET', handler]]) };
 }
 
-const whole = { before: 1, after: 1 };
-
 /** `of`: the type that all of them are of. */
 function feed(
   engine: Engine,
@@ -79,7 +78,7 @@ function feed(
       after,
       at,
       limit,
-      times: whole,
+      telling: whole,
     };
     if (preferredType(exchange.request.headers.get('Accept'), mediaTypes) === EVENT_TYPE)
       return streamed(engine, streams, exchange, operation);

@@ -156,4 +156,31 @@ for (const database of databases)
       ];
       for (const longest of [below, far]) expect(longest).toBeGreaterThan(LIMIT / 4);
     });
+
+    test('what is asked of a change counts as often as it is asked for', async () => {
+      await open(limited);
+      for (let at = 0; at < 256; at++) await app.rest('POST', '/pubs', { text: `${at} `.repeat(20) }, eve);
+      const aliases = (field: string) => Array.from({ length: 28 }, (_, at) => `a${at}: ${field}`).join(' ');
+      const long = 'a'.repeat(1000);
+      const cases = [aliases('text'), `${long}: text`, `${long}: __typename`, aliases('id')].map(
+        (fields) => `after { ${fields} }`,
+      );
+      for (const fields of [
+        ...cases,
+        aliases('before { id text }'),
+        aliases('after { id text }'),
+        aliases('transaction'),
+        aliases('position'),
+        aliases('requestId'),
+        `${long}: kind`,
+      ]) {
+        await bounded((first) => `{ pubChanges(first: ${first}) { ${fields} } }`);
+        await bounded((first) => `{ pubs(first: ${first}) { _changes { ${fields} } } }`);
+      }
+      await bounded((first) => `{ changes(first: ${first}) { ${aliases('after')} } }`);
+      // What is little is not refused for what is not asked.
+      await app.rest('PUT', '/pubs/1', { text: 'z'.repeat(2 * LIMIT) }, eve);
+      const { errors } = await app.graphql('{ pubChanges(id: 1) { version after { id } } }', {}, eve);
+      expect(errors).toBeUndefined();
+    });
   });

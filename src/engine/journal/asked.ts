@@ -4,6 +4,7 @@ import type { Fault } from '../../base/errors.ts';
 import type { Filter } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { Guard } from '../policy/guards.ts';
+import type { Measured } from '../sizes.ts';
 
 /** What a caller may see of the changes of a type: rules over records as they were. */
 export interface ChangeRights {
@@ -16,8 +17,21 @@ export interface ChangeRights {
   readonly guards: readonly Guard[];
 }
 
+/** What the answer has of each change. */
+export interface Telling {
+  /** How often it has what is no record, by its name. */
+  readonly fields: ReadonlyMap<string, number>;
+  /** The bytes of the names under which it has all of that. */
+  readonly names: number;
+  /** How often it has the whole record as it was; or what of it. */
+  readonly before: number | Measured;
+  readonly after: number | Measured;
+  /** The bytes that stand for what the caller may not have. */
+  readonly refusal: number;
+}
+
 /** The changes of each record of an answer. */
-export interface OwnChanges extends Pick<ChangesRead, 'after' | 'at' | 'limit' | 'times'> {
+export interface OwnChanges extends Pick<ChangesRead, 'after' | 'at' | 'limit' | 'telling'> {
   /** As that of a relation. */
   readonly as: string;
   readonly resource: Resource;
@@ -38,8 +52,7 @@ export interface ChangesRead {
   /** Where that stands in the request. */
   readonly at: Pick<Fault, 'parameter' | 'pointer'>;
   readonly limit: number;
-  /** How often the answer has what a record was before, and after. */
-  readonly times: { readonly before: number; readonly after: number };
+  readonly telling: Telling;
   /** What the caller may see of each, where that is not everything; the policy's to say. */
   readonly rights?: ReadonlyMap<Resource, ChangeRights>;
 }

@@ -10,11 +10,11 @@ import type { Budget } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { relationKey } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
-import { bytesOfJson } from '../sizes.ts';
 import type { ChangeRights, ChangesRead, OwnChanges } from './asked.ts';
 import { recordOf } from './images.ts';
 import type { Place, Positions } from './positions.ts';
 import { allRights, type Judged, judge } from './rights.ts';
+import { bytesOfChanges } from './sizes.ts';
 
 export const DEFAULT_LIMIT = 100;
 export const MOST_CHANGES = 1000;
@@ -114,22 +114,14 @@ function isAll({ rights, where }: ChangesRead): boolean {
 }
 
 function spent(found: readonly Change[], operation: ChangesRead, budget: Budget): readonly Change[] {
-  budget.take(found.length, () => bytesOfChanges(found, operation));
+  budget.take(found.length, (isExact) => bytesOfChanges(found, operation.telling, isExact));
   return found;
-}
-
-function bytesOfChanges(found: readonly Change[], { times: { before, after } }: ChangesRead): number {
-  return found.reduce(
-    (sum, change) =>
-      sum + AROUND + before * bytesOfJson(change.before ?? null) + after * bytesOfJson(change.after),
-    0,
-  );
 }
 
 /** Adds to records what has happened to them: the first so many of each, of which the caller may not see all. */
 export function* addChanges(
   positions: Positions,
-  { as, resource, after, at, limit, times, rights }: OwnChanges,
+  { as, resource, after, at, limit, telling, rights }: OwnChanges,
   nodes: readonly Row[],
   budget: Budget,
   often?: ReadonlyMap<Row, number>,
@@ -142,7 +134,7 @@ export function* addChanges(
     after,
     at,
     limit,
-    times,
+    telling,
     ...(rights && { rights: new Map([[resource, rights]]) }),
   } as unknown as Permitted<ChangesRead>;
   const begin = yield* beginning(positions, operation, rights ? yield* positions.now() : 0);
@@ -174,12 +166,9 @@ export function* addChanges(
   };
   budget.take(
     sum(({ length }) => length),
-    () => sum((found) => bytesOfChanges(found, operation)),
+    (isExact) => sum((found) => bytesOfChanges(found, telling, isExact)),
   );
 }
-
-/** What a change takes beside the record. */
-const AROUND = 400;
 
 /** Where to begin; undefined: now. Where there are no rules, there is no past to keep apart. */
 function* beginning(
