@@ -433,6 +433,7 @@ function answered(answer: unknown): unknown {
 /** Whether it asks for what has happened to records, which positions are given for first. */
 function readsChanges(operation: Operation): boolean {
   if (operation.do === 'changes') return true;
+  if (operation.do === 'aggregate') return operation.relations.some(({ selection }) => hasChanges(selection));
   if ('answer' in operation) return wantsChanges(operation.answer);
   return 'selection' in operation && hasChanges(operation.selection);
 }

@@ -183,4 +183,20 @@ for (const database of databases)
       const { errors } = await app.graphql('{ pubChanges(id: 1) { version after { id } } }', {}, eve);
       expect(errors).toBeUndefined();
     });
+
+    test('the changes of what groups are of are there in a fresh process', async () => {
+      await open({ AUTH_SECRET: SECRET });
+      await app.rest('POST', '/pubs', { text: 'x' }, eve);
+      await app.rest('POST', '/secs', { pubId: 1 }, eve);
+      const by = 'by { pub { _changes { version } } }';
+      const of = { by: { pub: { _changes: [{ version: 1 }] } } };
+      const groups = await app.graphql(`{ secsAggregate(groupBy: [pubId]) { ${by} } }`, {}, eve);
+      expect([groups.errors, groups.data]).toEqual([undefined, { secsAggregate: [of] }]);
+      await app.close();
+      await open({ AUTH_SECRET: SECRET });
+      await app.rest('POST', '/pubs', { text: 'x' }, eve);
+      await app.rest('POST', '/secs', { pubId: 1 }, eve);
+      const below = await app.graphql(`{ pubs { secsAggregate(groupBy: [pubId]) { ${by} } } }`, {}, eve);
+      expect([below.errors, below.data]).toEqual([undefined, { pubs: [{ secsAggregate: [of] }] }]);
+    });
   });
