@@ -116,7 +116,12 @@ function bodyOf(
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const ended = new Promise<'ended'>((resolve) => {
-    stopped.signal.addEventListener('abort', () => resolve('ended'), { once: true });
+    const end = () => {
+      resolve('ended');
+      // However it ends, and wherever amid its events: what waits to be asked for the next one would wait, and listen, for ever.
+      events.return(undefined).catch(failed);
+    };
+    stopped.signal.addEventListener('abort', end, { once: true });
   });
   let next: Promise<IteratorResult<string>> | undefined;
   let stalled: Timer | undefined;
@@ -126,10 +131,10 @@ function bodyOf(
       async pull(controller) {
         clearTimeout(stalled);
         try {
-          next ??= events.next();
           // The head of an answer is sent with its first bytes.
-          const text = isFirst ? COMMENT : await oneOf(next, ended);
+          if (!isFirst) next ??= events.next();
           isFirst = false;
+          const text = next ? await oneOf(next, ended) : COMMENT;
           if (text === 'ended' || (typeof text === 'object' && text.done)) {
             stopped.abort();
             controller.close();
@@ -148,10 +153,9 @@ function bodyOf(
           controller.error(error);
         }
       },
-      async cancel() {
+      cancel() {
         clearTimeout(stalled);
         stopped.abort();
-        await events.return(undefined);
       },
     },
     { highWaterMark: 0 },

@@ -319,6 +319,31 @@ for (const database of databases)
       await guarded.close();
     });
 
+    test('when the last stream has ended, also amid what it had to tell, nothing is looked for any more', async () => {
+      const guarded = await openApp(database, { sdl, url, env: { AUTH_SECRET: SECRET } });
+      const admin = await headersOf({ name: 'root', claims: { sub: 'root', roles: ['admin'] } });
+      for (const text of ['a', 'b', 'c', 'd']) await guarded.rest('POST', '/notes', { text }, admin);
+      const [{ position }] = (await guarded.rest('GET', '/changes', undefined, admin)).body;
+      const exp = Math.floor(Date.now() / 1000) + 2;
+      const token = new SignJWT({ sub: 'root', roles: ['admin'] }).setProtectedHeader({ alg: 'HS256' });
+      const signed = await token.setExpirationTime(exp).sign(new TextEncoder().encode(SECRET));
+      const short = { Authorization: `Bearer ${signed}` };
+      const query = `subscription { noteChanges(after: "${position}") { key } }`;
+      const followed = await Listener.open(guarded, `/changes/notes?after=${position}`, short);
+      const asked = await Listener.ask(guarded, query, {}, short);
+      // They take no more than one event, and do not hang up either.
+      for (const each of [followed, asked]) expect(await each.take(1)).toHaveLength(1);
+      const isQuiet = async () => {
+        const before = guarded.statements.length;
+        await Bun.sleep(500);
+        return guarded.statements.length === before;
+      };
+      let tries = 0;
+      while (!(await isQuiet()) && tries < 20) tries++;
+      expect(tries).toBeLessThan(20);
+      await guarded.close();
+    });
+
     test('a key that is revoked loses its streams, and no other does', async () => {
       let keys: ApiKeys | undefined;
       const guarded = await openApp(database, {
