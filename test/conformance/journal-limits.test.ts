@@ -124,6 +124,37 @@ for (const database of databases)
       expect(await streamed(`/changes/docs?after=${position}`, 60)).toHaveLength(60);
     });
 
+    test('what one asks for that is too much ends no stream of others', async () => {
+      await open(limited);
+      const subscribe = async (fields: string) => {
+        const { body } = await app.fetch('/graphql', {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', Accept: 'text/event-stream', ...eve },
+          body: JSON.stringify({ query: `subscription { docChanges { after { ${fields} } } }` }),
+        });
+        return (body as ReadableStream<Uint8Array>).getReader();
+      };
+      const aliases = Array.from({ length: 28 }, (_, at) => `a${at}: text`).join(' ');
+      const heavy = await subscribe(aliases);
+      const light = await subscribe('id');
+      /** Until it ends, or the first event has come. */
+      const told = async (reader: Awaited<ReturnType<typeof subscribe>>) => {
+        let text = '';
+        for (let done: boolean | undefined = false; !done && !text.includes('next'); ) {
+          const chunk = await reader.read().catch(() => ({ done: true, value: undefined }));
+          done = chunk.done;
+          text += new TextDecoder().decode(chunk.value);
+        }
+        await reader.cancel().catch(() => {});
+        return text;
+      };
+      const both = Promise.all([told(heavy), told(light)]);
+      await create(1, { owner: 'eve', text: 'x'.repeat(LIMIT / 10) });
+      const [refused, shown] = await both;
+      expect(refused).not.toContain('next');
+      expect(shown).toContain('{"docChanges":{"after":{"id":"1"}}}');
+    });
+
     /** Whatever is asked for, no answer is longer than it may be, and what is much shorter is given. */
     const bounded = async (asked: (first: number) => string) => {
       let longest = 0;

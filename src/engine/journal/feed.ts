@@ -5,7 +5,7 @@ import { canonical } from '../../query/filter.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { isTooMuch } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import type { ChangesRead } from './asked.ts';
+import type { ChangesRead, Telling } from './asked.ts';
 import type { Positions } from './positions.ts';
 import type { Change, ChangesPage } from './reading.ts';
 
@@ -159,13 +159,28 @@ export class Feed {
   }
 }
 
-/** The same for all that would be told the same. */
-function nameOf({ resources, record, where, rights, limit }: ChangesRead): string {
+/** The same for all that would be told the same, and as much of it: what is too much for one is not for another. */
+function nameOf({ resources, record, where, rights, limit, telling }: ChangesRead): string {
   const ruled = [...(rights?.values() ?? [])].map(({ seen, past, hidden, guards }) => [
     canonical(seen),
     canonical(past),
     hidden,
     guards.map((guard) => [canonical(guard.where), guard.properties, guard.instead === null]),
   ]);
-  return JSON.stringify([resources.map(({ table }) => table), record?.key, canonical(where), limit, ruled]);
+  const { fields, names, before, after } = telling;
+  const told = [...fields, names, sizeOf(before), sizeOf(after)];
+  return JSON.stringify([
+    resources.map(({ table }) => table),
+    record?.key,
+    canonical(where),
+    limit,
+    ruled,
+    told,
+  ]);
+}
+
+function sizeOf(images: Telling['before']): unknown {
+  if (typeof images === 'number' || !images.rendered) return images;
+  const { records, columns, names } = images.rendered;
+  return [records, names, columns.map(([{ name }, times]) => [name, times])];
 }
