@@ -15,7 +15,7 @@ const floors = [
   ['storage'],
   ['engine'],
   ['http'],
-  ['rest', 'graphql', 'console'],
+  ['rest', 'graphql', 'mcp', 'console'],
   ['config'],
   ['app'],
   ['cli'],

@@ -37,6 +37,7 @@ import { POSITION, positionOf } from '../http/position.ts';
 import { problem } from '../http/problem.ts';
 import { requestIdOf, split } from '../http/request.ts';
 import { Streams } from '../http/streams.ts';
+import { MCP_HEADERS } from '../mcp/message.ts';
 import { withoutCursors } from '../rest/links.ts';
 import type { Resource } from '../schema/model.ts';
 import { type Scope, Scopes } from '../storage/scopes.ts';
@@ -118,7 +119,7 @@ export function createApp(given: AppOptions): App {
   const streams = new Streams(config.limitStreams, metrics, authenticate);
   const find = router(options, engine, api, metrics, load, state, streams);
   const codings = codingsOf(config.compress);
-  const share = config.corsOrigins && cors(config.corsOrigins);
+  const share = config.corsOrigins && cors(config.corsOrigins, config.mcp === 'off' ? [] : MCP_HEADERS);
   journal?.watch(closing.signal);
   const limits = rateLimits(options, closing.signal);
   const addressOf = addressReader(config.trustedProxies ?? []);

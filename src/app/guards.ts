@@ -19,10 +19,13 @@ export function rateLimits({ config, observe }: AppOptions, closed: AbortSignal)
   return new RateLimits({ address, caller, processes, shared });
 }
 
-/** What is known of the cost before anything is read; a GraphQL operation tells what it is later. */
+/** Where a request tells later what it is. */
+const told = new Set(['/graphql', '/mcp']);
+
+/** What is known of the cost before anything is read. */
 export function costOf({ method }: Request, found: Found | undefined): number {
   const writes = method === 'POST' || method === 'PUT' || method === 'DELETE';
-  return writes && found && found.route.template !== '/graphql' ? WRITE_COST : 1;
+  return writes && found && !told.has(found.route.template) ? WRITE_COST : 1;
 }
 
 /** Undefined when there is none: then everybody is anonymous. */

@@ -16,10 +16,12 @@ import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import type { Load } from '../http/guard/load.ts';
 import { problem } from '../http/problem.ts';
 import type { Streams } from '../http/streams.ts';
+import { PAGE } from '../mcp/tools.ts';
 import { actionRoutes } from '../rest/actions.ts';
 import { changesRoutes } from '../rest/changes.ts';
 import { openapi, type Profile } from '../rest/openapi/openapi.ts';
 import { restRoutes } from '../rest/routes.ts';
+import { agentRoutes } from './agents.ts';
 import { Description } from './description.ts';
 import { hookRoutes } from './hooks.ts';
 import type { AppOptions } from './options.ts';
@@ -43,6 +45,8 @@ export function router(
   const fixed = new Map<string, Route>();
   const add = (template: string, handler: Handler, more?: Pick<Route, 'open' | 'spared'>) =>
     fixed.set(template, { template, methods: new Map([['GET', handler]]), failed: problem, ...more });
+  const agents = config.mcp !== 'off';
+  let queries: Route | undefined;
   if (door) {
     const document = documentLimits(config);
     const options = {
@@ -56,6 +60,7 @@ export function router(
       streams,
     };
     fixed.set('/graphql', graphqlRoute(options));
+    if (agents && !trusted?.only) queries = graphqlRoute({ ...options, page: PAGE });
   }
   if (door && introspection) {
     const sdl = new Description(() => [`${printSchema(door.schema)}\n`], 'text/plain; charset=utf-8');
@@ -99,11 +104,24 @@ export function router(
     const told = peers ? await peers.collect() : new Map([[undefined, metrics.snapshot()]]);
     return text(render(told), METRICS_TYPE);
   });
-  for (const route of actionRoutes(model, engine, limits)) fixed.set(route.template, route);
+  const actions = new Map(actionRoutes(model, engine, limits).map((route) => [route.template, route]));
+  for (const route of actions.values()) fixed.set(route.template, route);
   for (const route of hookRoutes(logic?.routes ?? [], api, limits, config.limitDeadline))
     fixed.set(route.template, route);
   const rest = restRoutes(model, engine, { ...limits, depth: config.limitDepth }, deprecatedSince);
   const changes = changesRoutes(model, engine, streams);
+  const transaction = rest('/transaction')?.route;
+  if (agents && transaction)
+    for (const route of agentRoutes({
+      model,
+      engine,
+      config,
+      limits,
+      graphql: queries,
+      transaction,
+      actions,
+    }))
+      fixed.set(route.template, route);
   return (path) => {
     const route = fixed.get(path);
     const found = route ? { route, key: '' } : (changes(path) ?? rest(path));

@@ -29,7 +29,8 @@ export const catalogue = {
   },
   ANSWER_TOO_LARGE: {
     status: 400,
-    meaning: 'The answer would have more bytes than `LIMIT_BYTES`. Ask for pages of it, or for fewer fields.',
+    meaning:
+      'The answer would have more bytes than `LIMIT_BYTES`, or than 100 KB at `/mcp`. Ask for pages of it, or for fewer fields.',
   },
   TOO_MANY_OPERATIONS: {
     status: 400,

@@ -241,6 +241,13 @@ export const settings = {
     doc: 'Whether clients may learn the schema: introspection and suggestions, `/schema.graphql`, `/openapi.json`, `/access.json`, the page `/`.',
     ...oneOf('on', 'off'),
   }),
+  mcp: setting({
+    env: 'MCP',
+    flag: true,
+    default: 'off',
+    doc: 'Whether agents may use the service by the Model Context Protocol at `/mcp`: to `read`, or to `write` too. See docs/agents.md.',
+    ...oneOf('off', 'read', 'write'),
+  }),
   authJwksUrl: setting({
     env: 'AUTH_JWKS_URL',
     flag: true,

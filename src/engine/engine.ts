@@ -4,7 +4,7 @@ import { afterArrivals } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import { type Soon, then } from '../base/soon.ts';
 import { all, among } from '../query/filter.ts';
-import type { Action, ActionField, Resource } from '../schema/model.ts';
+import type { Action, ActionField, Field, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { select } from '../storage/statements.ts';
 import {
@@ -111,6 +111,15 @@ export class Engine {
   /** The same of an action. */
   admitAction(caller: Caller, action: ActionField): void {
     this.#functions?.admit(this.#policy.access(caller), action);
+  }
+
+  mayRun(caller: Caller, action: ActionField): boolean {
+    return this.#functions?.mayRun(this.#policy.access(caller), action) ?? false;
+  }
+
+  /** What the rules let the caller do with a field, on some records at least. */
+  uses(caller: Caller, field: Field): Action[] {
+    return this.#policy.access(caller).uses(field);
   }
 
   /** What the rules let the caller do with some records at least. */

@@ -16,4 +16,5 @@ export interface Context {
   /** Told what was really wrong before the answer masks it. */
   readonly failed: (cause: unknown) => void;
   readonly gone: Gone;
+  readonly page?: number | undefined;
 }

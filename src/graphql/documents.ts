@@ -70,16 +70,18 @@ export class Documents {
   readonly #limits: DocumentLimits;
   /** Objects that one answer may hold. */
   readonly #most: number;
+  readonly #page: number | undefined;
   readonly #kept = new Lru<string, CheckedDocument>(KEPT_DOCUMENTS);
   /** How many are kept, and how often one was not. */
   readonly cache: Pick<Lru<string, CheckedDocument>, 'size' | 'misses'> = this.#kept;
 
-  constructor(door: Door, introspection: boolean, limits: DocumentLimits, most: number) {
+  constructor(door: Door, introspection: boolean, limits: DocumentLimits, most: number, page?: number) {
     this.#door = door;
     this.#faultsOfMerging = mergingIn(door.schema);
     this.#introspection = introspection;
     this.#limits = limits;
     this.#most = most;
+    this.#page = page;
   }
 
   check(text: string): Checked {
@@ -110,7 +112,7 @@ export class Documents {
     return {
       document: new CheckedDocument(
         document,
-        (ast, name) => new CompiledQuery(this.#door, ast, name, this.#most),
+        (ast, name) => new CompiledQuery(this.#door, ast, name, this.#most, this.#page),
       ),
     };
   }

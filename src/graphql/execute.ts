@@ -64,15 +64,16 @@ async function resolveRoot(
     if (running.performed) return known(running.performed, String(info.path.key));
     const binding = running.bindings.get(`${info.parentType.name}.${info.fieldName}`);
     if (!binding) throw new Error(`nothing is bound to ${info.fieldName}`);
+    const { page } = running;
     const { objects: most } = running.engine.limits;
     const [node] = info.fieldNodes;
     const written = node ? asWritten(args, node) : args;
     if (binding.operation === 'NODE')
       return await findNode(binding.resources, async (resource) => {
-        const plan = planner({ operation: 'GET', resource }, info.fieldNodes, { ...info, most });
+        const plan = planner({ operation: 'GET', resource }, info.fieldNodes, { ...info, most, page });
         return running.reads.add(plan(written).operation as Read);
       });
-    const { operation, complete } = planner(binding, info.fieldNodes, { ...info, most })(written);
+    const { operation, complete } = planner(binding, info.fieldNodes, { ...info, most, page })(written);
     return complete(isRead(operation) ? await running.reads.add(operation) : await write(running, operation));
   } catch (error) {
     // About the values of variables: the client's to know, as it is.

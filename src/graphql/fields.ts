@@ -27,6 +27,8 @@ export interface Given {
   readonly variableValues: Parameters<typeof getDirectiveValues>[2];
   /** Objects that one answer may hold, and so the longest page. */
   readonly most: number;
+  /** How many records a list has that does not say how many; undefined for all of them. */
+  readonly page?: number | undefined;
 }
 
 /** Under which name a node keeps a relation: the same field with other arguments is another relation. */

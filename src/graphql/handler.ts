@@ -57,12 +57,14 @@ export interface GraphqlOptions {
   readonly observe: Observe;
   readonly metrics: Metrics;
   readonly streams: Streams;
+  /** Set where only queries are carried out: how many records their lists have that do not say how many. */
+  readonly page?: number | undefined;
 }
 
 export function graphqlRoute(options: GraphqlOptions): Route {
-  const { door, introspection, limits, engine } = options;
-  const documents = new Documents(door, introspection, limits.document, engine.limits.objects);
-  options.metrics.addCache('documents', documents.cache);
+  const { door, introspection, limits, engine, page } = options;
+  const documents = new Documents(door, introspection, limits.document, engine.limits.objects, page);
+  options.metrics.addCache(page === undefined ? 'documents' : 'agent_documents', documents.cache);
   return {
     template: '/graphql',
     methods: new Map([
@@ -189,12 +191,14 @@ function finished(
 /** By the executor: what is no plain query, and what has errors. */
 async function byExecutor(given: Given, performed: Performed | undefined): Promise<Response> {
   const { options, document, envelope, exchange, type, bytes, started, isStream } = given;
-  const { door, engine, introspection } = options;
+  const { door, engine, introspection, page } = options;
   const { operationName, variables } = envelope;
   const known = getOperationAST(document.ast, operationName);
   // A link, an image or a cache may send it, as often as it likes (GraphQL over HTTP, section 5.3).
   if (known?.operation === 'mutation' && exchange.request.method !== 'POST')
     throw notByGet('A mutation is sent by POST');
+  if (known && known.operation !== 'query' && page !== undefined)
+    throw new DuetError('METHOD_NOT_ALLOWED', `Only queries are carried out here, no ${known.operation}s.`);
   const valid = validateExecutionArgs({
     schema: door.schema,
     document: document.ast,
@@ -213,7 +217,7 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   const { caller, failed, requestId } = exchange;
   const gone = goneOf(exchange);
   const deadline = engine.deadline(started);
-  const context = { engine, caller, deadline, bindings: door.bindings, failed, gone, idempotency };
+  const context = { engine, caller, deadline, bindings: door.bindings, failed, gone, idempotency, page };
   if (valid.operation.operation === 'subscription') {
     if (!isStream)
       throw new DuetError(

@@ -11,9 +11,10 @@ export interface Planning extends Given {
 }
 
 /** Arguments of what is planned: what is wrong with them is told where they stand. */
-export function readingOf({ at, faults, most }: Planning): Reading {
+export function readingOf({ at, faults, most, page }: Planning): Reading {
   return {
     most,
+    page,
     sees: ({ graphql }) => graphql,
     report: (path, code, detail) => faults.push({ pointer: pointer(...at, ...path), code, detail }),
   };

@@ -19,6 +19,8 @@ type Arguments = Readonly<Record<string, unknown>>;
 export interface Reading {
   /** How many records there may be at the most. */
   readonly most: number;
+  /** How many a list has that does not say how many; undefined for all of them. */
+  readonly page?: number | undefined;
   /** Whether filters may lead to a resource. */
   readonly sees: (resource: Resource) => boolean;
   /** Told what is wrong; the path begins with the name of the argument. */
@@ -45,8 +47,9 @@ export function listOf(resource: Resource, args: Arguments, reading: Reading, is
   if (recordsFor(order.map(({ column }) => column)) > MOST_RECORDS)
     reading.report(['orderBy'], 'OUT_OF_RANGE', `orderBy may lead to ${MOST_RECORDS} other records at most`);
   const argument = (name: string) => ({ name, value: args[name] });
+  const isPaged = args['first'] != null || args['last'] != null || reading.page === undefined;
   const page = {
-    first: argument('first'),
+    first: isPaged ? argument('first') : { name: 'first', value: Math.min(reading.page, reading.most) },
     after: argument('after'),
     last: argument('last'),
     before: argument('before'),

@@ -1,7 +1,7 @@
 /** `/actions/place-order`: the actions of the schema file, with their arguments as a body or as parameters. */
 
 import { DuetError, type Fault, validationFailed } from '../base/errors.ts';
-import { caught, then } from '../base/soon.ts';
+import { caught, type Soon, then } from '../base/soon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Act, Ask, Input, Wanted } from '../engine/operation.ts';
 import type { Node } from '../engine/read/read.ts';
@@ -52,15 +52,15 @@ export function actOf(action: ActionField, args: Input): Act<'act'> {
 
 function asking(engine: Engine, action: ActionField, limits: BodyLimits): Handler {
   return (exchange) => {
-    const operation: Ask = {
-      do: 'ask',
-      action,
-      args: argumentsIn(exchange, action, limits),
-      answer: wantedOf(action.answer),
-    };
-    const told = caught(() => engine.ask(exchange.caller, operation), inParameters);
-    return then(told, (value) => answer(200, JSON.stringify(answered(action, value))));
+    const args = argumentsIn(exchange, action, limits);
+    return caught(() => ask(engine, exchange, action, args), inParameters);
   };
+}
+
+/** What an action that only reads answers, to arguments as JSON has them. */
+export function ask(engine: Engine, { caller }: Exchange, action: ActionField, args: Input): Soon<Response> {
+  const operation: Ask = { do: 'ask', action, args, answer: wantedOf(action.answer) };
+  return then(engine.ask(caller, operation), (value) => answer(200, JSON.stringify(answered(action, value))));
 }
 
 /** What is wrong with an argument is wrong with a parameter here. */

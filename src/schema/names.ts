@@ -199,6 +199,7 @@ export const CHANGES_PATH = 'changes';
 /** First path segments that are not free for resources. */
 export const ownPaths: readonly string[] = [
   'graphql',
+  'mcp',
   'transaction',
   'healthz',
   'readyz',

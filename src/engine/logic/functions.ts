@@ -152,8 +152,11 @@ export class Functions {
 
   /** Refuses an action that no rule allows to the caller. */
   admit(access: Access, action: ActionField): void {
-    if (!access.isFree && !mayRun(access.caller, action))
-      throw access.denied(`You may not run ${action.name}.`);
+    if (!this.mayRun(access, action)) throw access.denied(`You may not run ${action.name}.`);
+  }
+
+  mayRun(access: Access, action: ActionField): boolean {
+    return access.isFree || mayRun(access.caller, action);
   }
 
   /** The action with what carries it out; throws where the caller may not have it done. */

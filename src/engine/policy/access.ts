@@ -123,6 +123,11 @@ export class Access {
     return may('READ') ? actions.filter(may) : [];
   }
 
+  /** The same with a field. */
+  uses(field: Field): Action[] {
+    return actions.filter((action) => !isNothing(this.field(field, action)));
+  }
+
   /** A caller that nobody knows may have more to show than it did. */
   denied(detail: string, errors?: readonly Fault[]): DuetError {
     const known = this.caller.subject !== undefined;

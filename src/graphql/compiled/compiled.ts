@@ -86,7 +86,13 @@ export class CompiledQuery {
   readonly #readVariables: ReturnType<typeof variableReader>;
 
   /** Throws NotPlain for what is not a query of records alone. */
-  constructor(door: Door, document: DocumentNode, operationName: string | undefined, most: number) {
+  constructor(
+    door: Door,
+    document: DocumentNode,
+    operationName: string | undefined,
+    most: number,
+    page: number | undefined,
+  ) {
     const operation = getOperationAST(document, operationName);
     if (operation?.operation !== 'query') throw new NotPlain();
     const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
@@ -98,7 +104,7 @@ export class CompiledQuery {
     this.#door = door;
     this.operation = operation;
     this.#readVariables = variableReader(door.schema, operation.variableDefinitions ?? []);
-    const given = { schema: door.schema, fragments, most };
+    const given = { schema: door.schema, fragments, most, page };
     this.#fields = [...answeredFields(selections, { ...given, variableValues: undefined })].map(
       ([as, nodes]) => ({ as, reading: this.#reading(as, nodes, given) }),
     );

@@ -7,10 +7,14 @@ const EXPOSED_HEADERS =
 /** How long a browser may go by a preflight: seconds. */
 const MAX_AGE = '600';
 
-/** Adds to an answer what lets the page read it. Nobody is refused here: it is the browser that keeps pages apart. */
-export function cors(origins: readonly string[]): (request: Request, response: Response) => void {
+/** `more` headers than the usual ones may be sent. Adds to an answer what lets the page read it. Nobody is refused here: it is the browser that keeps pages apart. */
+export function cors(
+  origins: readonly string[],
+  more: readonly string[],
+): (request: Request, response: Response) => void {
   const everybody = origins.includes('*');
   const allowed = new Set(origins);
+  const requestHeaders = [REQUEST_HEADERS, ...more].join(', ');
   return ({ method, headers: asked }, { headers, status }) => {
     // What is kept for one origin must not be given to another.
     if (!everybody) headers.append('Vary', 'Origin');
@@ -22,7 +26,7 @@ export function cors(origins: readonly string[]): (request: Request, response: R
       return;
     }
     headers.set('Access-Control-Allow-Methods', headers.get('Allow') ?? '');
-    headers.set('Access-Control-Allow-Headers', REQUEST_HEADERS);
+    headers.set('Access-Control-Allow-Headers', requestHeaders);
     headers.set('Access-Control-Max-Age', MAX_AGE);
   };
 }
