@@ -23,7 +23,8 @@ export function refuseStrangers({ url, headers }: Request, origins: readonly str
 
 /** As the client sees it: before a proxy that ends TLS, it is the scheme alone that differs. */
 function originOf({ url, headers }: Request): string {
-  const { origin } = new URL(url);
+  // A client of HTTP/1.0 may name no host.
+  const { origin = '' } = URL.parse(url) ?? {};
   return headers.get('X-Forwarded-Proto') === 'https' ? origin.replace(/^http:/, 'https:') : origin;
 }
 

@@ -2,7 +2,8 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { refuseStrangers } from '../../src/mcp/origin.ts';
-import { type AppUnderTest, openApp } from '../app.ts';
+import { type AppUnderTest, openApp, within } from '../app.ts';
+import { connect, Folder, Server } from '../process.ts';
 import { call, LEGACY, MODERN, meta, rpc, send } from './client.ts';
 
 const sdl = `type Book @resource { id: ID!  title: String! }`;
@@ -286,4 +287,16 @@ test('the own page of a server that only this machine reaches may call', () => {
   expect(asked('http://localhost:4000/mcp', 'http://localhost:5000')).toThrow();
   // A name that an attacker has made lead here.
   expect(asked('http://evil.example:4000/mcp', 'http://evil.example:4000')).toThrow();
+});
+
+test('a client of HTTP/1.0, which names no host, is told where tokens come from all the same', async () => {
+  const closed = 'type Book @resource @allow(to: [READ], role: "reader") { id: ID!  title: String! }';
+  using folder = new Folder({ 'schema.graphql': closed, 'data.json': '{}' });
+  await using server = await Server.start(folder, { MCP: 'read', AUTH_KEYS: 'on' });
+  for (const asked of ['POST /mcp', 'GET /.well-known/oauth-protected-resource']) {
+    const client = await connect(server.url);
+    client.send(`${asked} HTTP/1.0\r\n\r\n`);
+    const [, status] = /^HTTP\/1.1 (\d+)/.exec(await within(10_000, client.answer())) ?? [];
+    expect([asked, status]).toEqual([asked, asked.startsWith('POST') ? '401' : '200']);
+  }
 });
