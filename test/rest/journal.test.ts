@@ -38,6 +38,14 @@ describe.each([...databases])('on %s', (database) => {
     expect(valid).toBe(true);
   });
 
+  test('the records themselves are described as those of other types', async () => {
+    const without = await openApp('sqlite', { sdl: sdl.replaceAll('@journal', '') });
+    const parts = ['', 'Fields', 'Partial', 'Create', 'Update'].map((part) => `Thing${part}`);
+    const own = ({ document }: Description) => parts.map((name) => document.components.schemas[name]);
+    expect(own(described)).toEqual(own(await Description.of(without)));
+    await without.close();
+  });
+
   test('it has the paths of those that keep a journal, and no others', () => {
     const paths = Object.keys(described.document.paths).filter((path) => /^\/changes|restore$/.test(path));
     expect(paths.sort()).toEqual([

@@ -76,7 +76,9 @@ function slotSchema(slot: Slot, isGiven: boolean): JsonSchema {
     const schema = columnSchema(column);
     // Ids of records are numbers here.
     const taken =
-      isGiven && column.type === ID && !column.list ? { ...schema, type: ['string', 'integer'] } : schema;
+      isGiven && column.type === ID && !column.list
+        ? { ...schema, type: [...[schema['type']].flat(), 'integer'] }
+        : schema;
     return { ...taken, ...(isGiven && value !== undefined && { default: value }) };
   }
   const one = reference(slot.is === 'record' ? slot.resource.name : slot.shape.name);

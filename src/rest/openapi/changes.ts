@@ -102,9 +102,11 @@ const parameters: readonly JsonSchema[] = [
 export function changesSchemas(model: Model, schemas: Schemas): Record<string, JsonSchema> {
   return Object.fromEntries(
     journaled(model, 'rest').flatMap((resource): [string, JsonSchema][] => {
-      const image = journalNames.image(resource);
+      const change = journalNames.change(resource);
+      // `BookFields`, as GraphQL calls it, is here what records and bodies have in common.
+      const image = `${change}Fields`;
       return [
-        [schemas.name(journalNames.change(resource)), changeSchema(resource, schemas.ref(image))],
+        [schemas.name(change), changeSchema(resource, schemas.ref(image))],
         [schemas.name(image), imageSchema(resource)],
       ];
     }),
