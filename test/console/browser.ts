@@ -146,16 +146,19 @@ export async function shows<T>(read: () => T | Promise<T>, expected: T): Promise
 export interface Deployment {
   readonly sdl?: string;
   readonly data?: unknown;
+  /** `logic.ts` */
+  readonly logic?: string;
   /** Settings as in the environment. */
   readonly env?: Record<string, string>;
 }
 
 /** The real service, in a process of its own. */
-export async function service(database: DatabaseKind, { sdl, data, env }: Deployment = {}) {
+export async function service(database: DatabaseKind, { sdl, data, logic, env }: Deployment = {}) {
   await buildConsole();
   const folder = new Folder({
     ...(sdl !== undefined && { 'schema.graphql': sdl }),
     ...(data !== undefined && { 'data.json': JSON.stringify(data) }),
+    ...(logic !== undefined && { 'logic.ts': logic }),
   });
   const url = database === 'sqlite' ? 'sqlite:duet.db' : await (await sharedPostgres()).database();
   const server = await Server.start(folder, { DATABASE_URL: url, ...env });

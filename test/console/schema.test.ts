@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { type Introspection, introspectionQuery } from '../../src/console/browser/schema/introspection.ts';
 import { readSchema } from '../../src/console/browser/schema/merge.ts';
-import { shownType } from '../../src/console/browser/schema/types.ts';
+import { shownType, typeOf } from '../../src/console/browser/schema/types.ts';
 import { openApp } from '../app.ts';
 import { museum } from './museum.ts';
 
@@ -89,4 +89,64 @@ test('what a body may have: nothing that the server sets, and what it does witho
   expect(create?.filter(({ required }) => required).map(({ name }) => name)).toEqual(['title']);
   expect(create?.find(({ name }) => name === 'stage')?.default).toBe('PLANNED');
   expect(update?.map(({ name }) => name)).not.toContain('id');
+});
+
+test.each([
+  ['both doors', true],
+  ['REST alone', false],
+])('actions and what they take, from %s', async (_, hasGraphql) => {
+  const sdl = `
+    enum Size { SMALL LARGE }
+    input Wish { paper: String! ribbons: [Int!] }
+    type Tally { count: Int! best: Item part: Tally parts: [Tally!] }
+    type Item @resource { id: ID! name: String! }
+    type Mutation {
+      "Orders it."
+      order(itemId: ID!, itemIds: [ID!], other: ID, on: Date, size: Size! = SMALL, wishes: [Wish!]): Item @action
+    }
+    type Query { tally(first: Int! = 10 @constraint(max: 99), wish: Wish): Tally! @action many: [Item!] @action }`;
+  const logic = { Mutation: { order: () => null }, Query: { tally: () => ({ count: 1 }), many: () => null } };
+  const acting = await openApp('sqlite', { sdl, logic });
+  const told = (await acting.rest('GET', '/openapi.json')).body;
+  const types = (await acting.graphql(introspectionQuery)).data as Introspection;
+  await acting.close();
+  const { actions, byName } = readSchema(told, hasGraphql ? types : undefined);
+  const shown = actions.map(({ root, path, answer, arguments: taken }) => [
+    `${root} ${path} ${typeOf(answer)}`,
+    ...taken.map(({ input, column }) => `${input.name}: ${shownType(column)} ${column.kind}`),
+  ]);
+  expect(Object.fromEntries(actions.map(({ name }, at) => [name, shown[at]]))).toEqual({
+    order: [
+      'Mutation /actions/order Item',
+      'itemId: Item! id',
+      hasGraphql ? 'itemIds: [Item!] id' : 'itemIds: [String!] text',
+      'other: ID text',
+      'on: Date date',
+      'size: Size! enum',
+      'wishes: [Wish!] json',
+    ],
+    tally: ['Query /actions/tally Tally!', 'first: Int! int', 'wish: Wish json'],
+    many: ['Query /actions/many [Item!]'],
+  });
+  const [order, tally] = ['order', 'tally'].map((name) => actions.find((action) => action.name === name));
+  expect(order?.description).toBe('Orders it.');
+  expect(order?.arguments.map(({ input }) => [input.required, input.default])).toEqual([
+    [true, undefined],
+    [false, undefined],
+    [false, undefined],
+    [false, undefined],
+    [false, 'SMALL'],
+    [false, undefined],
+  ]);
+  expect(order?.arguments.at(-1)?.column.description).toBe('`{ paper: String!, ribbons: [Int!] }`');
+  expect(tally?.arguments[0]?.column.bounds.maximum).toBe(99);
+  // A type that holds itself is asked for once.
+  expect(tally?.graphql?.wanted).toEqual(
+    hasGraphql
+      ? [
+          { name: 'count', wanted: undefined },
+          { name: 'best', wanted: byName.get('Item') },
+        ]
+      : undefined,
+  );
 });

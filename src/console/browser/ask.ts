@@ -1,9 +1,12 @@
 /** What the console asks of the service, before it is written for one door or the other. */
 
-import type { Resource, Row } from './schema/types.ts';
+import type { Action, Resource, Row } from './schema/types.ts';
 import type { Where } from './where.ts';
 
-export type Ask = ListAsk | GetAsk | CreateAsk | UpdateAsk | DeleteAsk;
+export type Ask = RecordAsk | ActAsk;
+
+/** What is asked of a resource. */
+export type RecordAsk = ListAsk | GetAsk | CreateAsk | UpdateAsk | DeleteAsk | ChangesAsk | RestoreAsk;
 
 export interface ListAsk {
   readonly do: 'list';
@@ -55,10 +58,46 @@ export interface DeleteAsk {
   readonly key: unknown;
 }
 
+/** What has happened to a record, the first first. */
+export interface ChangesAsk {
+  readonly do: 'changes';
+  readonly resource: Resource;
+  readonly key: unknown;
+  /** The position of the last that was seen. */
+  readonly after: string | undefined;
+}
+
+export interface RestoreAsk {
+  readonly do: 'restore';
+  readonly resource: Resource;
+  readonly key: unknown;
+  readonly version: number;
+}
+
+export interface ActAsk {
+  readonly do: 'act';
+  readonly action: Action;
+  readonly values: Row;
+}
+
 /** How many of the records that refer to one are shown with it; one more is asked for, to know whether there are more. */
 export const SHOWN_INVERSES = 5;
+/** How many changes of a record are asked for at a time. */
+export const SHOWN_CHANGES = 500;
 /** How many records a form shows of a list that it can change. */
 export const SHOWN_LINKS = 200;
+
+/** What happened to a record. */
+export interface Change {
+  readonly position: string;
+  readonly at: string;
+  readonly kind: 'CREATED' | 'UPDATED' | 'DELETED';
+  readonly version: number;
+  /** This and what was before are left out for those who may not read the past. */
+  readonly caller?: string | null;
+  readonly before?: Row | null;
+  readonly after: Row | null;
+}
 
 /** What came back, in the values of REST whichever door it came through. */
 export interface Answer {
@@ -68,8 +107,12 @@ export interface Answer {
   readonly next?: string | undefined;
   readonly previous?: string | undefined;
   readonly total?: number | undefined;
+  readonly changes?: readonly Change[];
+  /** What an action has answered. */
+  readonly value?: unknown;
 }
 
 export function isRead(ask: Ask): boolean {
-  return ask.do === 'list' || ask.do === 'get';
+  if (ask.do === 'act') return ask.action.root === 'Query';
+  return ask.do === 'list' || ask.do === 'get' || ask.do === 'changes';
 }

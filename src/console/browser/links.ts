@@ -17,6 +17,10 @@ export function readable(query: URLSearchParams): string {
     .replace(/\+/g, '%20');
 }
 
+export function actionLink(name: string): string {
+  return to(['actions', name]);
+}
+
 export function dataLink(resource: string, ...rest: readonly unknown[]): string {
   return to(['data', resource, ...rest]);
 }

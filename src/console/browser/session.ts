@@ -48,7 +48,7 @@ export function may(resource: Resource, operation: Operation, key?: unknown): bo
 /** Without a key: whichever the record. */
 export function isRefused(resource: Resource, operation: Operation, key?: unknown): boolean {
   const actions = allowed.value[resource.name];
-  const action = operation === 'LIST' || operation === 'GET' ? 'READ' : operation;
+  const action = operation === 'LIST' || operation === 'GET' || operation === 'CHANGES' ? 'READ' : operation;
   return (
     (actions !== undefined && !actions.includes(action)) || refused.value.has(named(resource, operation, key))
   );

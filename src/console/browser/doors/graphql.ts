@@ -1,18 +1,25 @@
-/** The GraphQL door: an ask as an operation with variables, a response as an answer. */
+/** The GraphQL door: an ask as an operation with variables. */
 
-import { type Answer, type Ask, type GetAsk, type ListAsk, SHOWN_INVERSES, SHOWN_LINKS } from '../ask.ts';
 import {
-  type Column,
+  type ActAsk,
+  type Ask,
+  type GetAsk,
+  type ListAsk,
+  type RecordAsk,
+  SHOWN_CHANGES,
+  SHOWN_INVERSES,
+  SHOWN_LINKS,
+} from '../ask.ts';
+import {
   type Inverse,
   linkedLists,
   RELEVANCE,
   type Resource,
-  type Row,
   referencesOf,
   type Schema,
+  type Wanted,
 } from '../schema/types.ts';
-import { isObject } from '../where.ts';
-import { Fault, type FieldFault, type Wire } from './wire.ts';
+import type { Wire } from './wire.ts';
 
 interface Call {
   readonly kind: 'query' | 'mutation';
@@ -26,7 +33,7 @@ interface Call {
 const VERSION = 'ifVersion';
 
 export function graphqlWire(ask: Ask, schema: Schema): Wire | undefined {
-  const call = callOf(ask, schema);
+  const call = ask.do === 'act' ? actCall(ask) : callOf(ask, schema);
   if (!call) return undefined;
   const given = Object.entries(call.given).filter(
     ([name, value]) => value !== undefined && name in call.types,
@@ -34,7 +41,7 @@ export function graphqlWire(ask: Ask, schema: Schema): Wire | undefined {
   const declared = given.map(([name]) => `$${name}: ${call.types[name]}`).join(', ');
   const passed = given.map(([name]) => `${name}: $${name}`).join(', ');
   const name = call.field[0]?.toUpperCase() + call.field.slice(1);
-  const query = `${call.kind} ${name}${declared && `(${declared})`} {\n${indented(`${call.field}${passed && `(${passed})`} ${call.selection}`)}\n}`;
+  const query = `${call.kind} ${name}${declared && `(${declared})`} {\n${indented(`${call.field}${passed && `(${passed})`} ${call.selection}`.trimEnd())}\n}`;
   const variables = Object.fromEntries(given);
   return {
     door: 'graphql',
@@ -46,7 +53,20 @@ export function graphqlWire(ask: Ask, schema: Schema): Wire | undefined {
   };
 }
 
-function callOf(ask: Ask, schema: Schema): Call | undefined {
+function actCall({ action, values }: ActAsk): Call | undefined {
+  const { name, root, graphql } = action;
+  return (
+    graphql && {
+      kind: root === 'Query' ? 'query' : 'mutation',
+      field: name,
+      types: graphql.types,
+      given: values,
+      selection: wantedSelection(graphql.wanted),
+    }
+  );
+}
+
+function callOf(ask: RecordAsk, schema: Schema): Call | undefined {
   const { resource } = ask;
   const side = resource.graphql;
   if (!side) return undefined;
@@ -97,6 +117,28 @@ function callOf(ask: Ask, schema: Schema): Call | undefined {
             given: { [resource.key.name]: keyValue(ask), ...ask.changes, [VERSION]: ask.version },
             selection: block([...columns, '_version']),
           };
+    case 'changes': {
+      const kept = block(side.kept);
+      return roots.CHANGES === undefined
+        ? undefined
+        : {
+            kind: 'query',
+            field: roots.CHANGES,
+            types: types.CHANGES ?? {},
+            given: { [resource.key.name]: keyValue(ask), first: SHOWN_CHANGES, after: ask.after },
+            selection: block([...CHANGE_FIELDS, `before ${kept}`, `after ${kept}`]),
+          };
+    }
+    case 'restore':
+      return roots.RESTORE === undefined
+        ? undefined
+        : {
+            kind: 'mutation',
+            field: roots.RESTORE,
+            types: types.RESTORE ?? {},
+            given: { [resource.key.name]: keyValue(ask), version: ask.version },
+            selection: block([...columns, '_version']),
+          };
     case 'delete':
       return roots.DELETE === undefined
         ? undefined
@@ -109,6 +151,8 @@ function callOf(ask: Ask, schema: Schema): Call | undefined {
           };
   }
 }
+
+const CHANGE_FIELDS = ['position', 'at', 'kind', 'version', 'caller'];
 
 /** A path of the address is text; an ID may be that too. */
 function keyValue({ resource, key }: { resource: Resource; key: unknown }): unknown {
@@ -185,6 +229,13 @@ function named(of: Resource | undefined): string {
   return block([...new Set(of ? [of.key.name, of.label.name] : [])]);
 }
 
+/** All that is wanted of what an action answers. */
+function wantedSelection(wanted: Wanted): string {
+  if (!wanted) return '';
+  if ('columns' in wanted) return block(wanted.columns.map(({ name }) => name));
+  return block(wanted.map((field) => `${field.name} ${wantedSelection(field.wanted)}`.trimEnd()));
+}
+
 /** Plain fields stand together in lines, what has fields of its own begins a line. */
 function block(fields: readonly string[]): string {
   const lines: string[] = [];
@@ -201,108 +252,4 @@ const LINE = 46;
 
 function indented(text: string): string {
   return text.replace(/^/gm, '  ');
-}
-
-interface GraphqlError {
-  readonly message: string;
-  readonly path?: readonly (string | number)[];
-  readonly extensions?: {
-    readonly code?: string;
-    readonly requestId?: string;
-    readonly errors?: FieldFault[];
-  };
-}
-
-interface Result {
-  readonly data?: Record<string, unknown> | null;
-  readonly errors?: readonly GraphqlError[];
-}
-
-/** Codes that the console acts on, with the status that REST has for them. */
-const statuses: Readonly<Record<string, number>> = {
-  UNAUTHENTICATED: 401,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  CONFLICT: 409,
-  VERSION_CONFLICT: 412,
-  VALIDATION_FAILED: 400,
-};
-
-export async function graphqlAnswer(ask: Ask, response: Response, schema: Schema): Promise<Answer> {
-  const result = await graphqlResult(response);
-  const value = Object.values(result)[0];
-  const { resource } = ask;
-  if (ask.do === 'delete') return {};
-  if (ask.do !== 'list') {
-    if (!isObject(value)) throw new Fault('NOT_FOUND', 404, `There is no ${resource.name} with this key.`);
-    const { _version, ...row } = value;
-    return { row: restored(row, resource, schema), version: Number(_version) };
-  }
-  if (Array.isArray(value)) return { rows: value.map((row) => restored(row, resource, schema)) };
-  const { edges, pageInfo, totalCount } = value as {
-    edges: { node: Row }[];
-    pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string; endCursor: string };
-    totalCount?: number;
-  };
-  return {
-    rows: edges.map(({ node }) => restored(node, resource, schema)),
-    next: pageInfo.hasNextPage ? pageInfo.endCursor : undefined,
-    previous: pageInfo.hasPreviousPage ? pageInfo.startCursor : undefined,
-    total: totalCount,
-  };
-}
-
-export async function graphqlResult(response: Response): Promise<Record<string, unknown>> {
-  const result = (await response.json().catch(() => ({}))) as Result;
-  const error = result.errors?.find((each) => !leftOut(each, result));
-  if (error) {
-    const { code = 'UNKNOWN', ...more } = error.extensions ?? {};
-    const errors = result.errors?.flatMap(atVariable) ?? [];
-    throw new Fault(code, statuses[code] ?? response.status, error.message, { errors, ...more });
-  }
-  if (!result.data) throw new Fault('UNKNOWN', response.status, response.statusText);
-  return result.data;
-}
-
-/** What GraphQL itself refuses never reaches the rules of the fields; but it names the variable or the argument. */
-function atVariable({ message, extensions: { code = 'UNKNOWN' } = {} }: GraphqlError): FieldFault[] {
-  const [, variable, why = ''] = /^Variable "\$(\w+)" has invalid value: (.*)$/s.exec(message) ?? [];
-  if (variable !== undefined) return [{ pointer: `#/${variable}`, code, detail: why }];
-  const [, argument] = /^Argument "\w+\.\w+\((\w+):\)" .* is required/.exec(message) ?? [];
-  return argument === undefined
-    ? []
-    : [{ pointer: `#/${argument}`, code, detail: `${argument} is required` }];
-}
-
-/** A field that the rules hide is null, with an error of its own, beside what is shown; as in REST it is left out then. */
-function leftOut({ path, extensions }: GraphqlError, { data }: Result): boolean {
-  const field = path?.at(-1);
-  if (extensions?.code !== 'FORBIDDEN' || field === undefined) return false;
-  const record = path?.slice(0, -1).reduce<unknown>((at, step) => (at as Row | null)?.[step], data);
-  if (!isObject(record) || record === data) return false;
-  return delete record[field];
-}
-
-/** Keys are text in GraphQL and numbers in REST. */
-function restored(row: Row, resource: Resource, schema: Schema): Row {
-  const columns = new Map(resource.columns.map((column) => [column.name, column]));
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => {
-      const column = columns.get(name);
-      if (column) return [name, number(column, value)];
-      const target = targetOf(resource, name, schema);
-      if (!target) return [name, value];
-      if (Array.isArray(value)) return [name, value.map((each) => restored(each, target, schema))];
-      return [name, isObject(value) ? restored(value, target, schema) : value];
-    }),
-  );
-}
-
-function number({ kind }: Column, value: unknown): unknown {
-  return kind === 'id' && typeof value === 'string' ? Number(value) : value;
-}
-
-function targetOf(resource: Resource, name: string, schema: Schema): Resource | undefined {
-  const relation = [...referencesOf(resource), ...resource.inverses].find((each) => each.name === name);
-  return relation && schema.byName.get(relation.target);
 }

@@ -1,6 +1,16 @@
 /** The REST door: an ask as a request, a response as an answer. */
 
-import { type Answer, type Ask, type GetAsk, type ListAsk, SHOWN_INVERSES, SHOWN_LINKS } from '../ask.ts';
+import {
+  type ActAsk,
+  type Answer,
+  type Ask,
+  type Change,
+  type GetAsk,
+  type ListAsk,
+  SHOWN_CHANGES,
+  SHOWN_INVERSES,
+  SHOWN_LINKS,
+} from '../ask.ts';
 import { readable } from '../links.ts';
 import { linkedLists, type Resource, type Row, referencesOf } from '../schema/types.ts';
 import { filterParameters } from '../where.ts';
@@ -9,6 +19,7 @@ import { Fault, type FieldFault, type Wire } from './wire.ts';
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 export function restWire(ask: Ask, fingerprint: string): Wire | undefined {
+  if (ask.do === 'act') return actWire(ask);
   const { rest } = ask.resource;
   if (!rest) return undefined;
   const door = 'rest';
@@ -43,7 +54,32 @@ export function restWire(ask: Ask, fingerprint: string): Wire | undefined {
       };
     case 'delete':
       return { door, method: 'DELETE', path: one(ask), headers: {} };
+    case 'changes': {
+      const after: [string, string][] = ask.after === undefined ? [] : [['after', ask.after]];
+      const parameters = parametersOf([['limit', String(SHOWN_CHANGES)], ...after]);
+      return { door, method: 'GET', path: `/changes${one(ask)}${parameters}`, headers: {} };
+    }
+    case 'restore':
+      return {
+        door,
+        method: 'POST',
+        path: `${one(ask)}/restore`,
+        headers: JSON_HEADERS,
+        body: JSON.stringify({ version: ask.version }),
+      };
   }
+}
+
+function actWire({ action, values }: ActAsk): Wire {
+  const { path, root } = action;
+  if (root === 'Mutation')
+    return { door: 'rest', method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(values) };
+  const given = action.arguments.flatMap(({ column: { name, list, kind } }): [string, string][] => {
+    const value = values[name];
+    if (value === undefined || value === null) return [];
+    return [[name, list || kind === 'json' ? JSON.stringify(value) : String(value)]];
+  });
+  return { door: 'rest', method: 'GET', path: path + parametersOf(given), headers: {} };
 }
 
 function one({ resource, key }: { resource: Resource; key: unknown }): string {
@@ -98,6 +134,8 @@ function includable(resource: Resource): string[] {
 export async function restAnswer(ask: Ask, response: Response): Promise<Answer> {
   if (!response.ok) throw await restFault(response);
   if (ask.do === 'delete') return {};
+  if (ask.do === 'act') return { value: await response.json() };
+  if (ask.do === 'changes') return { changes: (await response.json()) as Change[] };
   if (ask.do === 'list') {
     const links = linksOf(response.headers.get('Link') ?? '');
     const total = response.headers.get('X-Total-Count');

@@ -4,7 +4,8 @@ import { signal } from '@preact/signals';
 import { type Answer, type Ask, isRead } from '../ask.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { token, tokenWanted, wasRefused } from '../session.ts';
-import { graphqlAnswer, graphqlWire } from './graphql.ts';
+import { graphqlWire } from './graphql.ts';
+import { graphqlAnswer } from './graphql-answer.ts';
 import { restAnswer, restWire } from './rest.ts';
 import { Fault, type Wire } from './wire.ts';
 
@@ -44,7 +45,12 @@ export function costKey({ method, path, headers, body }: Wire): string {
 
 export async function send(ask: Ask, through: Door, schema: Schema): Promise<Answer> {
   const wire = wireOf(ask, doorFor(ask, through, schema), schema);
-  if (!wire) throw new Fault('NOT_OFFERED', 405, `${ask.resource.name} does not offer this.`);
+  if (!wire)
+    throw new Fault(
+      'NOT_OFFERED',
+      405,
+      `${(ask.do === 'act' ? ask.action : ask.resource).name} does not offer this.`,
+    );
   const used = token.value;
   try {
     const response = await exchange(wire);

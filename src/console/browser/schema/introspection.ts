@@ -49,13 +49,13 @@ interface Argument {
   readonly type: TypeRef;
 }
 
-interface Field extends Argument {
+export interface Field extends Argument {
   readonly description: string | null;
   readonly isDeprecated: boolean;
   readonly args: readonly Argument[];
 }
 
-interface Type {
+export interface Type {
   readonly kind: string;
   readonly name: string;
   readonly description: string | null;
@@ -97,6 +97,7 @@ class Reader {
     this.#types = types;
     this.#type = type;
     const { name } = type;
+    const isKept = type.fields?.some((field) => field.name === '_changes');
     const connection = queries.find((field) => written(field.type) === `${name}Connection!`);
     const list = connection?.name.replace(/Connection$/, '');
     const found = {
@@ -106,6 +107,9 @@ class Reader {
       CREATE: mutations.find((field) => field.name === `create${name}`),
       UPDATE: mutations.find((field) => field.name === `update${name}`),
       DELETE: mutations.find((field) => field.name === `delete${name}`),
+      CHANGES: queries.find((field) => written(field.type) === `[${name}Change!]!`),
+      // An action may have that name where nothing is kept.
+      RESTORE: mutations.find((field) => isKept && field.name === `restore${name}`),
     };
     this.#roots = Object.fromEntries(Object.entries(found).filter(([, field]) => field !== undefined));
   }
@@ -144,6 +148,7 @@ class Reader {
     return {
       roots: Object.fromEntries(roots.map(([operation, field]) => [operation, field.name])),
       connection: this.#roots.CONNECTION?.name,
+      kept: this.#roots.CHANGES ? this.#kept() : [],
       arguments: Object.fromEntries(
         roots.map(([operation, { args }]) => [
           operation,
@@ -151,6 +156,12 @@ class Reader {
         ]),
       ),
     };
+  }
+
+  #kept(): string[] {
+    const change = this.#types.get(`${this.#type.name}Change`);
+    const after = change?.fields?.find(({ name }) => name === 'after');
+    return this.#types.get(after ? named(after.type) : '')?.fields?.map(({ name }) => name) ?? [];
   }
 
   #columns(): Column[] {
@@ -217,7 +228,7 @@ class Reader {
 }
 
 const linking = ['CREATE', 'UPDATE'] as const;
-const operations: readonly Operation[] = ['LIST', 'GET', 'CREATE', 'UPDATE', 'DELETE'];
+const operations: readonly Operation[] = ['LIST', 'GET', 'CREATE', 'UPDATE', 'DELETE', 'CHANGES', 'RESTORE'];
 
 const kinds: Readonly<Record<string, Kind>> = {
   ID: 'id',
@@ -240,7 +251,7 @@ function described({ name, description, isDeprecated }: Field) {
   return { name, ...(description && { description }), ...(isDeprecated && { deprecated: true }) };
 }
 
-function named(type: TypeRef): string {
+export function named(type: TypeRef): string {
   return type.ofType ? named(type.ofType) : (type.name ?? '');
 }
 
@@ -249,7 +260,7 @@ function isList(type: TypeRef): boolean {
 }
 
 /** `[Book!]!` */
-function written({ kind, name, ofType }: TypeRef): string {
+export function written({ kind, name, ofType }: TypeRef): string {
   if (kind === 'NON_NULL' && ofType) return `${written(ofType)}!`;
   if (kind === 'LIST' && ofType) return `[${written(ofType)}]`;
   return name ?? '';

@@ -1,7 +1,7 @@
 /** Asks both doors to describe themselves, and what the caller may do. */
 
 import { signal } from '@preact/signals';
-import { graphqlResult } from '../doors/graphql.ts';
+import { graphqlResult } from '../doors/graphql-answer.ts';
 import { restFault } from '../doors/rest.ts';
 import { exchange } from '../doors/send.ts';
 import type { Fault, Wire } from '../doors/wire.ts';

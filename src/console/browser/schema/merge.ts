@@ -1,5 +1,6 @@
 /** One picture of the schema from what the two doors tell of themselves. */
 
+import { readActions } from './actions.ts';
 import { type Introspection, readIntrospection } from './introspection.ts';
 import { type OpenApi, readOpenApi } from './openapi.ts';
 import { type Column, type Inverse, labelOf, type Resource, type Schema } from './types.ts';
@@ -12,9 +13,11 @@ export function readSchema(document: OpenApi | undefined, introspection: Introsp
     ...rest.map((resource) => merged(resource, others.get(resource.name))),
     ...graphql.filter(({ name }) => !rest.some((resource) => resource.name === name)),
   ];
+  const byName = new Map(resources.map((resource) => [resource.name, resource]));
   return {
     resources,
-    byName: new Map(resources.map((resource) => [resource.name, resource])),
+    byName,
+    actions: document ? readActions(document, introspection, byName) : [],
     fingerprint: document?.info.version ?? '',
     hasCallers: document?.components.securitySchemes !== undefined,
     hasRest: rest.length > 0,

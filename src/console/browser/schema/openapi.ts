@@ -1,39 +1,16 @@
 /** Reads resources from the OpenAPI document: fields, bounds, bodies, filters, and which operations there are. */
 
 import {
-  type Bounds,
   type Column,
   type Input,
   type Inverse,
-  type Kind,
   labelOf,
   type Operation,
   RELEVANCE,
   type Reference,
   type Resource,
 } from './types.ts';
-
-interface JsonSchema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly format?: string;
-  readonly enum?: readonly string[];
-  readonly items?: JsonSchema;
-  readonly anyOf?: readonly JsonSchema[];
-  readonly allOf?: readonly JsonSchema[];
-  /** False where there must be none. */
-  readonly properties?: Readonly<Record<string, JsonSchema | false>>;
-  readonly required?: readonly string[];
-  readonly description?: string;
-  readonly deprecated?: boolean;
-  readonly readOnly?: boolean;
-  readonly default?: unknown;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-}
+import { columnOf, type JsonSchema, resolved, type Schemas, told } from './values.ts';
 
 interface Parameter {
   readonly $ref?: string;
@@ -41,17 +18,24 @@ interface Parameter {
   readonly in: string;
   /** With `deepObject`, properties of the schema are written in brackets: `pages[gte]`. */
   readonly style?: string;
+  readonly required?: boolean;
+  readonly description?: string;
   readonly schema: JsonSchema;
+  /** In place of the schema, where the text is of a media type. */
+  readonly content?: Content;
 }
+
+/** A body, by its media type. */
+export type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>;
 
 /** A schema whose properties are all its own. */
 type Flat = Omit<JsonSchema, 'properties'> & { readonly properties: Readonly<Record<string, JsonSchema>> };
 
-interface Described {
+export interface Described {
   readonly operationId?: string;
   readonly tags?: readonly string[];
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+  readonly requestBody?: { readonly content: Content };
 }
 
 interface PathItem {
@@ -67,7 +51,7 @@ export interface OpenApi {
   readonly tags: readonly { readonly name: string; readonly description?: string }[];
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: {
-    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly schemas: Schemas;
     readonly parameters: Readonly<Record<string, Parameter>>;
     readonly securitySchemes?: object;
   };
@@ -121,6 +105,9 @@ class Reader {
     if (this.#one?.get) operations.add('GET');
     if (this.#one?.put) operations.add('UPDATE');
     if (this.#one?.delete) operations.add('DELETE');
+    const one = `${this.#path}/{${key.name}}`;
+    if (this.#document.paths[`/changes${one}`]) operations.add('CHANGES');
+    if (this.#document.paths[`${one}/restore`]) operations.add('RESTORE');
     return {
       name: this.#name,
       plural: this.#path.slice(1),
@@ -159,13 +146,12 @@ class Reader {
     });
   }
 
-  get #schemas(): OpenApi['components']['schemas'] {
+  get #schemas(): Schemas {
     return this.#document.components.schemas;
   }
 
   #resolve(schema: JsonSchema): JsonSchema {
-    const name = schema.$ref?.split('/').pop();
-    return name === undefined ? schema : { ...this.#schemas[name], ...schema };
+    return resolved(schema, this.#schemas);
   }
 
   /** The properties of a schema, and of those that it is put together of. */
@@ -208,24 +194,10 @@ class Reader {
   }
 
   #column(name: string, schema: JsonSchema): Column {
-    // JSON may be an array among other things; a list is nothing else.
-    const types = [schema.type].flat().filter((type) => type !== 'null');
-    const list = types.length === 1 && types[0] === 'array';
-    const of = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema;
-    const value = this.#resolve(list ? (schema.items ?? {}) : of);
-    const nullable =
-      [schema.type].flat().includes('null') || (schema.anyOf ?? []).some(({ type }) => type === 'null');
     return {
-      name,
-      kind: kindOf(value),
-      type: value.$ref?.split('/').pop() ?? typeNames[kindOf(value)],
-      list,
-      required: !nullable,
-      choices: value.enum ?? [],
-      bounds: boundsOf(value),
+      ...columnOf(name, schema, this.#schemas),
       operators: this.#operators(name),
       sortable: names(this.#sorts).includes(name),
-      ...told(schema),
     };
   }
 
@@ -274,50 +246,6 @@ class Reader {
           ],
     );
   }
-}
-
-function told({ description, deprecated }: JsonSchema): { description?: string; deprecated?: boolean } {
-  return { ...(description && { description }), ...(deprecated && { deprecated }) };
-}
-
-function kindOf({ type, format, enum: choices }: JsonSchema): Kind {
-  const types = [type].flat().filter((each) => each !== 'null' && each !== undefined);
-  if (choices) return 'enum';
-  if (types.length !== 1) return 'json';
-  if (types[0] === 'integer') return format === 'int64' ? 'id' : 'int';
-  if (types[0] === 'number') return 'float';
-  if (types[0] === 'boolean') return 'boolean';
-  if (types[0] !== 'string') return 'json';
-  return formats[format ?? ''] ?? 'text';
-}
-
-const formats: Readonly<Record<string, Kind>> = {
-  'date-time': 'datetime',
-  date: 'date',
-  uuid: 'uuid',
-  int64: 'bigint',
-  decimal: 'decimal',
-};
-
-const typeNames: Readonly<Record<Kind, string>> = {
-  id: 'ID',
-  int: 'Int',
-  float: 'Float',
-  bigint: 'BigInt',
-  decimal: 'Decimal',
-  boolean: 'Boolean',
-  text: 'String',
-  datetime: 'DateTime',
-  date: 'Date',
-  uuid: 'UUID',
-  enum: 'Enum',
-  json: 'JSON',
-};
-
-function boundsOf(schema: JsonSchema): Bounds {
-  const { minimum, maximum, minLength, maxLength, pattern, format } = schema;
-  const bounds = { minimum, maximum, minLength, maxLength, pattern, format };
-  return Object.fromEntries(Object.entries(bounds).filter(([, bound]) => bound !== undefined));
 }
 
 /** All values that are named, in whichever of several kinds. */

@@ -14,7 +14,8 @@ export type Kind =
   | 'enum'
   | 'json';
 
-export type Operation = 'LIST' | 'GET' | 'CREATE' | 'UPDATE' | 'DELETE';
+/** The last two where changes are kept. */
+export type Operation = 'LIST' | 'GET' | 'CREATE' | 'UPDATE' | 'DELETE' | 'CHANGES' | 'RESTORE';
 
 export interface Described {
   readonly name: string;
@@ -82,6 +83,12 @@ export interface Input {
   readonly default?: unknown;
 }
 
+/** A place in a form. */
+export interface FormField {
+  readonly input: Input;
+  readonly column: Column;
+}
+
 interface RestSide {
   readonly path: string;
   readonly operations: ReadonlySet<Operation>;
@@ -91,6 +98,8 @@ interface RestSide {
 export interface GraphqlSide {
   readonly roots: Readonly<Partial<Record<Operation, string>>>;
   readonly connection: string | undefined;
+  /** The fields that are kept of a record as it was. */
+  readonly kept: readonly string[];
   /** `where` → `BookWhere`, `id` → `ID!`, by operation. */
   readonly arguments: Readonly<Partial<Record<Operation | 'CONNECTION', Readonly<Record<string, string>>>>>;
 }
@@ -111,12 +120,31 @@ export interface Resource extends Described {
   readonly searchable: boolean;
 }
 
+/** A root field of the schema file that a function carries out. */
+export interface Action extends Described {
+  readonly root: 'Query' | 'Mutation';
+  readonly path: string;
+  readonly arguments: readonly FormField[];
+  /** What it answers with, as if it were a field. */
+  readonly answer: Column;
+  readonly graphql: { readonly types: Readonly<Record<string, string>>; readonly wanted: Wanted } | undefined;
+}
+
+/** What GraphQL is to be asked for: nothing more of a value, all columns of a resource, or these fields of a plain type. */
+export type Wanted = undefined | Resource | readonly WantedField[];
+
+export interface WantedField {
+  readonly name: string;
+  readonly wanted: Wanted;
+}
+
 /** What lists that are searched can be sorted by; the most relevant come first, unless it is turned around. */
 export const RELEVANCE = '_relevance';
 
 export interface Schema {
   readonly resources: readonly Resource[];
   readonly byName: ReadonlyMap<string, Resource>;
+  readonly actions: readonly Action[];
   /** Stands in every entity tag, after the version. */
   readonly fingerprint: string;
   /** Whether the service looks at who is asking. */
@@ -132,14 +160,10 @@ export function typeOf({ type, list, required }: Column): string {
   return `${list ? `[${type}!]` : type}${required ? '!' : ''}`;
 }
 
-/** `User!`: the type of the field that the schema file has for a reference. */
-function referenceType({ target, required }: Reference): string {
-  return `${target}${required ? '!' : ''}`;
-}
-
 /** The type of a column as a person knows it: of the record, where it is the key of one. */
 export function shownType(column: Column): string {
-  return column.reference ? referenceType(column.reference) : typeOf(column);
+  const { reference } = column;
+  return typeOf(reference ? { ...column, type: reference.target, required: reference.required } : column);
 }
 
 export function referencesOf({ columns }: Resource): Reference[] {

@@ -56,7 +56,9 @@ export function useAnswer(ask: Ask, schema: Schema): Reading {
 }
 
 /** Two asks with the same key are the same. */
-export function askKey({ resource, ...rest }: Ask): string {
+export function askKey(ask: Ask): string {
+  if (ask.do === 'act') return JSON.stringify([ask.action.name, ask.values]);
+  const { resource, ...rest } = ask;
   return JSON.stringify([resource.name, rest]);
 }
 

@@ -2,7 +2,7 @@
 
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { type Answer, type Ask, isRead } from '../ask.ts';
+import { type Answer, type Ask, isRead, type RecordAsk } from '../ask.ts';
 import { type Cost, costKey, costs, doorFor, lastWrite, send, wireOf } from '../doors/send.ts';
 import { curlOf, type Wire } from '../doors/wire.ts';
 import { to } from '../links.ts';
@@ -99,7 +99,8 @@ function Agreement({ ask, answer, schema }: Asked & { schema: Schema }) {
   const verdict = useSignal('');
   useEffect(() => {
     verdict.value = '';
-    if (!answer || !isRead(ask) || !hasBothDoors(ask, schema)) return;
+    // An action may be anything but cheap: it is run when somebody says so.
+    if (!answer || ask.do === 'act' || !isRead(ask) || !hasBothDoors(ask, schema)) return;
     let current = true;
     const other = doorFor(ask, door.value, schema) === 'rest' ? 'graphql' : 'rest';
     send(ask, other, schema).then(
@@ -124,13 +125,20 @@ function Agreement({ ask, answer, schema }: Asked & { schema: Schema }) {
   );
 }
 
-function comparable({ rows, row, total }: Answer, ask: Ask, schema: Schema): string {
+function comparable({ rows, row, total, changes }: Answer, ask: RecordAsk, schema: Schema): string {
+  if (changes)
+    return JSON.stringify(
+      changes.map(({ at, kind, version, caller, before, after }) => [
+        [at, kind, version, caller],
+        [before, after].map((each) => each && shared(each, ask, schema)),
+      ]),
+    );
   const all = rows ?? (row ? [row] : []);
   return JSON.stringify([all.map((each) => shared(each, ask, schema)), total]);
 }
 
 /** GraphQL was asked for the key and the label of what is referred to, REST answers it whole. */
-function shared(row: Row, { resource }: Ask, schema: Schema): Row {
+function shared(row: Row, { resource }: RecordAsk, schema: Schema): Row {
   const narrowed = referencesOf(resource).map(({ name, target, doors }) => {
     const of = schema.byName.get(target);
     const value = row[name];

@@ -17,20 +17,20 @@ export interface Draft {
   isChanged(): boolean;
   /** What of it can be sent. */
   readable(): Row;
-  /** Writes it, once however often it is asked, and goes to the place that the writing leads to. */
-  save(write: () => Promise<string>): Promise<void>;
+  /** Writes it, once however often it is asked, and goes to the place that the writing leads to, if it leads anywhere. */
+  save(write: () => Promise<string | undefined>): Promise<void>;
 }
 
 export function useDraft(first: Row): Draft {
-  const start = useRef(first).current;
-  const given = useSignal(start);
+  const start = useRef(first);
+  const given = useSignal(first);
   const fault = useSignal<Fault | undefined>(undefined);
   const saving = useSignal(false);
   const form = useRef<HTMLFormElement>(null);
   const isOpen = useRef(true);
   const isChanged = () => {
-    const names = Object.keys({ ...start, ...given.value });
-    return names.some((name) => JSON.stringify(given.value[name]) !== JSON.stringify(start[name]));
+    const names = Object.keys({ ...start.current, ...given.value });
+    return names.some((name) => JSON.stringify(given.value[name]) !== JSON.stringify(start.current[name]));
   };
   useEffect(() => {
     const end = hold(() => isChanged() || incompleteIn(form.current).length > 0);
@@ -41,12 +41,17 @@ export function useDraft(first: Row): Draft {
   }, []);
   const readable = () =>
     Object.fromEntries(Object.entries(given.value).filter(([, value]) => !unreadable(value)));
-  const save = async (write: () => Promise<string>) => {
+  const save = async (write: () => Promise<string | undefined>) => {
     if (saving.value) return;
     saving.value = true;
     fault.value = undefined;
     try {
       const link = await write();
+      if (link === undefined) {
+        start.current = given.value;
+        saving.value = false;
+        return;
+      }
       // Whoever has left meanwhile is not called back.
       if (!isOpen.current) return;
       release();

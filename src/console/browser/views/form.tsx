@@ -3,11 +3,13 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Answer, Ask } from '../ask.ts';
+import { type Computed, computedOf } from '../computed.ts';
 import { send } from '../doors/send.ts';
 import { Fault, type FieldFault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
 import { refresh, schema as served } from '../schema/load.ts';
 import {
+  type FormField,
   type Input,
   type Inverse,
   labelled,
@@ -17,7 +19,8 @@ import {
   type Schema,
 } from '../schema/types.ts';
 import { door, isRefused } from '../session.ts';
-import { unreadable } from '../typed.ts';
+import { readJson, unreadable } from '../typed.ts';
+import { ComputedField } from './computed-field.tsx';
 import { Conflict } from './conflict.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { type Draft, incompleteIn, useDraft } from './draft.ts';
@@ -34,7 +37,8 @@ interface CreateProps {
 }
 
 export function Create({ schema, resource, query }: CreateProps) {
-  const draft = useDraft(prefilled(resource, query));
+  const fields = fieldsOf(resource, resource.create);
+  const draft = useDraft(prefilled(fields, query));
   const ask: Ask = { do: 'create', resource, values: draft.readable() };
   useDock([{ title: 'Create', ask }]);
   const create = async () => {
@@ -55,8 +59,8 @@ export function Create({ schema, resource, query }: CreateProps) {
       </div>
       <Form
         schema={schema}
-        resource={resource}
-        inputs={resource.create}
+        fields={fields}
+        computed={computedOf(resource)}
         lists={resource.inverses.filter(({ linkedBy }) => linkedBy.includes('CREATE'))}
         draft={draft}
         before={{}}
@@ -69,11 +73,11 @@ export function Create({ schema, resource, query }: CreateProps) {
 }
 
 /** What the address gives: `?authorId=1`. */
-function prefilled(resource: Resource, query: URLSearchParams): Row {
-  const pairs = resource.create.flatMap(({ name }): [string, unknown][] => {
-    const text = query.get(name);
-    const column = resource.columns.find((each) => each.name === name);
-    return text === null || !column ? [] : [[name, scalar(column, text)]];
+export function prefilled(fields: readonly FormField[], query: URLSearchParams): Row {
+  const pairs = fields.flatMap(({ column }): [string, unknown][] => {
+    const text = query.get(column.name);
+    if (text === null) return [];
+    return [[column.name, column.list || column.kind === 'json' ? readJson(text) : scalar(column, text)]];
   });
   return Object.fromEntries(pairs);
 }
@@ -182,8 +186,8 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
       ) : (
         <Form
           schema={schema}
-          resource={resource}
-          inputs={resource.update}
+          fields={fieldsOf(resource, resource.update)}
+          computed={computedOf(resource)}
           lists={resource.inverses.filter(
             ({ name, linkedBy }) => linkedBy.includes('UPDATE') && Array.isArray(related.value[name]),
           )}
@@ -198,30 +202,43 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
   );
 }
 
+function fieldsOf({ columns }: Resource, inputs: readonly Input[]): FormField[] {
+  return inputs.flatMap((input) => {
+    const column = columns.find(({ name }) => name === input.name);
+    return column ? [{ input, column }] : [];
+  });
+}
+
 interface FormProps {
   schema: Schema;
-  resource: Resource;
-  inputs: readonly Input[];
+  fields: readonly FormField[];
+  computed?: readonly Computed[];
   /** Those whose records can be chosen. */
-  lists: readonly Inverse[];
+  lists?: readonly Inverse[];
   draft: Draft;
   before: Row;
-  cancel: string;
+  cancel?: string;
   submit: string;
   onSave: () => Promise<void>;
 }
 
-function Form({ schema, resource, inputs, lists, draft, before, cancel, submit, onSave }: FormProps) {
+export function Form({
+  schema,
+  fields,
+  computed = [],
+  lists = [],
+  draft,
+  before,
+  cancel,
+  submit,
+  onSave,
+}: FormProps) {
   const { form, given, saving } = draft;
   const fault = draft.fault.value;
   /** Whether somebody wanted to save it as it is. */
   const tried = useSignal(false);
   /** Fields of which only a part is there, such as a day without its year: browsers keep that to themselves. */
   const incomplete = useSignal<readonly string[]>([]);
-  const fields = inputs.flatMap((input) => {
-    const column = resource.columns.find(({ name }) => name === input.name);
-    return column ? [{ input, column }] : [];
-  });
   const linked = lists.flatMap((list) => {
     const target = schema.byName.get(list.target);
     return target?.operations.has('LIST') ? [{ list, target, name: linksName(list) }] : [];
@@ -262,6 +279,15 @@ function Form({ schema, resource, inputs, lists, draft, before, cancel, submit, 
           onChange={(value) => put(column, value)}
         />
       ))}
+      {computed.map((each) => (
+        <ComputedField
+          key={each.column.name}
+          schema={schema}
+          computed={each}
+          before={before}
+          given={given.value}
+        />
+      ))}
       {linked.map(({ list, target, name }) => (
         <LinksField
           key={name}
@@ -285,9 +311,11 @@ function Form({ schema, resource, inputs, lists, draft, before, cancel, submit, 
         <button type="submit" class="primary" disabled={saving.value}>
           {submit}
         </button>
-        <a class="button" href={cancel}>
-          Cancel
-        </a>
+        {cancel && (
+          <a class="button" href={cancel}>
+            Cancel
+          </a>
+        )}
       </div>
     </form>
   );
@@ -297,6 +325,6 @@ interface Place {
   readonly name: string;
 }
 
-function isAt({ pointer }: FieldFault, { name }: Place): boolean {
-  return pointer === `#/${name}` || (pointer?.startsWith(`#/${name}/`) ?? false);
+function isAt({ pointer, parameter }: FieldFault, { name }: Place): boolean {
+  return parameter === name || pointer === `#/${name}` || (pointer?.startsWith(`#/${name}/`) ?? false);
 }

@@ -1,7 +1,7 @@
 /** The first screen: what is served here, and where to begin. */
 
-import { dataLink, to } from '../links.ts';
-import type { Resource, Schema } from '../schema/types.ts';
+import { actionLink, dataLink, to } from '../links.ts';
+import type { Action, Resource, Schema } from '../schema/types.ts';
 import { may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
@@ -34,6 +34,18 @@ export function Home({ schema }: { schema: Schema }) {
           </li>
         ))}
       </ul>
+      {schema.actions.length > 0 && (
+        <>
+          <h2>What it does</h2>
+          <ul class="cards">
+            {schema.actions.map((action) => (
+              <li key={action.name}>
+                <ActionCard action={action} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       {first && <Example resource={first} schema={schema} />}
       <p class="quiet">
         See how they hang together in the <a href={to(['schema'])}>diagram</a>, write a query in{' '}
@@ -51,6 +63,21 @@ function Example({ resource, schema }: { resource: Resource; schema: Schema }) {
   const { answer } = useAnswer(ask, schema);
   useDock([{ title: `The ${resource.plural}`, ask, answer }]);
   return null;
+}
+
+function ActionCard({ action: { name, description, path, graphql } }: { action: Action }) {
+  return (
+    <article class="card">
+      <h2>
+        <a href={actionLink(name)}>{name}</a>
+      </h2>
+      <p class="quiet">{description && <Prose text={description} />}</p>
+      <p class="doorways">
+        <span class="tag rest mono">{path}</span>
+        {graphql && <span class="tag graphql mono">{name}</span>}
+      </p>
+    </article>
+  );
 }
 
 function Card({ resource }: { resource: Resource }) {

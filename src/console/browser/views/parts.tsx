@@ -22,6 +22,7 @@ const icons = {
   lock: 'M4 7h8v7H4zM5.5 7V5a2.5 2.5 0 0 1 5 0v2',
   table: 'M2 3h12v10H2zM2 6.5h12M6 6.5V13',
   graph: 'M2 3h5v4H2zM9 9h5v4H9zM7 5h4.5v4',
+  play: 'm5 3 8 5-8 5z',
   pulse: 'M1.5 8.5h3l2-5 3 9 2-4h3',
   code: 'm5 4-4 4 4 4m6-8 4 4-4 4',
   book: 'M3 2.5h8.5a1.5 1.5 0 0 1 1.5 1.5v9.5H4.5A1.5 1.5 0 0 1 3 12zM3 12a1.5 1.5 0 0 1 1.5-1.5H13',

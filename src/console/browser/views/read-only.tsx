@@ -5,7 +5,7 @@ import type { Operation, Resource } from '../schema/types.ts';
 import { isRefused, may } from '../session.ts';
 import { Empty, Icon } from './parts.tsx';
 
-type WriteOperation = Exclude<Operation, 'LIST' | 'GET'>;
+type WriteOperation = Extract<Operation, 'CREATE' | 'UPDATE' | 'DELETE'>;
 
 const verbs: Readonly<Record<WriteOperation, string>> = {
   CREATE: 'create',

@@ -6,14 +6,15 @@ import { type DeleteAsk, SHOWN_INVERSES } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { dataLink, to } from '../links.ts';
-import { type Inverse, labelled, type Resource, type Row, type Schema, shownType } from '../schema/types.ts';
+import { type Inverse, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { door, may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
+import { Fields } from './fields.tsx';
 import { allLink, Table } from './list.tsx';
 import { Dialog, Empty, FaultNotice, Icon } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
-import { directionOf, shortened, Value } from './value.tsx';
+import { shortened } from './value.tsx';
 
 export function Record({ schema, resource, id }: { schema: Schema; resource: Resource; id: string }) {
   const ask = { do: 'get', resource, key: id, related: true } as const;
@@ -23,12 +24,18 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
     { title: 'This record', ask, answer },
     ...(resource.operations.has('DELETE') ? [{ title: 'Delete it', ask: removal }] : []),
   ]);
+  const past = may(resource, 'CHANGES') && (
+    <a class="button" href={dataLink(resource.name, 'record', id, 'history')}>
+      History
+    </a>
+  );
   if (fault?.status === 404)
     return (
       <Empty icon="search" title={`There is no ${resource.name} ${id}`}>
         <a class="button" href={dataLink(resource.name)}>
           All {resource.plural}
         </a>
+        {past}
       </Empty>
     );
   if (fault) return <FaultNotice fault={fault} again={again} />;
@@ -49,27 +56,14 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
               Edit
             </a>
           )}
+          {past}
           {may(resource, 'DELETE', id) && (
             <Delete ask={removal} schema={schema} name={labelled(resource, row)} />
           )}
           <ReadOnly resource={resource} writes={['UPDATE', 'DELETE']} id={id} />
         </div>
       </div>
-      <dl class="fields">
-        {resource.columns.map((column) => (
-          <div key={column.name}>
-            <dt title={column.description}>
-              <span class={column.deprecated ? 'deprecated' : ''}>
-                {column.reference?.name ?? column.name}
-              </span>{' '}
-              <span class="type">{shownType(column)}</span>
-            </dt>
-            <dd dir={directionOf(column)}>
-              <Value column={column} row={row} schema={schema} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Fields resource={resource} row={row} schema={schema} />
       {resource.inverses.map((inverse) => (
         <InverseList key={inverse.name} inverse={inverse} row={row} resource={resource} schema={schema} />
       ))}
@@ -144,8 +138,10 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
       {asking.value && (
         <Dialog title={`Delete ${ask.resource.name} ${ask.key}?`} onClose={close}>
           <p>
-            “<bdi>{shortened(name)}</bdi>” will be gone for everybody, through both doors. This cannot be
-            undone.
+            “<bdi>{shortened(name)}</bdi>” will be gone for everybody, through both doors.{' '}
+            {ask.resource.operations.has('RESTORE')
+              ? 'It can be restored for as long as its history is kept.'
+              : 'This cannot be undone.'}
           </p>
           {fault.value && <FaultNotice fault={fault.value} />}
           <div class="actions">

@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { place } from '../address.ts';
 import { underWay } from '../doors/send.ts';
-import { dataLink, to } from '../links.ts';
+import { actionLink, dataLink, to } from '../links.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { door, isRefused, theme, token, tokenWanted } from '../session.ts';
 import { Dock } from './dock.tsx';
@@ -166,6 +166,25 @@ function Side({ schema }: { schema: Schema | undefined }) {
           </li>
         ))}
       </ul>
+      {schema && schema.actions.length > 0 && (
+        <>
+          <h2>Actions</h2>
+          <ul>
+            {schema.actions.map((action) => (
+              <li key={action.name}>
+                <a
+                  href={actionLink(action.name)}
+                  aria-current={area === 'actions' && name === action.name ? 'page' : undefined}
+                >
+                  <Icon name="play" />
+                  {action.name}
+                  {action.deprecated && <span class="tag">deprecated</span>}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       <h2>Tools</h2>
       <ul>
         {tools

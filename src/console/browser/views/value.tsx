@@ -82,6 +82,6 @@ export function shortened(text: string): string {
 }
 
 /** `2024-05-01 12:30:00`, with what is finer only where there is something finer. */
-function moment(text: string): string {
+export function moment(text: string): string {
   return text.replace('T', ' ').replace(/(\.000)?Z$/, ' UTC');
 }

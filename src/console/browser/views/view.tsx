@@ -7,8 +7,10 @@ import type { Place } from '../address.ts';
 import { graphqlWire } from '../doors/graphql.ts';
 import { to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
+import { Run } from './action.tsx';
 import { Create, Edit } from './form.tsx';
 import { Framed } from './framed.tsx';
+import { History } from './history.tsx';
 import { Home } from './home.tsx';
 import { List } from './list.tsx';
 import { listAsk } from './list-place.ts';
@@ -44,6 +46,11 @@ export function View({ schema, place }: { schema: Schema; place: Place }) {
         <Nowhere />
       );
     }
+    case 'actions': {
+      const action = schema.actions.find(({ name }) => name === rest[0]);
+      const key = `${rest[0]}?${place.query}`;
+      return action ? <Run key={key} schema={schema} action={action} query={place.query} /> : <Nowhere />;
+    }
     case 'schema':
       return <Later key={area} load={async () => (await import('./diagram.tsx')).Diagram} schema={schema} />;
     case 'live':
@@ -74,11 +81,13 @@ function exampleOf(schema: Schema): URLSearchParams {
 
 /** What a bookmark is called. */
 function titleOf([area, name, what, key, how]: readonly string[]): string[] {
+  if (area === 'actions' && name !== undefined) return [name];
   if (area !== 'data') return tools.filter((tool) => tool.area === area).map(({ label }) => label);
   if (name === undefined) return [];
   if (what === 'new') return [`New ${name}`];
   if (key === undefined) return [name];
-  return [how === 'edit' ? `Edit ${name} ${key}` : `${name} ${key}`];
+  const kinds: Readonly<Record<string, string>> = { edit: 'Edit ', history: 'History of ' };
+  return [`${kinds[how ?? ''] ?? ''}${name} ${key}`];
 }
 
 interface DataProps {
@@ -96,6 +105,16 @@ function Data({ schema, resource, path, query }: DataProps) {
     return <Create key={query.toString()} schema={schema} resource={resource} query={query} />;
   if (first !== 'record' || second === undefined) return <Nowhere />;
   if (third === 'edit') return <Edit key={second} schema={schema} resource={resource} id={second} />;
+  if (third === 'history' && resource.operations.has('CHANGES'))
+    return (
+      <History
+        key={second}
+        schema={schema}
+        resource={resource}
+        id={second}
+        after={query.get('after') ?? undefined}
+      />
+    );
   return <Record key={second} schema={schema} resource={resource} id={second} />;
 }
 

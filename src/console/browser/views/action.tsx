@@ -1,0 +1,85 @@
+/** An action: a form made from its arguments, and what it has answered. */
+
+import { useSignal } from '@preact/signals';
+import type { Answer, Ask } from '../ask.ts';
+import { send } from '../doors/send.ts';
+import { dataLink } from '../links.ts';
+import { type Action, labelled, type Schema, typeOf } from '../schema/types.ts';
+import { door } from '../session.ts';
+import { isObject } from '../where.ts';
+import { useDock } from './dock.tsx';
+import { useDraft } from './draft.ts';
+import { Fields } from './fields.tsx';
+import { Form, prefilled } from './form.tsx';
+import { Table } from './list.tsx';
+import { Prose } from './parts.tsx';
+
+interface Props {
+  schema: Schema;
+  action: Action;
+  query: URLSearchParams;
+}
+
+export function Run({ schema, action, query }: Props) {
+  const draft = useDraft(prefilled(action.arguments, query));
+  const answer = useSignal<Answer | undefined>(undefined);
+  const ask: Ask = { do: 'act', action, values: draft.readable() };
+  useDock([{ title: 'Run', ask }]);
+  const run = async () => {
+    answer.value = undefined;
+    answer.value = await send(ask, door.value, schema);
+    return undefined;
+  };
+  return (
+    <>
+      <div class="heading">
+        <div>
+          <h1>
+            {action.name} <span class="type">{typeOf(action.answer)}</span>{' '}
+            {action.deprecated && <span class="tag">deprecated</span>}
+          </h1>
+          {action.description && (
+            <p class="quiet">
+              <Prose text={action.description} />
+            </p>
+          )}
+        </div>
+      </div>
+      <Form
+        schema={schema}
+        fields={action.arguments}
+        draft={draft}
+        before={{}}
+        submit="Run"
+        onSave={() => draft.save(run)}
+      />
+      <section class="answer" aria-label="The answer" aria-live="polite">
+        {answer.value && <Answered action={action} value={answer.value.value} schema={schema} />}
+      </section>
+    </>
+  );
+}
+
+function Answered({ action, value, schema }: { action: Action; value: unknown; schema: Schema }) {
+  const target = schema.byName.get(action.answer.type);
+  const one = target && isObject(value) ? value : undefined;
+  const key = target && one?.[target.key.name];
+  return (
+    <>
+      <h2>
+        The answer{' '}
+        {target?.operations.has('GET') && one && (
+          <a href={dataLink(target.name, 'record', key)}>{labelled(target, one)}</a>
+        )}
+      </h2>
+      {target && one ? (
+        <Fields resource={target} row={one} schema={schema} />
+      ) : target && Array.isArray(value) && value.length > 0 ? (
+        <Table resource={target} rows={value} schema={schema} />
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
+        <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
+      )}
+    </>
+  );
+}

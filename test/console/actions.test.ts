@@ -1,0 +1,231 @@
+/** Actions and computed fields: what functions do, run and shown in the console, on both databases and through both doors. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { databases } from '../app.ts';
+import { browsing, service, shows, visit } from './browser.ts';
+import { fetchCurl } from './curl.ts';
+
+const sdl = `
+enum Speed { SLOW FAST }
+type Item @resource {
+  id: ID!
+  name: String!
+  price: Decimal! @decimal(scale: 2)
+  quantity: Int! @constraint(min: 0)
+  "What all of them cost."
+  worth: Decimal! @decimal(scale: 2) @computed(from: ["price", "quantity"])
+}
+type Line @resource { id: ID! item: Item! quantity: Int! speed: Speed! due: Date note: String }
+input Wish { itemId: ID! quantity: Int! = 1 }
+type Receipt { lines: [Line!]! best: Item count: Int! part: Receipt }
+type Mutation {
+  "Takes an \`Item\` out of the stock."
+  placeOrder(itemId: ID!, quantity: Int! @constraint(min: 1), speed: Speed! = SLOW, due: Date, note: String): Line! @action
+  placeAll(wishes: [Wish!]!): Receipt! @action
+  reset: Boolean @action @deprecated
+}
+type Query {
+  bestsellers(first: Int! = 2, speeds: [Speed!], wish: Wish): [Item!]! @action
+}
+`;
+
+const logic = `
+export default {
+  Item: { worth: ({ price, quantity }) => (Number(price) * quantity).toFixed(2) },
+  Mutation: {
+    *placeOrder({ tx, refuse }, { itemId, quantity, speed, due, note }) {
+      const item = yield* tx.items.get(itemId);
+      if (!item) throw refuse('There is no such item.', 'itemId');
+      if (item.quantity < quantity) throw refuse('There are not so many.', 'quantity');
+      yield* tx.items.update(item.id, { _inc: { quantity: -quantity } });
+      return yield* tx.lines.create({ itemId, quantity, speed, due, note });
+    },
+    *placeAll({ tx }, { wishes }) {
+      const lines = [];
+      for (const { itemId, quantity } of wishes) lines.push(yield* tx.lines.create({ itemId, quantity, speed: 'FAST' }));
+      return { lines: lines.map(({ id }) => id), best: wishes[0].itemId, count: lines.length, part: null };
+    },
+    reset: () => null,
+  },
+  Query: {
+    *bestsellers({ tx }, { first, speeds, wish }) {
+      if (speeds?.length === 2) return [];
+      return yield* tx.items.list({ orderBy: [{ quantity: 'ASC' }], first: wish?.quantity ?? first });
+    },
+  },
+};
+`;
+
+const data = {
+  items: [
+    { id: 1, name: 'Teapot', price: '12.50', quantity: 40 },
+    { id: 2, name: 'Cup', price: '3.00', quantity: 9 },
+    { id: 3, name: 'Spoon', price: '1.00', quantity: 90 },
+  ],
+};
+
+browsing.each([...databases])('on %s', (database) => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service(database, { sdl, data, logic });
+  });
+  afterAll(() => duet.end());
+
+  test.each(['REST', 'GraphQL'])('an action is run by a form of its arguments, through %s', async (door) => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('');
+    await page.getByRole('radio', { name: door }).check();
+    await page.getByRole('navigation').getByRole('link', { name: 'placeOrder' }).click();
+    await page.getByRole('heading', { name: 'placeOrder Line!' }).waitFor();
+    // Defaults are told, and what is wrong stands at its field.
+    await shows(
+      () => page.getByLabel('speed').locator('option').allTextContents(),
+      ['SLOW by default', 'SLOW', 'FAST'],
+    );
+    const run = page.getByRole('button', { name: 'Run' });
+    const faultAt = (name: string, text: string) =>
+      page.locator(`.field[data-name=${name}]`).getByRole('alert').filter({ hasText: text }).waitFor();
+    await run.click();
+    await faultAt('itemId', 'itemId is required');
+    await faultAt('quantity', 'quantity is required');
+    await page.getByLabel('itemId').pressSequentially('cu');
+    await page.getByRole('option', { name: 'Cup' }).click();
+    await page.getByRole('textbox', { name: 'quantity' }).fill('0');
+    await run.click();
+    await faultAt('quantity', 'must be 1 or more');
+    await page.getByRole('textbox', { name: 'quantity' }).fill('1000');
+    await run.click();
+    await faultAt('quantity', 'There are not so many.');
+    const before = (await duet.json('GET', '/lines')).length;
+    await page.getByRole('textbox', { name: 'quantity' }).fill('2');
+    await page.getByLabel('speed').selectOption('FAST');
+    await page.getByLabel('due').fill('2031-02-03');
+    await run.click();
+    const answer = page.getByRole('region', { name: 'The answer' });
+    await answer.getByText('2031-02-03').waitFor();
+    const lines = await duet.json('GET', '/lines?sort=-id');
+    expect(lines.length).toBe(before + 1);
+    expect(lines[0]).toMatchObject({
+      itemId: 2,
+      quantity: 2,
+      speed: 'FAST',
+      due: '2031-02-03',
+      note: null,
+    });
+    await page.getByLabel('What to show').selectOption('The last change');
+    const article = page.getByRole('article', { name: door });
+    await article.locator('.cost', { hasText: /^[\d.]+ ms · \d+ B · [1-9]\d* statements?$/ }).waitFor();
+    // The command does the same.
+    await article.getByRole('button', { name: 'curl' }).click();
+    await article.getByText('Copied').waitFor();
+    const command = (await page.evaluate('navigator.clipboard.readText()')) as string;
+    expect((await fetchCurl(command)).status).toBe(200);
+    expect((await duet.json('GET', '/lines')).length).toBe(before + 2);
+    // What was run is not lost by leaving.
+    await answer.getByRole('link').first().click();
+    await page.getByRole('heading', { name: String(lines[0].id) }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test.each(['REST', 'GraphQL'])(
+    'lists and inputs are JSON, plain types are answered whole, through %s',
+    async (door) => {
+      await using here = await visit(duet.url);
+      const { page } = here;
+      await here.go('#/actions/placeAll');
+      await page.getByRole('radio', { name: door }).check();
+      const run = page.getByRole('button', { name: 'Run' });
+      const wishes = page.getByLabel('wishes');
+      await page.getByText('{ itemId: ID!, quantity: Int! }').waitFor();
+      await wishes.fill('[{"itemId": 1');
+      await run.click();
+      await page.getByRole('alert').filter({ hasText: 'This is not JSON' }).waitFor();
+      await wishes.fill('[{"quantity": 2}]');
+      await run.click();
+      await page
+        .locator('.field[data-name=wishes]')
+        .getByRole('alert')
+        .filter({ hasText: 'itemId' })
+        .waitFor();
+      await wishes.fill('[{"itemId": 1, "quantity": 2}, {"itemId": 3}]');
+      await run.click();
+      const told = page.getByRole('region', { name: 'The answer' }).locator('pre');
+      await told.filter({ hasText: 'Teapot' }).waitFor();
+      const value = JSON.parse((await told.textContent()) ?? '');
+      expect(value).toMatchObject({ count: 2, best: { id: 1, name: 'Teapot', worth: expect.any(String) } });
+      expect(value.lines.map(({ itemId, quantity }: any) => [itemId, quantity])).toEqual([
+        [1, 2],
+        [3, 1],
+      ]);
+      expect(here.complaints).toEqual([]);
+    },
+  );
+
+  test.each(['REST', 'GraphQL'])(
+    'a question is asked with its arguments, and answered as a table, through %s',
+    async (door) => {
+      await using here = await visit(duet.url);
+      const { page } = here;
+      await here.go('#/actions/bestsellers?first=1');
+      await page.getByRole('radio', { name: door }).check();
+      const run = page.getByRole('button', { name: 'Run' });
+      const names = () => page.locator('section.answer tbody td:nth-child(2)').allTextContents();
+      await run.click();
+      await shows(names, ['Cup']);
+      await page.getByRole('textbox', { name: 'first' }).fill('');
+      await run.click();
+      await shows(names, ['Cup', 'Teapot']);
+      await page.getByRole('textbox', { name: 'wish' }).fill('{"itemId": 1, "quantity": 3}');
+      await run.click();
+      await shows(names, ['Cup', 'Teapot', 'Spoon']);
+      const item = page.locator('#field-speeds');
+      await item.click();
+      await item.click();
+      await run.click();
+      await page.locator('section.answer pre', { hasText: '[]' }).waitFor();
+      await page.getByRole('textbox', { name: 'wish' }).fill('{"quantity": 3}');
+      await run.click();
+      await page.locator('.field[data-name=wish]').getByRole('alert').filter({ hasText: 'itemId' }).waitFor();
+      expect(here.complaints).toEqual([]);
+    },
+  );
+
+  test('computed fields are read-only, with what they are made of, on the record and in its forms', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    for (const door of ['REST', 'GraphQL']) {
+      await here.go('#/data/Item/record/3');
+      await page.getByRole('radio', { name: door }).check();
+      await page
+        .locator('dl.fields > div', { hasText: 'computed from price, quantity' })
+        .getByText('90.00')
+        .waitFor();
+      await page.getByRole('link', { name: 'Edit' }).click();
+      const worth = page.getByLabel('worth');
+      await shows(() => worth.textContent(), '90.00');
+      await page.getByText('What all of them cost. Computed from price, quantity.').waitFor();
+      expect(await worth.evaluate((element) => element.tagName)).toBe('OUTPUT');
+      await page.getByRole('textbox', { name: 'name' }).fill('Spoon, silver');
+      await shows(() => worth.textContent(), '90.00');
+      await page.getByRole('textbox', { name: 'price' }).fill('2');
+      await shows(() => worth.textContent(), 'made when it is saved');
+      await page.getByRole('textbox', { name: 'price' }).fill('1.00');
+      await shows(() => worth.textContent(), '90.00');
+      await page.getByRole('textbox', { name: 'name' }).fill('Spoon');
+    }
+    await here.go('#/data/Item/new');
+    await shows(() => page.getByLabel('worth').textContent(), 'made when it is saved');
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('without arguments there is only the button, and nothing is an answer too', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('');
+    await page.getByRole('navigation').getByRole('link', { name: 'reset deprecated' }).click();
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.locator('section.answer pre', { hasText: 'null' }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+});

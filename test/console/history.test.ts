@@ -1,0 +1,161 @@
+/** The history of a record: what has changed, and the way back, on both databases and through both doors. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Locator } from 'playwright-core';
+import { databases } from '../app.ts';
+import { headersOf, SECRET } from '../conformance/access-matrix.ts';
+import { browsing, service, shows, visit } from './browser.ts';
+
+const sdl = `
+type Author @resource { id: ID! name: String! }
+type Book @resource @journal(keep: "forever") {
+  id: ID!
+  title: String!
+  pages: Int
+  tags: [String!]! @default(value: [])
+  author: Author
+}
+`;
+/** The rows of its table, each as one text. */
+function cellsOf(element: Locator): Promise<string[]> {
+  return element
+    .locator('tbody tr')
+    .evaluateAll((rows) => rows.map((row: any) => [...row.cells].map((cell) => cell.textContent).join(' ')));
+}
+
+const data = { authors: [{ id: 1, name: 'Frank Herbert' }] };
+
+browsing.each([...databases])('on %s', (database) => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service(database, { sdl, data });
+  });
+  afterAll(() => duet.end());
+
+  test.each(['REST', 'GraphQL'])('what has changed is told, and taken back, through %s', async (door) => {
+    const { id } = await duet.json('POST', '/books', { title: 'Dune', pages: 412 });
+    await duet.json('PUT', `/books/${id}`, { pages: 896, authorId: 1 });
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go(`#/data/Book/record/${id}`);
+    await page.getByRole('radio', { name: door }).check();
+    await page.getByRole('link', { name: 'History' }).click();
+    const entries = page.locator('ol.history > li');
+    const heads = () => entries.locator('h2').allTextContents();
+    const rows = (at: number) => cellsOf(entries.nth(at));
+    await shows(heads, ['UPDATED version 2', 'CREATED version 1']);
+    await shows(() => rows(0), ['pages 412 896', 'authorId null 1']);
+    await shows(() => rows(1), [`id ${id}`, 'title Dune', 'pages 412', 'tags none', 'authorId null']);
+    await page.getByText('Both answers are the same.').waitFor();
+    await entries.first().getByText('as it is now').waitFor();
+    expect(await entries.first().getByRole('button').count()).toBe(0);
+
+    // Nothing is done before somebody has seen what it does, and said so.
+    const dialog = page.getByRole('dialog', { name: `Restore Book ${id}?` });
+    await page.getByRole('button', { name: 'Restore version 1' }).click();
+    await shows(() => cellsOf(dialog), ['pages 896 412', 'authorId 1 null']);
+    await dialog.getByRole('button', { name: 'Leave it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await duet.json('GET', `/books/${id}`)).pages).toBe(896);
+    await page.getByRole('button', { name: 'Restore version 1' }).click();
+    await dialog.getByRole('button', { name: 'Restore it' }).click();
+    await shows(heads, ['UPDATED version 3', 'UPDATED version 2', 'CREATED version 1']);
+    expect(await duet.json('GET', `/books/${id}`)).toMatchObject({ pages: 412, authorId: null });
+    await page.getByLabel('What to show').selectOption('The last change');
+    const article = page.getByRole('article', { name: door });
+    await article
+      .locator('pre', { hasText: door === 'REST' ? `/books/${id}/restore` : 'restoreBook' })
+      .waitFor();
+    await article.locator('.cost', { hasText: /statements?$/ }).waitFor();
+
+    // What was deleted is found by its address, and comes back under its key.
+    await here.go(`#/data/Book/record/${id}`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('It can be restored for as long as its history is kept.').waitFor();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.waitForURL(/#\/data\/Book$/);
+    await here.go(`#/data/Book/record/${id}`);
+    await page.getByText(`There is no Book ${id}`).waitFor();
+    await page.getByRole('link', { name: 'History' }).click();
+    await shows(async () => (await heads())[0], 'DELETED version 3');
+    await shows(
+      () => entries.getByRole('button').evaluateAll((all) => all.map((each: any) => each.ariaLabel)),
+      ['Restore version 3', 'Restore version 3', 'Restore version 2', 'Restore version 1'],
+    );
+    await page.getByRole('button', { name: 'Restore version 2' }).click();
+    await dialog.getByRole('button', { name: 'Restore it' }).click();
+    await shows(async () => (await heads())[0], 'CREATED version 4');
+    await entries.first().getByText('as it is now').waitFor();
+    expect(await duet.json('GET', `/books/${id}`)).toMatchObject({ pages: 896, authorId: 1 });
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('a type without a journal has no history', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Author/record/1');
+    await page.getByRole('heading', { name: 'Frank Herbert' }).waitFor();
+    expect(await page.getByRole('link', { name: 'History' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('This cannot be undone.').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+});
+
+// Who may see what of the past is held below both doors on both databases; what the console makes of it is the same on each.
+browsing('callers', () => {
+  const ruled = `
+type Note @resource @journal
+  @allow(to: [READ, CREATE, UPDATE], role: "authenticated")
+  @allow(to: [HISTORY], role: "keeper")
+{ id: ID! text: String! }
+`;
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', { sdl: ruled, data: {}, env: { AUTH_SECRET: SECRET } });
+  });
+  afterAll(() => duet.end());
+
+  test('who may not see the past is told so', async () => {
+    const bearer = async (sub: string, ...roles: string[]) =>
+      (await headersOf({ name: `history ${sub}`, claims: { sub, roles } }))['Authorization'] ?? '';
+    const ann = await bearer('ann');
+    for (const [method, path, text] of [
+      ['POST', '/notes', 'one'],
+      ['PUT', '/notes/1', 'two'],
+    ] as const)
+      await fetch(duet.url + path, {
+        method,
+        headers: { 'Content-Type': 'application/json', Authorization: ann },
+        body: JSON.stringify({ text }),
+      });
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('');
+    const become = async (who: string) => {
+      await page.getByRole('button', { name: 'Token' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Who is asking' });
+      await dialog.getByLabel('Token').fill(who.replace('Bearer ', ''));
+      await dialog.getByRole('button', { name: 'Use it' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await become(ann);
+    await page.evaluate("location.hash = '#/data/Note/record/1/history'");
+    for (const door of ['REST', 'GraphQL']) {
+      await page.getByRole('radio', { name: door }).check();
+      await page.getByText('Nothing is told of its past').waitFor();
+      await page.getByText('Both answers are the same.').waitFor();
+    }
+    await become(await bearer('kim', 'keeper'));
+    await shows(
+      () =>
+        page
+          .locator('ol.history > li header > .quiet:nth-child(2)')
+          .allTextContents()
+          .then((all) => all.map((each) => each.replace(/^.*, /, ''))),
+      ['by ann', 'by ann'],
+    );
+    await page.getByRole('button', { name: 'Restore version 1' }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+});
