@@ -74,7 +74,7 @@ export function createApp(given: AppOptions): App {
   tracer?.tell(metrics);
   peers?.offer(() => metrics.snapshot());
   const options = { ...given, observe };
-  const policy = new Policy(model, hasAuthentication(config));
+  const policy = new Policy(model, hasAuthentication(config), given.logic !== undefined);
   const introspection = config.introspection === 'on';
   const isTimed = config.logSlow !== null;
   const hasReplicas = storage.replicas !== undefined;

@@ -25,6 +25,8 @@ import { mayGive } from './writing.ts';
 
 /** Whoever signs tokens decides how many sets of roles there are; this many are remembered. */
 const MOST_KEPT = 1000;
+/** Claims that are of a token, and not of whoever has it: a retry may come with the next one (RFC 7519, section 4.1). */
+const OF_TOKEN: ReadonlySet<string> = new Set(['exp', 'nbf', 'iat', 'jti']);
 
 export class Policy {
   /** Undefined without authentication: then everything is allowed to everybody, and start-up says so in the log. */
@@ -32,8 +34,12 @@ export class Policy {
   readonly #byRoles = new Lru<string, RoleRights>(MOST_KEPT);
   readonly #byCaller = new WeakMap<Caller, Access>();
 
-  constructor(model: Model, authentication: boolean) {
+  /** Whether functions of the deployment are told who the caller is: what they make of it, nobody knows. */
+  readonly #tellsFunctions: boolean;
+
+  constructor(model: Model, authentication: boolean, tellsFunctions = false) {
     this.#rules = authentication ? new Rules(model) : undefined;
+    this.#tellsFunctions = tellsFunctions;
   }
 
   /** What this caller may do. */
@@ -54,17 +60,20 @@ export class Policy {
 
   /**
    * Whose Idempotency-Keys the caller's are. A kept answer shows what its first caller could see: the same subject with
-   * other roles, other claims that a rule uses, or under other rules, is somebody else.
+   * other roles, other claims that a rule uses, or under other rules, is somebody else; where functions are told all roles and
+   * claims, all of them count.
    */
   holder({ subject, roles, claims }: Caller): string {
     const rules = this.#rules;
     if (!rules) return '';
-    const known = [...rules.roles].filter((role) => roles.includes(role)).sort();
+    const names = this.#tellsFunctions ? roles : [...rules.roles].filter((role) => roles.includes(role));
+    const used = this.#tellsFunctions
+      ? Object.keys(claims).filter((name) => !OF_TOKEN.has(name))
+      : rules.claims;
+    const known = [...names].sort();
     // A hash, because subjects and claims may be too long for an index.
     const hash = new Bun.CryptoHasher('sha256').update(rules.fingerprint);
-    return hash
-      .update(JSON.stringify([subject ?? null, known, told(rules.claims, claims)]))
-      .digest('base64url');
+    return hash.update(JSON.stringify([subject ?? null, known, told(used, claims)])).digest('base64url');
   }
 
   /** Whether rules decide what is shown of a record, and not only to whom: those of its fields, or of what it refers to. */

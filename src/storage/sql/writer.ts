@@ -92,7 +92,11 @@ export class Writer {
         const each = this.#setOfEach(statement, table);
         set.push(...each.set);
         if (statement.counts && version) set.push(this.#raised(version, table));
-        const where = this.conditions.condition(statement.where, table);
+        // The rows that values are taken from name their records already: SQLite would look through all of them for each.
+        const where =
+          each.from !== '' && namesAll(statement)
+            ? 'TRUE'
+            : this.conditions.condition(statement.where, table);
         const guard =
           statement.ifVersion === undefined || !version
             ? ''
@@ -212,6 +216,11 @@ export class Writer {
       return added && Object.hasOwn(added, name) ? [assign(`${table}.${quote(stored)} + `, added[name])] : [];
     });
   }
+}
+
+/** Whether it is about the records whose rows it brings along, and no others. */
+function namesAll({ resource, where, next }: Update): boolean {
+  return where.is === 'in' && where.column === resource.key && where.values.length === next?.length;
 }
 
 function listOf(columns: readonly Column[]): string {
