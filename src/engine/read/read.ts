@@ -1,7 +1,5 @@
 /** Reads records and what is related to them: each relation of each level is asked for once, however many rows. */
 
-import { checkSum } from '../../query/aggregates.ts';
-import { withSums } from '../../query/results.ts';
 import { filled, PARENT, type Query, type Row, type Statement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
@@ -9,15 +7,6 @@ import type { OwnChanges } from '../journal/asked.ts';
 import type { Aggregate, Get, List, Listing, Read, Relation, Selection } from '../operation.ts';
 import { type Guarded, hide } from '../policy/guards.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import {
-  AROUND_OBJECT,
-  bytesOf,
-  bytesOfJson,
-  bytesOfName,
-  bytesOfWritten,
-  timesOf,
-  VALUE,
-} from '../sizes.ts';
 import {
   type Branch,
   complete,
@@ -31,6 +20,7 @@ import {
 import { compute } from './computed.ts';
 import { hasAbridged, hasAbridgedBelow, placed, placedBelow } from './places.ts';
 import { far, mostBytes, near, selectBeyond, selectByKey, selectList, selectRelated } from './selects.ts';
+import { appearances, bytesOfGroups, checkSums, spend, spendOften } from './spending.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
 export type Node = Row;
@@ -106,11 +96,6 @@ export function answerOf(
   }
 }
 
-function checkSums(operation: Aggregate, rows: readonly Row[]): void {
-  for (const measure of withSums(operation.measures, operation))
-    if (measure.of === 'sum') for (const row of rows) checkSum(measure, row[measure.as]);
-}
-
 function listingOf(
   { list: { limit, backwards } }: Permitted<List>,
   nodes: Node[],
@@ -177,18 +162,6 @@ export function spent(
   if (isDressed(selection)) return dressFirst(selection, nodes, budget, count, times);
   count();
   return follow(selection, nodes, budget, times);
-}
-
-function spendOften(selection: Selection, times: Times, budget: Budget): void {
-  const sum = (of: (node: Node) => number) => {
-    let all = 0;
-    for (const [node, often] of times) all += often * of(node);
-    return all;
-  };
-  budget.take(
-    sum(() => timesOf(selection)),
-    (isExact) => sum((node) => bytesOf(selection, [node], isExact)),
-  );
 }
 
 function* dressFirst(
@@ -344,66 +317,4 @@ function once(known: Map<unknown, Node>, key: unknown, node: Node): Node {
   const before = known.get(key);
   if (!before) known.set(key, node);
   return before ?? node;
-}
-
-/** What a branch adds to the answer. */
-function spend({ relation, property, parents, times, found }: Branch, budget: Budget): void {
-  const { selection, field, summary } = relation;
-  if (field.kind === 'inverse' && !times && !summary) {
-    budget.spend(found, selection);
-    return;
-  }
-  const sum = (of: (nodes: readonly Node[]) => number) => {
-    let all = 0;
-    for (const parent of parents) {
-      const below = parent[property] as Node | Node[] | null;
-      const nodes = below === null ? [] : Array.isArray(below) ? below : [below];
-      all += (times?.get(parent) ?? 1) * of(nodes);
-    }
-    return all;
-  };
-  if (summary) {
-    const { aggregate } = summary;
-    budget.take(sum(({ length }) => length) * summary.times, (isExact) =>
-      sum((rows) => bytesOfGroups(aggregate, rows, isExact)),
-    );
-    for (const parent of parents) checkSums(aggregate, parent[property] as Row[]);
-    return;
-  }
-  const none = field.kind === 'reference' ? timesOf(selection) * VALUE : 0;
-  budget.take(sum(({ length }) => length) * timesOf(selection), (isExact) =>
-    sum((nodes) => (nodes.length === 0 ? none : bytesOf(selection, nodes, isExact))),
-  );
-}
-
-function bytesOfGroups(
-  { by, measures, relations, rendered }: Aggregate,
-  rows: readonly Row[],
-  isExact: boolean,
-): number {
-  const bytesOfValue = isExact ? bytesOfWritten : bytesOfJson;
-  const answered = [...by.map(({ name }) => name), ...measures.map(({ as }) => as)];
-  // REST has the names of a row, each in an object of its function.
-  const named = [...answered, ...relations.map(({ as }) => as)];
-  const names =
-    rendered?.names ?? named.reduce((sum, name) => sum + bytesOfName(name) + 2 * AROUND_OBJECT, 0);
-  let bytes = rows.length * names;
-  for (const row of rows)
-    for (const name of answered) bytes += (rendered?.times[name] ?? 1) * bytesOfValue(row[name]);
-  return bytes;
-}
-
-/** Of the nodes that a branch has found; only where something hangs on them does it matter. */
-function appearances({ relation, property, parents, times, found }: Branch): Times | undefined {
-  const { field, selection } = relation;
-  const isBare = selection.relations.length === 0 && !selection.changes;
-  if (isBare || (field.kind === 'inverse' && !times)) return undefined;
-  if (field.kind === 'reference' && !times && found.length === parents.length) return undefined;
-  const counted = new Map<Node, number>();
-  for (const parent of parents) {
-    const below = parent[property] as Node | Node[] | null;
-    for (const node of below === null ? [] : [below].flat())
-      counted.set(node, (counted.get(node) ?? 0) + (times?.get(parent) ?? 1));
-  }
-  return counted;
 }

@@ -1,0 +1,96 @@
+/** What records take of the limits of one answer, counted as often as the answer has them. */
+
+import { checkSum } from '../../query/aggregates.ts';
+import { withSums } from '../../query/results.ts';
+import type { Row } from '../../storage/statements.ts';
+import type { Budget } from '../budget.ts';
+import type { Aggregate, Selection } from '../operation.ts';
+import {
+  AROUND_OBJECT,
+  bytesOf,
+  bytesOfJson,
+  bytesOfName,
+  bytesOfWritten,
+  timesOf,
+  VALUE,
+} from '../sizes.ts';
+import type { Branch, Times } from './branches.ts';
+
+export function checkSums(operation: Aggregate, rows: readonly Row[]): void {
+  for (const measure of withSums(operation.measures, operation))
+    if (measure.of === 'sum') for (const row of rows) checkSum(measure, row[measure.as]);
+}
+
+export function spendOften(selection: Selection, times: Times, budget: Budget): void {
+  const sum = (of: (node: Row) => number) => {
+    let all = 0;
+    for (const [node, often] of times) all += often * of(node);
+    return all;
+  };
+  budget.take(
+    sum(() => timesOf(selection)),
+    (isExact) => sum((node) => bytesOf(selection, [node], isExact)),
+  );
+}
+
+/** What a branch adds to the answer. */
+export function spend({ relation, property, parents, times, found }: Branch, budget: Budget): void {
+  const { selection, field, summary } = relation;
+  if (field.kind === 'inverse' && !times && !summary) {
+    budget.spend(found, selection);
+    return;
+  }
+  const sum = (of: (nodes: readonly Row[]) => number) => {
+    let all = 0;
+    for (const parent of parents) {
+      const below = parent[property] as Row | Row[] | null;
+      const nodes = below === null ? [] : Array.isArray(below) ? below : [below];
+      all += (times?.get(parent) ?? 1) * of(nodes);
+    }
+    return all;
+  };
+  if (summary) {
+    const { aggregate } = summary;
+    budget.take(sum(({ length }) => length) * summary.times, (isExact) =>
+      sum((rows) => bytesOfGroups(aggregate, rows, isExact)),
+    );
+    for (const parent of parents) checkSums(aggregate, parent[property] as Row[]);
+    return;
+  }
+  const none = field.kind === 'reference' ? timesOf(selection) * VALUE : 0;
+  budget.take(sum(({ length }) => length) * timesOf(selection), (isExact) =>
+    sum((nodes) => (nodes.length === 0 ? none : bytesOf(selection, nodes, isExact))),
+  );
+}
+
+export function bytesOfGroups(
+  { by, measures, relations, rendered }: Aggregate,
+  rows: readonly Row[],
+  isExact: boolean,
+): number {
+  const bytesOfValue = isExact ? bytesOfWritten : bytesOfJson;
+  const answered = [...by.map(({ name }) => name), ...measures.map(({ as }) => as)];
+  // REST has the names of a row, each in an object of its function.
+  const named = [...answered, ...relations.map(({ as }) => as)];
+  const names =
+    rendered?.names ?? named.reduce((sum, name) => sum + bytesOfName(name) + 2 * AROUND_OBJECT, 0);
+  let bytes = rows.length * names;
+  for (const row of rows)
+    for (const name of answered) bytes += (rendered?.times[name] ?? 1) * bytesOfValue(row[name]);
+  return bytes;
+}
+
+/** Of the nodes that a branch has found; only where something hangs on them does it matter. */
+export function appearances({ relation, property, parents, times, found }: Branch): Times | undefined {
+  const { field, selection } = relation;
+  const isBare = selection.relations.length === 0 && !selection.changes;
+  if (isBare || (field.kind === 'inverse' && !times)) return undefined;
+  if (field.kind === 'reference' && !times && found.length === parents.length) return undefined;
+  const counted = new Map<Row, number>();
+  for (const parent of parents) {
+    const below = parent[property] as Row | Row[] | null;
+    for (const node of below === null ? [] : [below].flat())
+      counted.set(node, (counted.get(node) ?? 0) + (times?.get(parent) ?? 1));
+  }
+  return counted;
+}
