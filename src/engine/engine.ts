@@ -2,60 +2,33 @@
 
 import { afterArrivals } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
-import { type Soon, then } from '../base/soon.ts';
+import type { Soon } from '../base/soon.ts';
 import { all, among } from '../query/filter.ts';
 import type { Action, ActionField, Field, Resource } from '../schema/model.ts';
 import { storedColumns } from '../schema/values.ts';
 import { select } from '../storage/statements.ts';
-import {
-  type Deadline,
-  type Prepared,
-  type Program,
-  run,
-  type Storage,
-  watched,
-} from '../storage/storage.ts';
-import { type AnswerLimits, Budget, isTooMuch } from './budget.ts';
+import { type Deadline, run, type Storage } from '../storage/storage.ts';
+import type { AnswerLimits, Budget } from './budget.ts';
 import { anonymous, type Caller } from './caller.ts';
 import type { ChangesRead } from './journal/asked.ts';
 import type { Reset, Told } from './journal/feed.ts';
 import type { Journal } from './journal/journal.ts';
-import type { ChangesPage } from './journal/reading.ts';
-import { together } from './journal/together.ts';
+import { type ChangesPage, readsChanges } from './journal/reading.ts';
 import type { RunInside } from './logic/api.ts';
 import type { Functions } from './logic/functions.ts';
-import type {
-  Aggregate,
-  Ask,
-  DeleteMany,
-  List,
-  Listing,
-  Operation,
-  Read,
-  Selection,
-  UpdateMany,
-  Wanted,
-  Write,
-  WriteMany,
-} from './operation.ts';
+import type { Ask, DeleteMany, List, Operation, Read, UpdateMany, Write, WriteMany } from './operation.ts';
 import { Access } from './policy/access.ts';
 import type { Permitted } from './policy/permitted.ts';
 import type { Policy } from './policy/policy.ts';
 import { pagesOf } from './read/pages.ts';
-import { aggregate, answerOf, get, list, type Node, statementOf, stepsOf } from './read/read.ts';
+import type { Node } from './read/read.ts';
+import { type Answer, Reader } from './read/reader.ts';
 import type { Watchers } from './write/changes.ts';
 import type { Idempotency, Keyed } from './write/idempotency.ts';
 import type { Written } from './write/perform.ts';
 import type { NamedWrite } from './write/transaction.ts';
 import { Writer } from './write/writer.ts';
 
-type Answer<R extends Read | Ask> = R extends Ask
-  ? unknown
-  : R extends List
-    ? Listing
-    : R extends Aggregate
-      ? Node[]
-      : Node | null;
 type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
 
 /** Whether nobody waits for the answer any more. */
@@ -72,13 +45,12 @@ export interface EngineLimits extends AnswerLimits {
 export class Engine {
   readonly limits: EngineLimits;
   readonly #storage: Storage;
+  readonly #reader: Reader;
   readonly #writer: Writer;
   readonly #policy: Policy;
   readonly #functions: Functions | undefined;
   /** Undefined where no type keeps its changes. */
   readonly #journal: Journal | undefined;
-  /** By statement; or by what is wanted of a record that everybody finds alike. */
-  readonly #reads = new WeakMap<object, Prepared>();
   /** How many lists are being read page by page, after their answers have begun. */
   exports = 0;
 
@@ -92,6 +64,7 @@ export class Engine {
   ) {
     this.#journal = journal;
     this.#storage = storage;
+    this.#reader = new Reader(storage, limits, journal);
     this.#writer = new Writer(storage, policy, limits, functions, watchers);
     this.#policy = policy;
     this.#functions = functions;
@@ -141,14 +114,12 @@ export class Engine {
   }
 
   read<R extends Read>(caller: Caller, operation: R): Soon<Answer<R>> {
-    return this.#readAlone(this.permit<Read>(caller, operation), this.deadline()) as Soon<Answer<R>>;
+    return this.#reader.alone(this.permit<Read>(caller, operation), this.deadline()) as Soon<Answer<R>>;
   }
 
   /** What a function answers that only reads, on one snapshot. */
   ask(caller: Caller, operation: Ask): Soon<unknown> {
-    const permitted = this.permit(caller, operation);
-    const program = () => asked(permitted, new Budget(this.limits));
-    return then(this.#storage.read(program, 'many', this.deadline()), answered);
+    return this.#reader.ask(this.permit(caller, operation), this.deadline());
   }
 
   /** Carries out all reads on one snapshot: one answer shows one moment. What a function fails at is Failed, and fails alone. */
@@ -156,83 +127,16 @@ export class Engine {
     operations: readonly Permitted<Read | Ask | ChangesRead>[],
     deadline: Deadline,
   ): Soon<unknown[]> {
-    const [only] = operations;
-    if (this.#journal && operations.some(readsChanges)) return this.#readTogether(operations, deadline);
-    if (only && only.do !== 'ask' && only.do !== 'changes' && operations.length === 1) {
-      const answer = this.#readAlone(only, deadline);
-      return answer instanceof Promise ? answer.then((read) => [read]) : [answer];
-    }
-    return this.#storage.read(() => this.#readAll(operations), 'many', deadline);
-  }
-
-  *#readAll(operations: readonly Permitted<Read | Ask | ChangesRead>[]): Program<unknown[]> {
-    const budget = new Budget(this.limits);
-    const answers: unknown[] = [];
-    for (const operation of operations)
-      if (operation.do === 'ask') answers.push(yield* asked(operation, budget));
-      else if (operation.do === 'changes') answers.push(yield* this.#kept.read(operation, budget));
-      else answers.push(yield* performRead(operation, budget));
-    return answers;
-  }
-
-  get #kept(): Journal {
-    if (!this.#journal) throw new Error('no type keeps its changes');
-    return this.#journal;
-  }
-
-  /** Whoever reads changes has given positions to what is committed: one's own write is always among them. */
-  async #readChanges(
-    operations: readonly Permitted<Read | Ask | ChangesRead>[],
-    deadline: Deadline,
-  ): Promise<unknown[]> {
-    const { positions, storage } = this.#kept;
-    await positions.ready();
-    return storage.read(() => this.#readAll(operations), 'many', deadline);
-  }
-
-  async #readTogether(
-    operations: readonly Permitted<Read | Ask | ChangesRead>[],
-    deadline: Deadline,
-  ): Promise<unknown[]> {
-    const answers = await this.#readChanges(operations, deadline);
-    return together(this.#kept.positions, operations, answers).map((answer) =>
-      answer instanceof DuetError ? new Failed(answer) : answer,
-    );
+    return this.#reader.all(operations, deadline);
   }
 
   /** What is after a position, and then what is committed, until it is told to stop. */
   follow(caller: Caller, operation: ChangesRead, stopped: AbortSignal): AsyncGenerator<Told | Reset> {
-    return this.#kept.feed.listen(this.permit(caller, operation), stopped);
+    return this.#reader.follow(this.permit(caller, operation), stopped);
   }
 
-  async changes(caller: Caller, operation: ChangesRead): Promise<ChangesPage> {
-    const [page] = await this.#readChanges([this.permit(caller, operation)], this.deadline());
-    return page as ChangesPage;
-  }
-
-  /** Not by `then`, nor are those around it: on this path, which every read takes, it costs 3 % of a short request. */
-  #readAlone(operation: Permitted<Read>, deadline: Deadline): Soon<Answer<Read>> {
-    const { limits } = this;
-    const steps = stepsOf(operation);
-    if (steps !== 'one')
-      return this.#storage.read(() => performRead(operation, new Budget(limits)), steps, deadline);
-    // What names no record needs no look.
-    if (operation.do === 'get' && operation.key === undefined) return null;
-    const budget = new Budget(limits);
-    const key = operation.do === 'get' ? operation.key : undefined;
-    const rows = this.#prepared(operation, budget)(key, deadline);
-    return then(rows, (found) => answerOf(operation, found, budget));
-  }
-
-  #prepared(operation: Permitted<Read>, budget: Budget): Prepared {
-    const isAlike = operation.do === 'get' && !operation.seen;
-    const whom = isAlike ? operation.selection : statementOf(operation, budget);
-    let prepared = this.#reads.get(whom);
-    if (!prepared) {
-      prepared = this.#storage.prepare(statementOf(operation, budget));
-      this.#reads.set(whom, prepared);
-    }
-    return prepared;
+  changes(caller: Caller, operation: ChangesRead): Promise<ChangesPage> {
+    return this.#reader.changes(this.permit(caller, operation), this.deadline());
   }
 
   /** What an async function of the deployment asks: a transaction of its own. Without a caller, no rule is asked. */
@@ -406,67 +310,6 @@ function unlessGone<T>(gone: Gone, write: () => Promise<T>): Promise<T> {
   return write();
 }
 
-/** Stands for an answer that there is none of. */
-export class Failed {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    this.reason = reason;
-  }
-}
-
-/**
- * What the function answers, or why it failed: that is no failure of the storage, which would ask another server. What the
- * storage failed at has ended the transaction of all, and what is too much is too much of all together.
- */
-function* asked({ action, args, program }: Permitted<Ask>, budget: Budget): Program<unknown> {
-  if (!program) throw new Error(`nothing carries out ${action.name}`);
-  let isSound = true;
-  try {
-    return yield* watched(program(args, budget), {
-      fails: () => {
-        isSound = false;
-      },
-    });
-  } catch (error) {
-    if (!isSound || isTooMuch(error)) throw error;
-    return new Failed(error);
-  }
-}
-
-function answered(answer: unknown): unknown {
-  if (answer instanceof Failed) throw answer.reason;
-  return answer;
-}
-
-/** Whether it asks for what has happened to records, which positions are given for first. */
-function readsChanges(operation: Operation): boolean {
-  if (operation.do === 'changes') return true;
-  if (operation.do === 'aggregate') return operation.relations.some(({ selection }) => hasChanges(selection));
-  if ('answer' in operation) return wantsChanges(operation.answer);
-  return 'selection' in operation && hasChanges(operation.selection);
-}
-
-function wantsChanges(wanted: Wanted): boolean {
-  if (wanted.is === 'record') return hasChanges(wanted.selection);
-  return wanted.is === 'object' && [...wanted.fields.values()].some(wantsChanges);
-}
-
-function hasChanges({ changes, relations }: Selection): boolean {
-  return changes !== undefined || relations.some(({ selection }) => hasChanges(selection));
-}
-
 function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {
   return operation.do === 'update many' || operation.do === 'delete many';
-}
-
-function performRead(operation: Permitted<Read>, budget: Budget): Program<Answer<Read>> {
-  switch (operation.do) {
-    case 'list':
-      return list(operation, budget);
-    case 'get':
-      return get(operation, budget);
-    case 'aggregate':
-      return aggregate(operation, budget);
-  }
 }

@@ -11,11 +11,11 @@ import {
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import { Budget } from '../engine/budget.ts';
-import { Failed } from '../engine/engine.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { Ask, Operation, Read, Write } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read/read.ts';
+import { Failed } from '../engine/read/reader.ts';
 import type { Written } from '../engine/write/perform.ts';
 import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
