@@ -14,7 +14,7 @@ import {
   type VariableDefinitionNode,
 } from 'graphql';
 import type { Arguments } from './fields.ts';
-import { usesVariables } from './variables.ts';
+import { hasVariables } from './variables.ts';
 
 /** Undefined when one of the variables is not there, null or wrong. */
 type VariableReader = (given: Arguments) => Arguments | undefined;
@@ -61,7 +61,7 @@ export function argumentReader(
     if (argument.default !== undefined || argument.defaultValue !== undefined) return undefined;
     if (given?.kind === Kind.VARIABLE) variables.push([name, given.name.value]);
     else if (given) {
-      const value = usesVariables([given], {}) ? undefined : coerceInputLiteral(given, argument.type);
+      const value = hasVariables(given) ? undefined : coerceInputLiteral(given, argument.type);
       if (value === undefined) return undefined;
       constants.push([name, value]);
     } else if (isRequiredArgument(argument)) return undefined;

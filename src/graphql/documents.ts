@@ -19,6 +19,7 @@ import { asTokenLimit, beyondLimits, type DocumentLimits } from './limits.ts';
 import { type FaultsOfMerging, mergingIn } from './merged.ts';
 import type { Door } from './schema.ts';
 import { withCures } from './unsearched.ts';
+import { isPlainlyValid } from './validity.ts';
 
 /** Both bounds keep hostile clients from filling the memory with documents that nobody sends twice. */
 const KEPT_DOCUMENTS = 1000;
@@ -119,6 +120,7 @@ export class Documents {
 
   #validate(document: DocumentNode): readonly GraphQLError[] {
     const { schema } = this.#door;
+    if (isPlainlyValid(schema, document)) return this.#faultsOfMerging(document, this.#limits.fields);
     // Suggestions would tell the schema to those who may not ask for it.
     const errors = this.#introspection
       ? withCures(this.#door, document, validate(schema, document, rules))

@@ -1,6 +1,12 @@
 /** The variables of a request, and whether they have a say in a part of a document. */
 
-import { type ASTNode, BREAK, type FragmentDefinitionNode, visit } from 'graphql';
+import {
+  type ArgumentNode,
+  type FragmentDefinitionNode,
+  Kind,
+  type SelectionNode,
+  type ValueNode,
+} from 'graphql';
 
 /** Without what every object inherits, which graphql-js would take for the value of a field named `constructor`. */
 export function bare<T>(value: T): T {
@@ -13,25 +19,31 @@ export function bare<T>(value: T): T {
 
 /** Follows fragments, which may use variables wherever they are spread. */
 export function usesVariables(
-  nodes: readonly ASTNode[],
+  selections: readonly SelectionNode[],
   fragments: Readonly<Record<string, FragmentDefinitionNode>>,
 ): boolean {
-  let found = false;
   const followed = new Set<string>();
-  const look = (node: ASTNode): void => {
-    visit(node, {
-      Variable() {
-        found = true;
-        return BREAK;
-      },
-      FragmentSpread({ name }) {
-        const fragment = fragments[name.value];
-        if (!fragment || followed.has(name.value)) return;
-        followed.add(name.value);
-        look(fragment.selectionSet);
-      },
-    });
+  const uses = (node: SelectionNode): boolean => {
+    if (node.directives?.some(isGivenVariables)) return true;
+    if (node.kind === Kind.FIELD && isGivenVariables(node)) return true;
+    if (node.kind !== Kind.FRAGMENT_SPREAD) return node.selectionSet?.selections.some(uses) ?? false;
+    const fragment = fragments[node.name.value];
+    if (!fragment || followed.has(node.name.value)) return false;
+    followed.add(node.name.value);
+    return fragment.selectionSet.selections.some(uses);
   };
-  for (const node of nodes) look(node);
-  return found;
+  return selections.some(uses);
+}
+
+/** Of a field or a directive. */
+export function isGivenVariables(node: {
+  readonly arguments?: readonly ArgumentNode[] | undefined;
+}): boolean {
+  return node.arguments?.some(({ value }) => hasVariables(value)) ?? false;
+}
+
+export function hasVariables(value: ValueNode): boolean {
+  if (value.kind === Kind.LIST) return value.values.some(hasVariables);
+  if (value.kind === Kind.OBJECT) return value.fields.some((field) => hasVariables(field.value));
+  return value.kind === Kind.VARIABLE;
 }

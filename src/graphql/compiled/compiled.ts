@@ -27,7 +27,7 @@ import type { Performed } from '../execute.ts';
 import { type Arguments, answeredFields, asWritten, type Given } from '../fields.ts';
 import { planner } from '../plan.ts';
 import type { Door } from '../schema.ts';
-import { bare, usesVariables } from '../variables.ts';
+import { bare, isGivenVariables, usesVariables } from '../variables.ts';
 import { NotPlain, shapeFor } from './shape.ts';
 
 type Variables = Given['variableValues'];
@@ -200,7 +200,7 @@ export class CompiledQuery {
     if (usesVariables(selections, given.fragments))
       return (sent) => whole(argumentsOf(sent), below(sent.all()));
     const known = below(undefined);
-    if (usesVariables(node.arguments ?? [], given.fragments)) {
+    if (isGivenVariables(node)) {
       const plan = (args: Arguments) => whole(args, known);
       // Keys differ from request to request, and what is read by one is quickly planned.
       const make = binding.operation === 'GET' ? plan : keeping(plan);
@@ -229,7 +229,7 @@ function hasConditions(
   fragments: Readonly<Record<string, FragmentDefinitionNode>>,
 ): boolean {
   return selections.some((node) => {
-    if (usesVariables(node.directives ?? [], fragments)) return true;
+    if (node.directives?.some(isGivenVariables)) return true;
     if (node.kind === Kind.FIELD) return false;
     const inner = node.kind === Kind.INLINE_FRAGMENT ? node : fragments[node.name.value];
     return inner !== undefined && hasConditions(inner.selectionSet.selections, fragments);
