@@ -10,6 +10,9 @@ import { bytesOf, type Measured, MOST_BYTES_OF_CHARACTER, timesOf } from './size
 /** Longer answers may wait in memory until their clients have taken them. */
 export const LONG_BYTES = 64 * 1024;
 
+/** So many bytes of changes are looked at for one answer, and up to twice as many. */
+export const LOOKED_BYTES = 4 * 1024 * 1024;
+
 export interface AnswerLimits {
   readonly objects: number;
   readonly bytes: number;
@@ -44,6 +47,11 @@ export class Budget {
   links = 0;
   /** Changes that were looked at: no answer need have any of them. */
   looked = 0;
+  /**
+   * And the bytes of what records were in them. It begins anywhere: if it were known at which byte an answer ends, it would tell
+   * how long that is of which it shows nothing.
+   */
+  lookedBytes = Math.random() * LOOKED_BYTES;
   /** Whether bytes are counted as they are written: once there are so many characters that it matters. */
   #isExact = false;
   /** What was counted by its characters so far: rows by their selections, and what measures itself. */
@@ -67,10 +75,16 @@ export class Budget {
     this.objects = other.objects;
     this.links = other.links;
     this.looked = other.looked;
+    this.lookedBytes = other.lookedBytes;
     this.#isExact = other.#isExact;
     this.#rows.splice(0, this.#rows.length, ...other.#rows);
     this.#selections.splice(0, this.#selections.length, ...other.#selections);
     this.#measures.splice(0, this.#measures.length, ...other.#measures);
+  }
+
+  /** How many bytes of changes may still be looked at. */
+  get leftToLook(): number {
+    return 2 * LOOKED_BYTES - this.lookedBytes;
   }
 
   /** One more than fits, so that too many can be told from just enough. */

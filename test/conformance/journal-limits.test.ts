@@ -215,6 +215,85 @@ for (const database of databases)
       expect(errors).toBeUndefined();
     });
 
+    test('what records were is read only where the answer, a rule or a filter asks for it', async () => {
+      await open({ AUTH_SECRET: SECRET });
+      await app.rest('POST', '/pubs', { text: 'x' }, eve);
+      await app.rest('PUT', '/pubs/1', { text: 'y' }, eve);
+      const read = async (query: string) => {
+        const begun = app.statements.length;
+        const { data, errors } = await app.graphql(`{ ${query} }`, {}, eve);
+        expect([query, errors]).toEqual([query, undefined]);
+        const sql = app.statements.slice(begun).join(' ');
+        return [data, ['before', 'after'].filter((image) => sql.includes(`"${image}"`))];
+      };
+      const kinds = [{ kind: 'CREATED' }, { kind: 'UPDATED' }];
+      const own = { pub: { _changes: kinds } };
+      expect(await read('pubChanges { kind }')).toEqual([{ pubChanges: kinds }, []]);
+      expect(await read('pubChanges(id: 1) { kind }')).toEqual([{ pubChanges: kinds }, []]);
+      expect(await read('pub(id: 1) { _changes { kind } }')).toEqual([own, []]);
+      const after = [{ after: { text: 'x' } }, { after: { text: 'y' } }];
+      expect(await read('pubChanges { after { text } }')).toEqual([{ pubChanges: after }, ['after']]);
+      const before = { _changes: [{ before: null }, { before: { text: 'x' } }] };
+      expect(await read('pub(id: 1) { _changes { before { text } } }')).toEqual([
+        { pub: before },
+        ['before'],
+      ]);
+      const where = 'where: { text: { eq: "y" } }';
+      const both = ['before', 'after'];
+      expect(await read(`pubChanges(${where}) { kind }`)).toEqual([{ pubChanges: kinds.slice(1) }, both]);
+      expect(await read('docChanges { kind }')).toEqual([{ docChanges: [] }, []]);
+    });
+
+    test('all that a request reads of the past counts together, and whoever goes on comes to its end', async () => {
+      await open({ AUTH_SECRET: SECRET });
+      for (let at = 0; at < 14; at++) await create(1, { owner: 'eve', text: `${at} `.padEnd(900_000, 'x') });
+      const aliases = Array.from(
+        { length: 6 },
+        (_, at) => `a${at}: docChanges(after: $after, where: { text: { startsWith: "13 " } }) { key }`,
+      );
+      const query = `query ($after: String) { ${aliases.join(' ')} changesPosition }`;
+      const told: number[] = [];
+      for (let after: string | undefined; told.length < 30; ) {
+        const { data, errors } = await app.graphql(query, after ? { after } : {}, eve);
+        expect(errors).toBeUndefined();
+        told.push(Math.max(...aliases.map((_, at) => data[`a${at}`].length)));
+        if (data.changesPosition === after) break;
+        after = data.changesPosition;
+      }
+      // Six fields that read so much each would be through in a few requests.
+      expect(told.length).toBeGreaterThan(9);
+      expect(told.length).toBeLessThan(20);
+      expect(told).toContain(1);
+    });
+
+    test('what is hidden of the changes of a record refuses no answer, and what is shown does', async () => {
+      await open(limited);
+      await create(1, { owner: 'ann', text: 'x'.repeat(4 * LIMIT) });
+      await app.rest('PUT', '/docs/1', { owner: 'eve', text: 'short' }, admin);
+      await app.rest('PUT', '/docs/1', { text: 'y'.repeat(LIMIT / 4) }, admin);
+      await app.rest('PUT', '/docs/1', { text: 'z'.repeat(LIMIT / 4) }, admin);
+      const query = (fields: string) => `{ docs { _changes { ${fields} } } }`;
+      const { data, errors } = await app.graphql(query('version after { text }'), {}, eve);
+      expect(errors).toBeUndefined();
+      expect(data.docs[0]._changes.map(({ version }: any) => version)).toEqual([2, 3, 4]);
+      const aliases = ['a', 'b', 'c', 'd'].map((name) => `${name}: after { text }`).join(' ');
+      const refused = await app.graphql(query(aliases), {}, eve);
+      expect(refused.errors?.[0].extensions.code).toBe('ANSWER_TOO_LARGE');
+    });
+
+    test('what an answer would look at beyond all measure is told, with where it comes in pages', async () => {
+      await open({ AUTH_SECRET: SECRET });
+      await create(1, { owner: 'eve', text: 'x' });
+      for (let at = 0; at < 25; at++)
+        await app.rest('PUT', '/docs/1', { text: `${at} `.padEnd(900_000, 'x') }, admin);
+      const { errors } = await app.graphql('{ doc(id: 1) { _changes { version } } }', {}, eve);
+      expect([errors?.[0].extensions.code, errors?.[0].message]).toEqual([
+        'ANSWER_TOO_LARGE',
+        expect.stringContaining('docChanges'),
+      ]);
+      expect((await follow('/changes/docs/1', 30)).flat()).toHaveLength(26);
+    });
+
     test('the changes of what groups are of are there in a fresh process', async () => {
       await open({ AUTH_SECRET: SECRET });
       await app.rest('POST', '/pubs', { text: 'x' }, eve);

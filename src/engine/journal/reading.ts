@@ -2,16 +2,16 @@
 
 import { DuetError, type Fault, validationFailed } from '../../base/errors.ts';
 import { all, among, equal, everything, type Filter, isEverything, isNothing } from '../../query/filter.ts';
-import type { Resource } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
+import { journalNames } from '../../schema/names.ts';
 import { changes, marks } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
-import type { Budget } from '../budget.ts';
+import { type Budget, LOOKED_BYTES } from '../budget.ts';
 import type { Operation, Selection, Wanted } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { relationKey } from '../read/read.ts';
-import { mostBytes } from '../read/selects.ts';
-import type { ChangeRights, ChangesRead, OwnChanges } from './asked.ts';
+import type { ChangeRights, ChangesRead, OwnChanges, Telling } from './asked.ts';
 import { recordOf } from './images.ts';
 import type { Place, Positions } from './positions.ts';
 import { allRights, type Judged, judge } from './rights.ts';
@@ -22,9 +22,12 @@ export const MOST_CHANGES = 1000;
 /** Where not every change is shown, so many are looked at at once. */
 const PAGE = 200;
 /** For one answer about so many: whoever sees few of them would keep everybody else waiting. */
-export const LOOKED_AT = 2000;
-/** And at so much of them at once, after which there is no more for this answer. */
-const LOOKED_BYTES = 4 * 1024 * 1024;
+const LOOKED_AT = 2000;
+/** A list of changes below a record has no pages: it is refused where so much more is looked at than answered. */
+const MOST_LOOKED_BYTES = 8 * LOOKED_BYTES;
+
+/** What is known of a change without what the record was, which may be long. */
+const light = changes.columns.filter(({ name }) => name !== 'before' && name !== 'after');
 
 /** A change as its caller sees it; what it may not see of it is undefined. */
 export interface Change extends Row {
@@ -64,54 +67,123 @@ export function* readChanges(
   const { past } = begin;
   const byTable = new Map(resources.map((resource) => [resource.table, resource]));
   const { table, key } = changes.column;
-  const where = all([
-    among(table, [...byTable.keys()]),
-    ...(record ? [equal(key, String(record.key))] : []),
-    { is: 'lte', column: positions.column, value: end },
-  ]);
-  const order = [{ column: positions.column, descending: false }];
   const found: Change[] = [];
-  const isWhole = isAll(operation);
+  const isWhole = isEvery(operation);
   const page = isWhole ? limit + 1 : Math.max(limit + 1, PAGE);
-  const most = mostBytes(budget.limits);
-  const bytes = isWhole || most === undefined ? most : Math.min(most, LOOKED_BYTES);
   let { at } = begin;
   for (;;) {
-    // What is hidden must not refuse an answer: a page ends where there is too much of it to be read at once.
-    const rows = yield* run(
-      select(changes, changes.columns, where, { order, after: [at], limit: page, bytes, cuts: true }),
-    );
-    const shown = yield* shownOf(positions, rows, byTable, operation, past);
-    const room = limit - found.length;
-    found.push(...spent(shown.slice(0, room), operation, budget));
-    if (shown.length > room) return { changes: found, position: found.at(-1)?.position ?? '', more: true };
-    const isCut = holdsMoreThan(bytes, rows);
-    if (rows.length < page && !isCut)
+    // Of each type, and of a record: an index leads to the first of them, and to no others.
+    const first = record
+      ? yield* lightOf(
+          positions,
+          equal(table, String(resources[0]?.table)),
+          at,
+          key,
+          [String(record.key)],
+          page,
+        )
+      : yield* lightOf(positions, everything, at, table, [...byTable.keys()], page);
+    const rows = first.sort(byPosition(positions)).slice(0, page);
+    for (let left = rows; left.length > 0; ) {
+      // What is hidden must not refuse an answer: a page ends where there is too much of it to be read.
+      const { next, bytes, rest } = yield* withImages(positions, left, operation, budget.leftToLook);
+      budget.lookedBytes += bytes;
+      const shown = yield* shownOf(positions, next, byTable, operation, past);
+      const room = limit - found.length;
+      found.push(...spent(shown.slice(0, room), operation, budget));
+      if (shown.length > room) return { changes: found, position: found.at(-1)?.position ?? '', more: true };
+      left = rest;
+      at = Number((next.at(-1) ?? rows.at(-1))?.[positions.column.name]);
+      if (left.length > 0 && budget.leftToLook <= 0)
+        return { changes: found, position: positions.textOf({ at, past }), more: true };
+    }
+    if (rows.length < page)
       return { changes: found, position: positions.textOf({ at: end, past }), more: false };
-    at = Number(rows.at(-1)?.[positions.column.name]);
-    if (isWhole) continue;
     budget.looked += rows.length;
-    if (isCut || budget.looked >= LOOKED_AT)
+    if (!isWhole && budget.looked >= LOOKED_AT)
       return { changes: found, position: positions.textOf({ at, past }), more: true };
   }
 }
 
-/** Whether a page may have ended before its limit. */
-function holdsMoreThan(bytes: number | undefined, rows: readonly Row[]): boolean {
-  if (bytes === undefined) return false;
-  let sum = 0;
-  for (const row of rows)
-    for (const name in row) if (typeof row[name] === 'string') sum += Buffer.byteLength(row[name]);
-  return sum > bytes;
+/** The first so many changes after a position, for each of the values, without what the records were. */
+function lightOf(
+  positions: Positions,
+  where: Filter,
+  at: number,
+  column: Column,
+  values: readonly string[],
+  limit: number,
+  most?: number,
+): Program<Row[]> {
+  const order = [{ column: positions.column, descending: false }];
+  return run(select(changes, light, where, { order, after: [at], per: { column, values }, limit, most }));
 }
 
-/** Whether every change is shown as it is. */
-function isAll({ rights, where }: ChangesRead): boolean {
-  if (!isEverything(where)) return false;
-  return [...(rights?.values() ?? [])].every(
-    ({ seen, past, hidden, guards }) =>
-      isEverything(seen) && isEverything(past) && hidden.length === 0 && guards.length === 0,
+const byPosition =
+  ({ column: { name } }: Positions) =>
+  (one: Row, other: Row) =>
+    Number(one[name]) - Number(other[name]);
+
+interface WithImages {
+  readonly next: readonly Row[];
+  /** The bytes of what their records were. */
+  readonly bytes: number;
+  /** Those for which there was no room. */
+  readonly rest: Row[];
+}
+
+/** The first of these rows with what their records were, as far as anybody asks for that, until there is more than so much. */
+function* withImages(
+  positions: Positions,
+  rows: readonly Row[],
+  operation: Pick<ChangesRead, 'rights' | 'where' | 'telling'>,
+  most: number,
+): Program<WithImages> {
+  const images = imagesOf(operation);
+  if (images.length === 0) return { next: rows, bytes: 0, rest: [] };
+  const { sequence } = changes.column;
+  const places = new Map(rows.map((row, place) => [Number(row[sequence.name]), place]));
+  const order = [{ column: positions.column, descending: false }];
+  const found = yield* run(
+    select(changes, [sequence, ...images], among(sequence, [...places.keys()]), {
+      order,
+      bytes: Math.max(0, Math.floor(most)),
+      cuts: true,
+    }),
   );
+  let bytes = 0;
+  for (const row of found)
+    for (const { name } of images) if (typeof row[name] === 'string') bytes += row[name].length;
+  const placeOf = (row: Row) => places.get(Number(row[sequence.name])) ?? 0;
+  const last = found.at(-1);
+  return {
+    next: found.map((row) => ({ ...rows[placeOf(row)], ...row })),
+    bytes,
+    // What is no longer kept by now is not waited for.
+    rest: last ? rows.slice(placeOf(last) + 1) : [],
+  };
+}
+
+/** What the answer has of records, or what a rule or a filter is held against. */
+function imagesOf(operation: Pick<ChangesRead, 'rights' | 'where' | 'telling'>): readonly Column[] {
+  const { before, after } = changes.column;
+  if (!isEvery(operation)) return [before, after];
+  const { telling } = operation;
+  return [...(tells(telling.before) ? [before] : []), ...(tells(telling.after) ? [after] : [])];
+}
+
+function tells(images: Telling['before']): boolean {
+  return typeof images === 'number' ? images > 0 : (images.rendered?.records ?? 1) > 0;
+}
+
+/** Whether every change is shown, if not all that it has. */
+function isEvery({ rights, where }: Pick<ChangesRead, 'rights' | 'where'>): boolean {
+  if (!isEverything(where)) return false;
+  return [...(rights?.values() ?? [])].every(isOpen);
+}
+
+function isOpen({ seen, past }: ChangeRights): boolean {
+  return isEverything(seen) && isEverything(past);
 }
 
 function spent(found: readonly Change[], operation: ChangesRead, budget: Budget): readonly Change[] {
@@ -139,35 +211,60 @@ export function* addChanges(
     ...(rights && { rights: new Map([[resource, rights]]) }),
   } as unknown as Permitted<ChangesRead>;
   const begin = yield* beginning(positions, operation, rights ? yield* positions.now() : 0);
-  const own = new Map<string, Change[]>();
+  const own = new Map<string, { readonly found: Change[]; times: number }>();
   for (const node of nodes) {
     const key = String(node[resource.key.name]);
-    const found = own.get(key) ?? [];
-    own.set(key, found);
-    node[relationKey(as)] = found;
+    const of = own.get(key) ?? { found: [], times: 0 };
+    of.times += often?.get(node) ?? 1;
+    own.set(key, of);
+    node[relationKey(as)] = of.found;
   }
   if (begin === undefined) return;
   const { table, key } = changes.column;
-  const where = all([equal(table, resource.table), { is: 'gt', column: positions.column, value: begin.at }]);
-  const rows = yield* run(
-    select(changes, changes.columns, where, {
-      order: [{ column: positions.column, descending: false }],
-      per: { column: key, values: [...own.keys()] },
-      limit,
-      bytes: mostBytes(budget.limits),
-    }),
+  const most = budget.most + LOOKED_AT;
+  const rows = yield* lightOf(
+    positions,
+    equal(table, resource.table),
+    begin.at,
+    key,
+    [...own.keys()],
+    limit,
+    most,
   );
-  const shown = yield* shownOf(positions, rows, new Map([[resource.table, resource]]), operation, begin.past);
-  for (const change of shown) own.get(String(change.key))?.push(change);
-  const sum = (of: (found: readonly Change[]) => number) => {
-    let all = 0;
-    for (const node of nodes)
-      all += (often?.get(node) ?? 1) * of(own.get(String(node[resource.key.name])) ?? []);
-    return all;
-  };
+  const byTable = new Map([[resource.table, resource]]);
+  for (let left = rows.sort(byPosition(positions)); left.length > 0; ) {
+    const { next, bytes, rest } = yield* withImages(positions, left, operation, LOOKED_BYTES);
+    const shown = yield* shownOf(positions, next, byTable, operation, begin.past);
+    const spentBefore = budget.bytes;
+    takeOften(shown, own, telling, budget);
+    for (const change of shown) own.get(String(change.key))?.found.push(change);
+    // Only what the answer does not have: the rest is counted as its own.
+    budget.lookedBytes += Math.max(0, bytes - Math.max(0, budget.bytes - spentBefore));
+    left = rest;
+    if (left.length > 0 && budget.lookedBytes > MOST_LOOKED_BYTES) throw tooMuchToLookAt(resource);
+  }
+  if (rows.length === most) throw tooMuchToLookAt(resource);
+}
+
+function takeOften(
+  shown: readonly Change[],
+  own: ReadonlyMap<string, { readonly times: number }>,
+  telling: Telling,
+  budget: Budget,
+): void {
+  const timesOf = ({ key }: Change) => own.get(String(key))?.times ?? 0;
   budget.take(
-    sum(({ length }) => length),
-    (isExact) => sum((found) => bytesOfChanges(found, telling, isExact)),
+    shown.reduce((sum, change) => sum + timesOf(change), 0),
+    (isExact) =>
+      shown.reduce((sum, change) => sum + timesOf(change) * bytesOfChanges([change], telling, isExact), 0),
+  );
+}
+
+/** A list that just ended would tell that nothing more has happened. */
+function tooMuchToLookAt(resource: Resource): DuetError {
+  return new DuetError(
+    'ANSWER_TOO_LARGE',
+    `One answer does not look at so much of what has happened to its ${resource.plural}. Ask for fewer of them, or for ${journalNames.query(resource)}, which comes in pages.`,
   );
 }
 
@@ -221,18 +318,16 @@ function* shownOf(
       }),
     );
     const rights = operation.rights?.get(resource) ?? allRights;
-    const judged = isAll(operation)
-      ? records.map((record) => ({ record, isSeen: true, isPast: true, isWanted: true }))
-      : yield* judge(resource, records, rights, wanted(operation, rights));
+    const judged = yield* judge(resource, records, rights, wanted(operation, rights));
+    const isPlain = isOpen(rights) && isEverything(operation.where);
     let next = 0;
     for (const row of own) {
-      const before = row['before'] === null ? undefined : judged[next++];
-      const after = row['after'] === null ? undefined : judged[next++];
-      const isErased = row['before'] === null && row['after'] === null;
+      const before = typeof row['before'] === 'string' ? judged[next++] : undefined;
+      const after = typeof row['after'] === 'string' ? judged[next++] : undefined;
       const at = Number(row[positions.column.name]);
       const position = () => positions.textOf({ at, past });
-      const change = isErased
-        ? erased(position, resource, row, operation)
+      const change = isPlain
+        ? plainOf(position, resource, row, before, after)
         : changeOf(position, resource, row, before, after, at <= past);
       if (change) shown.set(row, change);
     }
@@ -245,15 +340,17 @@ function wanted({ where }: ChangesRead, { seen }: ChangeRights): Filter {
   return isEverything(where) ? seen : where;
 }
 
-/** Nothing is left that a rule or a filter could be held against: only who sees everything sees that there was something. */
-function erased(
+/**
+ * For who sees every change; nobody else sees that there was something of which nothing is left. What was not read, because
+ * nobody asked for it, is null too.
+ */
+function plainOf(
   position: () => string,
   resource: Resource,
   row: Row,
-  { rights, where }: ChangesRead,
-): Change | undefined {
-  const { seen, past } = rights?.get(resource) ?? allRights;
-  if (!isEverything(seen) || !isEverything(past) || !isEverything(where)) return undefined;
+  before: Judged | undefined,
+  after: Judged | undefined,
+): Change {
   const key = String(row['key']);
   return {
     position: position(),
@@ -265,8 +362,8 @@ function erased(
     caller: row['caller'] as string | null,
     requestId: row['requestId'] as string | null,
     transaction: String(row['transaction']),
-    before: null,
-    after: null,
+    before: before?.record ?? null,
+    after: after?.record ?? null,
   };
 }
 

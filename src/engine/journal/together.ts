@@ -3,7 +3,7 @@
 import { type Fault, validationFailed } from '../../base/errors.ts';
 import type { Operation } from '../operation.ts';
 import type { Positions } from './positions.ts';
-import { type ChangesPage, LOOKED_AT } from './reading.ts';
+import type { ChangesPage } from './reading.ts';
 
 /**
  * The answers of these operations. Where only the position is asked for, it is the one that all pages have come to. Without it,
@@ -41,5 +41,6 @@ function reachedBy(positions: Positions, pages: readonly ChangesPage[]): string 
 
 const IN_VAIN: Fault = {
   code: 'CURSOR',
-  detail: `Of the next ${LOOKED_AT} changes none is shown here. Ask for changesPosition beside this field, and go on after that.`,
+  detail:
+    'Of the changes that one answer looks at, none is shown here. Ask for changesPosition beside this field, and go on after that.',
 };

@@ -2,11 +2,11 @@
 
 import type { Database } from 'bun:sqlite';
 import { Lru } from '../../base/lru.ts';
-import type { Filter } from '../../query/filter.ts';
+import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
-import type { Row, Statement, Table } from '../statements.ts';
+import type { Match, Row, Select, Statement, Table } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
 import { type Plan, planOf, type Reading } from './plan.ts';
 
@@ -53,7 +53,7 @@ export class Bounds implements Allowance {
   readonly #database: Database;
   readonly #plans = new Lru<string, Kept>(KEPT);
   readonly #rows = new Map<string, number>();
-  readonly #weights = new Map<string, number>();
+  readonly #bytes = new Map<string, number>();
   #most = MOST_ROWS;
   #recount = 0;
 
@@ -87,8 +87,8 @@ export class Bounds implements Allowance {
   };
 
   #cost(statement: Statement, sql: string, parameters: readonly unknown[]): number | 'watched' {
-    // What Duet asks of its own tables, it asks by their keys, or of a few rows at a time.
-    if (statement.do !== 'filled' && !statement.resource.version) return 0;
+    if (statement.do !== 'filled' && !statement.resource.version)
+      return statement.do === 'select' ? this.#costOfOwn(statement) : 0;
     switch (statement.do) {
       case 'select':
       case 'aggregate':
@@ -96,7 +96,7 @@ export class Bounds implements Allowance {
       case 'match': {
         const cost = this.#costOfReading(statement, sql, parameters);
         // What its filter looks at besides, it looks at for each of them.
-        return cost === 'watched' ? cost : cost * statement.rows.length;
+        return cost === 'watched' ? cost : cost * statement.rows.length + givenTo(statement);
       }
       case 'filled':
         return this.#costOfReading(statement.select, sql, parameters);
@@ -115,6 +115,15 @@ export class Bounds implements Allowance {
       default:
         return 0;
     }
+  }
+
+  /** What Duet asks of its own tables, it asks by their keys, or of a few rows at a time; but there may be much in them. */
+  #costOfOwn({ resource, where, per, limit, bytes }: Select): number {
+    if (bytes === undefined && (!per || limit === undefined)) return 0;
+    this.#recountNowAndThen();
+    const rows = per && limit !== undefined ? per.values.length * limit : where ? keysOf(where) : 0;
+    const visits = VISIT * Math.min(rows, this.#rowsOf(resource.table));
+    return visits + (bytes === undefined ? 0 : Math.min(bytes, rows * this.#bytesOf(resource)) / BYTES);
   }
 
   #costOfReading(statement: Reading, sql: string, parameters: readonly unknown[]): number | 'watched' {
@@ -155,21 +164,24 @@ export class Bounds implements Allowance {
     return CHANGE * this.#weightOf(resource);
   }
 
-  /** How much more it takes to read a row of this resource than a short one, by a look at its first and its last rows. */
-  #weightOf({ table, key, columns }: Table): number {
-    if (this.#most === MOST_ROWS) return 1;
-    let weight = this.#weights.get(table);
-    if (weight === undefined) {
+  /** How much more it takes to read a row of this resource than a short one. */
+  #weightOf(resource: Table): number {
+    return this.#most === MOST_ROWS ? 1 : 1 + this.#bytesOf(resource) / LIGHT;
+  }
+
+  /** The bytes of text in a row of this resource, by a look at its first and its last rows. */
+  #bytesOf({ table, key, columns }: Table): number {
+    let bytes = this.#bytes.get(table);
+    if (bytes === undefined) {
       const sizes = columns
         .filter((column) => ['text', 'json'].includes(keptAs(column)))
         .map(({ stored }) => `COALESCE(octet_length(${quote(stored)}), 0)`);
       const from = (order: string) =>
         `SELECT AVG(${['0', ...sizes].join(' + ')}) AS "n" FROM (SELECT * FROM ${quote(table)} ORDER BY ${quote(key.stored)} ${order} LIMIT ${LOOKED_AT})`;
-      const bytes = this.#count(`SELECT MAX("n") AS "rows" FROM (${from('ASC')} UNION ALL ${from('DESC')})`);
-      weight = 1 + (bytes ?? 0) / LIGHT;
-      this.#weights.set(table, weight);
+      bytes = this.#count(`SELECT MAX("n") AS "rows" FROM (${from('ASC')} UNION ALL ${from('DESC')})`) ?? 0;
+      this.#bytes.set(table, bytes);
     }
-    return weight;
+    return bytes;
   }
 
   #recountNowAndThen(): void {
@@ -177,7 +189,7 @@ export class Bounds implements Allowance {
     if (now < this.#recount) return;
     this.#recount = now + RECOUNT_MS;
     this.#rows.clear();
-    this.#weights.clear();
+    this.#bytes.clear();
     const bytes = this.#count(
       'SELECT page_count * page_size AS "rows" FROM pragma_page_count, pragma_page_size',
     );
@@ -203,6 +215,20 @@ export class Bounds implements Allowance {
 function splittingOf(statement: Statement): number {
   const rows = splitBy(statement);
   return rows.length > 0 ? lengthsOf((statement as { resource: Table }).resource as Resource, rows) : 0;
+}
+
+/** What it takes to hold the values that it is given against the conditions. */
+function givenTo({ resource, rows, where }: Match): number {
+  const used = ownColumns(where, resource);
+  const conditions = conditionsIn(where).length;
+  let bytes = 0;
+  for (const { name } of used)
+    for (const row of rows) {
+      const value = row[name];
+      if (typeof value === 'string') bytes += value.length;
+      else if (Array.isArray(value)) bytes += JSON.stringify(value).length;
+    }
+  return conditions * (rows.length + bytes / BYTES);
 }
 
 function bytesIn(set: Row): number {
