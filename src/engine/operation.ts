@@ -131,7 +131,13 @@ export type Update = OnOne & Guarded & { readonly do: 'update'; readonly input: 
 export type Delete = OnOne & Guarded & { readonly do: 'delete' };
 
 /** Writes a record as it was at this version; without one, a deleted record as it was last. */
-export type Restore = OnOne & { readonly do: 'restore'; readonly version: number | undefined };
+export type Restore = OnOne & {
+  readonly do: 'restore';
+  readonly version: number | undefined;
+  /** As of other writes, except that a deleted record has none: `any` refuses to write it again. */
+  readonly ifVersion: readonly number[] | 'any' | undefined;
+  readonly unlessVersion?: Guarded['unlessVersion'];
+};
 
 /** Runs a function of the deployment: `ask` only reads. */
 export interface Act<Do extends 'act' | 'ask' = 'act' | 'ask'> {

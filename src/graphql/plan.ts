@@ -158,17 +158,23 @@ function single(
     const key = keyFrom(resource, args[resource.key.name]);
     return { do: 'get', resource, selection, key, refusal: undefined };
   }
-  const { [resource.key.name]: text, [VERSION_ARGUMENT]: ifVersion, ...input } = args;
+  const { [resource.key.name]: text, [VERSION_ARGUMENT]: _, ...input } = args;
   const one = { resource, selection, key: keyFrom(resource, text), refusal: undefined };
-  const versions = typeof ifVersion === 'number' ? [ifVersion] : undefined;
-  if (!versions && Object.hasOwn(args, VERSION_ARGUMENT))
+  const versions = versionsIn(args, faults);
+  if (operation === 'DELETE') return { do: 'delete', ...one, ifVersion: versions };
+  return { do: 'update', ...one, ifVersion: versions, input: inputOf(resource, input) };
+}
+
+function versionsIn(args: Arguments, faults: Planning['faults']): readonly number[] | undefined {
+  const version = args[VERSION_ARGUMENT];
+  if (typeof version === 'number') return [version];
+  if (Object.hasOwn(args, VERSION_ARGUMENT))
     faults.push({
       pointer: pointer(VERSION_ARGUMENT),
       code: 'REQUIRED',
       detail: `${VERSION_ARGUMENT} has no value; send the version, or leave ${VERSION_ARGUMENT} out of the document`,
     });
-  if (operation === 'DELETE') return { do: 'delete', ...one, ifVersion: versions };
-  return { do: 'update', ...one, ifVersion: versions, input: inputOf(resource, input) };
+  return undefined;
 }
 
 /** A variable that was not sent is not the last version. */
@@ -192,6 +198,7 @@ function restored(
     selection,
     refusal: undefined,
     version: isVersion ? version : undefined,
+    ifVersion: versionsIn(args, faults),
   };
 }
 

@@ -168,12 +168,7 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
   const required = {
     [key.name]: { type: new GraphQLNonNull(types.column(key)), description: key.description },
   };
-  const version = {
-    [VERSION_ARGUMENT]: {
-      type: GraphQLInt,
-      description: `Fails with VERSION_CONFLICT when the ${singular} has another version.`,
-    },
-  };
+  const version = versionArgument(resource);
   switch (operation) {
     case 'GET':
       return { type: object, args: required, description: `The ${singular} with this ${key.name}, or null.` };
@@ -216,6 +211,11 @@ function derived(types: TypesOf, operation: OperationKind, resource: Resource): 
   }
 }
 
+function versionArgument({ singular }: Resource): GraphQLFieldConfigArgumentMap {
+  const description = `Fails with VERSION_CONFLICT when the ${singular} has another version.`;
+  return { [VERSION_ARGUMENT]: { type: GraphQLInt, description } };
+}
+
 function restored(types: TypesOf, resource: Resource): Fields[string] {
   const { key, singular } = resource;
   return {
@@ -223,6 +223,7 @@ function restored(types: TypesOf, resource: Resource): Fields[string] {
     args: {
       [key.name]: { type: new GraphQLNonNull(types.column(key)), description: key.description },
       version: { type: GraphQLInt, description: 'Left out for a deleted one that is to be as it was last.' },
+      ...versionArgument(resource),
     },
     description: `Writes ${withArticle(singular)} as it was at a version; null with NOT_FOUND when nothing is known of it.`,
   };

@@ -14,6 +14,7 @@ import type { ActionField, Model, Shape, Slot } from '../schema/model.ts';
 import { ACTIONS_PATH } from '../schema/names.ts';
 import { fromText } from '../schema/spelling.ts';
 import { keptAs } from '../schema/values.ts';
+import { refuseIfMatch } from './etag.ts';
 import { shown, wholeOf } from './respond.ts';
 
 export function actionRoutes({ actions }: Model, engine: Engine, limits: BodyLimits): Route[] {
@@ -39,6 +40,7 @@ function acting(engine: Engine, action: ActionField, limits: BodyLimits): Handle
       refuseParameters(exchange, action);
       const isEmpty = bytes.length === 0 && action.arguments.length === 0;
       const args = isEmpty ? {} : parseJsonObject(exchange.request, bytes, limits);
+      refuseIfMatch(exchange.request, 'Leave it out.');
       const idempotency = idempotencyOf(exchange, pathTo(action).slice(1), bytes);
       return engine
         .write(exchange.caller, actOf(action, args), idempotency, undefined, goneOf(exchange))

@@ -1,5 +1,6 @@
 /** Strong entity tags, made from a row's version and the schema's fingerprint. */
 
+import { DuetError } from '../base/errors.ts';
 import { plainTag } from '../http/compress.ts';
 
 /** `shown`: what the caller is shown, where that is not the same for everybody. */
@@ -28,6 +29,15 @@ export function excludedBy(header: string | null, fingerprint: string): number[]
 function versionIn(tag: string, fingerprint: string): number[] {
   const [, version, of = fingerprint] = /^"(\d{1,10})(?:-([0-9a-z]+)(?:-[0-9a-z]+)?)?"$/.exec(tag) ?? [];
   return version !== undefined && of === fingerprint ? [Number(version)] : [];
+}
+
+/** What has no version of its own has none that is stated (RFC 9110, section 13.1.1). */
+export function refuseIfMatch({ headers }: Request, cure: string): void {
+  if (headers.has('If-Match'))
+    throw new DuetError(
+      'VERSION_CONFLICT',
+      `What is asked for here has no ETag that If-Match could state. ${cure}`,
+    );
 }
 
 /** If-None-Match compares weakly (RFC 9110, section 13.1.2). */

@@ -126,8 +126,12 @@ export function parseRestore(from: Collection, exchange: Exchange, bytes: Uint8A
     return readRestoredVersion(body);
   });
   const key = readKey(resource.key, exchange.key);
+  const { ifVersion, unlessVersion } = versionsWanted(from, exchange.request);
+  // There may be no record, and then none has any version.
+  const isAny = exchange.request.headers.get('If-Match')?.trim() === '*';
+  const versions = { ifVersion: isAny ? ('any' as const) : ifVersion, unlessVersion };
   return {
-    operation: { do: 'restore', resource, key, version, selection: one, refusal },
+    operation: { do: 'restore', resource, key, version, ...versions, selection: one, refusal },
     idempotency: idempotencyOf(exchange, `${resource.path}/${exchange.key}/restore`, bytes),
     shape: undefined,
   };

@@ -16,6 +16,7 @@ import type { ActionField } from '../schema/model.ts';
 import { answered, pathTo } from './actions.ts';
 import type { Collection } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
+import { refuseIfMatch } from './etag.ts';
 import { created, deleted, shown, updated, upserted, wholeOf } from './respond.ts';
 import { readSteps, type Step } from './steps.ts';
 
@@ -39,6 +40,7 @@ export function transactionRoute(
           detail: 'this path takes no parameters',
         },
       ]);
+    refuseIfMatch(request, 'Give ifMatch to the operations that it is about.');
     const steps = readSteps(body, collections, byPath);
     exchange.spend?.((steps.length - 1) * WRITE_COST);
     const nodes = await engine

@@ -183,6 +183,22 @@ describe.each([...databases])('on %s', (database) => {
     expect((await app.rest('POST', '/actions/reset')).body).toBe(true);
   });
 
+  test('a version that nothing can be held against is no reason to go ahead', async () => {
+    const before = (await app.rest('GET', '/lines')).body.length;
+    for (const [path, body] of [
+      ['/actions/place-order', { itemId: 1, quantity: 1 }],
+      [
+        '/transaction',
+        { operations: [{ method: 'POST', path: '/actions/place-order', body: { itemId: 1, quantity: 1 } }] },
+      ],
+    ] as const)
+      for (const tag of ['"1"', '*']) {
+        const { status, body: told } = await app.rest('POST', path, body, { 'If-Match': tag });
+        expect([path, tag, status, told.code]).toEqual([path, tag, 412, 'VERSION_CONFLICT']);
+      }
+    expect((await app.rest('GET', '/lines')).body).toHaveLength(before);
+  });
+
   test('inputs and plain types, through both doors', async () => {
     const wishes = [{ itemId: items[0] }, { itemId: items[1], quantity: 2, note: 'n' }];
     const { body } = await app.rest('POST', '/actions/place-all', { wishes, speed: 'FAST' });

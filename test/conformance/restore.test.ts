@@ -114,6 +114,43 @@ for (const database of databases)
         expect(await last()).toBe('CREATED en 2');
       });
 
+      test('it is written only in the version that is stated', async () => {
+        const guarded = async (key: number, version: number | undefined, ifVersion: string) => {
+          if (door === 'rest') {
+            const headers = { 'If-Match': ifVersion === '*' ? '*' : `"${ifVersion}"` };
+            const { status, body } = await app.rest('POST', `/orders/${key}/restore`, { version }, headers);
+            return status === 200 ? body.total : [status, body.code];
+          }
+          const args = `id: ${key}${version ? `, version: ${version}` : ''}, ifVersion: ${ifVersion}`;
+          const { data, errors } = await app.graphql(`mutation { restoreOrder(${args}) { total } }`);
+          return errors ? [412, errors[0].extensions.code] : data.restoreOrder.total;
+        };
+        await app.rest('POST', '/orders', { code: 'a', total: 1 });
+        await app.rest('PUT', '/orders/1', { total: 2 });
+        expect(await guarded(1, 1, '1')).toEqual([412, 'VERSION_CONFLICT']);
+        expect(await guarded(1, undefined, '1')).toEqual([412, 'VERSION_CONFLICT']);
+        expect(await last()).toBe('UPDATED 1 2');
+        expect(await guarded(1, 1, '2')).toBe(1);
+        // What was deleted has no version by now.
+        await app.rest('DELETE', '/orders/1');
+        expect(await guarded(1, 1, '3')).toEqual([412, 'VERSION_CONFLICT']);
+        if (door === 'graphql') {
+          const query = 'mutation ($v: Int) { restoreOrder(id: 1, version: 1, ifVersion: $v) { id } }';
+          expect((await app.graphql(query)).errors?.[0].extensions.code).toBe('VALIDATION_FAILED');
+          return;
+        }
+        expect(await guarded(1, 1, '*')).toEqual([412, 'VERSION_CONFLICT']);
+        const unless = async (tag: string) => {
+          const headers = { 'If-None-Match': tag };
+          return (await app.rest('POST', '/orders/1/restore', { version: 1 }, headers)).status;
+        };
+        expect(await unless('*')).toBe(200);
+        expect(await unless('*')).toBe(412);
+        expect(await unless('"4"')).toBe(412);
+        expect(await unless('"3"')).toBe(200);
+        expect(await guarded(1, 1, '*')).toBe(1);
+      });
+
       test('what holds for a write holds', async () => {
         await app.rest('POST', '/owners', { name: 'Ann' });
         await app.rest('POST', '/orders', { code: 'a', total: 1, ownerId: 1 });

@@ -19,22 +19,25 @@ import { changeRights } from '../policy/reading.ts';
 import { mayGive } from '../policy/writing.ts';
 import { attach, isDressed, type Node } from '../read/read.ts';
 import { assign } from './assign.ts';
-import { change } from './change.ts';
+import { change, versionConflict } from './change.ts';
 import { createAll } from './create.ts';
 import { validCreate } from './validate.ts';
+import { checkVersion } from './write.ts';
 
 export function* restore(access: Access, operation: Permitted<Restore>, budget: Budget): Program<Node> {
-  const { resource, key, seen, refusal, version, selection } = operation;
+  const { resource, key, seen, refusal, version, ifVersion, selection } = operation;
   const [stored] = key === undefined ? [] : yield* lookedFor(resource, key);
   if (stored && seen && !(yield* isSeen(resource, key, seen))) throw missing(resource);
   const was = key === undefined ? [] : yield* changesOf(resource, key, version);
   const found = yield* readable(access, resource, imageIn(was, version));
   if (!stored && !(yield* isKnown(access, resource, newestOf(was.at(-1)), found))) throw missing(resource);
   if (refusal) throw refusal;
+  if (stored) checkVersion(operation, stored);
+  else if (ifVersion) throw versionConflict(resource);
   if (stored && version === undefined) throw validationFailed([NEEDED]);
   if (!found) throw notKept(resource, version);
   const node = stored
-    ? yield* changedBack(access, resource, stored, found)
+    ? yield* changedBack(access, resource, stored, found, ifVersion && Number(stored[resource.version.name]))
     : yield* createdAgain(access, resource, found, was.at(-1) ?? {});
   if (selection.relations.length > 0 || isDressed(selection)) yield* attach(selection, [node], budget);
   return node;
@@ -145,7 +148,13 @@ function restorable({ columns, key }: Resource): readonly Column[] {
 }
 
 /** What the caller does not see stays as it is. */
-function* changedBack(access: Access, resource: Resource, stored: Row, { kept, shown }: Past): Program<Node> {
+function* changedBack(
+  access: Access,
+  resource: Resource,
+  stored: Row,
+  { kept, shown }: Past,
+  guard: number | undefined,
+): Program<Node> {
   const key = stored[resource.key.name];
   if (!access.isFree) {
     access.admit(resource, 'UPDATE');
@@ -153,7 +162,7 @@ function* changedBack(access: Access, resource: Resource, stored: Row, { kept, s
   }
   const columns = restorable(resource);
   const input = part(kept, columns, (name) => shown.has(name));
-  return yield* change(access, resource, stored, input, undefined, [], columns);
+  return yield* change(access, resource, stored, input, guard, [], columns);
 }
 
 /**

@@ -10,7 +10,7 @@ import { unavailable } from '../../storage/faults.ts';
 import { lookup, type Row, select } from '../../storage/statements.ts';
 import type { Program, Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
-import type { Create, Delete, Input, Selection, Update, Write } from '../operation.ts';
+import type { Create, Delete, Input, Restore, Selection, Update, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import { mayWrite } from '../policy/judging.ts';
 import type { Permitted } from '../policy/permitted.ts';
@@ -170,9 +170,12 @@ export function* addressed(access: Access, operation: Permitted<Update | Delete>
   throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
 }
 
-function checkVersion({ resource, ifVersion, unlessVersion }: Update | Delete, row: Row): void {
+export function checkVersion(
+  { resource, ifVersion, unlessVersion }: Update | Delete | Restore,
+  row: Row,
+): void {
   const version = Number(row[resource.version.name]);
-  if (ifVersion && !ifVersion.includes(version)) throw versionConflict(resource);
+  if (ifVersion && ifVersion !== 'any' && !ifVersion.includes(version)) throw versionConflict(resource);
   if (unlessVersion && (unlessVersion === 'any' || unlessVersion.includes(version)))
     throw new DuetError(
       'VERSION_CONFLICT',

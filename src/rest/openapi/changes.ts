@@ -8,6 +8,7 @@ import type { Model, Resource } from '../../schema/model.ts';
 import { CHANGES_PATH, journalNames } from '../../schema/names.ts';
 import { type JsonSchema, scalars } from '../../schema/scalars.ts';
 import { columnSchema, documented, list, object, orNull, reference, typeSchema } from './json-schema.ts';
+import { ifMatch, ifNoneMatch } from './operations.ts';
 import { always, bodied, type Failures, idempotencyKey, stored, withHeaders, written } from './responses.ts';
 import type { Schemas } from './schemas.ts';
 
@@ -59,7 +60,7 @@ export function changesPaths(model: Model, schemas: Schemas, failures: Failures)
         operationId: `restore${name}`,
         summary: `Write one ${singular} as it was`,
         tags: [CHANGES_TAG],
-        parameters: [idempotencyKey],
+        parameters: [ifMatch, ifNoneMatch, idempotencyKey],
         requestBody: {
           required: false,
           content: { [JSON_TYPE]: { schema: object([['version', { type: 'integer', minimum: 1 }]]) } },
@@ -70,7 +71,7 @@ export function changesPaths(model: Model, schemas: Schemas, failures: Failures)
             headers: withHeaders([], ['ETag', ...deprecation]),
             content: { [JSON_TYPE]: { schema: reference(name) } },
           },
-          ...failures.of(['NOT_FOUND', 'CONFLICT', ...bodied, ...always, ...written]),
+          ...failures.of(['NOT_FOUND', 'CONFLICT', 'VERSION_CONFLICT', ...bodied, ...always, ...written]),
         },
       };
       return [

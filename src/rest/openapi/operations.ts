@@ -179,7 +179,7 @@ export const recordParameters = {
   IdempotencyKey: idempotencyKey,
 };
 
-const [ifNoneMatch, ifMatch, keyOfWrite] = Object.keys(recordParameters).map((name) => ({
+export const [ifNoneMatch, ifMatch, keyOfWrite] = Object.keys(recordParameters).map((name) => ({
   $ref: `#/components/parameters/${name}`,
 }));
 
