@@ -15,6 +15,7 @@ import { Journal } from '../engine/journal/journal.ts';
 import { apiOf } from '../engine/logic/api.ts';
 import { Functions } from '../engine/logic/functions.ts';
 import { Policy } from '../engine/policy/policy.ts';
+import { Webhooks } from '../engine/webhooks/webhooks.ts';
 import { Watchers } from '../engine/write/changes.ts';
 import { takeLong } from '../http/answer.ts';
 import { discardBody } from '../http/body.ts';
@@ -101,6 +102,8 @@ export function createApp(given: AppOptions): App {
   const api = apiOf(model, (asked) => engine.inside(asked));
   const jobs = given.logic && jobsOf(given.logic, storage, api, observe);
   jobs?.runner.tell(metrics);
+  const webhooks = journal && new Webhooks({ journal, model, timeout: config.webhookTimeout, observe });
+  webhooks?.tell(metrics);
   const watching = [...(jobs ? [jobs.watcher] : []), ...(journal ? [journal] : [])];
   const mayAct = (resource: Resource) => Object.keys(given.logic?.types.get(resource) ?? {}).length > 0;
   const requestId = () => scopes.scope?.requestId;
@@ -311,11 +314,14 @@ export function createApp(given: AppOptions): App {
       streams.end();
     },
     isBusy: () => load.inFlight + engine.exports > 0,
-    start: () => jobs?.start(),
+    start: () => {
+      jobs?.start();
+      webhooks?.start();
+    },
     close: async () => {
       streams.end();
       closing.abort();
-      await jobs?.stop();
+      await Promise.all([jobs?.stop(), webhooks?.stop()]);
     },
   };
 }

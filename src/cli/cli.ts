@@ -23,6 +23,7 @@ import { recompute } from './commands/recompute.ts';
 import { restore } from './commands/restore.ts';
 import { exportRecords, importRecords } from './commands/transfer.ts';
 import { followTypes, TYPES_CHECK, types } from './commands/types.ts';
+import { splitWebhookArguments, webhookCommand } from './commands/webhook.ts';
 import { dev } from './dev.ts';
 import { takeOption } from './options.ts';
 import { nobody, print, tell, terminal } from './output.ts';
@@ -179,7 +180,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   export: {
     usage: 'export',
-    doc: 'write every record and API key (as a hash) to standard output, as NDJSON; without the journal',
+    doc: 'write every record and API key (as a hash) to standard output, as NDJSON; without the journal and webhooks',
     run: ({ config, observe }) => exportRecords(config, observe, process.stdout, terminal()),
   },
   import: {
@@ -220,6 +221,12 @@ const commands: Readonly<Record<string, Command>> = {
     split: splitJournalArguments,
     run: ({ config, own, observe }) => journalCommand(own, config, observe, tell),
   },
+  webhook: {
+    usage: 'webhook add|list|remove|rotate|test|replay',
+    doc: "who is told of changes: add https://… --on Book.created --on 'Order.*' shows its secret, once; list; remove, rotate (another secret) or test ID; replay ID --after POSITION",
+    split: splitWebhookArguments,
+    run: ({ config, own, observe }) => webhookCommand(own, config, observe, { write: print, tell }),
+  },
   key: {
     usage: 'key create|list|revoke',
     doc: 'API keys: create --name NAME [--role ROLE …] shows a new one, once; list; revoke NAME',
@@ -228,7 +235,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   jobs: {
     usage: 'jobs [--failed], jobs retry|drop',
-    doc: 'what after-hooks and schedules are to do; retry ID … or drop ID …; --failed: all that failed for good',
+    doc: 'what after-hooks, schedules and webhooks are to do; retry ID … or drop ID …; --failed: all that failed for good',
     split: splitJobsArguments,
     run: ({ config, own, observe }) => jobsCommand(own, config, observe, { write: print, tell }),
   },

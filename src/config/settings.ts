@@ -350,6 +350,13 @@ export const settings = {
     doc: 'How many streams of events a process keeps open; more are answered 503.',
     ...whole(0, 1_000_000),
   }),
+  webhookTimeout: setting({
+    env: 'WEBHOOK_TIMEOUT',
+    flag: true,
+    default: '15000',
+    doc: 'How many milliseconds a receiver of webhooks may take to answer before it is tried again.',
+    ...whole(1, 600_000),
+  }),
   limitLag: setting({
     env: 'LIMIT_LAG',
     flag: true,

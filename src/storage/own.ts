@@ -132,3 +132,24 @@ export const changes = table('_duet_changes', change, 'sequence');
 /** The last position that was given, under no name, and the secret that positions are signed with; by table, the last that is no longer kept. */
 const mark = { table: text, position: long, secret: nullable };
 export const marks = table('_duet_journal', mark, 'table');
+
+/** Who is told of changes: where, of which, and up to which position it was. Secrets are kept as they are, since they sign. */
+const webhook = {
+  id: text,
+  url: text,
+  /** A JSON array, such as `["Book.created", "Order.*"]`. */
+  events: text,
+  secret: text,
+  /** The one before, which signs too until this time. */
+  oldSecret: nullable,
+  oldUntil: nullable,
+  /** 1 where the addresses of private networks are meant. */
+  private: integer,
+  position: long,
+  /** Why it is told nothing any more. */
+  disabled: nullable,
+  /** Its last deliveries, the newest first, as a JSON array. */
+  recent: text,
+  at: text,
+};
+export const webhooks = table('_duet_webhooks', webhook, 'id');

@@ -1,4 +1,4 @@
-/** `duet jobs`: lists what after-hooks and schedules are still to do, has it tried again, or drops it. */
+/** `duet jobs`: lists what after-hooks, schedules and webhooks are still to do, has it tried again, or drops it. */
 
 import { faulting, openDeployment, StartFault } from '../../app/deployment.ts';
 import type { Observe } from '../../base/observe.ts';

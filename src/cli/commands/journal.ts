@@ -4,6 +4,7 @@ import { faulting, openDeployment, StartFault } from '../../app/deployment.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
 import { Journal } from '../../engine/journal/journal.ts';
+import { eraseDeliveries } from '../../engine/webhooks/operator.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 
 export const JOURNAL_USAGE = 'journal erase TYPE KEY';
@@ -32,7 +33,9 @@ export async function journalCommand(
       throw new StartFault(`the schema has no type "${type}".${cure}`);
     }
     await faulting(() => database.exclusively(async () => {}));
-    const erased = await new Journal(database, model).erase(resource, key);
+    const journal = new Journal(database, model);
+    const erased = await journal.erase(resource, key);
+    await eraseDeliveries(journal, resource, key);
     if (erased === 0) throw new StartFault(`the journal has nothing of ${type} ${key}`);
     tell(`Erased what ${type} ${key} was, in ${erased} ${erased === 1 ? 'change' : 'changes'}.`);
   } finally {

@@ -4,6 +4,7 @@ import { faulting, openDeployment, StartFault } from '../../app/deployment.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
 import { ApiKeys, KEY_NAME, type KeyEntry } from '../../engine/api-keys.ts';
+import { splitWords } from '../options.ts';
 
 const USAGE = 'use `key create --name NAME [--role ROLE …]`, `key list` or `key revoke NAME`';
 const VALUED = ['--name', '--role'];
@@ -15,19 +16,8 @@ interface Output {
   readonly tell: (line: string) => void;
 }
 
-/** The words before the first option, and our own options with their values. */
 export function splitKeyArguments(args: readonly string[]): { own: string[]; rest: string[] } {
-  const first = args.findIndex((word) => word.startsWith('-'));
-  const leading = first === -1 ? args.length : first;
-  const own = args.slice(0, leading);
-  const rest: string[] = [];
-  for (let at = leading; at < args.length; at++) {
-    const word = args[at] ?? '';
-    const [flag = '', ...value] = word.split('=');
-    if (!VALUED.includes(flag)) rest.push(word);
-    else own.push(value.length > 0 ? word : `${flag}=${args[++at] ?? ''}`);
-  }
-  return { own, rest };
+  return splitWords(args, VALUED);
 }
 
 export async function keyCommand(

@@ -8,11 +8,12 @@ import type { Outside } from '../logic/outside.ts';
 import type { Watcher } from '../write/changes.ts';
 import { afterHooks } from './after.ts';
 import { Clockwork } from './clockwork.ts';
-import { JobRunner } from './runner.ts';
+import { MOST_ATTEMPTS } from './queue.ts';
+import { JobRunner, pauseAfter } from './runner.ts';
 
 export interface Jobs {
   readonly watcher: Watcher;
-  readonly runner: JobRunner;
+  readonly runner: JobRunner<Outside>;
   start(): void;
   stop(): Promise<void>;
 }
@@ -31,6 +32,7 @@ export function jobsOf(
   const runner = new JobRunner({
     storage,
     hooks,
+    retries: { most: MOST_ATTEMPTS, pauseAfter },
     observe,
     async run({ run }, { given, path }, context) {
       await run({ ...given, ...context, api: api(path) });

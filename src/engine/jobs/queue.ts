@@ -64,28 +64,25 @@ export interface Ended {
   readonly pause?: number | undefined;
   /** Whether it was given up for no fault of its own: then this attempt does not count. */
   readonly isReturned?: true;
+  /** What its function has answered, or thrown. */
+  readonly outcome?: unknown;
 }
 
+/** How many jobs of each hook can be taken. */
+export type Rooms = ReadonlyMap<string, number>;
+
 /** Ends jobs of this holder, and takes others that are due: as many as there is room for, and only such as it has functions for. */
-export function* turn(
-  by: string,
-  ended: readonly Ended[],
-  hooks: readonly string[],
-  room: number,
-): Program<Job[]> {
+export function* turn(by: string, ended: readonly Ended[], rooms: Rooms, room: number): Program<Job[]> {
   const now = yield* databaseTime();
   if (ended.length > 0) yield* end(by, ended, now);
-  return room > 0 ? yield* take(by, hooks, room, now) : [];
+  return room > 0 && rooms.size > 0 ? yield* take(by, rooms, room, now) : [];
 }
 
 /** Whether there may be something to take. */
 export function* isAnyDue(hooks: readonly string[]): Program<boolean> {
   const now = yield* databaseTime();
-  return (yield* run(select(jobs, [id], dueFor(hooks, now), { limit: 1 }))).length > 0;
-}
-
-function dueFor(hooks: readonly string[], now: number): Filter {
-  return all([until(now), among(hook, hooks)]);
+  const where = all([until(now), among(hook, hooks)]);
+  return (yield* run(select(jobs, [id], where, { limit: 1 }))).length > 0;
 }
 
 function until(moment: number): Filter {
@@ -139,9 +136,8 @@ function* heads(lanes: readonly string[]): Program<Row[]> {
   );
 }
 
-function* take(by: string, hooks: readonly string[], room: number, now: number): Program<Job[]> {
-  const order = [due, id].map((column) => ({ column, descending: false }));
-  const found = yield* run(select(jobs, [id, lane], dueFor(hooks, now), { order, limit: room }));
+function* take(by: string, rooms: Rooms, room: number, now: number): Program<Job[]> {
+  const found = (yield* dueFor(rooms, now)).slice(0, room);
   if (found.length === 0) return [];
   // Whatever comes before a job in its lane was committed before it, so a look that comes later than that at the job sees it.
   const first = yield* heads(found.map((row) => String(row['lane'])));
@@ -160,6 +156,24 @@ function* take(by: string, hooks: readonly string[], room: number, now: number):
       : [];
   if (found.length > taken.length) yield* postpone(found, first, now);
   return taken.map(jobOf);
+}
+
+/** Those that are due, the longest first; no more of a hook than it has room for, so that none is behind all those of another. */
+function* dueFor(rooms: Rooms, now: number): Program<Row[]> {
+  const order = [due, id].map((column) => ({ column, descending: false }));
+  const per = { column: hook, values: [...rooms.keys()] };
+  const limit = Math.max(...rooms.values());
+  const rows = yield* run(select(jobs, [id, lane, hook, due], until(now), { order, per, limit }));
+  const left = new Map(rooms);
+  const fitting = rows.filter((row) => {
+    const room = left.get(String(row['hook'])) ?? 0;
+    left.set(String(row['hook']), room - 1);
+    return room > 0;
+  });
+  return fitting.sort(
+    (one, other) =>
+      Number(one['due']) - Number(other['due']) || (String(one['id']) < String(other['id']) ? -1 : 1),
+  );
 }
 
 /** Those that wait for others must not be in the way of the rest: they are due when the first of their lane may be taken again. */

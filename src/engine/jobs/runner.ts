@@ -3,9 +3,9 @@
 import type { Metrics } from '../../base/metrics.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Program, Storage } from '../../storage/storage.ts';
-import type { Outside } from '../logic/outside.ts';
+import { counted } from './counted.ts';
 import { countJobs } from './operator.ts';
-import { type Ended, isAnyDue, type Job, LEASE_MS, MOST_ATTEMPTS, renew, turn } from './queue.ts';
+import { type Ended, isAnyDue, type Job, LEASE_MS, type Rooms, renew, turn } from './queue.ts';
 
 /** How many jobs one process runs at a time. */
 const MOST_RUNNING = 100;
@@ -13,8 +13,6 @@ const RENEW_MS = LEASE_MS / 4;
 /** Whoever has had something to do looks again soon, and then less and less often. */
 const LEAST_POLL_MS = 25;
 const MOST_POLL_MS = 1_000;
-/** How old the numbers of jobs may be that are told. */
-const COUNT_MS = 10_000;
 /** How long a turn may take, which holds up nobody but jobs. */
 const PATIENCE_MS = 30_000;
 /** How long jobs have to come to an end when the service stops. */
@@ -27,8 +25,17 @@ export interface JobContext {
   readonly signal: AbortSignal;
 }
 
-/** Runs the function of a job. */
-export type RunJob = (of: Outside, job: Job, context: JobContext) => Promise<void>;
+/** How often a job is tried, and after which pauses. */
+export interface Retries {
+  readonly most: number;
+  /** In milliseconds; undefined where it is not tried again. */
+  readonly pauseAfter: (attempt: number, why: unknown) => number | undefined;
+}
+
+/** What runs the jobs of a hook, and how many milliseconds it may take. */
+interface Hook {
+  readonly timeout: number;
+}
 
 interface Running {
   readonly job: Job;
@@ -36,23 +43,25 @@ interface Running {
   readonly timer: Timer;
 }
 
-export interface JobsOptions {
+export interface JobsOptions<H extends Hook> {
   readonly storage: Storage;
-  /** The functions by the names of their hooks. */
-  readonly hooks: ReadonlyMap<string, Outside>;
-  readonly run: RunJob;
+  /** By their names; they may become more or fewer. */
+  readonly hooks: ReadonlyMap<string, H>;
+  /** How many jobs of one hook this process runs at a time; as many as it can, where nothing is said. */
+  readonly each?: number;
+  readonly retries: Retries;
+  readonly run: (of: H, job: Job, context: JobContext) => Promise<unknown>;
+  /** What else is durable together with the ends of jobs. */
+  readonly note?: (ended: readonly Ended[]) => Program<void>;
   readonly observe: Observe;
 }
 
-export class JobRunner {
-  readonly #options: JobsOptions;
-  readonly #names: readonly string[];
+export class JobRunner<H extends Hook> {
+  readonly #options: JobsOptions<H>;
   /** Who this is, for the database. */
   readonly #holder = crypto.randomUUID();
   readonly #running = new Map<string, Running>();
-  readonly #outcomes = { done: 0, again: 0, failed: 0 };
-  #stored: Readonly<Record<string, number>> = {};
-  #countAgain = 0;
+  readonly outcomes = { done: 0, again: 0, failed: 0 };
   #ended: Ended[] = [];
   #isWoken = true;
   #isStopped = false;
@@ -60,9 +69,8 @@ export class JobRunner {
   #loop: Promise<void> | undefined;
   #renewing: Timer | undefined;
 
-  constructor(options: JobsOptions) {
+  constructor(options: JobsOptions<H>) {
     this.#options = options;
-    this.#names = [...options.hooks.keys()];
   }
 
   start(): void {
@@ -78,31 +86,21 @@ export class JobRunner {
   };
 
   tell(metrics: Metrics): void {
-    metrics.addEach('gauge', 'duet_jobs_stored', 'Jobs of all nodes, by what they wait for.', 'state', () => {
-      this.#count();
-      return this.#stored;
-    });
+    const stored = counted<Record<string, number>>(this.#options.storage, countJobs, {});
+    metrics.addEach(
+      'gauge',
+      'duet_jobs_stored',
+      'Jobs of all nodes, by what they wait for.',
+      'state',
+      stored,
+    );
     metrics.add('gauge', 'duet_jobs_running', 'Jobs that run in this process.', () => this.#running.size);
     metrics.addEach(
       'counter',
       'duet_jobs_ended_total',
       'Attempts at jobs: done, to be tried again, or failed for good.',
       'outcome',
-      () => this.#outcomes,
-    );
-  }
-
-  /** Nobody waits for it: what is told was counted when somebody looked last. */
-  #count(): void {
-    const now = performance.now();
-    if (now < this.#countAgain || this.#isStopped) return;
-    this.#countAgain = now + COUNT_MS;
-    Promise.resolve(this.#options.storage.read(countJobs, 'many', patience())).then(
-      (stored) => {
-        this.#stored = stored;
-      },
-      // Whoever cannot be asked is away, which turns tell of.
-      () => {},
+      () => this.outcomes,
     );
   }
 
@@ -145,7 +143,9 @@ export class JobRunner {
     const isCalled = this.#isWoken || ended.length > 0;
     this.#isWoken = false;
     const room = MOST_RUNNING - this.#running.size;
-    if (!isCalled && !(room > 0 && (await storage.read(() => isAnyDue(this.#names), 'many', patience()))))
+    const hooks = [...this.#rooms().keys()];
+    const mayTake = room > 0 && hooks.length > 0;
+    if (!isCalled && !(mayTake && (await storage.read(() => isAnyDue(hooks), 'many', patience()))))
       return false;
     const taken = await this.#turn(ended, room);
     for (const job of taken) this.#begin(job);
@@ -155,8 +155,25 @@ export class JobRunner {
   }
 
   #turn(ended: readonly Ended[], room: number): Promise<Job[]> {
-    const program = (): Program<Job[]> => turn(this.#holder, ended, this.#names, room);
-    return this.#options.storage.write(program, 'many', patience());
+    const { storage, note } = this.#options;
+    const [by, rooms] = [this.#holder, this.#rooms()];
+    const program = function* (): Program<Job[]> {
+      if (note && ended.length > 0) yield* note(ended);
+      return yield* turn(by, ended, rooms, room);
+    };
+    return storage.write(program, 'many', patience());
+  }
+
+  /** Of the hooks that have any. */
+  #rooms(): Rooms {
+    const { hooks, each = MOST_RUNNING } = this.#options;
+    const rooms = new Map([...hooks.keys()].map((name) => [name, each]));
+    for (const { job } of this.#running.values()) {
+      const room = (rooms.get(job.hook) ?? 0) - 1;
+      if (room > 0) rooms.set(job.hook, room);
+      else rooms.delete(job.hook);
+    }
+    return rooms;
   }
 
   #begin(job: Job): void {
@@ -174,21 +191,22 @@ export class JobRunner {
     this.#running.set(job.id, { job, controller, timer: setTimeout(late, of.timeout) });
     const { id, attempt } = job;
     // Every attempt was made, and the last left no word: it may be what ends its process.
-    if (attempt > MOST_ATTEMPTS) return void this.#fail(job, new Error('the process ended while it ran'));
+    if (attempt > this.#options.retries.most)
+      return void this.#fail(job, new Error('the process ended while it ran'));
     void this.#options.run(of, job, { id, attempt, signal }).then(
-      () => this.#end(job, { job }),
+      (outcome) => this.#end(job, { job, outcome }),
       (error) => this.#fail(job, error),
     );
   }
 
   #fail(job: Job, why: unknown): void {
-    const isLast = job.attempt >= MOST_ATTEMPTS;
-    const pause = isLast ? undefined : pauseAfter(job.attempt);
+    const { most, pauseAfter: pauses } = this.#options.retries;
+    const pause = job.attempt >= most ? undefined : pauses(job.attempt, why);
     const error = why instanceof Error ? why.message : String(why);
-    if (!this.#end(job, { job, error, pause })) return;
+    if (!this.#end(job, { job, error, pause, outcome: why })) return;
     const next =
       pause === undefined ? 'it has failed for good' : `the next attempt is in ${Math.round(pause / 1000)} s`;
-    const message = `${job.lane} failed, attempt ${job.attempt} of ${MOST_ATTEMPTS} (job ${job.id}); ${next}`;
+    const message = `${job.lane} failed, attempt ${job.attempt} of ${most} (job ${job.id}); ${next}`;
     this.#options.observe({ event: 'failure', cause: new Error(message, { cause: why }) });
   }
 
@@ -199,7 +217,7 @@ export class JobRunner {
     clearTimeout(running.timer);
     this.#running.delete(job.id);
     this.#ended.push(ended);
-    this.#outcomes[ended.error === undefined ? 'done' : ended.pause === undefined ? 'failed' : 'again']++;
+    this.outcomes[ended.error === undefined ? 'done' : ended.pause === undefined ? 'failed' : 'again']++;
     this.#wake();
     return true;
   }

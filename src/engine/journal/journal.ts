@@ -33,6 +33,8 @@ export class Journal implements Watcher {
   readonly positions: Positions;
   /** Those who listen. */
   readonly feed: Feed;
+  /** Called when something was committed here. */
+  onCommit: (() => void) | undefined;
   readonly #kept: readonly Resource[];
   #since = 0;
 
@@ -71,6 +73,7 @@ export class Journal implements Watcher {
 
   committed({ length }: readonly Change[]): void {
     this.feed.wake();
+    this.onCommit?.();
     this.#since += length;
     if (this.#since < SWEEP_EVERY) return;
     this.#since = 0;

@@ -105,6 +105,25 @@ export function* readChanges(
   }
 }
 
+/** What comes after a position as it stands in the table, as whoever sees everything sees it; nothing where there is no more. */
+export function* wholeChanges(
+  positions: Positions,
+  resources: readonly Resource[],
+  at: number,
+  limit: number,
+): Program<{ readonly change: Change; readonly at: number }[]> {
+  const { column } = positions;
+  const byTable = new Map(resources.map((resource) => [resource.table, resource]));
+  const where = all([among(changes.column.table, [...byTable.keys()]), { is: 'gt', column, value: at }]);
+  const order = [{ column, descending: false }];
+  const rows = yield* run(
+    select(changes, changes.columns, where, { order, limit, bytes: LOOKED_BYTES, cuts: true }),
+  );
+  const whole = { where: everything } as Permitted<ChangesRead>;
+  const shown = yield* shownOf(positions, rows, byTable, whole, 0);
+  return shown.map((change, index) => ({ change, at: Number(rows[index]?.[column.name]) }));
+}
+
 /** The first so many changes after a position, for each of the values, without what the records were. */
 function lightOf(
   positions: Positions,

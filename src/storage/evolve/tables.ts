@@ -2,7 +2,18 @@
 
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { comparedBy, defaultOf, keptColumns } from '../../schema/values.ts';
-import { answers, apiKeys, changes, duties, graves, jobs, marks, type OwnTable, schedules } from '../own.ts';
+import {
+  answers,
+  apiKeys,
+  changes,
+  duties,
+  graves,
+  jobs,
+  marks,
+  type OwnTable,
+  schedules,
+  webhooks,
+} from '../own.ts';
 import { codecOf, encoded } from '../sql/codec.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import { indexName } from '../sql/index-names.ts';
@@ -17,7 +28,7 @@ export const DEPRECATED = '_duet_deprecated';
 
 /** By age, so that those that have expired are found without a look at the others. */
 const ANSWERS_BY_AGE = `${answers.table}_at`;
-/** By when they are due, and by what they wait for each other. */
+/** Those of a hook by when they are due, and by what they wait for each other. */
 const JOBS_DUE = `${jobs.table}_due`;
 const JOBS_IN_LANES = `${jobs.table}_lane`;
 
@@ -27,7 +38,15 @@ const CHANGES_BY_RECORD = `${changes.table}_record`;
 const CHANGES_BY_POSITION = `${changes.table}_position`;
 
 /** Those that hold what belongs to records and callers, rather than to the schema. */
-export const KEPT = [graves.table, answers.table, apiKeys.table, jobs.table, changes.table, marks.table];
+export const KEPT = [
+  graves.table,
+  answers.table,
+  apiKeys.table,
+  jobs.table,
+  changes.table,
+  marks.table,
+  webhooks.table,
+];
 
 /** All that ownTables makes. */
 export const OWN = [
@@ -48,6 +67,7 @@ export const OWN = [
   CHANGES_BY_RECORD,
   CHANGES_BY_POSITION,
   marks.table,
+  webhooks.table,
 ];
 
 /** Duet's own tables. They are made whether or not they exist: any node may be the first. */
@@ -58,7 +78,7 @@ export function ownTables(ddl: Ddl): string[] {
     `INSERT INTO ${quote(LOCK)} ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`,
     `CREATE TABLE IF NOT EXISTS ${quote(HISTORY)} ("id" INTEGER NOT NULL PRIMARY KEY, "at" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "schema" TEXT NOT NULL, "steps" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
-    ...[graves, answers, apiKeys, duties, jobs, schedules, changes, marks].map((own: OwnTable) => {
+    ...[graves, answers, apiKeys, duties, jobs, schedules, changes, marks, webhooks].map((own: OwnTable) => {
       const { table, kinds, primary, key } = own;
       const isCounted = key.origin.by === 'serial';
       const columns = Object.entries(kinds).map(([name, { sql }]) =>
@@ -70,7 +90,7 @@ export function ownTables(ddl: Ddl): string[] {
       return `CREATE TABLE IF NOT EXISTS ${quote(table)} (${columns.join(', ')})`;
     }),
     `CREATE INDEX IF NOT EXISTS ${quote(ANSWERS_BY_AGE)} ON ${quote(answers.table)} ("at")`,
-    `CREATE INDEX IF NOT EXISTS ${quote(JOBS_DUE)} ON ${quote(jobs.table)} ("due", "id")`,
+    `CREATE INDEX IF NOT EXISTS ${quote(JOBS_DUE)} ON ${quote(jobs.table)} ("hook", "due", "id")`,
     `CREATE INDEX IF NOT EXISTS ${quote(JOBS_IN_LANES)} ON ${quote(jobs.table)} ("lane", "version")`,
     `CREATE INDEX IF NOT EXISTS ${quote(CHANGES_BY_TYPE)} ON ${quote(changes.table)} ("table", ${given})`,
     `CREATE INDEX IF NOT EXISTS ${quote(CHANGES_BY_RECORD)} ON ${quote(changes.table)} ("table", "key", "sequence")`,

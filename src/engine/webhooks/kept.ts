@@ -1,0 +1,202 @@
+/** Webhooks as the database has them: what follows the journal for them, and what has become of their deliveries. */
+
+import { all, among, equal, type Filter } from '../../query/filter.ts';
+import type { Model } from '../../schema/model.ts';
+import { changes, jobs, marks, webhooks } from '../../storage/own.ts';
+import { type Aggregate, type Row, select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
+import { type Ended, enqueue, NEVER, type NewJob } from '../jobs/queue.ts';
+import type { Positions } from '../journal/positions.ts';
+import { wholeChanges } from '../journal/reading.ts';
+import { type CloudEvent, eventOf, matches, typesOf } from './events.ts';
+import { type Receiver, Undelivered } from './sending.ts';
+
+/** Read at once, for each webhook. */
+const PAGE = 50;
+/** How many deliveries are told of each. */
+const RECENT = 20;
+const PREFIX = 'webhook:';
+
+const { id, events, position, disabled, recent } = webhooks.column;
+const isInUse: Filter = { is: 'null', column: disabled };
+
+/** An attempt to deliver an event. */
+export interface Delivery {
+  readonly at: string;
+  readonly event: string;
+  readonly type: string;
+  readonly attempt: number;
+  readonly result: 'delivered' | 'again' | 'failed';
+  /** What the receiver has answered, if it has. */
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** What its jobs are called. */
+export function hookOf(webhook: string): string {
+  return `${PREFIX}${webhook}`;
+}
+
+/** The deliveries about one record, which come one after the other. */
+export function laneOf(webhook: string, type: string, key: unknown): string {
+  return `${hookOf(webhook)} ${type} ${key}`;
+}
+
+/** Those that are in use, by the names of their jobs. */
+export function* receivers(): Program<Map<string, Receiver>> {
+  const rows = yield* run(
+    select(
+      webhooks,
+      webhooks.columns.filter((column) => column !== recent),
+      isInUse,
+    ),
+  );
+  return new Map(rows.map((row) => [hookOf(String(row['id'])), receiverOf(row)]));
+}
+
+export function receiverOf(row: Row): Receiver {
+  const isOldGood = Date.parse(String(row['oldUntil'])) > Date.now();
+  return {
+    url: String(row['url']),
+    secrets: [String(row['secret']), ...(isOldGood ? [String(row['oldSecret'])] : [])],
+    allowsPrivate: row['private'] === 1,
+  };
+}
+
+/** Whether something has happened that one of them is yet to be told of. */
+export function* isBehind(model: Model, positions: Positions): Program<boolean> {
+  for (const row of yield* run(select(webhooks, [id, events, position], isInUse))) {
+    const [lost = [], found = []] = yield [
+      select(marks, [marks.key], lostTo(row, model)),
+      select(changes, [changes.key], all([ofTypes(row, model), after(positions, row)]), { limit: 1 }),
+    ];
+    if (lost.length + found.length > 0) return true;
+  }
+  return false;
+}
+
+/**
+ * Has the next changes delivered; answers with the webhooks that cannot be told of all, because it is no longer kept. Where each webhook stands is moved on in the same transaction, and whoever else follows
+ * waits for that: so each change is stored once, and none is left out when a node dies.
+ */
+export function* follow(model: Model, positions: Positions): Program<string[]> {
+  const rows = yield* run(select(webhooks, [id, events, position], isInUse, { lock: true }));
+  const stored: NewJob[] = [];
+  const lost: string[] = [];
+  for (const row of rows) {
+    const name = String(row['id']);
+    const patterns = patternsOf(row);
+    const page = yield* wholeChanges(positions, typesOf(patterns, model), Number(row['position']), PAGE);
+    const dropped = yield* run(select(marks, [marks.column.position], lostTo(row, model)));
+    if (dropped.length > 0) lost.push(name);
+    const reached = page.at(-1)?.at ?? Math.max(0, ...dropped.map((mark) => Number(mark['position'])));
+    if (reached > 0) yield* setWebhook(name, { position: reached });
+    for (const { change, at } of page) {
+      const resource = model.byType.get(change.resource);
+      if (!resource || !matches(patterns, change)) continue;
+      const event = eventOf(resource, change);
+      const lane = laneOf(name, change.resource, change.key);
+      stored.push({ hook: hookOf(name), lane, version: at, given: { event }, path: [] });
+    }
+  }
+  if (stored.length > 0) yield* enqueue(stored);
+  return lost;
+}
+
+export function patternsOf(row: Row): string[] {
+  return JSON.parse(String(row['events']));
+}
+
+function tablesOf(row: Row, model: Model): string[] {
+  return typesOf(patternsOf(row), model).map(({ table }) => table);
+}
+
+function ofTypes(row: Row, model: Model): Filter {
+  return among(changes.column.table, tablesOf(row, model));
+}
+
+function after({ column }: Positions, row: Row): Filter {
+  return { is: 'gt', column, value: row['position'] };
+}
+
+/** The types of which there were changes after its position that are no longer kept. */
+function lostTo(row: Row, model: Model): Filter {
+  return all([
+    among(marks.key, tablesOf(row, model)),
+    { is: 'gt', column: marks.column.position, value: row['position'] },
+  ]);
+}
+
+export function* setWebhook(webhook: string, values: Row): Program<void> {
+  const where = equal(id, webhook);
+  yield* run({ do: 'update', resource: webhooks, set: values, where, counts: false, isSilent: true });
+}
+
+/** What has become of deliveries. Receivers that want no more are disabled. */
+export function* note(ended: readonly Ended[]): Program<void> {
+  const byHook = Map.groupBy(
+    ended.filter(({ isReturned }) => !isReturned),
+    ({ job }) => job.hook,
+  );
+  const names = [...byHook.keys()].map((hook) => hook.slice(PREFIX.length));
+  const rows = yield* run(select(webhooks, [id, recent, position], among(id, names), { lock: true }));
+  for (const row of rows) {
+    const name = String(row['id']);
+    const own = byHook.get(hookOf(name)) ?? [];
+    const told = [...own.map(deliveryOf).reverse(), ...JSON.parse(String(row['recent']))];
+    yield* setWebhook(name, { recent: JSON.stringify(told.slice(0, RECENT)) });
+    const gone = own.find(({ outcome }) => outcome instanceof Undelivered && outcome.isGone);
+    if (gone) yield* disable(name, Number(row['position']), String(gone.error));
+  }
+}
+
+function deliveryOf({ job, error, pause, outcome }: Ended): Delivery {
+  const { id: event, type } = job.given['event'] as CloudEvent;
+  const status = outcome instanceof Undelivered ? (outcome.status ?? null) : outcome;
+  return {
+    at: new Date().toISOString(),
+    event,
+    type,
+    attempt: job.attempt,
+    result: error === undefined ? 'delivered' : pause === undefined ? 'failed' : 'again',
+    status: typeof status === 'number' ? status : null,
+    error: error ?? null,
+  };
+}
+
+/** It stands again where the first of its deliveries did that was not made: a replay from there misses nothing. */
+function* disable(name: string, reached: number, why: string): Program<void> {
+  const waiting = waitingOf([hookOf(name)]);
+  const order = [{ column: jobs.column.version, descending: false }];
+  const [first] = yield* run(select(jobs, [jobs.column.version], waiting, { order, limit: 1 }));
+  yield* run({ do: 'delete', resource: jobs, where: waiting });
+  yield* setWebhook(name, { disabled: why, position: first ? Number(first['version']) - 1 : reached });
+}
+
+/** The deliveries that are still to be made. */
+export function waitingOf(hooks: readonly string[]): Filter {
+  return all([among(jobs.column.hook, hooks), { is: 'lt', column: jobs.column.due, value: NEVER }]);
+}
+
+/** How many there are, and since when the oldest of them waits. */
+export function* countWaiting(hooks: readonly string[]): Program<{ count: number; since: number | null }> {
+  const aggregate: Aggregate = {
+    do: 'aggregate',
+    resource: jobs,
+    where: waitingOf(hooks),
+    by: [],
+    measures: [
+      { as: 'count', of: 'count', column: undefined },
+      { as: 'since', of: 'min', column: jobs.column.at },
+    ],
+    having: undefined,
+    order: [],
+    limit: undefined,
+    offset: 0,
+    most: undefined,
+    bytes: undefined,
+  };
+  const [row] = yield* run(aggregate);
+  const since = row?.['since'];
+  return { count: Number(row?.['count']), since: typeof since === 'string' ? Date.parse(since) : null };
+}

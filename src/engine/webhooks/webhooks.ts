@@ -1,0 +1,157 @@
+/** Follows the journal for webhooks: what they are to be told of becomes jobs, which are run here, beside all other nodes. */
+
+import type { Metrics } from '../../base/metrics.ts';
+import type { Observe } from '../../base/observe.ts';
+import type { Model } from '../../schema/model.ts';
+import { counted } from '../jobs/counted.ts';
+import { JobRunner } from '../jobs/runner.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { CloudEvent } from './events.ts';
+import { countWaiting, follow, isBehind, note, receivers } from './kept.ts';
+import { type Receiver, send, Undelivered } from './sending.ts';
+
+/** Whoever commits looks at once: this is for what a node that died has left, and for the webhooks themselves. */
+const LOOK_MS = 1_000;
+/** While there are none. */
+const IDLE_MS = 3_000;
+const PATIENCE_MS = 30_000;
+/** How many deliveries one receiver gets at a time from one process. */
+const EACH = 16;
+
+const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
+const PAUSES = [
+  ...[5 * SECOND, 5 * MINUTE, 30 * MINUTE],
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR),
+];
+
+/** Never before the receiver wants it, and not all at the same moment that failed together. */
+export function pauseAfter(attempt: number, why: unknown): number | undefined {
+  const given = why instanceof Undelivered ? why : undefined;
+  const pause = PAUSES[attempt - 1];
+  if (pause === undefined || given?.isGone) return undefined;
+  return Math.max(pause, given?.retryAfter ?? 0) * (1 + 0.2 * Math.random());
+}
+
+interface Options {
+  readonly journal: Journal;
+  readonly model: Model;
+  /** How many milliseconds one attempt may take. */
+  readonly timeout: number;
+  readonly observe: Observe;
+}
+
+export class Webhooks {
+  readonly #options: Options;
+  readonly #receivers = new Map<string, Receiver & { readonly timeout: number }>();
+  readonly #runner: JobRunner<Receiver & { readonly timeout: number }>;
+  #isStopped = false;
+  #isWoken = false;
+  #wake: () => void = () => {};
+  #loop: Promise<void> | undefined;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#runner = new JobRunner({
+      storage: options.journal.storage,
+      hooks: this.#receivers,
+      each: EACH,
+      retries: { most: PAUSES.length + 1, pauseAfter },
+      run: (receiver, { given }, { attempt, signal }) =>
+        send(receiver, given['event'] as CloudEvent, attempt, signal),
+      note,
+      observe: options.observe,
+    });
+  }
+
+  start(): void {
+    this.#options.journal.onCommit = () => {
+      if (this.#receivers.size === 0) return;
+      this.#isWoken = true;
+      this.#wake();
+    };
+    this.#loop ??= this.#work();
+    this.#runner.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#wake();
+    await this.#loop;
+    await this.#runner.stop();
+  }
+
+  tell(metrics: Metrics): void {
+    const { storage } = this.#options.journal;
+    const waiting = counted(storage, () => countWaiting([...this.#receivers.keys()]), {
+      count: 0,
+      since: null,
+    });
+    metrics.add(
+      'gauge',
+      'duet_webhook_deliveries_waiting',
+      'Deliveries of webhooks that are to be made, by all nodes.',
+      () => waiting().count,
+    );
+    metrics.add('gauge', 'duet_webhook_lag_seconds', 'For how long the oldest of them waits.', () => {
+      const { since } = waiting();
+      return since === null ? 0 : Math.max(0, Date.now() - since) / 1000;
+    });
+    const { outcomes } = this.#runner;
+    metrics.addEach(
+      'counter',
+      'duet_webhook_deliveries_total',
+      'Attempts at deliveries of webhooks: done, to be tried again, or failed for good.',
+      'outcome',
+      () => outcomes,
+    );
+  }
+
+  async #work(): Promise<void> {
+    while (!this.#isStopped) {
+      this.#isWoken = false;
+      try {
+        await this.#look();
+      } catch (error) {
+        if (!this.#isStopped) this.#options.observe({ event: 'failure', cause: error });
+        await this.#pause(LOOK_MS);
+      }
+      if (!this.#isStopped && !this.#isWoken) await this.#pause(this.#receivers.size > 0 ? LOOK_MS : IDLE_MS);
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { journal, model, timeout, observe } = this.#options;
+    const { storage, positions } = journal;
+    const known = await storage.read(receivers, 'many', patience());
+    for (const hook of this.#receivers.keys()) if (!known.has(hook)) this.#receivers.delete(hook);
+    for (const [hook, receiver] of known) this.#receivers.set(hook, { ...receiver, timeout });
+    if (known.size === 0) return;
+    await positions.ready();
+    const isLate = () => storage.read(() => isBehind(model, positions), 'many', patience());
+    while (!this.#isStopped && (await isLate())) {
+      const lost = await storage.write(() => follow(model, positions), 'many', patience());
+      for (const name of lost)
+        observe({
+          event: 'notice',
+          message: `the webhook ${name} was behind for so long that changes are no longer kept: it is not told of them`,
+        });
+      this.#runner.wake();
+    }
+  }
+
+  /** Until somebody wakes it, at the latest after so long. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      timer.unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+function patience(): number {
+  return performance.now() + PATIENCE_MS;
+}
