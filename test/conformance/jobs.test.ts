@@ -210,6 +210,22 @@ describe.each([...databases])('on %s', (database) => {
     expect(hooks().sort()).toEqual(['long', ...names].map((name) => `create ${name} 1`).sort());
   });
 
+  test('what a node has no hands for is begun by another, which nobody has told', async () => {
+    const { url, query } = await shared(database);
+    const [app] = [await node(database, url), await node(database, url)];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    act = () => promise;
+    const records = Array.from({ length: 150 }, (_, index) => ({ name: `i${index}` }));
+    const operations = [{ method: 'POST', path: '/items', body: records }];
+    expect((await app.rest('POST', '/transaction', { operations })).status).toBe(200);
+    await until('all of them', () => calls.length === 150);
+    const holders = await query('SELECT count(*) AS n FROM "_duet_jobs" GROUP BY "holder"');
+    expect(holders).toHaveLength(2);
+    resolve();
+    await until('the end', async () => (await query('SELECT 1 FROM "_duet_jobs"')).length === 0);
+    expect(new Set(hooks()).size).toBe(150);
+  });
+
   test('a node that is gone is replaced', async () => {
     const { url, query } = await shared(database);
     const app = await node(database, url);

@@ -78,11 +78,12 @@ export function* turn(by: string, ended: readonly Ended[], rooms: Rooms, room: n
   return room > 0 && rooms.size > 0 ? yield* take(by, rooms, room, now) : [];
 }
 
-/** Whether there may be something to take. */
-export function* isAnyDue(hooks: readonly string[]): Program<boolean> {
-  const now = yield* databaseTime();
-  const where = all([until(now), among(hook, hooks)]);
-  return (yield* run(select(jobs, [id], where, { limit: 1 }))).length > 0;
+/** When the first is due of those that are until a moment. */
+export function* firstDue(hooks: readonly string[], moment: number): Program<number | undefined> {
+  const order = [{ column: due, descending: false }];
+  const where = all([until(moment), among(hook, hooks)]);
+  const [row] = yield* run(select(jobs, [due], where, { order, limit: 1 }));
+  return row && Number(row['due']);
 }
 
 function until(moment: number): Filter {

@@ -5,14 +5,21 @@ import type { Observe } from '../../base/observe.ts';
 import type { Program, Storage } from '../../storage/storage.ts';
 import { counted } from './counted.ts';
 import { countJobs } from './operator.ts';
-import { type Ended, isAnyDue, type Job, LEASE_MS, type Rooms, renew, turn } from './queue.ts';
+import { databaseTime, type Ended, firstDue, type Job, LEASE_MS, type Rooms, renew, turn } from './queue.ts';
 
 /** How many jobs one process runs at a time. */
 const MOST_RUNNING = 100;
 const RENEW_MS = LEASE_MS / 4;
-/** Whoever has had something to do looks again soon, and then less and less often. */
-const LEAST_POLL_MS = 25;
-const MOST_POLL_MS = 1_000;
+/**
+ * How often it is looked for jobs of others, who run their own at once unless they have as many as they can: often while
+ * there are any that run, wait or soon will, seldom otherwise. A look is one statement that reads one entry of an index, or none.
+ */
+const OFTEN_MS = 40;
+const SELDOM_MS = 250;
+/** For how long it is known what time the database has. Only looks go by it. */
+const CLOCK_MS = 10_000;
+/** How long a database that has failed is left alone. */
+const FAILED_MS = 1_000;
 /** How long a turn may take, which holds up nobody but jobs. */
 const PATIENCE_MS = 30_000;
 /** How long jobs have to come to an end when the service stops. */
@@ -62,6 +69,10 @@ export class JobRunner<H extends Hook> {
   readonly #holder = crypto.randomUUID();
   readonly #running = new Map<string, Running>();
   readonly outcomes = { done: 0, again: 0, failed: 0 };
+  /** What the clock of the database is ahead of this process's own. */
+  #ahead = 0;
+  #askAgain = 0;
+  #lookMs = OFTEN_MS;
   #ended: Ended[] = [];
   #isWoken = true;
   #isStopped = false;
@@ -121,37 +132,44 @@ export class JobRunner<H extends Hook> {
   }
 
   async #work(): Promise<void> {
-    let pause = LEAST_POLL_MS;
     while (!this.#isStopped) {
       const ended = this.#ended;
       this.#ended = [];
       try {
-        const isBusy = await this.#once(ended);
-        pause = isBusy ? LEAST_POLL_MS : Math.min(pause * 2, MOST_POLL_MS);
+        await this.#once(ended);
       } catch (error) {
         this.#ended.unshift(...ended);
         if (!this.#isStopped) this.#options.observe({ event: 'failure', cause: error });
-        await Bun.sleep(MOST_POLL_MS);
+        await Bun.sleep(FAILED_MS);
       }
-      if (!this.#isStopped && this.#ended.length === 0 && !this.#isWoken) await this.#pause(pause);
+      if (!this.#isStopped && this.#ended.length === 0 && !this.#isWoken) await this.#pause(this.#lookMs);
     }
   }
 
-  /** Whether there was something to do. */
-  async #once(ended: readonly Ended[]): Promise<boolean> {
-    const { storage } = this.#options;
+  async #once(ended: readonly Ended[]): Promise<void> {
     const isCalled = this.#isWoken || ended.length > 0;
     this.#isWoken = false;
     const room = MOST_RUNNING - this.#running.size;
     const hooks = [...this.#rooms().keys()];
     const mayTake = room > 0 && hooks.length > 0;
-    if (!isCalled && !(mayTake && (await storage.read(() => isAnyDue(hooks), 'many', patience()))))
-      return false;
+    if (!isCalled && !(mayTake && (await this.#isAnyDue(hooks)))) return;
     const taken = await this.#turn(ended, room);
     for (const job of taken) this.#begin(job);
     // There may be more where these came from.
     if (taken.length === room && room > 0) this.#isWoken = true;
-    return taken.length > 0;
+  }
+
+  async #isAnyDue(hooks: readonly string[]): Promise<boolean> {
+    const { storage } = this.#options;
+    if (performance.now() >= this.#askAgain) {
+      this.#ahead = (await storage.read(databaseTime, 'one', patience())) - performance.now();
+      this.#askAgain = performance.now() + CLOCK_MS;
+    }
+    const now = performance.now() + this.#ahead;
+    const soon = Math.round(now + LEASE_MS);
+    const first = await storage.read(() => firstDue(hooks, soon), 'one', patience());
+    this.#lookMs = first === undefined ? SELDOM_MS : OFTEN_MS;
+    return first !== undefined && first <= now;
   }
 
   #turn(ended: readonly Ended[], room: number): Promise<Job[]> {
