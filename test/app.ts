@@ -8,6 +8,7 @@ import { accessRules } from '../src/access/faults.ts';
 import { type App, createApp } from '../src/app/app.ts';
 import { statementTrace } from '../src/app/statements.ts';
 import type { Observation } from '../src/base/observe.ts';
+import { Recent } from '../src/base/recent.ts';
 import { type Config, readConfig } from '../src/config/config.ts';
 import { filledTypes, readLogic } from '../src/engine/logic/logic.ts';
 import { loading } from '../src/engine/transfer/load.ts';
@@ -52,6 +53,8 @@ export interface AppUnderTest extends Doors {
 export interface Client {
   readonly address: string | undefined;
   readonly forwarded?: string | undefined;
+  /** What the client calls the server. */
+  readonly host?: string | undefined;
 }
 
 export interface Answer {
@@ -149,7 +152,12 @@ export async function openApp(
   const statements: string[] = [];
   const observations: Observation[] = [];
   const observe = (observation: Observation) => observations.push(observation);
-  const told = statementTrace(config, observe, undefined);
+  const recent = new Recent();
+  const ran = (observation: Observation) => {
+    recent.observe(observation);
+    observe(observation);
+  };
+  const told = statementTrace(config, ran, undefined);
   const trace = (sql: string) => {
     statements.push(sql);
     return told?.(sql);
@@ -163,7 +171,7 @@ export async function openApp(
   opened.replicas?.follow((message) => observe({ event: 'notice', message }));
   statements.length = 0;
   const door = graphqlDoor(model);
-  const given = { model, door, storage, deprecatedSince, observe, logic: logic?.logic };
+  const given = { model, door, storage, deprecatedSince, observe, recent, logic: logic?.logic };
   const app = createApp({ ...given, config });
   const apps = [app];
   const unguarded = () => {
@@ -177,9 +185,9 @@ export async function openApp(
     await storage.close();
   };
   app.start();
-  const from: AppUnderTest['from'] = ({ address, forwarded }) => ({
+  const from: AppUnderTest['from'] = ({ address, forwarded, host = 'duet.test' }) => ({
     fetch: async (path, init) => {
-      const request = new Request(`http://duet.test${path}`, init);
+      const request = new Request(`http://${host}${path}`, init);
       if (forwarded !== undefined) request.headers.set('X-Forwarded-For', forwarded);
       return app.fetch(request, { requestIP: () => (address === undefined ? null : { address }) });
     },

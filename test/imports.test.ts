@@ -15,7 +15,7 @@ const floors = [
   ['storage'],
   ['engine'],
   ['http'],
-  ['rest', 'graphql', 'mcp', 'console'],
+  ['rest', 'graphql', 'mcp', 'admin', 'console'],
   ['config'],
   ['app'],
   ['cli'],

@@ -4,22 +4,34 @@ import { Claim } from '../query/claim.ts';
 import { canonical, type Filter, isEverything, isNothing } from '../query/filter.ts';
 import type { Action, Field, Model, Resource } from '../schema/model.ts';
 import { answerable } from '../schema/values.ts';
-import { filled } from './claims.ts';
+import { type Claims, filled } from './claims.ts';
 import { Rights } from './rights.ts';
 import { AUTHENTICATED, Rules } from './rules.ts';
 
 const always: readonly Action[] = ['READ', 'CREATE', 'UPDATE', 'DELETE'];
 
-/** Without a role, somebody whom nobody knows. Conditions stand below the table, by their numbers. */
-export function explained(model: Model, roles: readonly string[]): string[] {
+export interface Explanation {
+  readonly actions: readonly Action[];
+  /** A type, or one of its fields (`Post.title`) that has rules of its own, with one cell for each action. */
+  readonly rows: readonly { readonly of: string; readonly cells: readonly string[] }[];
+  /** Those that cells name by their numbers, from 1. */
+  readonly conditions: readonly string[];
+  /** Roles that no rule names. */
+  readonly unknown: readonly string[];
+}
+
+/** Without roles and claims, somebody whom nobody knows. Without claims, conditions name those that they ask for. */
+export function explain(model: Model, roles: readonly string[], claims?: Claims): Explanation {
+  const isKnown = roles.length > 0 || claims !== undefined;
   const rules = new Rules(model);
-  const rights = new Rights(rules, roles.length > 0 ? [...roles, AUTHENTICATED] : []);
+  const rights = new Rights(rules, isKnown ? [...roles, AUTHENTICATED] : []);
   const hasHistory = model.resources.some(({ journal }) => journal);
   const actions: readonly Action[] = hasHistory ? [...always, 'HISTORY'] : always;
   const conditions: string[] = [];
+  // Who is not known has no claims either.
+  const said = isKnown ? claims : {};
   const cell = (rule: Filter): string => {
-    // Who is not known has no claims either.
-    const filter = roles.length > 0 ? rule : filled(rule, {});
+    const filter = said ? filled(rule, said) : rule;
     if (isEverything(filter)) return 'all';
     if (isNothing(filter)) return 'no';
     const text = described(filter);
@@ -35,24 +47,29 @@ export function explained(model: Model, roles: readonly string[]): string[] {
       .join(' or ');
   };
   const rows = model.resources.flatMap((resource) => [
-    [
-      resource.name,
-      ...actions.map((action) =>
+    {
+      of: resource.name,
+      cells: actions.map((action) =>
         action === 'UPDATE' ? updates(resource) : cell(effective(rights, resource, action)),
       ),
-    ],
-    ...ruled(resource).map((field) => [
-      `${resource.name}.${field.name}`,
-      ...actions.map((action) => (has(field, action) ? cell(rights.field(field, action)) : '-')),
-    ]),
+    },
+    ...ruled(resource).map((field) => ({
+      of: `${resource.name}.${field.name}`,
+      cells: actions.map((action) => (has(field, action) ? cell(rights.field(field, action)) : '-')),
+    })),
   ]);
+  const unknown = roles.filter((role) => role !== AUTHENTICATED && !rules.roles.has(role));
+  return { actions, rows, conditions, unknown };
+}
+
+/** The same as lines of text. Conditions stand below the table. */
+export function explained(model: Model, roles: readonly string[]): string[] {
+  const { actions, rows, conditions, unknown } = explain(model, roles);
   const whose = roles.length > 0 ? `role ${roles.join(', ')}` : 'anonymous';
   return [
-    ...aligned([[whose, ...actions], ...rows]),
+    ...aligned([[whose, ...actions], ...rows.map(({ of, cells }) => [of, ...cells])]),
     ...conditions.map((text, index) => `(${index + 1}) ${text}`),
-    ...roles
-      .filter((role) => role !== AUTHENTICATED && !rules.roles.has(role))
-      .map((role) => `No rule names the role "${role}"; it may do what everybody may who is known.`),
+    ...unknown.map((role) => `No rule names the role "${role}"; it may do what everybody may who is known.`),
   ];
 }
 

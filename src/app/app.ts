@@ -4,6 +4,7 @@ import { inBatch } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { Observation } from '../base/observe.ts';
+import { Recent } from '../base/recent.ts';
 import { type Soon, then } from '../base/soon.ts';
 import type { SpanContext } from '../base/tracer.ts';
 import { answerLimits, hasAuthentication } from '../config/config.ts';
@@ -14,6 +15,7 @@ import { jobsOf } from '../engine/jobs/jobs.ts';
 import { Journal } from '../engine/journal/journal.ts';
 import { apiOf } from '../engine/logic/api.ts';
 import { Functions } from '../engine/logic/functions.ts';
+import { Operator } from '../engine/operator.ts';
 import { Policy } from '../engine/policy/policy.ts';
 import { Webhooks } from '../engine/webhooks/webhooks.ts';
 import { Watchers } from '../engine/write/changes.ts';
@@ -64,17 +66,19 @@ export function createApp(given: AppOptions): App {
   const { model, storage, config, peers, tracer } = given;
   const metrics = given.metrics ?? new Metrics();
   metrics.renew();
+  const recent = given.recent ?? new Recent();
   const scopes = new Scopes();
   const observe = (observation: Observation) => {
     metrics.observe(observation);
+    recent.observe(observation);
     given.observe(observation);
     if (!tracer || observation.event !== 'operation') return;
     const span = scopes.scope?.span;
     if (span) endOperation(tracer, span, observation);
   };
   tracer?.tell(metrics);
-  peers?.offer(() => metrics.snapshot());
-  const options = { ...given, observe };
+  peers?.offer({ metrics: () => metrics.snapshot(), recent: () => recent.tell() });
+  const options = { ...given, observe, recent };
   const policy = new Policy(model, hasAuthentication(config), given.logic !== undefined);
   const introspection = config.introspection === 'on';
   const isTimed = config.logSlow !== null;
@@ -120,7 +124,8 @@ export function createApp(given: AppOptions): App {
   const closing = new AbortController();
   const authenticate = authentication(options, closing.signal, metrics);
   const streams = new Streams(config.limitStreams, metrics, authenticate);
-  const find = router(options, engine, api, metrics, load, state, streams);
+  const operator = new Operator(storage, config.limitDeadline);
+  const find = router(options, engine, operator, api, metrics, load, state, streams);
   const codings = codingsOf(config.compress);
   const share = config.corsOrigins && cors(config.corsOrigins, config.mcp === 'off' ? [] : MCP_HEADERS);
   journal?.watch(closing.signal);
@@ -328,7 +333,6 @@ export function createApp(given: AppOptions): App {
 
 /** Who asks, and what it costs, are found out on the way. */
 type Arriving = Exchange & {
-  readonly connections: Connections | undefined;
   readonly address: string;
   caller: Caller;
   spend: Exchange['spend'];

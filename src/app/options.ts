@@ -2,6 +2,7 @@
 
 import type { Family, Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
+import type { Recent, Told } from '../base/recent.ts';
 import type { Tracer } from '../base/tracer.ts';
 import type { Config } from '../config/config.ts';
 import type { Logic } from '../engine/logic/logic.ts';
@@ -18,6 +19,8 @@ export interface AppOptions {
   readonly observe: Observe;
   /** Those of an application in whose place this one comes; its own otherwise. */
   readonly metrics?: Metrics | undefined;
+  /** The same with what operators look at; whoever runs statements tells it of the slow ones. */
+  readonly recent?: Recent | undefined;
   /** When the deprecation of a field was first applied, by `Type.field`. */
   readonly deprecatedSince: ReadonlyMap<string, Date>;
   /** The other processes behind the same port. */
@@ -42,8 +45,14 @@ export interface Dev {
 
 /** Several processes that answer for each other. */
 export interface Peers {
-  /** Lets the others ask this process for its numbers. */
-  offer(own: () => Family[]): void;
-  /** The numbers of all, by the name of their process. */
-  collect(): Promise<ReadonlyMap<string, readonly Family[]>>;
+  /** Lets the others ask this process. */
+  offer(own: Offer): void;
+  /** What all of them tell, by the name of their process. */
+  collect<About extends keyof Offer>(about: About): Promise<ReadonlyMap<string, ReturnType<Offer[About]>>>;
+}
+
+/** What a process tells of itself; plain data. */
+export interface Offer {
+  readonly metrics: () => readonly Family[];
+  readonly recent: () => Told;
 }

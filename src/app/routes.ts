@@ -1,19 +1,23 @@
 /** Everything that the server answers, by path. */
 
 import { printSchema } from 'graphql';
+import { adminRoutes } from '../admin/routes.ts';
 import { DuetError, validationFailed } from '../base/errors.ts';
 import { METRICS_TYPE, type Metrics, render } from '../base/metrics.ts';
+import { type Recent, together } from '../base/recent.ts';
 import { documentLimits, hasAuthentication } from '../config/config.ts';
 import { consoleRoute, FILE_STATE } from '../console/routes.ts';
 import { requireRole } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Api } from '../engine/logic/api.ts';
+import type { Operator } from '../engine/operator.ts';
 import { graphqlRoute } from '../graphql/handler.ts';
 import { accessOf } from '../http/access.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
 import { BodyWaits } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import type { Load } from '../http/guard/load.ts';
+import { tokenSigner } from '../http/guard/tokens.ts';
 import { problem } from '../http/problem.ts';
 import type { Streams } from '../http/streams.ts';
 import { PAGE } from '../mcp/tools.ts';
@@ -31,14 +35,17 @@ const METRICS_ROLE = 'metrics';
 
 /** Which paths there are; those of resources are the last that are looked for. */
 export function router(
-  { model, door, storage, config, observe, deprecatedSince, peers, trusted, dev, logic }: AppOptions,
+  given: AppOptions & { readonly recent: Recent },
   engine: Engine,
+  operator: Operator,
   api: (path: readonly string[]) => Api,
   metrics: Metrics,
   load: Load,
   state: { readonly draining: boolean },
   streams: Streams,
 ): (path: string) => Found | undefined {
+  const { model, door, storage, config, observe, deprecatedSince, peers, trusted, dev, logic, recent } =
+    given;
   const { limitBody: body, limitBodyTime: bodyTime, limitJsonDepth: jsonDepth } = config;
   const limits = { body, bodyTime, jsonDepth, load, waits: new BodyWaits() };
   const introspection = config.introspection === 'on';
@@ -101,7 +108,7 @@ export function router(
   add('/readyz', ready, { open: true });
   add('/metrics', async ({ caller }) => {
     if (authentication) requireRole(caller, METRICS_ROLE);
-    const told = peers ? await peers.collect() : new Map([[undefined, metrics.snapshot()]]);
+    const told = peers ? await peers.collect('metrics') : new Map([[undefined, metrics.snapshot()]]);
     return text(render(told), METRICS_TYPE);
   });
   const actions = new Map(actionRoutes(model, engine, limits).map((route) => [route.template, route]));
@@ -122,9 +129,22 @@ export function router(
       actions,
     }))
       fixed.set(route.template, route);
+  const admin = adminRoutes({
+    model,
+    operator,
+    limits,
+    observe,
+    authentication,
+    sign:
+      config.authSecret === null
+        ? undefined
+        : tokenSigner(config.authSecret, { issuer: config.authIssuer, audience: config.authAudience }),
+    recent: async () => together(peers ? [...(await peers.collect('recent')).values()] : [recent.tell()]),
+    slow: config.logSlow,
+  });
   return (path) => {
     const route = fixed.get(path);
-    const found = route ? { route, key: '' } : (changes(path) ?? rest(path));
+    const found = route ? { route, key: '' } : (changes(path) ?? rest(path) ?? admin(path));
     if (found || !introspection) return found;
     const page = consoleRoute(path);
     return page && { route: page, key: '' };

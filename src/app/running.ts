@@ -2,9 +2,11 @@
 
 import type { Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
+import { Recent } from '../base/recent.ts';
 import { type Config, hasAuthentication } from '../config/config.ts';
 import { graphqlDoor } from '../graphql/schema.ts';
 import { watchLag } from '../http/guard/load.ts';
+import { isLoopback } from '../http/guard/loopback.ts';
 import type { Model } from '../schema/model.ts';
 import { type App, createApp } from './app.ts';
 import { evolveDeployment, type Given, openDeployment, readTrusted } from './deployment.ts';
@@ -24,6 +26,7 @@ export interface RunningOptions {
   readonly peers?: Peers | undefined;
   /** Of what was served before. */
   readonly metrics?: Metrics | undefined;
+  readonly recent?: Recent | undefined;
   readonly dev?: Dev | undefined;
   /** What a program gives that Duet is a part of. */
   readonly given?: Given;
@@ -32,11 +35,15 @@ export interface RunningOptions {
 export async function runApp(
   config: Config,
   observe: Observe,
-  { given, ...others }: RunningOptions = {},
+  { given, recent = new Recent(), ...others }: RunningOptions = {},
 ): Promise<RunningApp> {
   const tracer = tracerOf(config, observe);
   const { model, logic } = await readFiles(config, given);
-  const { database } = await openDeployment(config, observe, { given, tracer, model });
+  const ran: Observe = (observation) => {
+    recent.observe(observation);
+    observe(observation);
+  };
+  const { database } = await openDeployment(config, ran, { given, tracer, model });
   try {
     const door = graphqlDoor(model);
     const trusted = await readTrusted(config, door);
@@ -68,6 +75,7 @@ export async function runApp(
       trusted,
       tracer,
       logic,
+      recent,
       ...others,
     });
     const unwatch = watchLag();
@@ -96,7 +104,7 @@ export function warnings(config: Config, { resources }: Model): string[] {
   if (!hasAuthentication(config))
     found.push('there is no authentication: everybody who reaches the port may read and write');
   const jwks = URL.parse(config.authJwksUrl ?? '');
-  if (jwks?.protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(jwks.hostname))
+  if (jwks?.protocol === 'http:' && !isLoopback(jwks.hostname))
     found.push(
       'AUTH_JWKS_URL is plain http: whoever sits on the way to the issuer can say which keys are good',
     );

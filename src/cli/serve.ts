@@ -5,6 +5,7 @@ import { StartFault } from '../app/deployment.ts';
 import { type RunningApp, type RunningOptions, runApp, warnings } from '../app/running.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
+import { Recent } from '../base/recent.ts';
 import type { Config } from '../config/config.ts';
 import { watchDescriptors } from './descriptors.ts';
 
@@ -29,8 +30,8 @@ export async function serve(
   observe: Observe,
   options: Pick<RunningOptions, 'peers' | 'dev'> = {},
 ): Promise<Running> {
-  const metrics = new Metrics();
-  const run = (by: Config) => runApp(by, observe, { ...options, metrics });
+  const kept = { metrics: new Metrics(), recent: new Recent() };
+  const run = (by: Config) => runApp(by, observe, { ...options, ...kept });
   let current = { config, ...(await run(config)) };
   const retiring = new Set<Promise<void>>();
   try {

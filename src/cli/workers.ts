@@ -2,8 +2,7 @@
 
 import type { Subprocess } from 'bun';
 import { StartFault } from '../app/deployment.ts';
-import type { Peers } from '../app/options.ts';
-import type { Family } from '../base/metrics.ts';
+import type { Offer, Peers } from '../app/options.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Config } from '../config/config.ts';
 import { cannotListen, type Running, type StopSignal, urlOf } from './serve.ts';
@@ -19,10 +18,10 @@ export type Message =
   | { readonly say: 'ready' }
   /** To a worker, or to the server of `duet dev`: take up what the files say now. */
   | { readonly say: 'reload' }
-  /** To the parent: what are everybody's numbers? To a worker: what are yours? */
-  | { readonly say: 'ask'; readonly id: string }
-  | { readonly say: 'tell'; readonly id: string; readonly own: readonly Family[] }
-  | { readonly say: 'told'; readonly id: string; readonly all: readonly [string, readonly Family[]][] };
+  /** To the parent: what does everybody tell about this? To a worker: what do you? */
+  | { readonly say: 'ask'; readonly id: string; readonly about: keyof Offer }
+  | { readonly say: 'tell'; readonly id: string; readonly own: unknown }
+  | { readonly say: 'told'; readonly id: string; readonly all: readonly [string, unknown][] };
 
 /** `command` runs one worker; it tells its parent when it is ready, and says on standard error why it cannot be. */
 export async function superviseWorkers(
@@ -36,8 +35,8 @@ export async function superviseWorkers(
   let stopping = false;
 
   /** Asks every worker on behalf of one. */
-  const enquire = (asker: Subprocess, id: string) => {
-    const told = new Map<string, readonly Family[]>();
+  const enquire = (asker: Subprocess, id: string, about: keyof Offer) => {
+    const told = new Map<string, unknown>();
     const finish = () => {
       clearTimeout(timer);
       if (enquiries.delete(id) && workers.has(asker))
@@ -49,7 +48,7 @@ export async function superviseWorkers(
       told.set(workers.get(worker) ?? '', own);
       if (told.size >= expected) finish();
     });
-    for (const worker of workers.keys()) worker.send({ say: 'ask', id } satisfies Message);
+    for (const worker of workers.keys()) worker.send({ say: 'ask', id, about } satisfies Message);
   };
 
   const start = (name: string) =>
@@ -58,7 +57,7 @@ export async function superviseWorkers(
         stdio: ['ignore', 'inherit', 'inherit'],
         ipc: (message: Message) => {
           if (message.say === 'ready') resolve(true);
-          else if (message.say === 'ask') enquire(worker, message.id);
+          else if (message.say === 'ask') enquire(worker, message.id, message.about);
           else if (message.say === 'tell') enquiries.get(message.id)?.(worker, message.own);
         },
         onExit: (_, code) => {
@@ -95,27 +94,28 @@ export async function superviseWorkers(
   return { url, reload, stop };
 }
 
-type Enquiry = (worker: Subprocess, own: readonly Family[]) => void;
+type Enquiry = (worker: Subprocess, own: unknown) => void;
 
 /** The other side: what a worker needs of its parent. */
 export function workerPeers(): Peers {
-  const waiting = new Map<string, (all: ReadonlyMap<string, readonly Family[]>) => void>();
+  const waiting = new Map<string, (all: ReadonlyMap<string, never>) => void>();
   const send = (message: Message) => process.send?.(message);
-  let numbers: () => Family[] = () => [];
+  let offer: Offer | undefined;
   process.on('message', (message: Message) => {
-    if (message.say === 'ask') send({ say: 'tell', id: message.id, own: numbers() });
-    else if (message.say === 'told') waiting.get(message.id)?.(new Map(message.all));
+    if (message.say === 'ask') send({ say: 'tell', id: message.id, own: offer?.[message.about]() });
+    // What was asked for is what was told.
+    else if (message.say === 'told') waiting.get(message.id)?.(new Map(message.all as [string, never][]));
   });
   return {
     offer(own) {
-      numbers = own;
+      offer = own;
     },
-    collect() {
+    collect(about) {
       const id = crypto.randomUUID();
-      const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, readonly Family[]>>();
+      const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, never>>();
       const late = setTimeout(reject, 2 * TELL_MS, new Error('the parent of the workers does not answer'));
       waiting.set(id, resolve);
-      send({ say: 'ask', id });
+      send({ say: 'ask', id, about });
       return promise.finally(() => {
         clearTimeout(late);
         waiting.delete(id);

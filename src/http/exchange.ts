@@ -5,9 +5,12 @@ import type { Soon } from '../base/soon.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Gone } from '../engine/engine.ts';
 import { answerWithoutBody } from './answer.ts';
+import type { Connections } from './guard/address.ts';
 
 export interface Exchange {
   readonly request: Request;
+  /** Tells where the request comes from, to those who ask; undefined where nobody can. */
+  readonly connections?: Connections | undefined;
   readonly requestId: string;
   readonly caller: Caller;
   /** The decoded path parameter, where the path has one. */

@@ -3,11 +3,10 @@
 import { DuetError } from '../base/errors.ts';
 import { answer } from '../http/answer.ts';
 import type { Handler } from '../http/exchange.ts';
+import { isLoopback } from '../http/guard/loopback.ts';
 
 export const MCP_PATH = '/mcp';
 export const METADATA_PATH = '/.well-known/oauth-protected-resource';
-
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * Refuses pages that nobody has named. A name that an attacker owns can be made to lead to this machine, and then the
@@ -17,7 +16,7 @@ export function refuseStrangers({ url, headers }: Request, origins: readonly str
   const origin = headers.get('Origin');
   if (origin === null || origins?.includes('*') || origins?.includes(origin)) return;
   const own = URL.parse(url);
-  if (own && own.origin === origin && LOOPBACK.has(own.hostname)) return;
+  if (own && own.origin === origin && isLoopback(own.hostname)) return;
   throw new DuetError('FORBIDDEN', 'Pages of this origin may not call: CORS_ORIGINS names those that may.');
 }
 

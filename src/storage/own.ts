@@ -60,6 +60,10 @@ function table<Name extends string>(
   return { name, table: name, key, primary, columns, version: undefined, column, kinds };
 }
 
+/** Every schema that was applied, when, and by which steps, in words, as a JSON array. */
+const applied = { id: integer, at: text, fingerprint: text, schema: text, steps: text };
+export const history = table('_duet_history', applied, 'id');
+
 /** Natural keys that were ever used, with the last version of the record that was deleted, or 0. */
 const grave = { table: text, key: { ...text, type: ByCodePoint }, version: integer };
 export const graves = table('_duet_buried', grave, 'table', 'key');

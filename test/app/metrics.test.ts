@@ -276,4 +276,7 @@ test('several processes answer for each other, whichever is asked', async () => 
     );
     expect(Math.min(...memory)).toBeGreaterThan(1e6);
   }
+  const recent = await fetch(`${server.url}/_duet/requests`, { headers: { Connection: 'close' } });
+  const paths = ((await recent.json()) as { path: string }[]).map(({ path }) => path);
+  expect(paths.filter((path) => path === '/books/1').length).toBe(asked);
 });

@@ -1,6 +1,6 @@
 /** Bearer tokens: proves a JWT and makes a caller of it. */
 
-import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
+import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify, SignJWT } from 'jose';
 import { KEY_SUBJECT } from '../../engine/api-keys.ts';
 import type { Caller } from '../../engine/caller.ts';
 import { unauthenticated } from './challenge.ts';
@@ -85,13 +85,36 @@ function isCanonical(part: string): boolean {
 function callerOf(claims: JWTPayload): Caller {
   // An issuer can sign any JSON, whatever the types of the library say.
   const { sub, aud }: { sub?: unknown; aud?: unknown } = claims;
-  // What no database can keep can be nobody's name; and nobody is to pass for the holder of a key.
-  if (!isText(sub) || sub === '' || sub.includes('\0') || !sub.isWellFormed() || sub.startsWith(KEY_SUBJECT))
-    throw unacceptable('sub');
+  if (!isSubject(sub)) throw unacceptable('sub');
   if (Array.isArray(aud) && !aud.every(isText)) throw unacceptable('aud');
   // JSON can say 1e400, which never comes.
   if (!Number.isFinite(claims.exp)) throw unacceptable('exp');
   return { subject: sub, roles: rolesOf(claims), claims };
+}
+
+/** What no database can keep can be nobody's name; and nobody is to pass for the holder of a key. */
+export function isSubject(sub: unknown): sub is string {
+  return (
+    isText(sub) && sub !== '' && !sub.includes('\0') && sub.isWellFormed() && !sub.startsWith(KEY_SUBJECT)
+  );
+}
+
+export type SignToken = (claims: JWTPayload, expires: Date) => Promise<string>;
+
+/** Makes tokens that `tokenProver` takes, where the secret is at hand. */
+export function tokenSigner(
+  secret: string,
+  { issuer, audience }: Pick<TokenOptions, 'issuer' | 'audience'>,
+): SignToken {
+  const key = new TextEncoder().encode(secret);
+  return (claims, expires) => {
+    const whole = {
+      ...claims,
+      ...(issuer !== null && { iss: issuer }),
+      ...(audience !== null && { aud: audience }),
+    };
+    return new SignJWT(whole).setProtectedHeader({ alg: 'HS256' }).setExpirationTime(expires).sign(key);
+  };
 }
 
 /** `roles`, or else `role`: an array, or names with spaces between them. Null is none. */

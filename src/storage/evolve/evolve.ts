@@ -4,7 +4,7 @@ import type { Column, Model } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
 import { type Derived, derivedOf } from '../derived.ts';
 import { LOOK } from '../duties.ts';
-import { duties } from '../own.ts';
+import { duties, history } from '../own.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Program } from '../storage.ts';
 import { statements } from './applying.ts';
@@ -16,7 +16,7 @@ import { add, compareDuties, type Duties, release, settle } from './raising.ts';
 import { notUnique, type Refusal } from './refusals.ts';
 import { rowsOf } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
-import { createIndex, HISTORY, KEPT } from './tables.ts';
+import { createIndex, KEPT } from './tables.ts';
 
 export class EvolutionRefused extends Error {
   readonly refusals: readonly Refusal[];
@@ -241,7 +241,7 @@ async function lookAhead(
   ddl: Ddl,
   model: Model,
 ): Promise<Looked & { readonly past: Past }> {
-  const past = (await ddl.has(session, HISTORY)) ? await pastOf(session, model) : new Past([], model);
+  const past = (await ddl.has(session, history.table)) ? await pastOf(session, model) : new Past([], model);
   const isKept = await ddl.has(session, duties.table);
   return { ...(await look(session, ddl, model, past, { isKept, foresees: true })), past };
 }

@@ -5,9 +5,10 @@ import type { Column, Model, Resource } from '../../schema/model.ts';
 import { foldedNameOf } from '../../schema/names.ts';
 import { readSchema } from '../../schema/read.ts';
 import { keptColumns } from '../../schema/values.ts';
+import { history } from '../own.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Session } from './database.ts';
-import { DEPRECATED, HISTORY, type IndexPlan, indexesOf } from './tables.ts';
+import { DEPRECATED, type IndexPlan, indexesOf } from './tables.ts';
 
 interface Applied {
   readonly fingerprint: string;
@@ -124,7 +125,7 @@ export function creation(table: string): string {
 
 export async function pastOf(session: Session, current: Model): Promise<Past> {
   const rows = await session.query(
-    `SELECT "fingerprint", "schema", "steps" FROM ${quote(HISTORY)} ORDER BY "id" DESC`,
+    `SELECT "fingerprint", "schema", "steps" FROM ${quote(history.table)} ORDER BY "id" DESC`,
   );
   return new Past(
     rows.map((row) => ({
@@ -141,10 +142,12 @@ export async function remember(
   { fingerprint, schema }: Applied,
   steps: readonly string[],
 ): Promise<void> {
-  const [row] = await session.query(`SELECT COALESCE(MAX("id"), 0) + 1 AS "next" FROM ${quote(HISTORY)}`);
+  const [row] = await session.query(
+    `SELECT COALESCE(MAX("id"), 0) + 1 AS "next" FROM ${quote(history.table)}`,
+  );
   const at = new Date().toISOString();
   await session.query(
-    `INSERT INTO ${quote(HISTORY)} ("id", "at", "fingerprint", "schema", "steps") VALUES ($1, $2, $3, $4, $5)`,
+    `INSERT INTO ${quote(history.table)} ("id", "at", "fingerprint", "schema", "steps") VALUES ($1, $2, $3, $4, $5)`,
     [Number(row?.['next']), at, fingerprint, schema, JSON.stringify(steps)],
   );
 }

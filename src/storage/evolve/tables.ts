@@ -8,6 +8,7 @@ import {
   changes,
   duties,
   graves,
+  history,
   jobs,
   marks,
   type OwnTable,
@@ -21,8 +22,6 @@ import type { Ddl, Index } from './database.ts';
 
 /** One row that nodes lock while they compare and change tables. */
 export const LOCK = '_duet_lock';
-/** Every schema that was applied, when, and by which steps. */
-export const HISTORY = '_duet_history';
 /** When the deprecation of a field was first applied. */
 export const DEPRECATED = '_duet_deprecated';
 
@@ -51,7 +50,7 @@ export const KEPT = [
 /** All that ownTables makes. */
 export const OWN = [
   LOCK,
-  HISTORY,
+  history.table,
   DEPRECATED,
   graves.table,
   answers.table,
@@ -76,19 +75,21 @@ export function ownTables(ddl: Ddl): string[] {
   return [
     `CREATE TABLE IF NOT EXISTS ${quote(LOCK)} ("id" INTEGER NOT NULL PRIMARY KEY)`,
     `INSERT INTO ${quote(LOCK)} ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`,
-    `CREATE TABLE IF NOT EXISTS ${quote(HISTORY)} ("id" INTEGER NOT NULL PRIMARY KEY, "at" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "schema" TEXT NOT NULL, "steps" TEXT NOT NULL)`,
     `CREATE TABLE IF NOT EXISTS ${quote(DEPRECATED)} ("field" TEXT NOT NULL PRIMARY KEY, "at" TEXT NOT NULL)`,
-    ...[graves, answers, apiKeys, duties, jobs, schedules, changes, marks, webhooks].map((own: OwnTable) => {
-      const { table, kinds, primary, key } = own;
-      const isCounted = key.origin.by === 'serial';
-      const columns = Object.entries(kinds).map(([name, { sql }]) =>
-        isCounted && name === key.name
-          ? `${ddl.serialKey(own)}${ddl.primaryKey(own)}`
-          : `${quote(name)} ${sql}`,
-      );
-      if (!isCounted) columns.push(`PRIMARY KEY (${primary.map(({ stored }) => quote(stored)).join(', ')})`);
-      return `CREATE TABLE IF NOT EXISTS ${quote(table)} (${columns.join(', ')})`;
-    }),
+    ...[history, graves, answers, apiKeys, duties, jobs, schedules, changes, marks, webhooks].map(
+      (own: OwnTable) => {
+        const { table, kinds, primary, key } = own;
+        const isCounted = key.origin.by === 'serial';
+        const columns = Object.entries(kinds).map(([name, { sql }]) =>
+          isCounted && name === key.name
+            ? `${ddl.serialKey(own)}${ddl.primaryKey(own)}`
+            : `${quote(name)} ${sql}`,
+        );
+        if (!isCounted)
+          columns.push(`PRIMARY KEY (${primary.map(({ stored }) => quote(stored)).join(', ')})`);
+        return `CREATE TABLE IF NOT EXISTS ${quote(table)} (${columns.join(', ')})`;
+      },
+    ),
     `CREATE INDEX IF NOT EXISTS ${quote(ANSWERS_BY_AGE)} ON ${quote(answers.table)} ("at")`,
     `CREATE INDEX IF NOT EXISTS ${quote(JOBS_DUE)} ON ${quote(jobs.table)} ("hook", "due", "id")`,
     `CREATE INDEX IF NOT EXISTS ${quote(JOBS_IN_LANES)} ON ${quote(jobs.table)} ("lane", "version")`,

@@ -1,0 +1,145 @@
+/** The last requests, and the statements that were slow: the third listener to observations, for operators who look now. */
+
+import type { Observation } from './observe.ts';
+
+/** Of each kind: the last ones, those that failed, and those that took long. */
+const MOST_REQUESTS = 200;
+/** Milliseconds. */
+export const SLOW_REQUEST_MS = 500;
+/** Statements are few where values are left out of them; whoever makes up new ones pushes out old ones. */
+const MOST_STATEMENTS = 200;
+const LONGEST_TEXT = 4000;
+
+type Answered = Extract<Observation, { event: 'request' }>;
+type Slow = Extract<Observation, { event: 'slow' }>;
+
+/** What the log has of a request too: neither bodies nor queries, and no token. */
+export interface RecentRequest extends Omit<Answered, 'event'> {
+  readonly at: string;
+}
+
+export interface SlowStatement {
+  readonly fingerprint: string;
+  readonly sql: string;
+  /** How often it was slow, and the milliseconds of these times together. */
+  readonly count: number;
+  readonly ms: number;
+  readonly longest: number;
+  /** When it was slow last, and for which request. */
+  readonly at: string;
+  readonly requestId: string | undefined;
+}
+
+/** Plain data, so that a process can hand it to another. The newest first. */
+export interface Told {
+  readonly last: readonly RecentRequest[];
+  readonly failed: readonly RecentRequest[];
+  readonly slow: readonly RecentRequest[];
+  readonly statements: readonly SlowStatement[];
+}
+
+/** Which of the requests. */
+export type Choice = 'last' | 'failed' | 'slow';
+
+/** Those that watch over a service ask all the time, and what operators look with is not what they look for. */
+const UNTOLD = new Set(['/healthz', '/readyz', '/metrics']);
+
+export class Recent {
+  readonly #requests: Record<Choice, Ring> = { last: new Ring(), failed: new Ring(), slow: new Ring() };
+  /** By fingerprint; the one that was slow last is the last. */
+  readonly #statements = new Map<string, SlowStatement>();
+
+  readonly observe = (observation: Observation): void => {
+    if (observation.event === 'request') this.#addRequest(observation);
+    else if (observation.event === 'slow') this.#addStatement(observation);
+  };
+
+  tell(): Told {
+    const { last, failed, slow } = this.#requests;
+    const statements = [...this.#statements.values()].reverse();
+    return { last: last.list(), failed: failed.list(), slow: slow.list(), statements };
+  }
+
+  #addRequest(answered: Answered): void {
+    const { route, status, ms } = answered;
+    const isOwn = UNTOLD.has(route) || route.startsWith('/_');
+    if (isOwn && status < 500) return;
+    const kept = { answered, at: Date.now() };
+    this.#requests.last.add(kept);
+    if (status >= 400) this.#requests.failed.add(kept);
+    if (ms >= SLOW_REQUEST_MS) this.#requests.slow.add(kept);
+  }
+
+  #addStatement({ fingerprint, sql, ms, requestId }: Slow): void {
+    const before = this.#statements.get(fingerprint);
+    this.#statements.delete(fingerprint);
+    this.#statements.set(fingerprint, {
+      fingerprint,
+      sql: sql.length > LONGEST_TEXT ? `${sql.slice(0, LONGEST_TEXT)}…` : sql,
+      count: (before?.count ?? 0) + 1,
+      ms: (before?.ms ?? 0) + ms,
+      longest: Math.max(before?.longest ?? 0, ms),
+      at: new Date().toISOString(),
+      requestId,
+    });
+    const [oldest] = this.#statements.keys();
+    if (this.#statements.size > MOST_STATEMENTS && oldest !== undefined) this.#statements.delete(oldest);
+  }
+}
+
+interface Kept {
+  readonly answered: Answered;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Keeps the last ones that it was given: one store for each, as every request pays for it. */
+class Ring {
+  readonly #kept: Kept[] = [];
+  #next = 0;
+
+  add(kept: Kept): void {
+    this.#kept[this.#next] = kept;
+    this.#next = (this.#next + 1) % MOST_REQUESTS;
+  }
+
+  list(): RecentRequest[] {
+    const ordered = [...this.#kept.slice(this.#next), ...this.#kept.slice(0, this.#next)].reverse();
+    return ordered.map(({ answered: { event, ...answered }, at }) => ({
+      at: new Date(at).toISOString(),
+      ...answered,
+    }));
+  }
+}
+
+/** What several processes tell, as if they were one. */
+export function together(each: readonly Told[]): Told {
+  const requests = (choice: Choice) =>
+    each
+      .flatMap((told) => told[choice])
+      .sort(byTime)
+      .slice(0, MOST_REQUESTS);
+  const statements = new Map<string, SlowStatement>();
+  for (const statement of each.flatMap((told) => told.statements).sort(byTime)) {
+    const known = statements.get(statement.fingerprint);
+    if (!known) statements.set(statement.fingerprint, statement);
+    else
+      statements.set(statement.fingerprint, {
+        ...known,
+        count: known.count + statement.count,
+        ms: known.ms + statement.ms,
+        longest: Math.max(known.longest, statement.longest),
+      });
+  }
+  return {
+    last: requests('last'),
+    failed: requests('failed'),
+    slow: requests('slow'),
+    statements: [...statements.values()],
+  };
+}
+
+/** The newest first. */
+function byTime(one: { readonly at: string }, other: { readonly at: string }): number {
+  return one.at < other.at ? 1 : one.at > other.at ? -1 : 0;
+}

@@ -1,0 +1,348 @@
+/** `/_duet/`: who may operate a service over HTTP, and what they are told and can do, on every database. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { SignJWT } from 'jose';
+import { NEVER } from '../../src/engine/jobs/queue.ts';
+import { everything } from '../../src/query/filter.ts';
+import { jobs } from '../../src/storage/own.ts';
+import { run, type Storage } from '../../src/storage/storage.ts';
+import { type AppUnderTest, type Client, databases, JSON_HEADERS, openApp } from '../app.ts';
+import { bearer } from '../http/issuer.ts';
+
+const SECRET = 'a secret of at least thirty-two bytes';
+const sdl = `
+  type Item @resource
+    @allow(to: [READ, CREATE])
+    @allow(to: [UPDATE], role: "editor", where: { owner: { eq: { claim: "sub" } } }) {
+    id: ID!  name: String!  owner: String @set(claim: "sub")
+  }`;
+
+/** Whether the function that runs after the commit goes well. */
+let works = true;
+let runs = 0;
+const logic = {
+  Item: {
+    async afterCreate() {
+      runs++;
+      if (!works) throw new Error('no mail today');
+    },
+  },
+};
+
+const signed = (claims: object) =>
+  new SignJWT({ iss: 'shop', ...claims })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('5m')
+    .sign(new TextEncoder().encode(SECRET));
+const admin = bearer(await signed({ sub: 'root', roles: ['admin'] }));
+const user = bearer(await signed({ sub: 'ann', roles: ['editor'] }));
+
+const HERE = { address: '127.0.0.1', host: 'localhost:4000' };
+
+const asked: [string, string, unknown?][] = [
+  ['GET', '/_duet/keys'],
+  ['POST', '/_duet/keys', { name: 'ci' }],
+  ['DELETE', '/_duet/keys/ci'],
+  ['GET', '/_duet/jobs'],
+  ['POST', '/_duet/jobs/retry', { failed: true }],
+  ['POST', '/_duet/jobs/drop', { failed: true }],
+  ['GET', '/_duet/migrations'],
+  ['GET', '/_duet/requests'],
+  ['GET', '/_duet/statements'],
+  ['GET', '/_duet/access'],
+];
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 500 && !(await holds()); tries++) await Bun.sleep(20);
+}
+
+describe.each(databases)('%s', (database) => {
+  let storage: Storage;
+  let open: AppUnderTest;
+  let guarded: AppUnderTest;
+  const around = (given: Storage) => {
+    storage = given;
+    return given;
+  };
+
+  beforeAll(async () => {
+    guarded = await openApp(database, {
+      sdl,
+      env: { AUTH_SECRET: SECRET, AUTH_ISSUER: 'shop', CORS_ORIGINS: 'https://app.test' },
+    });
+    open = await openApp(database, { sdl, logic, around, env: { LOG_SLOW: '0', CORS_ORIGINS: '*' } });
+  });
+  afterAll(async () => {
+    await open.close();
+    await guarded.close();
+  });
+
+  const from = async (client: Client, method: string, path: string, body?: unknown, headers: object = {}) => {
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    const all = { ...(body === undefined ? {} : JSON_HEADERS), ...headers };
+    const response = await open.from(client).fetch(path, { method, headers: all, ...init });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+  };
+  const here = (method: string, path: string, body?: unknown) => from(HERE, method, path, body);
+
+  describe('without authentication', () => {
+    const own = { Origin: 'http://localhost:4000', 'Sec-Fetch-Site': 'same-origin' };
+    test.each<[string, Client, Record<string, string>, number]>([
+      ['a command on this machine', HERE, {}, 200],
+      ['by IPv6', { address: '::1', host: '[::1]:4000' }, {}, 200],
+      ['as a dual stack socket tells it', { address: '::ffff:127.0.0.1', host: '127.0.0.1' }, {}, 200],
+      ['its own page', HERE, own, 200],
+      ['somebody else', { address: '10.0.0.7', host: 'localhost:4000' }, {}, 403],
+      ['somebody who forwards himself', { ...HERE, address: '10.0.0.7', forwarded: '127.0.0.1' }, {}, 403],
+      ['nobody knows who', { address: undefined, host: 'localhost:4000' }, {}, 403],
+      ['a name that was made to lead here', { address: '127.0.0.1', host: 'evil.test:4000' }, {}, 403],
+      ['one that only begins like it', { address: '127.0.0.1', host: '127.0.0.1.evil.test' }, {}, 403],
+      ['a page of elsewhere', HERE, { Origin: 'https://evil.test' }, 403],
+      ['a page beside it', HERE, { Origin: 'http://localhost:3000' }, 403],
+      ['a page without an origin', HERE, { Origin: 'null' }, 403],
+      ['an image in a page of elsewhere', HERE, { 'Sec-Fetch-Site': 'cross-site' }, 403],
+      ['a proxy on this machine', { ...HERE, forwarded: '127.0.0.1' }, {}, 403],
+    ])('%s', async (_, client, headers, status) => {
+      for (const [method, path, body] of asked.filter(([method]) => method !== 'DELETE')) {
+        // The name of a key is free once.
+        const given = path === '/_duet/keys' && body ? { name: `key-${crypto.randomUUID()}` } : body;
+        const answer = await from(client, method, path, given, headers);
+        expect([path, answer.status === 201 ? 200 : answer.status]).toEqual([path, status]);
+        if (status === 403) expect(answer.body.detail).toContain('on this machine alone');
+      }
+      const { body } = await from(client, 'GET', '/_duet/me', undefined, headers);
+      const me = { subject: null, roles: [], until: null, authentication: false };
+      expect(body).toEqual({ ...me, operates: status === 200, signsTokens: false });
+    });
+
+    test('a form of another page cannot write: it has no JSON, and tokens are signed for nobody', async () => {
+      const form = { 'Content-Type': 'text/plain' };
+      expect(await from(HERE, 'POST', '/_duet/keys', { name: 'form' }, form)).toMatchObject({
+        status: 400,
+        body: { code: 'UNSUPPORTED_CONTENT_TYPE' },
+      });
+      expect((await here('POST', '/_duet/tokens', { subject: 'ann' })).status).toBe(404);
+      const { body } = await here('GET', '/_duet/keys');
+      expect(body.map(({ name }: { name: string }) => name)).not.toContain('form');
+    });
+  });
+
+  describe('with authentication', () => {
+    const send = ([method, path, body]: (typeof asked)[number], headers: Record<string, string>) =>
+      guarded.rest(method, path, body, headers);
+
+    test('the role admin may, wherever it asks from, and nobody else', async () => {
+      const all: typeof asked = [...asked, ['POST', '/_duet/tokens', { subject: 'ann' }]];
+      for (const each of all) {
+        expect([each, (await send(each, {})).status]).toEqual([each, 401]);
+        expect([each, (await send(each, user)).status]).toEqual([each, 403]);
+        const near = await guarded.from(HERE).fetch(each[1], { method: each[0] });
+        expect([each, near.status]).toEqual([each, 401]);
+        expect([each, Math.floor((await send(each, admin)).status / 100)]).toEqual([each, 2]);
+      }
+      expect((await guarded.rest('GET', '/_duet/nothing', undefined, {})).status).toBe(404);
+      expect((await guarded.rest('GET', '/_duet/keys/ci/more', undefined, admin)).status).toBe(404);
+      const wrong = await guarded.rest('PUT', '/_duet/keys', {}, {});
+      expect([wrong.status, wrong.headers.get('Allow')]).toEqual([405, 'GET, HEAD, POST, OPTIONS']);
+      const preflight = await guarded.fetch('/_duet/jobs/retry', {
+        method: 'OPTIONS',
+        headers: { Origin: 'https://app.test', 'Access-Control-Request-Method': 'POST' },
+      });
+      expect(preflight.headers.get('Access-Control-Allow-Methods')).toBe('POST, OPTIONS');
+    });
+
+    test('everybody learns who they are', async () => {
+      const me = async (headers: Record<string, string>) =>
+        (await guarded.rest('GET', '/_duet/me', undefined, headers)).body;
+      const may = { authentication: true, operates: false, signsTokens: false };
+      expect(await me({})).toEqual({ subject: null, roles: [], until: null, ...may });
+      const until = expect.stringMatching(/^20.*Z$/);
+      expect(await me(user)).toEqual({ subject: 'ann', roles: ['editor'], until, ...may });
+      const all = { authentication: true, operates: true, signsTokens: true };
+      expect(await me(admin)).toEqual({ subject: 'root', roles: ['admin'], until, ...all });
+    });
+
+    test('a key is shown once, works with its roles, and no longer once it is revoked', async () => {
+      const made = await guarded.rest('POST', '/_duet/keys', { name: 'ops', roles: ['admin'] }, admin);
+      expect(made).toMatchObject({ status: 201, body: { name: 'ops', roles: ['admin'] } });
+      const { key } = made.body;
+      const list = await guarded.rest('GET', '/_duet/keys', undefined, bearer(key));
+      expect(list.body.find(({ name }: { name: string }) => name === 'ops')).toEqual({
+        name: 'ops',
+        roles: ['admin'],
+        at: expect.any(String),
+        revoked: null,
+      });
+      expect(JSON.stringify(list.body)).not.toContain(key);
+      const again = await guarded.rest('POST', '/_duet/keys', { name: 'ops' }, admin);
+      expect(again).toMatchObject({
+        status: 409,
+        body: { code: 'CONFLICT', errors: [{ pointer: '#/name', code: 'NOT_UNIQUE' }] },
+      });
+      const bad = await guarded.rest('POST', '/_duet/keys', { name: '-', roles: 'x', colour: 1 }, admin);
+      expect([bad.status, bad.body.errors.map(({ pointer, code }: any) => [pointer, code])]).toEqual([
+        400,
+        [
+          ['#/roles', 'TYPE'],
+          ['#/name', 'FORMAT'],
+          ['#/colour', 'UNKNOWN'],
+        ],
+      ]);
+      expect((await guarded.rest('DELETE', '/_duet/keys/o%70s', undefined, admin)).status).toBe(204);
+      expect((await guarded.rest('DELETE', '/_duet/keys/ops', undefined, admin)).status).toBe(404);
+      expect((await guarded.rest('DELETE', '/_duet/keys/%ff', undefined, admin)).status).toBe(404);
+      const { body } = await guarded.rest('GET', '/_duet/keys', undefined, admin);
+      const revoked = body.find(({ name }: { name: string }) => name === 'ops').revoked;
+      expect(revoked).toEqual(expect.stringMatching(/^20.*Z$/));
+    });
+
+    test('one can look with the eyes of others, by what the rules say and by a token', async () => {
+      const access = async (query: string) =>
+        (await guarded.rest('GET', `/_duet/access${query}`, undefined, admin)).body;
+      expect(await access('')).toEqual({
+        actions: ['READ', 'CREATE', 'UPDATE', 'DELETE'],
+        rows: [{ of: 'Item', cells: ['all', 'all', 'no', 'no'] }],
+        conditions: [],
+        unknown: [],
+      });
+      const editor = { rows: [{ cells: ['all', 'all', 'where (1)', 'no'] }] };
+      expect(await access('?role=editor&role=ghost')).toMatchObject({
+        ...editor,
+        conditions: ['owner eq claim sub'],
+        unknown: ['ghost'],
+      });
+      const claims = encodeURIComponent('{"sub":"ann"}');
+      expect(await access(`?role=editor&claims=${claims}`)).toMatchObject({
+        ...editor,
+        conditions: ['owner eq "ann"'],
+      });
+      expect(await access('?claims=[]&roles=x')).toMatchObject({
+        status: 400,
+        errors: [
+          { parameter: 'claims', code: 'TYPE' },
+          { parameter: 'roles', code: 'UNKNOWN' },
+        ],
+      });
+
+      const made = await guarded.rest(
+        'POST',
+        '/_duet/tokens',
+        { subject: 'eve', roles: ['editor'], claims: { team: 3 } },
+        admin,
+      );
+      expect([made.status, Object.keys(made.body)]).toEqual([201, ['token', 'until']]);
+      const left = Date.parse(made.body.until) - Date.now();
+      expect(left > 0 && left <= 600_000).toBe(true);
+      const [, payload = ''] = made.body.token.split('.');
+      expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).toMatchObject({
+        sub: 'eve',
+        team: 3,
+        act: { sub: 'root' },
+      });
+      const item = await guarded.rest('POST', '/items', { name: 'x' }, bearer(made.body.token));
+      expect(item).toMatchObject({ status: 201, body: { owner: 'eve' } });
+      expect((await guarded.rest('GET', '/_duet/keys', undefined, bearer(made.body.token))).status).toBe(403);
+      expect(guarded.observations).toContainEqual({
+        event: 'notice',
+        message: expect.stringContaining('"root" was given a token of "eve" with the roles ["editor"] until'),
+      });
+      const bad = { subject: 'key:ops', roles: ['admin'], claims: { exp: 9e9 } };
+      expect(await guarded.rest('POST', '/_duet/tokens', bad, admin)).toMatchObject({
+        status: 400,
+        body: {
+          errors: [
+            { pointer: '#/subject', code: 'FORMAT' },
+            { pointer: '#/claims', code: 'UNKNOWN' },
+          ],
+        },
+      });
+    });
+  });
+
+  test('jobs are listed, tried again and dropped', async () => {
+    works = false;
+    for (const name of ['a', 'b']) await open.rest('POST', '/items', { name });
+    const list = async (query = '') => (await here('GET', `/_duet/jobs${query}`)).body;
+    await until(async () => (await list()).jobs.filter((job: any) => job.error).length === 2);
+    const update = { do: 'update', resource: jobs, where: everything, counts: false } as const;
+    const given = { set: { due: NEVER, attempt: 25 } };
+    await storage.write(() => run({ ...update, ...given }), 'one', performance.now() + 5000);
+    const told = (name: string) => ({
+      id: expect.any(String),
+      of: `Item.afterCreate ${name}`,
+      state: 'failed',
+      attempt: 25,
+      at: expect.any(String),
+      error: 'no mail today',
+    });
+    const failed = await list('?state=failed');
+    expect(failed).toEqual({ waiting: 0, failed: 2, jobs: [told('1'), told('2')], more: false });
+    const [{ id: first }, { id: second }] = failed.jobs;
+
+    expect(await here('POST', '/_duet/jobs/drop', { ids: [first, 'none'] })).toMatchObject({
+      body: { count: 1 },
+    });
+    works = true;
+    const before = runs;
+    expect((await here('POST', '/_duet/jobs/retry', { ids: [second] })).body).toEqual({ count: 1 });
+    await until(async () => (await list()).jobs.length === 0);
+    expect([await list(), runs]).toEqual([{ waiting: 0, failed: 0, jobs: [], more: false }, before + 1]);
+    for (const body of [{}, { ids: [first], failed: true }, { failed: 'yes' }, { ids: 7 }])
+      expect([body, (await here('POST', '/_duet/jobs/retry', body)).status]).toEqual([body, 400]);
+    expect((await here('GET', '/_duet/jobs?state=odd')).body.errors[0].parameter).toBe('state');
+  });
+
+  test('what was applied to the database is told, the newest first', async () => {
+    const { body } = await here('GET', '/_duet/migrations');
+    expect(body).toEqual([
+      {
+        at: expect.stringMatching(/^20.*Z$/),
+        fingerprint: expect.any(String),
+        steps: expect.arrayContaining(['create table Item']),
+      },
+    ]);
+  });
+
+  test('the last requests are told without what was sent in them, and statements by their fingerprints', async () => {
+    await open.rest('GET', '/items?name=secret-of-a-query');
+    await open.rest('POST', '/items', { name: 'secret-of-a-body', odd: 1 }, { 'X-Request-Id': 'mine' });
+    await open.rest('GET', '/healthz');
+    const { body: last } = await here('GET', '/_duet/requests');
+    const [post, get] = last;
+    expect(post).toEqual({
+      at: expect.stringMatching(/^20.*Z$/),
+      requestId: 'mine',
+      method: 'POST',
+      path: '/items',
+      route: '/items',
+      status: 400,
+      ms: expect.any(Number),
+      address: '',
+    });
+    expect([get.method, get.path, get.status]).toEqual(['GET', '/items', 200]);
+    expect(JSON.stringify(last)).not.toContain('secret-of');
+    const { body: failed } = await here('GET', '/_duet/requests?only=failed');
+    expect(failed[0]).toEqual(post);
+    expect(failed.every(({ status }: { status: number }) => status >= 400)).toBe(true);
+    expect((await here('GET', '/_duet/requests?only=slow')).status).toBe(200);
+    expect((await here('GET', '/_duet/requests?only=odd')).status).toBe(400);
+
+    const { body: slow } = await here('GET', '/_duet/statements');
+    expect(slow.from).toBe(0);
+    const read = slow.statements.find(({ sql }: { sql: string }) => /^SELECT.*"Item".*"name"/s.test(sql));
+    expect(read).toMatchObject({
+      fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+      at: expect.any(String),
+    });
+    expect(read.count >= 1 && read.ms >= read.longest).toBe(true);
+    const unmeasured = await guarded.rest('GET', '/_duet/statements', undefined, admin);
+    expect(unmeasured.body).toEqual({ from: null, statements: [] });
+  });
+
+  test('however many requests there are, only the last ones are kept', async () => {
+    for (let n = 0; n < 230; n++) await open.rest('GET', `/nowhere/${n}`);
+    const { body } = await here('GET', '/_duet/requests');
+    expect([body.length, body[0].path, body.at(-1).path]).toEqual([200, '/nowhere/229', '/nowhere/30']);
+  });
+});
