@@ -105,11 +105,10 @@ export function* change(
     const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
     yield* referencesExist(access, resource, set, mayBeTold ? next : undefined);
   }
-  const changes = { ...set, ...add };
   const links = linkChanges(resource, input, []);
   const judged = isFree
     ? undefined
-    : yield* mayUpdate(access, resource, [next], changes, conditions, links.length > 0);
+    : yield* mayUpdate(access, resource, [next], { ...set, ...add }, conditions, links.length > 0);
   // What stays as it is would be taken out of its index, and put in again.
   for (const { name } of by) if (set[name] === stored[name]) delete set[name];
   const where = equal(resource.key, key);
@@ -127,6 +126,7 @@ export function* change(
 
 /** What is set, and what functions make of it: `next` is the record as it will be. */
 function withComputed(resource: Resource, set: Row, add: Row | undefined, next: Row): Row {
+  if (resource.recomputed.length === 0) return set;
   const made = recompute(resource, { ...set, ...add }, [next]);
   if (made.length === 0) return set;
   return { ...set, ...Object.fromEntries(made.map(({ name }) => [name, next[name]])) };

@@ -8,8 +8,11 @@ import { explaining } from './errors.ts';
 import { BUSY_TIMEOUT_MS } from './local-writer.ts';
 import type { SharedSnapshot } from './shared-snapshot.ts';
 
-/** As many pages as SQLite itself lets gather before it carries them over into the file. */
-const CHECKPOINT_FRAMES = 1000;
+/**
+ * How many pages gather before they are carried over into the file. Where records all over a table change, each commit writes
+ * some thirty, and SQLite's own 1000 would be there after as many commits. So many are still found by one look into its index.
+ */
+export const CHECKPOINT_FRAMES = 4000;
 
 export interface LogOptions {
   readonly database: Database;

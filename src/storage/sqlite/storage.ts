@@ -26,7 +26,7 @@ import { Bounds } from './bounds.ts';
 import { sqliteDdl } from './ddl.ts';
 import { explained, explaining } from './errors.ts';
 import { BUSY_TIMEOUT_MS, isBusy, LocalWriter } from './local-writer.ts';
-import { Log } from './log.ts';
+import { CHECKPOINT_FRAMES, Log } from './log.ts';
 import { Pace } from './pace.ts';
 import { ProcessReader } from './process-reader.ts';
 import { ProcessWriter } from './process-writer.ts';
@@ -92,6 +92,7 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     if (!readOnly) useWal(this.#database);
     this.#database.run('PRAGMA synchronous = FULL');
+    this.#database.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);
     this.#database.run('PRAGMA foreign_keys = ON');
     splitsWords(this.#database);
     this.#runner = new Runner(this.#database, model, trace);
