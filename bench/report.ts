@@ -6,7 +6,7 @@ import { columnNames, columns } from './contenders.ts';
 import type { Table } from './growth.ts';
 import type { Guard } from './guard.ts';
 import { CONNECTIONS, median } from './load.ts';
-import { type Million, type Question, questions } from './million.ts';
+import { type Base, type Million, type Question, questions } from './million.ts';
 import type { Overload } from './overload.ts';
 import type { Pressed } from './process.ts';
 import { type Row, rowNames, rows } from './rows.ts';
@@ -116,12 +116,15 @@ function standings({ standings: found }: Comparison): string {
 
 function ofMany({ records, found }: Million): Table {
   return {
-    title: `${thousands(records)} records, SQLite: ms for one request after the other`,
+    title: `${thousands(records)} records: ms for one request after the other`,
     head: ['', 'Duet', 'p99', 'a handler by hand', 'Duet : by hand'],
-    rows: (Object.keys(questions) as Question[]).map((name) => {
-      const { duet, hand, ratio: value, p99 } = found[name];
-      return [questions[name].title, duet.toFixed(1), p99.toFixed(1), hand.toFixed(1), value.toFixed(2)];
-    }),
+    rows: (Object.keys(found) as Base[]).flatMap((base) =>
+      (Object.keys(questions) as Question[]).map((name) => {
+        const { duet, hand, ratio: value, p99 } = found[base][name];
+        const title = `${base}: ${questions[name].title}`;
+        return [title, duet.toFixed(1), p99.toFixed(1), hand.toFixed(1), value.toFixed(2)];
+      }),
+    ),
   };
 }
 

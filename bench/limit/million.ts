@@ -3,17 +3,32 @@
 import { Database } from 'bun:sqlite';
 import { json } from './answers.ts';
 
-const db = new Database(process.env['DATABASE_FILE'] ?? '', { strict: true });
-const statements = JSON.parse(process.env['STATEMENTS'] ?? '{}') as Record<string, string>;
-const queries = new Map(Object.entries(statements).map(([name, sql]) => [name, db.query(sql)]));
+const { DATABASE_URL: url, DATABASE_FILE: file = '', STATEMENTS = '{}' } = process.env;
+const statements = Object.entries(JSON.parse(STATEMENTS) as Record<string, string>);
+
+function onSqlite() {
+  const db = new Database(file, { strict: true });
+  return (text: string) => {
+    const query = db.query(text);
+    return () => query.all();
+  };
+}
+
+function onPostgres(server: string) {
+  const sql = new Bun.SQL(server, { max: 1 });
+  return (text: string) => () => sql.unsafe(text, []);
+}
+
+const prepared = url === undefined ? onSqlite() : onPostgres(url);
+const queries = new Map(statements.map(([name, text]) => [name, prepared(text)]));
 
 Bun.serve({
   hostname: '127.0.0.1',
   port: Number(process.env['PORT']),
   routes: {
-    '/:question': (request) => {
+    '/:question': async (request) => {
       const query = queries.get(request.params.question);
-      return query ? json(query.all()) : new Response(null, { status: 404 });
+      return query ? json(await query()) : new Response(null, { status: 404 });
     },
   },
 });
