@@ -87,8 +87,9 @@ export function createApp(given: AppOptions): App {
   load.tell(metrics);
   storage.tell?.(metrics);
   const journal = model.resources.some((resource) => resource.journal)
-    ? new Journal(storage, model, answerLimits(config))
+    ? new Journal(storage, model, answerLimits(config), config.liveConcurrency)
     : undefined;
+  journal?.live.tell(metrics);
   // Changes tell which request has made them.
   const isScoped = introspection || isTimed || hasReplicas || tracer !== undefined || journal !== undefined;
   const engineLimits = {

@@ -65,6 +65,11 @@ export const catalogue = {
     status: 400,
     meaning: 'GraphQL: an operation has more directives than `LIMIT_DIRECTIVES`.',
   },
+  NOT_LIVE: {
+    status: 400,
+    meaning:
+      'The live answer would look at a type without `@journal`. Add it to that type, or ask for the plain answer.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     meaning:

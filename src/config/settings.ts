@@ -357,6 +357,13 @@ export const settings = {
     doc: 'How many milliseconds a receiver of webhooks may take to answer before it is tried again.',
     ...whole(1, 600_000),
   }),
+  liveConcurrency: setting({
+    env: 'LIVE_CONCURRENCY',
+    flag: true,
+    default: '4',
+    doc: 'How many live answers a process brings up to date at once; the others wait. See docs/journal.md.',
+    ...whole(1, 1000),
+  }),
   limitLag: setting({
     env: 'LIMIT_LAG',
     flag: true,

@@ -13,6 +13,7 @@ import { anonymous, type Caller } from './caller.ts';
 import type { ChangesRead } from './journal/asked.ts';
 import type { Reset, Told } from './journal/feed.ts';
 import type { Journal } from './journal/journal.ts';
+import type { Seat, Watched } from './journal/live.ts';
 import { type ChangesPage, readsChanges } from './journal/reading.ts';
 import type { RunInside } from './logic/api.ts';
 import type { Functions } from './logic/functions.ts';
@@ -133,6 +134,11 @@ export class Engine {
   /** What is after a position, and then what is committed, until it is told to stop. */
   follow(caller: Caller, operation: ChangesRead, stopped: AbortSignal): AsyncGenerator<Told | Reset> {
     return this.#reader.follow(this.permit(caller, operation), stopped);
+  }
+
+  /** An answer that is kept up to date, by its name, for all who may see the same of it. */
+  live(caller: Caller, name: string, watched: Watched): Promise<Seat> {
+    return this.#reader.live(`${this.#policy.viewer(caller)} ${name}`, watched);
   }
 
   changes(caller: Caller, operation: ChangesRead): Promise<ChangesPage> {

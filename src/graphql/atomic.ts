@@ -12,15 +12,14 @@ import { DuetError } from '../base/errors.ts';
 import type { Write } from '../engine/operation.ts';
 import { type NamedWrite, WriteFailed } from '../engine/write/transaction.ts';
 import type { Context } from './context.ts';
+import { Atomic, isMarked } from './directives.ts';
 import { answeredFields, asWritten, type Given } from './fields.ts';
 import { planner } from './plan.ts';
 
 /** A key makes it so too: only what is one transaction can be remembered as one answer. */
 export function isAtomic({ operation }: ValidatedExecutionArgs, { idempotency }: Context): boolean {
   if (operation.operation !== 'mutation') return false;
-  return (
-    idempotency !== undefined || (operation.directives?.some(({ name }) => name.value === 'atomic') ?? false)
-  );
+  return idempotency !== undefined || isMarked(operation, Atomic);
 }
 
 /** What each root field answers, by its name in the answer; or the one error that undid them all. */

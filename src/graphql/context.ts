@@ -2,6 +2,7 @@
 
 import type { Caller } from '../engine/caller.ts';
 import type { Engine, Gone } from '../engine/engine.ts';
+import type { Watched } from '../engine/journal/live.ts';
 import type { Keyed } from '../engine/write/idempotency.ts';
 import type { Door } from './schema.ts';
 
@@ -16,5 +17,7 @@ export interface Context {
   /** Told what was really wrong before the answer masks it. */
   readonly failed: (cause: unknown) => void;
   readonly gone: Gone;
+  /** Told what is read, where somebody wants to know. */
+  readonly noteRead?: Parameters<Watched['make']>[0] | undefined;
   readonly page?: number | undefined;
 }

@@ -113,9 +113,11 @@ class Snapshot {
   }
 
   async add(operation: Read | Ask | ChangesRead): Promise<unknown> {
-    const { engine, caller, deadline } = this.#context;
+    const { engine, caller, deadline, noteRead } = this.#context;
     // One by one: what is denied to one field is not denied to its siblings.
-    const index = this.#operations.push(engine.permit(caller, operation)) - 1;
+    const permitted = engine.permit(caller, operation);
+    noteRead?.(permitted);
+    const index = this.#operations.push(permitted) - 1;
     this.#answers ??= Promise.resolve().then(() => engine.readPermitted(this.#operations, deadline));
     return found((await this.#answers)[index]);
   }

@@ -22,13 +22,14 @@ import { costOfAnswer, WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { EVENT_TYPE, type Streams } from '../http/streams.ts';
 import type { CompiledQuery, Outcome } from './compiled/compiled.ts';
+import { isMarked, Live } from './directives.ts';
 import { type CheckedDocument, Documents } from './documents.ts';
 import { type Envelope, envelopeInUrl, readEnvelope } from './envelope.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute, type Performed } from './execute.ts';
 import type { DocumentLimits } from './limits.ts';
 import type { Door } from './schema.ts';
-import { streamedOnce, subscribed } from './subscriptions.ts';
+import { kept, streamedOnce, subscribed } from './subscriptions.ts';
 import { type Trusted, textOf } from './trusted.ts';
 import { bare } from './variables.ts';
 
@@ -139,7 +140,7 @@ function carryOut(
   if (checked.errors) return refused(exchange, type, checked.errors, checked.code);
   const { document } = checked;
   const started = performance.now();
-  const given = { options, document, envelope, exchange, type, bytes, started, isStream };
+  const given = { options, text, document, envelope, exchange, type, bytes, started, isStream };
   const query = document.query(envelope.operationName);
   if (!query || isStream) return byExecutor(given, undefined);
   const outcome = query.run(engine, exchange.caller, engine.deadline(started), envelope.variables);
@@ -148,6 +149,7 @@ function carryOut(
 
 interface Given {
   readonly options: GraphqlOptions;
+  readonly text: string;
   readonly document: CheckedDocument;
   readonly envelope: Envelope;
   readonly exchange: Exchange;
@@ -190,7 +192,7 @@ function finished(
 
 /** By the executor: what is no plain query, and what has errors. */
 async function byExecutor(given: Given, performed: Performed | undefined): Promise<Response> {
-  const { options, document, envelope, exchange, type, bytes, started, isStream } = given;
+  const { options, text, document, envelope, exchange, type, bytes, started, isStream } = given;
   const { door, engine, introspection, page } = options;
   const { operationName, variables } = envelope;
   const known = getOperationAST(document.ast, operationName);
@@ -218,13 +220,14 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   const gone = goneOf(exchange);
   const deadline = engine.deadline(started);
   const context = { engine, caller, deadline, bindings: door.bindings, failed, gone, idempotency, page };
-  if (valid.operation.operation === 'subscription') {
+  const isLive = isMarked(valid.operation, Live);
+  if (valid.operation.operation === 'subscription' || isLive) {
+    const what = isLive ? 'A query that is marked @live' : 'A subscription';
     if (!isStream)
-      throw new DuetError(
-        'NOT_ACCEPTABLE',
-        `A subscription is answered with ${EVENT_TYPE}: send that as Accept.`,
-      );
-    const stream = await subscribed(options.streams, exchange, valid, context);
+      throw new DuetError('NOT_ACCEPTABLE', `${what} is answered with ${EVENT_TYPE}: send that as Accept.`);
+    const stream = isLive
+      ? await kept(options.streams, exchange, valid, context, [text, operationName, variables])
+      : await subscribed(options.streams, exchange, valid, context);
     finished(given, valid.operation, { data: {} });
     return stream;
   }

@@ -2,8 +2,6 @@
 
 import {
   assertValidSchema,
-  DirectiveLocation,
-  GraphQLDirective,
   type GraphQLFieldConfigArgumentMap,
   GraphQLInt,
   GraphQLList,
@@ -28,6 +26,7 @@ import {
 import { upsertKeys } from '../schema/upserts.ts';
 import { creatable, neededOnCreate, updatable } from '../schema/values.ts';
 import { type ChangesBinding, changesFields, changesSubscriptions, ownChanges } from './changes.ts';
+import { Atomic, Live } from './directives.ts';
 import { aggregate, beside, bulk, connection, upserts } from './lists.ts';
 import { NODE_FIELD, nodesIn } from './node.ts';
 import { type Fields, nonNull, TypesOf, texts } from './types.ts';
@@ -64,14 +63,6 @@ export interface Door {
   /** What to do instead of a search, by the filters of the types that have no words. */
   readonly unsearched: ReadonlyMap<string, string>;
 }
-
-/** On a mutation: all of its fields happen, or none. */
-const Atomic = new GraphQLDirective({
-  name: 'atomic',
-  description:
-    'All fields of the mutation happen in one transaction; when one fails, none has happened and `data` is null.',
-  locations: [DirectiveLocation.MUTATION],
-});
 
 /** Undefined when every resource keeps this door closed. */
 export function graphqlDoor(model: Model): Door | undefined {
@@ -149,7 +140,7 @@ export function graphqlDoor(model: Model): Door | undefined {
     mutation,
     subscription,
     types: types.all(),
-    directives: [...specifiedDirectives, Atomic],
+    directives: [...specifiedDirectives, Atomic, ...(changes.length > 0 ? [Live] : [])],
   });
   // Execution would check this too, but only when the first client asks.
   assertValidSchema(schema);

@@ -1,9 +1,10 @@
-/** GraphQL over SSE, with a connection for each operation: changes as they are committed, and the answer of anything else. */
+/** GraphQL over SSE, a connection for each operation: changes as they are committed, answers that are kept up to date, and others. */
 
 import type { ExecutionResult, GraphQLObjectType, ValidatedExecutionArgs } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { answerEvents, type Streams } from '../http/streams.ts';
 import type { Context } from './context.ts';
 import { formatted, formattedAlone } from './errors.ts';
@@ -42,6 +43,32 @@ export async function subscribed(
     }
     yield COMPLETE;
   });
+}
+
+/** A query whose answer is told again whenever it is another. `asked`: what tells it from others. */
+export async function kept(
+  streams: Streams,
+  exchange: Exchange,
+  args: ValidatedExecutionArgs,
+  context: Context,
+  asked: readonly unknown[],
+): Promise<Response> {
+  const { engine, caller } = context;
+  const seat = await engine.live(caller, JSON.stringify(['graphql', ...asked]), {
+    make: async (noteRead) => {
+      const result = await execute(args, { ...context, deadline: engine.deadline(), noteRead });
+      // What cannot be read for now is tried again.
+      for (const { originalError } of result.errors ?? [])
+        if (originalError instanceof DuetError && originalError.status === 503) throw originalError;
+      return { text: nextOf(answered(result, exchange)), units: costOfAnswer(result.data) };
+    },
+    failed: (error) => {
+      exchange.failed(error);
+      const told = new DuetError('INTERNAL', 'Internal server error');
+      return nextOf({ data: null, errors: [formattedAlone(told, exchange.requestId)] });
+    },
+  });
+  return streams.answerLive(exchange, seat);
 }
 
 /** A subscription has one root field, which validation has seen to. */

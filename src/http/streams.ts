@@ -2,6 +2,7 @@
 
 import { DuetError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
+import type { Seat } from '../engine/journal/live.ts';
 import { answer, answerWithoutBody } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { Authenticate } from './guard/authenticate.ts';
@@ -61,7 +62,6 @@ export class Streams {
     this.#open.set(stopped, request.headers.get('Authorization'));
     this.#checkSoon();
     const timer = lasting(caller.claims['exp'], stopped);
-    request.signal.addEventListener('abort', () => stopped.abort(), { once: true });
     stopped.signal.addEventListener(
       'abort',
       () => {
@@ -70,7 +70,26 @@ export class Streams {
       },
       { once: true },
     );
-    return answer(200, bodyOf(events(stopped.signal), stopped, failed), fields);
+    const body = bodyOf(events(stopped.signal), stopped, failed);
+    // Whoever has gone while the answer was made would not be heard to go.
+    if (request.signal.aborted) stopped.abort();
+    request.signal.addEventListener('abort', () => stopped.abort(), { once: true });
+    return answer(200, body, fields);
+  }
+
+  /** An answer that is kept up to date. Whatever becomes of the stream, the seat is left. */
+  answerLive(exchange: Exchange, seat: Seat): Response {
+    exchange.spend?.(seat.units);
+    if (exchange.request.method === 'HEAD') seat.leave();
+    try {
+      return this.answer(exchange, (stopped) => {
+        stopped.addEventListener('abort', seat.leave, { once: true });
+        return seat.follow(stopped);
+      });
+    } catch (error) {
+      seat.leave();
+      throw error;
+    }
   }
 
   #checkSoon(): void {

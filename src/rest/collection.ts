@@ -18,6 +18,8 @@ export interface Collection extends ReadLimits {
   readonly deprecatedSince: Deprecations;
   /** What an answer with whole records says besides: that some of their fields are deprecated, and since when. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The same where a record was asked for. */
+  readonly readHeaders: Readonly<Record<string, string>>;
   /** Whether the same record looks different to different callers. */
   readonly isShaped: boolean;
   /** The version is read for the ETag. */
@@ -36,10 +38,12 @@ export function collection(
   deprecatedSince: Deprecations,
   isShaped: boolean,
 ): Collection {
+  const headers = deprecationOfColumns(resource, resource.columns, deprecatedSince);
   return {
     resource,
     deprecatedSince,
-    headers: deprecationOfColumns(resource, resource.columns, deprecatedSince),
+    headers,
+    readHeaders: { ...headers, ...varying(resource) },
     fingerprint,
     limits,
     ...reads,
@@ -49,6 +53,14 @@ export function collection(
     lists: new Lru(KEPT_QUERIES),
     ones: new Lru(KEPT_QUERIES),
   };
+}
+
+/** The same path answers with files and events to those who ask for them. */
+export const VARY = { Vary: 'Accept' };
+
+/** Of a record there are only events, where its type tells when it changes. */
+export function varying({ journal }: Resource): Readonly<Record<string, string>> | undefined {
+  return journal && VARY;
 }
 
 /** Numbers about a list, and what was asked for of them. */

@@ -5,6 +5,7 @@ import type { Selection } from '../engine/operation.ts';
 import type { Node } from '../engine/read/read.ts';
 import { preferredType } from '../http/accept.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
+import { EVENT_TYPE } from '../http/streams.ts';
 import type { Column } from '../schema/model.ts';
 import type { ListRequest } from './query.ts';
 import { shown } from './respond.ts';
@@ -14,9 +15,9 @@ export const NDJSON_TYPE = 'application/x-ndjson';
 
 export type ExportType = typeof CSV_TYPE | typeof NDJSON_TYPE;
 
-/** Undefined for the ordinary JSON list, which is also for those who accept none of the three. */
-export function exportType(accept: string | null): ExportType | undefined {
-  const type = preferredType(accept, [JSON_TYPE, NDJSON_TYPE, CSV_TYPE]);
+/** Undefined for the ordinary JSON list, which is also for those who accept none of the four. */
+export function listType(accept: string | null): ExportType | typeof EVENT_TYPE | undefined {
+  const type = preferredType(accept, [JSON_TYPE, NDJSON_TYPE, CSV_TYPE, EVENT_TYPE]);
   return type === JSON_TYPE ? undefined : type;
 }
 

@@ -10,13 +10,11 @@ import type { ListQuery } from '../query/list.ts';
 import { decisive } from '../query/parts.ts';
 import type { Resource } from '../schema/model.ts';
 import { computedOf } from '../schema/values.ts';
-import type { Aggregation, Collection } from './collection.ts';
+import { type Aggregation, type Collection, VARY, varying } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
 import { etag, noneMatches } from './etag.ts';
 import { Links } from './links.ts';
 
-/** The same path answers with files to those who ask for them. */
-export const VARY = { Vary: 'Accept' };
 const listFields = { 'Content-Type': JSON_TYPE, ...VARY };
 const listHeaders = common(listFields);
 
@@ -68,7 +66,8 @@ function headersOf({ resource }: Collection, { list }: List, listing: Listing, q
 }
 
 export function found(from: Collection, selection: Selection, node: Node | null): Response {
-  const headers = deprecationOf(from.resource, selection, from.deprecatedSince);
+  const { resource, deprecatedSince } = from;
+  const headers = { ...deprecationOf(resource, selection, deprecatedSince), ...varying(resource) };
   return answer(200, JSON.stringify(shown(selection, existing(from, node))), headers);
 }
 
@@ -79,7 +78,7 @@ export function foundWhole(from: Collection, node: Node | null, ifNoneMatch: str
   const body = whole(from, record);
   const tag = tagOf(from, version, body);
   if (!noneMatches(ifNoneMatch, tag)) return answerWithoutBody(304, { ETag: tag });
-  return tagged(answer(200, body, from.headers), tag);
+  return tagged(answer(200, body, from.readHeaders), tag);
 }
 
 function existing({ resource }: Collection, node: Node | null): Node {

@@ -1,19 +1,21 @@
 /** The REST door: which paths there are, and what their methods do. */
 
-import { then } from '../base/soon.ts';
+import { type Soon, then } from '../base/soon.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Selection } from '../engine/operation.ts';
+import type { List, Selection } from '../engine/operation.ts';
 import type { Node } from '../engine/read/read.ts';
 import { answerWithoutBody } from '../http/answer.ts';
 import { type BodyLimits, readBody } from '../http/body.ts';
 import { type Exchange, type Found, goneOf, type Handler, type Route } from '../http/exchange.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { problem } from '../http/problem.ts';
+import { EVENT_TYPE, type Streams } from '../http/streams.ts';
 import { isRestorable } from '../schema/journal.ts';
 import type { Action, Model, OperationKind } from '../schema/model.ts';
-import { type Collection, collection } from './collection.ts';
+import { type Aggregation, type Collection, collection, VARY } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
-import { contentType, type ExportType, exported, exportType } from './export.ts';
+import { contentType, type ExportType, exported, listType } from './export.ts';
+import { live, wantsEvents } from './live.ts';
 import {
   parseCreate,
   parseDelete,
@@ -25,17 +27,7 @@ import {
 } from './parse.ts';
 import { readPath } from './paths.ts';
 import type { ReadLimits } from './query.ts';
-import {
-  aggregated,
-  created,
-  deleted,
-  found,
-  foundWhole,
-  listed,
-  updated,
-  upserted,
-  VARY,
-} from './respond.ts';
+import { aggregated, created, deleted, found, foundWhole, listed, updated, upserted } from './respond.ts';
 import { transactionRoute } from './transaction.ts';
 
 const RESTORE = '/restore';
@@ -58,6 +50,7 @@ interface Routes {
 export function restRoutes(
   model: Model,
   engine: Engine,
+  streams: Streams,
   limits: BodyLimits & Pick<ReadLimits, 'depth'>,
   deprecatedSince: ReadonlyMap<string, Date>,
 ): (path: string) => Found | undefined {
@@ -70,7 +63,9 @@ export function restRoutes(
         collection(resource, model.fingerprint, limits, reads, deprecatedSince, engine.isShaped(resource)),
       );
   }
-  const byPath = new Map([...collections].map(([path, from]) => [path, answering(routesOf(from, engine))]));
+  const byPath = new Map(
+    [...collections].map(([path, from]) => [path, answering(routesOf(from, engine, streams))]),
+  );
   const transaction = transactionRoute(engine, collections, model.actions, limits);
 
   return (path) => {
@@ -99,13 +94,14 @@ function answering({ list, one, restore }: Routes): Partial<Routes> {
   };
 }
 
-function routesOf(from: Collection, engine: Engine): Routes {
-  const { operations, path, key } = from.resource;
+function routesOf(from: Collection, engine: Engine, streams: Streams): Routes {
+  const { resource } = from;
+  const { operations, path, key } = resource;
   const admitted =
     (action: Action, handler: Handler): Handler =>
     (exchange) => {
       // Who may never do this is told before the body is read.
-      engine.admit(exchange.caller, from.resource, action);
+      engine.admit(exchange.caller, resource, action);
       return handler(exchange);
     };
   const route = (template: string, table: Record<string, [OperationKind, Handler]>): Route => {
@@ -135,15 +131,11 @@ function routesOf(from: Collection, engine: Engine): Routes {
       GET: [
         'LIST',
         (exchange) => {
-          const type = exportType(exchange.request.headers.get('Accept'));
-          if (type) return exportList(from, engine, type, exchange);
+          const type = listType(exchange.request.headers.get('Accept'));
+          if (type && type !== EVENT_TYPE) return exportList(from, engine, type, exchange);
           const operation = parseList(from, exchange);
-          if (operation.do === 'aggregate')
-            return then(engine.read(exchange.caller, operation), (rows) => aggregated(from, operation, rows));
-          return then(engine.read(exchange.caller, operation), (listing) => {
-            exchange.spend?.(costOfAnswer(listing.nodes));
-            return listed(from, operation, listing, exchange.query);
-          });
+          const list = (asking: Exchange) => readList(from, engine, asking, operation);
+          return type ? live(engine, streams, resource, exchange, operation, list) : list(exchange);
         },
       ],
       POST: ['CREATE', writing(parseCreate, created)],
@@ -153,12 +145,9 @@ function routesOf(from: Collection, engine: Engine): Routes {
         'GET',
         (exchange) => {
           const operation = parseGet(from, exchange);
-          return then(engine.read(exchange.caller, operation), (node) => {
-            if (!operation.shaped)
-              return foundWhole(from, node, exchange.request.headers.get('If-None-Match'));
-            exchange.spend?.(costOfAnswer(node));
-            return found(from, operation.selection, node);
-          });
+          if (!wantsEvents(exchange)) return readOne(from, engine, exchange, operation);
+          const one = (asking: Exchange) => readOne(from, engine, asking, operation, null);
+          return live(engine, streams, resource, exchange, operation, one);
         },
       ],
       PUT: ['UPDATE', writing(parseUpdate, updated)],
@@ -167,11 +156,39 @@ function routesOf(from: Collection, engine: Engine): Routes {
     restore: {
       template: `/${path}/{${key.name}}${RESTORE}`,
       failed: problem,
-      methods: isRestorable(from.resource)
+      methods: isRestorable(resource)
         ? new Map([['POST', admitted('HISTORY', writing(parseRestore, updated))]])
         : new Map(),
     },
   };
+}
+
+function readList(
+  from: Collection,
+  engine: Engine,
+  { caller, spend, query }: Exchange,
+  operation: List | Aggregation,
+): Soon<Response> {
+  if (operation.do === 'aggregate')
+    return then(engine.read(caller, operation), (rows) => aggregated(from, operation, rows));
+  return then(engine.read(caller, operation), (listing) => {
+    spend?.(costOfAnswer(listing.nodes));
+    return listed(from, operation, listing, query);
+  });
+}
+
+function readOne(
+  from: Collection,
+  engine: Engine,
+  { caller, spend, request }: Exchange,
+  operation: ReturnType<typeof parseGet>,
+  ifNoneMatch = request.headers.get('If-None-Match'),
+): Soon<Response> {
+  return then(engine.read(caller, operation), (node) => {
+    if (!operation.shaped) return foundWhole(from, node, ifNoneMatch);
+    spend?.(costOfAnswer(node));
+    return found(from, operation.selection, node);
+  });
 }
 
 async function exportList(

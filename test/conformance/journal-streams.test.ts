@@ -4,7 +4,8 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { SignJWT } from 'jose';
 import { ApiKeys } from '../../src/engine/api-keys.ts';
-import { type AppUnderTest, databases, JSON_HEADERS, openApp, sharedPostgres, within } from '../app.ts';
+import { type AppUnderTest, databases, JSON_HEADERS, openApp, sharedPostgres } from '../app.ts';
+import { type Event, Listener } from '../events.ts';
 import { Folder, Server } from '../process.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 
@@ -15,74 +16,6 @@ type Note @resource @journal
   @allow(to: [READ, CREATE, UPDATE, DELETE, HISTORY], role: "admin")
 { id: ID! text: String! public: Boolean! @default(value: false) }
 `;
-
-interface Event {
-  readonly event: string;
-  readonly id: string | undefined;
-  readonly data: any;
-}
-
-/** Reads events one by one, as a browser does. */
-class Listener implements AsyncDisposable {
-  readonly response: Response;
-  readonly #reader;
-  readonly #decoder = new TextDecoder();
-  #text = '';
-
-  private constructor(response: Response) {
-    this.response = response;
-    this.#reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  }
-
-  static async ask(
-    app: Pick<AppUnderTest, 'fetch'>,
-    query: string,
-    variables: object = {},
-    headers: Record<string, string> = {},
-  ) {
-    const body = JSON.stringify({ query, variables });
-    const all = { ...JSON_HEADERS, Accept: 'text/event-stream', ...headers };
-    return new Listener(await app.fetch('/graphql', { method: 'POST', headers: all, body }));
-  }
-
-  static async open(app: Pick<AppUnderTest, 'fetch'>, path: string, headers: Record<string, string> = {}) {
-    return new Listener(await app.fetch(path, { headers: { Accept: 'text/event-stream', ...headers } }));
-  }
-
-  /** Undefined when the stream has ended. */
-  async next(): Promise<Event | undefined> {
-    for (;;) {
-      const end = this.#text.indexOf('\n\n');
-      if (end === -1) {
-        const { done, value } = await within(20_000, this.#reader.read());
-        if (done) return undefined;
-        this.#text += this.#decoder.decode(value, { stream: true });
-        continue;
-      }
-      const lines = this.#text.slice(0, end).split('\n');
-      this.#text = this.#text.slice(end + 2);
-      const field = (name: string) =>
-        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-      const data = lines.includes('data:') ? 'null' : field('data');
-      if (data !== undefined)
-        return { event: field('event') ?? 'message', id: field('id'), data: JSON.parse(data) };
-    }
-  }
-
-  async take(count: number): Promise<Event[]> {
-    const events: Event[] = [];
-    while (events.length < count) {
-      const event = await this.next();
-      if (!event) break;
-      events.push(event);
-    }
-    return events;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#reader.cancel();
-  }
-}
 
 const brief = (events: readonly Event[]) =>
   events.map(

@@ -46,6 +46,26 @@ describe.each([...databases])('on %s', (database) => {
     await without.close();
   });
 
+  test('what can be live is described so, and answered so', async () => {
+    const { paths, components } = described.document;
+    const types = ({ $ref, content }: any) =>
+      Object.keys(content ?? components.responses[$ref.split('/').at(-1)].content);
+    const of = (path: string) => types(paths[path].get.responses[200]).includes('text/event-stream');
+    expect(['/things', '/things/{id}', '/graphql', '/plains', '/plains/{id}'].map(of)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
+    const { body: word, headers } = await app.rest('POST', '/words', { lang: 'li', text: 'live' });
+    expect(headers.get('Vary')).toBeNull();
+    const plain = await app.rest('GET', `/words/${word.lang}`);
+    const shaped = await app.rest('GET', `/words/${word.lang}?fields=lang`);
+    expect([plain, shaped].map((each) => each.headers.get('Vary'))).toEqual(['Accept', 'Accept']);
+    await app.rest('DELETE', `/words/${word.lang}`);
+  });
+
   test('it has the paths of those that keep a journal, and no others', () => {
     const paths = Object.keys(described.document.paths).filter((path) => /^\/changes|restore$/.test(path));
     expect(paths.sort()).toEqual([

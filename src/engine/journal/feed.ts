@@ -8,6 +8,7 @@ import type { Permitted } from '../policy/permitted.ts';
 import type { ChangesRead, Telling } from './asked.ts';
 import type { Positions } from './positions.ts';
 import type { Change, ChangesPage } from './reading.ts';
+import { Waiting } from './waiting.ts';
 
 /** How often it is looked for what other processes have committed, while somebody follows. */
 const LOOK_MS = 50;
@@ -30,7 +31,7 @@ export class Feed {
   readonly #storage: Storage;
   readonly #positions: Positions;
   readonly #read: Read;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Waiting();
   /** Reads that are under way, by what they ask for. */
   readonly #reads = new Map<string, Promise<ChangesPage>>();
   #last = 0;
@@ -52,46 +53,55 @@ export class Feed {
 
   /** From the position that the operation names, until it is told to stop. */
   async *listen(operation: Permitted<ChangesRead>, stopped: AbortSignal): AsyncGenerator<Told | Reset> {
+    let held: Change | undefined;
+    for await (const page of this.pages(operation, stopped)) {
+      if ('reset' in page) {
+        held = undefined;
+        yield page;
+        continue;
+      }
+      for (const change of page.changes) {
+        if (held) yield { change: held, isLast: held.transaction !== change.transaction };
+        held = change;
+      }
+      if (page.more) continue;
+      // No transaction is committed in parts.
+      if (held) yield { change: held, isLast: true };
+      held = undefined;
+    }
+  }
+
+  /** The same page by page, those that show nothing included: what is up to their positions has been told. */
+  async *pages(operation: Permitted<ChangesRead>, stopped: AbortSignal): AsyncGenerator<ChangesPage | Reset> {
     this.#begin();
     try {
       let after = operation.after ?? (await this.#fromNow());
-      let held: Change | undefined;
       while (!stopped.aborted) {
         const page = await this.#shared(operation, after);
+        yield page;
         if ('reset' in page) {
-          held = undefined;
-          yield page;
           after = page.reset;
           continue;
         }
-        for (const change of page.changes) {
-          if (held) yield { change: held, isLast: held.transaction !== change.transaction };
-          held = change;
-        }
         after = page.position;
-        if (page.more) {
-          // A database in this process answers at once: others would not have their turn until all was read.
-          await new Promise(setImmediate);
-          continue;
-        }
-        // No transaction is committed in parts.
-        if (held) yield { change: held, isLast: true };
-        held = undefined;
-        await this.#beyond(this.#positions.placeOf(after)?.at ?? 0, stopped);
+        // A database in this process answers at once: others would not have their turn until all was read.
+        if (page.more) await new Promise(setImmediate);
+        else await this.#beyond(this.#positions.placeOf(after)?.at ?? 0, stopped);
       }
     } finally {
       this.#end();
     }
   }
 
-  async #now(): Promise<number> {
+  /** The last position that was given to what is committed by now. */
+  async now(): Promise<number> {
     await this.#positions.ready();
     const deadline = performance.now() + PATIENCE_MS;
     return this.#storage.read(() => this.#positions.now(), 'many', deadline);
   }
 
   async #fromNow(): Promise<string> {
-    return this.#positions.textOf({ at: await this.#now(), past: 0 });
+    return this.#positions.textOf({ at: await this.now(), past: 0 });
   }
 
   /** Once for all who ask for the same with the same rights. */
@@ -123,19 +133,7 @@ export class Feed {
 
   /** Waits until something is committed after this position. */
   #beyond(position: number, stopped: AbortSignal): Promise<void> {
-    if (this.#last > position || stopped.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = () => {
-        this.#waiting.delete(check);
-        stopped.removeEventListener('abort', done);
-        resolve();
-      };
-      const check = () => {
-        if (this.#last > position) done();
-      };
-      this.#waiting.add(check);
-      stopped.addEventListener('abort', done);
-    });
+    return this.#waiting.until(() => this.#last > position, stopped);
   }
 
   /** One look at a time; who asks while one is under way may have committed after it. */
@@ -145,10 +143,10 @@ export class Feed {
       return;
     }
     this.#isLate = false;
-    this.#looking = this.#now()
+    this.#looking = this.now()
       .then((now) => {
         this.#last = now;
-        for (const check of [...this.#waiting]) check();
+        this.#waiting.wake();
       })
       // A database that is away is looked at again.
       .catch(() => {})

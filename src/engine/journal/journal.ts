@@ -12,6 +12,7 @@ import type { Change, Watcher } from '../write/changes.ts';
 import type { ChangesRead } from './asked.ts';
 import { Feed } from './feed.ts';
 import { imageOf } from './images.ts';
+import { Live } from './live.ts';
 import { Positions } from './positions.ts';
 import { addChanges, type ChangesPage, readChanges } from './reading.ts';
 
@@ -35,10 +36,11 @@ export class Journal implements Watcher {
   readonly feed: Feed;
   /** Called when something was committed here. */
   onCommit: (() => void) | undefined;
+  readonly live: Live;
   readonly #kept: readonly Resource[];
   #since = 0;
 
-  constructor(storage: Storage, { resources }: Model, limits: AnswerLimits = UNLIMITED) {
+  constructor(storage: Storage, { resources }: Model, limits: AnswerLimits = UNLIMITED, concurrency = 1) {
     this.storage = storage;
     this.positions = new Positions(storage);
     this.feed = new Feed(storage, this.positions, async (operation) => {
@@ -46,6 +48,8 @@ export class Journal implements Watcher {
       const deadline = performance.now() + PATIENCE_MS;
       return storage.read(() => this.read(operation, new Budget(limits)), 'many', deadline);
     });
+    const { feed, positions } = this;
+    this.live = new Live({ feed, positions, resources, concurrency, longest: limits.bytes });
     this.#kept = resources.filter(({ journal }) => journal?.keepMs !== undefined);
   }
 

@@ -63,7 +63,17 @@ export class Policy {
    * other roles, other claims that a rule uses, or under other rules, is somebody else; where functions are told all roles and
    * claims, all of them count.
    */
-  holder({ subject, roles, claims }: Caller): string {
+  holder(caller: Caller): string {
+    return this.#known(caller, caller.subject ?? null);
+  }
+
+  /** The same for all who see the same: who they are matters only where a rule, or a function, is told it. */
+  viewer(caller: Caller): string {
+    const { subject = null } = caller;
+    return this.#known(caller, this.#tellsFunctions ? subject : subject !== null);
+  }
+
+  #known({ roles, claims }: Caller, who: unknown): string {
     const rules = this.#rules;
     if (!rules) return '';
     const names = this.#tellsFunctions ? roles : [...rules.roles].filter((role) => roles.includes(role));
@@ -73,7 +83,7 @@ export class Policy {
     const known = [...names].sort();
     // A hash, because subjects and claims may be too long for an index.
     const hash = new Bun.CryptoHasher('sha256').update(rules.fingerprint);
-    return hash.update(JSON.stringify([subject ?? null, known, told(used, claims)])).digest('base64url');
+    return hash.update(JSON.stringify([who, known, told(used, claims)])).digest('base64url');
   }
 
   /** Whether rules decide what is shown of a record, and not only to whom: those of its fields, or of what it refers to. */

@@ -7,6 +7,7 @@ import { type AnswerLimits, Budget, isTooMuch } from '../budget.ts';
 import type { ChangesRead } from '../journal/asked.ts';
 import type { Reset, Told } from '../journal/feed.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { Seat, Watched } from '../journal/live.ts';
 import { type ChangesPage, readsChanges } from '../journal/reading.ts';
 import { together } from '../journal/together.ts';
 import type { Aggregate, Ask, List, Listing, Read } from '../operation.ts';
@@ -82,6 +83,10 @@ export class Reader {
 
   follow(operation: Permitted<ChangesRead>, stopped: AbortSignal): AsyncGenerator<Told | Reset> {
     return this.#kept.feed.listen(operation, stopped);
+  }
+
+  live(name: string, watched: Watched): Promise<Seat> {
+    return this.#kept.live.join(name, watched);
   }
 
   async changes(operation: Permitted<ChangesRead>, deadline: Deadline): Promise<ChangesPage> {

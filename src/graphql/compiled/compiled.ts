@@ -23,6 +23,7 @@ import type { Permitted } from '../../engine/policy/permitted.ts';
 import { Failed } from '../../engine/read/reader.ts';
 import type { Deadline } from '../../storage/storage.ts';
 import { argumentReader, variableReader } from '../arguments.ts';
+import { isMarked, Live } from '../directives.ts';
 import type { Performed } from '../execute.ts';
 import { type Arguments, answeredFields, asWritten, type Given } from '../fields.ts';
 import { planner } from '../plan.ts';
@@ -95,7 +96,7 @@ export class CompiledQuery {
     page: number | undefined,
   ) {
     const operation = getOperationAST(document, operationName);
-    if (operation?.operation !== 'query') throw new NotPlain();
+    if (operation?.operation !== 'query' || isMarked(operation, Live)) throw new NotPlain();
     const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
     for (const definition of document.definitions)
       if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;

@@ -1,6 +1,7 @@
 /** The operations on the records of a resource, as the API description tells them. */
 
 import { JSON_TYPE } from '../../http/answer.ts';
+import { EVENT_TYPE } from '../../http/streams.ts';
 import { exampleInput, exampleOf } from '../../schema/examples.ts';
 import type { OperationKind, Resource } from '../../schema/model.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
@@ -78,6 +79,7 @@ function listing(context: Context, resource: Resource): Operation {
     [JSON_TYPE]: { schema: list({ anyOf: [...schemas.shown(resource), schemas.ref('Aggregate')] }) },
     [CSV_TYPE]: file,
     [NDJSON_TYPE]: file,
+    ...live(resource),
   };
   return operation(resource, 'list', `List ${resource.plural}`, {
     parameters: parametersOfList({ ...context, resource }),
@@ -95,8 +97,14 @@ function listing(context: Context, resource: Resource): Operation {
 function getting(context: Context, resource: Resource): Operation {
   return operation(resource, 'get', `Get one ${resource.singular}`, {
     parameters: parametersOfOne({ ...context, resource }),
-    responses: { 200: one(context, resource), 304: NOT_MODIFIED, default: FAILURE },
+    responses: { 200: one(context, resource, live(resource)), 304: NOT_MODIFIED, default: FAILURE },
   });
+}
+
+/** The same answer as events, where the type tells when it changes. */
+function live({ journal }: Resource): JsonSchema | undefined {
+  const description = 'The answer of now, and again, whole, whenever a change has altered it.';
+  return journal && { [EVENT_TYPE]: { schema: { type: 'string', description } } };
 }
 
 function creation(context: Context, resource: Resource): Operation {
@@ -129,14 +137,15 @@ function deletion(resource: Resource): Operation {
 }
 
 /** One record as an answer, described once for each type. */
-function one(context: Context, resource: Resource): JsonSchema {
+function one(context: Context, resource: Resource, more?: JsonSchema): JsonSchema {
   const { schemas, answers } = context;
-  const name = `${resource.name}.one`;
+  const others = schemas.isPlain ? undefined : more;
+  const name = `${resource.name}.${others ? 'read' : 'one'}`;
   const shown = schemas.shown(resource);
   answers[name] ??= {
     description: `The ${resource.singular}.`,
-    headers: withHeaders([], ['ETag', 'Location', ...deprecation(context, resource)]),
-    content: { [JSON_TYPE]: { schema: shown.length > 1 ? { anyOf: shown } : shown[0] } },
+    headers: withHeaders(others ? ['Vary'] : [], ['ETag', 'Location', ...deprecation(context, resource)]),
+    content: { [JSON_TYPE]: { schema: shown.length > 1 ? { anyOf: shown } : shown[0] }, ...others },
   };
   return { $ref: `#/components/responses/${name}` };
 }

@@ -2,6 +2,7 @@
 
 import type { Code } from '../../base/errors.ts';
 import { JSON_TYPE } from '../../http/answer.ts';
+import { EVENT_TYPE } from '../../http/streams.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { list } from './json-schema.ts';
 import {
@@ -103,6 +104,12 @@ export const SERVICE = 'Service';
 
 const graphqlTypes = [JSON_TYPE, 'application/graphql-response+json'];
 
+const events = {
+  type: 'string',
+  description:
+    'GraphQL over SSE, with a connection for each operation: an event `next` for each answer, and `complete`.',
+};
+
 function graphqlPath(schemas: Schemas, trusted: Trusting, guard: readonly Code[]): JsonSchema {
   const content = (schema: JsonSchema) => Object.fromEntries(graphqlTypes.map((type) => [type, { schema }]));
   const both: Code[] = [
@@ -129,7 +136,7 @@ function graphqlPath(schemas: Schemas, trusted: Trusting, guard: readonly Code[]
     200: {
       description: 'The answer; errors that happened on the way to it are in it.',
       headers: withHeaders([]),
-      content: content(schemas.ref('GraphqlResponse')),
+      content: { ...content(schemas.ref('GraphqlResponse')), [EVENT_TYPE]: { schema: events } },
     },
     ...Object.fromEntries(
       [...byStatus(codes)].map(([status, same]) => [

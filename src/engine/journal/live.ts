@@ -1,0 +1,334 @@
+/** Answers that are kept up to date: each is made once for all who look at it, and again when a change can have altered it. */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { DuetError } from '../../base/errors.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import { everything } from '../../query/filter.ts';
+import type { Resource } from '../../schema/model.ts';
+import type { Ask, Read } from '../operation.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import type { ChangesRead } from './asked.ts';
+import type { Feed } from './feed.ts';
+import type { Positions } from './positions.ts';
+import { type Change, MOST_CHANGES } from './reading.ts';
+import { whole } from './sizes.ts';
+import { Sources } from './sources.ts';
+import { Waiting } from './waiting.ts';
+
+/** No answer is made again sooner than that. */
+const LEAST_MS = 100;
+/** Nor later, however much there is to do; and when one that failed is tried again. */
+const MOST_MS = 5000;
+/** To keep an answer up to date takes no more than this part of the time, its waiting for others included. */
+const SHARE = 0.1;
+/** So many answers of the greatest length are kept, each counted once for itself and once for each who looks at it. */
+const KEPT_ANSWERS = 8;
+
+export interface Made {
+  /** As it is told. */
+  readonly text: string;
+  /** What it costs beyond the request for it. */
+  readonly units: number;
+}
+
+/** An answer that somebody wants to be kept up to date. */
+export interface Watched {
+  /** Makes it as a plain request would get it now, and tells what is read for it. */
+  readonly make: (noteRead: (operation: Permitted<Read | Ask | ChangesRead>) => void) => Promise<Made>;
+  /** What is told when it can no longer be made. */
+  readonly failed: (error: unknown) => string;
+}
+
+/** A place before an answer, until it is left. */
+export interface Seat extends Made {
+  readonly leave: () => void;
+  /** The answer as it is, and whenever it is another. */
+  readonly follow: (stopped: AbortSignal) => AsyncGenerator<string>;
+}
+
+interface LiveOptions {
+  readonly feed: Feed;
+  readonly positions: Positions;
+  readonly resources: readonly Resource[];
+  /** How many answers are made at once. */
+  readonly concurrency: number;
+  /** The bytes of the longest answer. */
+  readonly longest: number;
+}
+
+/** An answer and those who look at it. */
+class View {
+  readonly name: string;
+  readonly #watched: Watched;
+  readonly #resources: readonly Resource[];
+  readonly waiting = new Waiting();
+  seats = 0;
+  made: Made = { text: '', units: 0 };
+  /** Grows when the answer is another. */
+  version = 0;
+  /** How often it was made, or was tried to be. */
+  runs = 0;
+  state: 'resting' | 'waiting' | 'running' = 'resting';
+  /** Whether a change has come since it was begun to be made. */
+  isStale = false;
+  /** Why there is none. */
+  failure: { readonly error: unknown } | undefined;
+  hasEnded = false;
+  /** When it was its turn last, and how long it is not its turn again; milliseconds. */
+  due = Number.NEGATIVE_INFINITY;
+  pause = LEAST_MS;
+  timer: Timer | undefined;
+  #sources: Sources | undefined;
+
+  constructor(name: string, watched: Watched, resources: readonly Resource[]) {
+    this.name = name;
+    this.#watched = watched;
+    this.#resources = resources;
+  }
+
+  get bytes(): number {
+    return this.made.text.length * (1 + this.seats);
+  }
+
+  mayBeAlteredBy(change: Change): boolean {
+    return this.#sources?.has(change) ?? true;
+  }
+
+  /** Answers whether that failed for now only. */
+  async make(): Promise<boolean> {
+    const sources = new Sources(this.#resources);
+    let refusal: DuetError | undefined;
+    try {
+      const made = await this.#watched.make((operation) => {
+        refusal ??= sources.add(operation);
+        if (refusal) throw refusal;
+      });
+      if (refusal) throw refusal;
+      this.#sources = sources;
+      this.#show(made);
+    } catch (error) {
+      // Whoever waits for the first answer is told by its status.
+      if (!this.#sources) this.failure = { error };
+      else if (isPassing(error)) return true;
+      else this.#show({ text: this.#watched.failed(error), units: 0 });
+    }
+    return false;
+  }
+
+  #show(made: Made): void {
+    if (this.version > 0 && made.text === this.made.text) return;
+    this.made = made;
+    this.version++;
+  }
+
+  async *follow(stopped: AbortSignal): AsyncGenerator<string> {
+    let seen = 0;
+    const isOver = () => this.hasEnded || this.failure !== undefined;
+    while (!stopped.aborted && !isOver()) {
+      if (this.version !== seen) {
+        seen = this.version;
+        yield this.made.text;
+      } else await this.waiting.until(() => this.version !== seen || isOver(), stopped);
+    }
+    if (this.failure) throw this.failure.error;
+  }
+}
+
+/** What is over when it is tried again says nothing about the answer. */
+function isPassing(error: unknown): boolean {
+  return error instanceof DuetError && error.status === 503;
+}
+
+export class Live {
+  readonly #options: LiveOptions;
+  /** By what is asked for, and with which rights. */
+  readonly #views = new Map<string, View>();
+  /** Those whose turn it is. */
+  readonly #queue: View[] = [];
+  readonly #told = new Waiting();
+  /** Out of whatever request is being worked on: an answer is made for many, and no replica is asked that may be behind. */
+  readonly #outside = AsyncLocalStorage.snapshot();
+  /** Up to where changes have been told. */
+  #at = 0;
+  #following: { readonly stop: AbortController; readonly ready: Promise<void> } | undefined;
+  #running = 0;
+  #runs = 0;
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+  }
+
+  tell(metrics: Metrics): void {
+    const seats = () => this.#views.values().reduce((sum, view) => sum + view.seats, 0);
+    metrics.add('gauge', 'duet_live_answers', 'Answers that are kept up to date.', () => this.#views.size);
+    metrics.add('gauge', 'duet_live_listeners', 'Streams that show such an answer.', seats);
+    metrics.add(
+      'counter',
+      'duet_live_executions_total',
+      'How often such answers were made.',
+      () => this.#runs,
+    );
+  }
+
+  /**
+   * Takes a seat before the answer of this name, when it shows all that is committed by now. Fails as a plain request would,
+   * where there is no answer yet.
+   */
+  async join(name: string, watched: Watched): Promise<Seat> {
+    const known = this.#views.get(name);
+    const view = known ?? new View(name, watched, this.#options.resources);
+    this.#views.set(name, view);
+    view.seats++;
+    let isHere = true;
+    const leave = () => {
+      if (isHere) this.#leave(view);
+      isHere = false;
+    };
+    try {
+      const { ready, stop } = this.#follow();
+      await ready;
+      if (view.state === 'resting' && view.runs === 0) this.#enqueue(view, true);
+      const runs = known ? await this.#runsNeeded(view, stop.signal) : 1;
+      const isOver = () => view.failure !== undefined || view.hasEnded;
+      await view.waiting.until(() => view.runs >= runs || isOver(), stop.signal);
+      if (view.failure) throw view.failure.error;
+      if (view.hasEnded || !this.#hasRoom()) throw crowded();
+      return { ...view.made, leave, follow: (stopped) => view.follow(stopped) };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  #leave(view: View): void {
+    view.seats--;
+    if (view.seats > 0) return;
+    this.#end(view);
+    if (this.#views.size > 0) return;
+    this.#following?.stop.abort();
+    this.#following = undefined;
+  }
+
+  /** How often it must have been made to show what is committed by now. */
+  async #runsNeeded(view: View, stopped: AbortSignal): Promise<number> {
+    const now = await this.#options.feed.now();
+    await this.#told.until(() => this.#at >= now, stopped);
+    const { state, isStale, runs } = view;
+    // What is being made was begun before it became stale.
+    const more = state === 'resting' ? 0 : state === 'running' && isStale ? 2 : 1;
+    return Math.max(1, runs + more);
+  }
+
+  /** Follows the changes of all types, while somebody looks at an answer. */
+  #follow() {
+    this.#following ??= this.#outside(() => {
+      const stop = new AbortController();
+      const ready = this.#options.feed.now().then((at) => {
+        this.#at = at;
+        this.#listen(at, stop.signal).catch((error) => this.#fail(error));
+      });
+      return { stop, ready };
+    });
+    return this.#following;
+  }
+
+  async #listen(at: number, stopped: AbortSignal): Promise<void> {
+    const { feed, positions, resources } = this.#options;
+    const operation: ChangesRead = {
+      do: 'changes',
+      resources: resources.filter(({ journal }) => journal),
+      record: undefined,
+      where: everything,
+      after: positions.textOf({ at, past: 0 }),
+      at: {},
+      limit: MOST_CHANGES,
+      telling: whole,
+    };
+    // Nobody is shown them: they say only which answers are to be made again, by the rules of those who asked.
+    for await (const page of feed.pages(operation as Permitted<ChangesRead>, stopped)) {
+      if (stopped.aborted) return;
+      const reset = 'reset' in page ? page.reset : undefined;
+      const changes = 'reset' in page ? [] : page.changes;
+      for (const view of this.#views.values())
+        if (reset !== undefined || changes.some((change) => view.mayBeAlteredBy(change))) this.#changed(view);
+      this.#at = positions.placeOf('reset' in page ? page.reset : page.position)?.at ?? this.#at;
+      this.#told.wake();
+    }
+  }
+
+  /** A database that is away ends all of them; whoever comes back begins anew. */
+  #fail(error: unknown): void {
+    for (const view of [...this.#views.values()]) {
+      view.failure = { error };
+      this.#end(view);
+    }
+    this.#following?.stop.abort();
+    this.#following = undefined;
+  }
+
+  #end(view: View): void {
+    view.hasEnded = true;
+    clearTimeout(view.timer);
+    if (this.#views.get(view.name) === view) this.#views.delete(view.name);
+    view.waiting.wake();
+  }
+
+  #changed(view: View): void {
+    if (view.state === 'running') view.isStale = true;
+    else if (view.state === 'resting') this.#schedule(view);
+  }
+
+  #schedule(view: View): void {
+    view.state = 'waiting';
+    const ms = view.due + view.pause - performance.now();
+    if (ms <= 0) this.#enqueue(view);
+    else view.timer = setTimeout(() => this.#enqueue(view), ms);
+  }
+
+  /** Whoever waits for a first answer comes first, as who asks once does. */
+  #enqueue(view: View, isFirst = false): void {
+    view.state = 'waiting';
+    view.due = performance.now();
+    if (isFirst) this.#queue.unshift(view);
+    else this.#queue.push(view);
+    this.#runNext();
+  }
+
+  #runNext(): void {
+    while (this.#running < this.#options.concurrency) {
+      const next = this.#queue.shift();
+      if (!next) return;
+      if (!next.hasEnded) this.#outside(() => this.#run(next));
+    }
+  }
+
+  async #run(view: View): Promise<void> {
+    this.#running++;
+    this.#runs++;
+    view.state = 'running';
+    view.isStale = false;
+    const isAgain = await view.make();
+    view.runs++;
+    this.#running--;
+    view.state = 'resting';
+    const took = performance.now() - view.due;
+    view.pause = isAgain ? MOST_MS : Math.min(MOST_MS, Math.max(LEAST_MS, took / SHARE));
+    if (view.failure || !this.#hasRoom()) this.#end(view);
+    else view.waiting.wake();
+    if ((view.isStale || isAgain) && !view.hasEnded) this.#schedule(view);
+    this.#runNext();
+  }
+
+  #hasRoom(): boolean {
+    const bytes = this.#views.values().reduce((sum, view) => sum + view.bytes, 0);
+    return bytes <= KEPT_ANSWERS * this.#options.longest;
+  }
+}
+
+function crowded(): DuetError {
+  return new DuetError(
+    'UNAVAILABLE',
+    'Live answers of this process take all the memory that they may. Ask for less, or try again later.',
+    { headers: { 'Retry-After': '5' } },
+  );
+}

@@ -1,0 +1,129 @@
+/** What an answer is made of: of which types, and which of their records. What happens to others cannot alter it. */
+
+import { DuetError } from '../../base/errors.ts';
+import { isAbridged } from '../../query/cursors.ts';
+import { all, equal, everything, type Filter, nothing, reached } from '../../query/filter.ts';
+import type { ListQuery } from '../../query/list.ts';
+import type { Order } from '../../query/order.ts';
+import { isReferred } from '../../query/referred.ts';
+import type { Resource } from '../../schema/model.ts';
+import type { Aggregate, Ask, Read, Relation, Selection } from '../operation.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import type { ChangesRead } from './asked.ts';
+import type { Change } from './reading.ts';
+import { mayMatch } from './verdict.ts';
+
+export class Sources {
+  readonly #model: readonly Resource[];
+  /** By name; the records of a type that the answer is made of match one of the filters. */
+  readonly #filters = new Map<string, { readonly resource: Resource; readonly filters: Set<Filter> }>();
+
+  constructor(model: readonly Resource[]) {
+    this.#model = model;
+  }
+
+  /** The rules are in the operation: what they look at is looked at too. What is wrong where a type keeps no changes. */
+  add(operation: Permitted<Read | Ask | ChangesRead>): DuetError | undefined {
+    switch (operation.do) {
+      case 'list':
+        this.#addList(operation.resource, operation.list);
+        this.#addSelection(operation.resource, operation.selection);
+        break;
+      case 'get': {
+        const { resource, key, seen, selection } = operation;
+        this.#add(resource, all([key === undefined ? nothing : equal(resource.key, key), seen]));
+        this.#addSelection(resource, selection);
+        break;
+      }
+      case 'aggregate':
+        this.#addAggregate(operation);
+        break;
+      case 'ask':
+        // It may look at whatever it likes.
+        for (const resource of this.#model) this.#add(resource, everything);
+        break;
+      case 'changes':
+        this.#addChanges();
+        break;
+    }
+    const unkept = [...this.#filters.values()].flatMap(({ resource }) => (resource.journal ? [] : resource));
+    return unkept.length > 0 ? notLive(unkept) : undefined;
+  }
+
+  /** Whether the change can have altered the answer. */
+  has({ resource: name, before, after }: Change): boolean {
+    const found = this.#filters.get(name);
+    if (!found) return false;
+    const images = [before, after].filter((image) => image != null);
+    if (images.length === 0) return true;
+    const { resource, filters } = found;
+    return images.some((image) => [...filters].some((filter) => mayMatch(filter, resource, image)));
+  }
+
+  #add(resource: Resource, where: Filter): void {
+    const { name } = resource;
+    const found = this.#filters.get(name) ?? { resource, filters: new Set() };
+    this.#filters.set(name, found);
+    found.filters.add(where);
+    for (const each of reached(where)) this.#reach(each);
+  }
+
+  /** Of what is only looked at on the way, each record may matter. */
+  #reach(resource: Resource): void {
+    const found = this.#filters.get(resource.name) ?? { resource, filters: new Set() };
+    this.#filters.set(resource.name, found);
+    found.filters.add(everything);
+  }
+
+  #addList(resource: Resource, { where, order, after, before }: ListQuery): void {
+    // A page may begin at a record that does not match.
+    const isApart = isAbridged(after) || isAbridged(before);
+    this.#add(resource, where);
+    if (isApart) this.#reach(resource);
+    this.#addOrder(order);
+  }
+
+  #addOrder(order: Order): void {
+    for (const { column } of order)
+      if (isReferred(column)) for (const { field, where } of column.through) this.#add(field.target, where);
+  }
+
+  #addAggregate({ resource, where, order, relations }: Aggregate): void {
+    this.#add(resource, where);
+    this.#addOrder(order);
+    this.#addRelations(relations);
+  }
+
+  #addSelection(resource: Resource, { relations, guards, changes }: Selection): void {
+    this.#addRelations(relations);
+    for (const guard of guards ?? []) for (const each of reached(guard.where)) this.#reach(each);
+    if (changes) {
+      this.#reach(resource);
+      this.#addChanges();
+    }
+  }
+
+  #addRelations(relations: readonly Relation[]): void {
+    for (const { field, selection, list, seen, seenLinks, summary } of relations) {
+      if (field.kind === 'through') this.#add(field.links.target, seenLinks ?? everything);
+      if (summary) this.#addAggregate(summary.aggregate);
+      else if (list) this.#addList(field.target, list);
+      else this.#add(field.target, seen ?? everything);
+      if (list && seen) for (const each of reached(seen)) this.#reach(each);
+      this.#addSelection(field.target, selection);
+    }
+  }
+
+  /** Where they stand, and what is the past of them, is told by a position that counts the changes of all types. */
+  #addChanges(): void {
+    for (const resource of this.#model) if (resource.journal) this.#reach(resource);
+  }
+}
+
+export function notLive(resources: readonly Resource[]): DuetError {
+  const names = resources.map(({ name }) => name).sort();
+  return new DuetError(
+    'NOT_LIVE',
+    `A live answer needs @journal on each type that it, or a rule that it is subject to, looks at. Add it to ${names.join(', ')}, or ask for the plain answer.`,
+  );
+}

@@ -1,0 +1,65 @@
+/** A list or a record that is kept up to date: the plain answer as an event, and again whenever it is another. */
+
+import { DuetError } from '../base/errors.ts';
+import type { Soon } from '../base/soon.ts';
+import type { Engine } from '../engine/engine.ts';
+import { notLive } from '../engine/journal/sources.ts';
+import type { Read } from '../engine/operation.ts';
+import { preferredType } from '../http/accept.ts';
+import { JSON_TYPE } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { problemBody } from '../http/problem.ts';
+import { EVENT_TYPE, type Streams } from '../http/streams.ts';
+import type { Resource } from '../schema/model.ts';
+
+/** What a plain answer says beside its body. */
+const TOLD = ['ETag', 'Link', 'X-Total-Count'];
+
+/** Whether a record is wanted so; of a list, there are other types to choose from. */
+export function wantsEvents({ request }: Exchange): boolean {
+  const accept = request.headers.get('Accept');
+  return (
+    accept?.includes(EVENT_TYPE) === true && preferredType(accept, [JSON_TYPE, EVENT_TYPE]) === EVENT_TYPE
+  );
+}
+
+/** `respond`: the plain answer of now. */
+export async function live(
+  engine: Engine,
+  streams: Streams,
+  resource: Resource,
+  exchange: Exchange,
+  operation: Read,
+  respond: (exchange: Exchange) => Soon<Response>,
+): Promise<Response> {
+  if (!resource.journal) throw notLive([resource]);
+  const { caller, key, query, requestId } = exchange;
+  const seat = await engine.live(caller, JSON.stringify(['rest', resource.path, key, query]), {
+    make: async (noteRead) => {
+      let units = 0;
+      const spend = (cost: number) => {
+        units += cost;
+      };
+      noteRead(engine.permit(caller, operation));
+      const text = await eventOf(await respond({ ...exchange, spend }));
+      return { text, units };
+    },
+    failed: (error) => {
+      const isTold = error instanceof DuetError;
+      if (!isTold || error.cause !== undefined) exchange.failed(error);
+      const told = isTold ? error : new DuetError('INTERNAL', 'Internal server error');
+      return `event: problem\ndata: ${JSON.stringify(problemBody(told, requestId))}\n\n`;
+    },
+  });
+  return streams.answerLive(exchange, seat);
+}
+
+async function eventOf(response: Response): Promise<string> {
+  const { headers } = response;
+  const told = TOLD.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  const head = told.length > 0 ? `event: headers\ndata: ${JSON.stringify(Object.fromEntries(told))}\n\n` : '';
+  return `${head}data: ${await response.text()}\n\n`;
+}
