@@ -1,6 +1,7 @@
 /** Live answers: the plain answer as an event, and again, whole, whenever a change has altered it. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, databases, JSON_HEADERS, openApp, sharedPostgres } from '../app.ts';
 import { Listener } from '../events.ts';
 import { Folder } from '../process.ts';
@@ -162,11 +163,15 @@ for (const database of databases)
         return Number(/^duet_live_executions_total (\d+)$/m.exec(text)?.[1]);
       };
       const before = await made();
-      await post('/books', { title: 'elsewhere' });
-      const book = await post('/books', { title: 'y', authorId: ann.id });
-      for (const each of [...listeners.slice(0, 3), late])
-        expect((await each.take(1))[0]?.data).toEqual([book]);
-      expect((await made()) - before).toBe(1);
+      const books: object[] = [];
+      // A change for each, so that no two of them are shown by one answer.
+      for (let at = 0; at < 4; at++) {
+        await post('/books', { title: 'elsewhere' });
+        books.push(await post('/books', { title: 'y', authorId: ann.id }));
+        for (const each of [...listeners.slice(0, 3), late])
+          expect((await each.take(1))[0]?.data).toEqual(books);
+      }
+      expect((await made()) - before).toBe(4);
       for (const each of listeners) await each[Symbol.asyncDispose]();
     });
 
@@ -179,6 +184,46 @@ for (const database of databases)
       let last: { title: string }[] = [];
       while (last.length < names.length) last = (await listener.take(1))[0]?.data;
       expect(last.map(({ title }) => title)).toEqual(names);
+    });
+
+    test('a change that comes while the answer is made is shown by the next', async () => {
+      let held: { readonly read: () => void; readonly release: Promise<void> } | undefined;
+      const slow = await openApp(database, {
+        sdl,
+        url,
+        around: (storage) => {
+          const prepare: Storage['prepare'] = (statement) => {
+            const ask = storage.prepare(statement);
+            return async (...given) => {
+              const rows = await ask(...given);
+              const gate = statement.resource.table === 'Book' ? held : undefined;
+              gate?.read();
+              await gate?.release;
+              return rows;
+            };
+          };
+          const get = (of: any, name: string | symbol) =>
+            name === 'prepare' ? prepare : typeof of[name] === 'function' ? of[name].bind(of) : of[name];
+          return new Proxy(storage, { get });
+        },
+      });
+      await using listener = await Listener.open(slow, '/books?title[startsWith]=slow&fields=title&sort=id');
+      expect((await listener.take(1))[0]?.data).toEqual([]);
+      const [read, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      held = { read: read.resolve, release: release.promise };
+      await post('/books', { title: 'slow 1' });
+      await read.promise;
+      held = undefined;
+      // Whoever is shown it proves that it was told to all.
+      await using other = await Listener.open(slow, '/books?title=slow%202');
+      expect((await other.take(1))[0]?.data).toEqual([]);
+      await post('/books', { title: 'slow 2' });
+      expect((await other.take(1))[0]?.data).toHaveLength(1);
+      release.resolve();
+      const titles = async () => (await listener.take(1))[0]?.data.map((each: any) => each.title);
+      expect(await titles()).toEqual(['slow 1']);
+      expect(await titles()).toEqual(['slow 1', 'slow 2']);
+      await slow.close();
     });
 
     test('rules hold: other rights see another answer, and a change of what rules look at counts', async () => {
