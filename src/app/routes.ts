@@ -5,6 +5,7 @@ import { adminRoutes } from '../admin/routes.ts';
 import { DuetError, validationFailed } from '../base/errors.ts';
 import { METRICS_TYPE, type Metrics, render } from '../base/metrics.ts';
 import { type Recent, together } from '../base/recent.ts';
+import { clientFault, clientText } from '../client/client.ts';
 import { documentLimits, hasAuthentication } from '../config/config.ts';
 import { consoleRoute, FILE_STATE } from '../console/routes.ts';
 import { requireRole } from '../engine/caller.ts';
@@ -32,6 +33,8 @@ import type { AppOptions } from './options.ts';
 
 /** Who may read the metrics, where callers are known at all: they tell much of what is done here, and by how many. */
 const METRICS_ROLE = 'metrics';
+
+const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 /** Which paths there are; those of resources are the last that are looked for. */
 export function router(
@@ -70,7 +73,7 @@ export function router(
     if (agents && !trusted?.only) queries = graphqlRoute({ ...options, page: PAGE });
   }
   if (door && introspection) {
-    const sdl = new Description(() => [`${printSchema(door.schema)}\n`], 'text/plain; charset=utf-8');
+    const sdl = new Description(() => [`${printSchema(door.schema)}\n`], TEXT_TYPE);
     add('/schema.graphql', (exchange) => sdl.answer(exchange));
   }
   const authentication = hasAuthentication(config);
@@ -93,6 +96,12 @@ export function router(
       client: new Description(() => openapi(model, served, 'client'), JSON_TYPE),
     };
     add('/openapi.json', (exchange) => profiles[profileOf(exchange)].answer(exchange));
+    const client = new Description(() => [clientText(model)], TEXT_TYPE);
+    const clientless = clientFault(model);
+    add('/client.ts', (exchange) => {
+      if (clientless !== undefined) throw new DuetError('NOT_FOUND', clientless);
+      return client.answer(exchange);
+    });
   }
   if (introspection)
     // Nobody's secret: there are no faults to tell of but before the developer's own eyes.

@@ -11,7 +11,7 @@ import { serveStatements } from '../storage/sqlite/statement-process.ts';
 import { backingUp } from './backing.ts';
 import { BACKUP_USAGE, backup, readBackupOptions, splitBackupArguments } from './commands/backup.ts';
 import { check } from './commands/check.ts';
-import { client } from './commands/client.ts';
+import { client, FROM_OPTION } from './commands/client.ts';
 import { diff } from './commands/diff.ts';
 import { explainAccess, ROLE_OPTION } from './commands/explain-access.ts';
 import { EXAMPLE_OPTION, INIT_USAGE, init } from './commands/init.ts';
@@ -160,9 +160,10 @@ const commands: Readonly<Record<string, Command>> = {
       recompute(operand, config, observe, { print, audience: terminal() }),
   },
   client: {
-    usage: 'client',
-    doc: 'print the typed client of the schema file, one TypeScript file: duet client > duet.ts',
-    run: ({ config }) => client(config, print),
+    usage: 'client [--from URL]',
+    doc: 'print the typed client of the schema file, or of a server: duet client > duet.ts',
+    split: (args) => takeOption(FROM_OPTION, args),
+    run: ({ config, own }) => client(config, own, print),
   },
   diff: {
     usage: 'diff',

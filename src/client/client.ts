@@ -10,6 +10,16 @@ import runtime from './runtime.ts' with { type: 'text' };
 
 const HEAD = '// Written by `duet client` from the schema file: run it again when that has changed.\n';
 
+/** Why a model has no client, and what to do about it. */
+export function clientFault({ actions, resources }: Model): string | undefined {
+  const own = actions.length > 0 ? ['actions', 'transaction'] : ['transaction'];
+  const clash = resources.find(({ rest, plural }) => rest && own.includes(plural));
+  return (
+    clash &&
+    `the client has ${clash.plural} of its own, which is the plural of ${clash.name}. Choose another: @resource(plural: "…")`
+  );
+}
+
 export function clientText(model: Model): string {
   const types = new ModelTypes(model, { keys: 'number', sees: ({ rest }) => rest, throughReferences: true });
   // Before those that are derived: these are written into a text that is there already.

@@ -27,6 +27,8 @@ export class DuetError extends Error {
   readonly code: DuetCode;
   readonly status: number;
   readonly errors: readonly Fault[];
+  /** Which one of a transaction it was, from 0. */
+  readonly operation: number | undefined;
   readonly requestId: string | null;
 
   constructor(status: number, body: Partial<Problem>, requestId: string | null) {
@@ -35,6 +37,7 @@ export class DuetError extends Error {
     this.code = body.code ?? 'INTERNAL';
     this.status = status;
     this.errors = body.errors ?? [];
+    this.operation = body.operation;
     this.requestId = requestId;
   }
 }
@@ -44,7 +47,7 @@ export class VersionConflict extends DuetError {
   readonly record: unknown;
 
   constructor(of: DuetError, record: unknown) {
-    super(of.status, { code: of.code, detail: of.message, errors: of.errors }, of.requestId);
+    super(of.status, { ...of, detail: of.message }, of.requestId);
     this.name = 'VersionConflict';
     this.record = record;
   }
@@ -54,6 +57,7 @@ interface Problem {
   readonly code: DuetCode;
   readonly detail: string;
   readonly errors: readonly Fault[];
+  readonly operation: number | undefined;
 }
 
 /** What is known of a resource: its path, its key, and the name of the resource that each relation leads to. */
@@ -214,6 +218,12 @@ function placeOf({ path, key }: Table, of: unknown): { path: string; ifMatch?: s
   return { ...place, ifMatch: `"${of['_version']}"` };
 }
 
+/** A conflict has what is there now, beside the error that says it is not what was read. */
+async function conflicting(error: unknown, now: (() => Promise<unknown>) | undefined): Promise<never> {
+  if (!(error instanceof DuetError) || error.code !== 'VERSION_CONFLICT' || !now) throw error;
+  throw new VersionConflict(error, await now());
+}
+
 function recordsOf(connection: Connection, tables: Tables, resource: string, table: Table) {
   const get = async (key: unknown, asked: Values & Call = {}) => {
     const { path } = placeOf(table, key);
@@ -228,15 +238,6 @@ function recordsOf(connection: Connection, tables: Tables, resource: string, tab
     const query: Query = {};
     page({ ...asked, ...more }, (option) => option, query);
     return connection.send('GET', `/${table.path}${shaped(tables, resource, asked, query)}`, asked);
-  };
-  /** What is there now, beside the error that says it is not what was read. */
-  const guarded = async (write: () => Promise<unknown>, id: unknown) => {
-    try {
-      return await write();
-    } catch (error) {
-      if (!(error instanceof DuetError) || error.code !== 'VERSION_CONFLICT') throw error;
-      throw new VersionConflict(error, await get(id));
-    }
   };
   return {
     get: (key: unknown, asked?: Values & Call) => get(key, asked),
@@ -257,13 +258,20 @@ function recordsOf(connection: Connection, tables: Tables, resource: string, tab
         .body,
     update: (of: unknown, body: unknown, asked: Values & Call = {}) => {
       const { path, id, ...match } = placeOf(table, of);
-      const put = () =>
-        connection.send('PUT', path + shaped(tables, resource, asked), { ...asked, ...match, body });
-      return guarded(async () => (await put()).body, id);
+      const put = connection.send('PUT', path + shaped(tables, resource, asked), {
+        ...asked,
+        ...match,
+        body,
+      });
+      return put.then(
+        (answer) => answer.body,
+        (error) => conflicting(error, () => get(id)),
+      );
     },
     delete: async (of: unknown, asked: Call = {}) => {
       const { path, id, ...match } = placeOf(table, of);
-      await guarded(() => connection.send('DELETE', path, { ...asked, ...match }), id);
+      const sent = connection.send('DELETE', path, { ...asked, ...match });
+      await sent.catch((error) => conflicting(error, () => get(id)));
     },
   };
 }
@@ -288,32 +296,37 @@ function promised(step: number): object {
 async function transaction(
   connection: Connection,
   tables: Tables,
+  records: Readonly<Record<string, ReturnType<typeof recordsOf>>>,
   build: (t: Values) => unknown,
   call: Call = {},
 ) {
   const steps: Step[] = [];
-  const add = (step: Step) => promised(steps.push({ ...step, as: `r${steps.length}` }) - 1);
+  /** How to read what each step is about, where it is there already. */
+  const now: ((() => Promise<unknown>) | undefined)[] = [];
+  const add = (step: Step, current?: () => Promise<unknown>) => {
+    now.push(current);
+    // What is deleted cannot be referred to.
+    const name = step.method === 'DELETE' ? {} : { as: `r${steps.length}` };
+    return promised(steps.push({ ...step, ...name }) - 1);
+  };
   const parts = Object.entries(tables).map(([resource, table]) => {
     const shape = shaped(tables, resource, {});
-    const place = (of: unknown) => {
-      const { path, ifMatch } = placeOf(table, of);
-      return { path, ...(ifMatch !== undefined && { ifMatch }) };
-    };
-    const written = (of: unknown) => {
-      const { path, ...match } = place(of);
-      return { path: path + shape, ...match };
+    const change = (of: unknown, step: { method: string; body?: unknown }, asked: string) => {
+      const { path, id, ...match } = placeOf(table, of);
+      return add({ ...step, path: path + asked, ...match }, async () => records[resource]?.get(id));
     };
     const part = {
       create: (body: unknown) => add({ method: 'POST', path: `/${table.path}${shape}`, body }),
-      update: (of: unknown, body: unknown) => add({ method: 'PUT', ...written(of), body }),
+      update: (of: unknown, body: unknown) => change(of, { method: 'PUT', body }, shape),
       delete: (of: unknown) => {
-        add({ method: 'DELETE', ...place(of) });
+        change(of, { method: 'DELETE' }, '');
       },
     };
     return [resource, part] as const;
   });
   const wanted = build(Object.fromEntries(parts));
-  const { body } = await connection.send('POST', '/transaction', { ...call, body: { operations: steps } });
+  const sent = connection.send('POST', '/transaction', { ...call, body: { operations: steps } });
+  const { body } = await sent.catch((error) => conflicting(error, now[error?.operation]));
   const { results } = body as { results: { body?: unknown }[] };
   const made = (value: unknown): unknown => {
     if (!isObject(value)) return value;
@@ -354,13 +367,16 @@ export function clientOf(
   actions: Readonly<Record<string, Action>>,
 ): unknown {
   const connection = new Connection(url, options);
-  const all = Object.entries(tables).map(([resource, table]) => [
-    resource,
-    recordsOf(connection, tables, resource, table),
-  ]);
+  const records = Object.fromEntries(
+    Object.entries(tables).map(([resource, table]) => [
+      resource,
+      recordsOf(connection, tables, resource, table),
+    ]),
+  );
   return {
-    ...Object.fromEntries(all),
+    ...records,
     ...(Object.keys(actions).length > 0 && { actions: actionsOf(connection, actions) }),
-    transaction: (build: (t: Values) => unknown, call?: Call) => transaction(connection, tables, build, call),
+    transaction: (build: (t: Values) => unknown, call?: Call) =>
+      transaction(connection, tables, records, build, call),
   };
 }

@@ -135,6 +135,20 @@ for (const database of databases)
       expect([error.code, (await api.users.get(made.user.id)).name]).toEqual(['CONFLICT', 'Carl']);
     });
 
+    test('a conflict within a transaction is one too, with the record that was changed since', async () => {
+      const [ann, bob] = [await api.users.create({ name: 'Ann' }), await api.users.create({ name: 'Bob' })];
+      await api.users.update(bob, { name: 'Bobby' });
+      const error = await api
+        .transaction((t: any) => {
+          t.users.update(ann, { name: 'Anna' });
+          t.users.delete(bob);
+        })
+        .catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(VersionConflict);
+      expect([error.operation, error.record]).toEqual([1, { id: bob.id, name: 'Bobby', _version: 2 }]);
+      expect((await api.users.get(ann.id)).name).toBe('Ann');
+    });
+
     test('actions are run by their names', async () => {
       const { id } = await api.users.create({ name: 'Dora' });
       expect((await api.actions.rename({ id, name: 'Dorothy' })).name).toBe('Dorothy');
