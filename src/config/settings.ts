@@ -238,7 +238,7 @@ export const settings = {
     env: 'INTROSPECTION',
     flag: true,
     default: 'on',
-    doc: 'Whether clients may learn the schema: introspection and suggestions, `/schema.graphql`, `/openapi.json`, `/client.ts`, `/access.json`, the page `/`.',
+    doc: 'Whether the schema is told: introspection, suggestions, `/schema.graphql`, `/openapi.json`, `/client.ts`, `/access.json`, the page `/`.',
     ...oneOf('on', 'off'),
   }),
   mcp: setting({
