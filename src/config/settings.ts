@@ -238,7 +238,7 @@ export const settings = {
     env: 'INTROSPECTION',
     flag: true,
     default: 'on',
-    doc: 'Whether the schema is told: introspection, suggestions, `/schema.graphql`, `/openapi.json`, `/client.ts`, `/access.json`, the page `/`.',
+    doc: 'Whether a client learns the schema: introspection, suggestions, `/schema.graphql`, `/openapi.json`, `/client.ts`, `/access.json`, `/`.',
     ...oneOf('on', 'off'),
   }),
   mcp: setting({
