@@ -51,7 +51,7 @@ browsing.each([...databases])('on %s', (database) => {
     await using here = await visit(duet.url);
     const { page } = here;
     await here.go('#/data/Item');
-    const names = () => page.locator('tbody tr td:nth-child(2)').allTextContents();
+    const names = () => page.locator('tbody tr td:first-child').allTextContents();
     await page.getByRole('button', { name: /^quantity/ }).click();
     await page.getByRole('button', { name: /^quantity/ }).click();
     await page.getByText('Thing 60').waitFor();
@@ -67,7 +67,6 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByText('Thing 60').waitFor();
     await page.goBack();
     await page.getByText('Thing 35', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Count' }).click();
     await page.getByText('63 in all').waitFor();
     expect(here.complaints).toEqual([]);
   });
@@ -145,7 +144,7 @@ browsing.each([...databases])('on %s', (database) => {
     const { page } = here;
     const note = await duet.json('POST', '/notes', { title: 'First', body: 'one' });
     await here.go('#/data/Note?sort=-id');
-    await page.getByRole('link', { name: String(note.id), exact: true }).click();
+    await page.getByRole('link', { name: 'First', exact: true }).click();
     await page.getByRole('link', { name: 'Edit' }).click();
     await page.getByLabel('title').fill('Mine');
     const sent = page.waitForRequest((request) => request.method() === 'PUT');
@@ -226,7 +225,7 @@ browsing.each([...databases])('on %s', (database) => {
     const rest = dock.getByRole('article', { name: 'REST' });
     const graphql = dock.getByRole('article', { name: 'GraphQL' });
     for (const side of [rest, graphql]) await side.locator('.cost', { hasText: cost }).waitFor();
-    const titles = () => page.locator('tbody td:nth-child(2)').allTextContents();
+    const titles = () => page.locator('tbody td:first-child').allTextContents();
     const shown = await titles();
     await rest.getByRole('button', { name: 'curl' }).click();
     const rows = await (await fetchCurl(await page.evaluate('navigator.clipboard.readText()'))).json();

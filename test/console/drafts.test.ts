@@ -154,7 +154,7 @@ browsing('drafts', () => {
       const { page } = here;
       const shown = async () => ({
         value: await page.getByLabel('Value').evaluateAll((all) => all.map((each: any) => each.value)),
-        rows: await page.locator('tbody td:nth-child(2)').allTextContents(),
+        rows: await page.locator('tbody td:first-child').allTextContents(),
         order: await page.getByRole('columnheader', { name: /^name/ }).getAttribute('aria-sort'),
       });
       await page.getByRole('cell', { name: 'Ada' }).waitFor();

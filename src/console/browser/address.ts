@@ -35,6 +35,18 @@ export function go(link: string): void {
   });
 }
 
+/** The same view, told otherwise: no step of the history. */
+export function retell(link: string): void {
+  history.replaceState(history.state, '', link);
+  shown = location.hash;
+  place.value = read();
+}
+
+/** Tells the entries of the history apart. */
+export function entry(): string {
+  return at + location.hash;
+}
+
 function leave(where: () => void): void {
   leaving.value = isHeld() ? where : undefined;
   if (!leaving.value) where();

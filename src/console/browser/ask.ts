@@ -23,6 +23,8 @@ export interface ListAsk {
   readonly count: boolean;
   /** Whether to read along what the records refer to. */
   readonly related: boolean;
+  /** Those that are shown, in their order, where somebody has chosen: nothing that the service is asked. */
+  readonly columns?: string | undefined;
   /** As a file, which only REST has. */
   readonly as?: FileType;
 }

@@ -58,7 +58,7 @@ function named({ name }: Resource, operation: Operation, key: unknown): string {
   return JSON.stringify([name, operation, String(key)]);
 }
 
-function remembered(name: string): string | null {
+export function remembered(name: string): string | null {
   try {
     return localStorage.getItem(`duet.${name}`);
   } catch {
@@ -67,7 +67,7 @@ function remembered(name: string): string | null {
   }
 }
 
-function remember(name: string, value: string): void {
+export function remember(name: string, value: string): void {
   try {
     localStorage.setItem(`duet.${name}`, value);
   } catch {}

@@ -112,7 +112,7 @@ export function readFilter(
   for (const [name, text] of query) {
     const [, path, operator] = /^([\w.]+)\[(\w+)\]$/.exec(name) ?? [];
     if (path === undefined || operator === undefined) {
-      if (!OWN_PARAMETERS.has(name))
+      if (!OWN_PARAMETERS.has(name) && !name.startsWith('_'))
         conditions.push({
           path: name.split('.'),
           operator: 'eq',

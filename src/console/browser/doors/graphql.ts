@@ -163,7 +163,8 @@ function listArguments(ask: ListAsk): Record<string, unknown> {
   const orderBy = ask.sort.map((name) => {
     const turned = name.startsWith('-');
     const field = turned ? name.slice(1) : name;
-    return { [field]: turned === (field === RELEVANCE) ? 'ASC' : 'DESC' };
+    const order: unknown = turned === (field === RELEVANCE) ? 'ASC' : 'DESC';
+    return field.split('.').reduceRight((inner, name) => ({ [name]: inner }), order);
   });
   const backward = ask.before !== undefined;
   return {

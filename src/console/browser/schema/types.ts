@@ -185,3 +185,10 @@ export function labelled({ label, key }: Resource, row: Row): string {
   const text = row[label.name];
   return typeof text === 'string' && text !== '' ? text : String(row[key.name] ?? '');
 }
+
+/** What a column is sorted by: a reference by what it shows. Undefined where it cannot be sorted. */
+export function sortOf({ name, sortable, reference }: Column, schema: Schema): string | undefined {
+  const label = reference && schema.byName.get(reference.target)?.label;
+  if (reference && label?.sortable) return `${reference.name}.${label.name}`;
+  return sortable ? name : undefined;
+}

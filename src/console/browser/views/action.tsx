@@ -11,8 +11,8 @@ import { useDock } from './dock.tsx';
 import { useDraft } from './draft.ts';
 import { Fields } from './fields.tsx';
 import { Form, prefilled } from './form.tsx';
-import { Table } from './list.tsx';
 import { Prose } from './parts.tsx';
+import { Table } from './table.tsx';
 
 interface Props {
   schema: Schema;

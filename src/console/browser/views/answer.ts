@@ -12,6 +12,8 @@ interface Reading {
   readonly answer: Answer | undefined;
   readonly fault: Fault | undefined;
   readonly pending: boolean;
+  /** Whether the answer is to what is asked now, and not to what was asked before. */
+  readonly isCurrent: boolean;
   readonly again: () => void;
 }
 
@@ -21,6 +23,8 @@ export function useAnswer(ask: Ask, schema: Schema): Reading {
   const fault = useSignal<Fault | undefined>(undefined);
   const pending = useSignal(true);
   const round = useSignal(0);
+  const answered = useSignal('');
+  const key = askKey(ask);
   const through = doorFor(ask, door.value, schema);
   useEffect(() => {
     let current = true;
@@ -30,6 +34,7 @@ export function useAnswer(ask: Ask, schema: Schema): Reading {
         (found) => {
           if (!current) return;
           answer.value = found;
+          answered.value = key;
           fault.value = undefined;
         },
         (error) => {
@@ -44,11 +49,12 @@ export function useAnswer(ask: Ask, schema: Schema): Reading {
     return () => {
       current = false;
     };
-  }, [askKey(ask), through, round.value, token.value, schema]);
+  }, [key, through, round.value, token.value, schema]);
   return {
     answer: answer.value,
     fault: fault.value,
     pending: pending.value,
+    isCurrent: answered.value === key,
     again: () => {
       round.value++;
     },
@@ -59,6 +65,7 @@ export function useAnswer(ask: Ask, schema: Schema): Reading {
 export function askKey(ask: Ask): string {
   if (ask.do === 'act') return JSON.stringify([ask.action.name, ask.values]);
   const { resource, ...rest } = ask;
+  if (rest.do === 'list') return JSON.stringify([resource.name, { ...rest, columns: undefined }]);
   return JSON.stringify([resource.name, rest]);
 }
 

@@ -4,6 +4,7 @@ import { actionLink, dataLink, to } from '../links.ts';
 import type { Action, Resource, Schema } from '../schema/types.ts';
 import { may } from '../session.ts';
 import { useAnswer } from './answer.ts';
+import { CountOf } from './count.tsx';
 import { useDock } from './dock.tsx';
 import { listAsk } from './list-place.ts';
 import { Empty, Prose } from './parts.tsx';
@@ -30,7 +31,7 @@ export function Home({ schema }: { schema: Schema }) {
       <ul class="cards">
         {schema.resources.map((resource) => (
           <li key={resource.name}>
-            <Card resource={resource} />
+            <Card resource={resource} schema={schema} />
           </li>
         ))}
       </ul>
@@ -80,14 +81,17 @@ function ActionCard({ action: { name, description, path, graphql } }: { action: 
   );
 }
 
-function Card({ resource }: { resource: Resource }) {
+function Card({ resource, schema }: { resource: Resource; schema: Schema }) {
   const { name, description, rest, graphql, columns } = resource;
   const root = graphql?.roots.LIST ?? graphql?.roots.GET ?? graphql?.roots.CREATE;
   return (
     <article class="card">
-      <h2>
-        <a href={dataLink(name)}>{name}</a>
-      </h2>
+      <div class="title">
+        <h2>
+          <a href={dataLink(name)}>{name}</a>
+        </h2>
+        <CountOf resource={resource} schema={schema} />
+      </div>
       <p class="quiet">
         {description ? <Prose text={description} /> : columns.map((column) => column.name).join(', ')}
       </p>

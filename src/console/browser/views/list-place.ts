@@ -8,6 +8,9 @@ import { readFilter } from '../where.ts';
 
 export const PAGE_SIZES = [25, 50, 100, 500];
 
+/** No field begins with `_`, so that this is no filter. */
+const COLUMNS = '_columns';
+
 export function listAsk(resource: Resource, query: URLSearchParams, schema?: Schema): ListAsk {
   const where = readFilter(query, (path, operator, text) => {
     const column = schema && columnAt(resource, path, schema);
@@ -25,6 +28,7 @@ export function listAsk(resource: Resource, query: URLSearchParams, schema?: Sch
     before: query.get('before') ?? undefined,
     count: query.get('count') === 'true',
     related: true,
+    columns: query.get(COLUMNS) ?? undefined,
   };
 }
 
@@ -33,6 +37,7 @@ export function listLink(ask: ListAsk): string {
   const pairs = listParameters({ ...ask, related: false }).filter(
     ([name, value]) => !(name === 'limit' && value === String(PAGE_SIZES[0])),
   );
+  if (ask.columns !== undefined) pairs.push([COLUMNS, ask.columns]);
   return pairs.length === 0
     ? dataLink(ask.resource.name)
     : to(['data', ask.resource.name], new URLSearchParams(pairs));

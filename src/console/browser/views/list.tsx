@@ -2,20 +2,13 @@
 
 import { useSignal } from '@preact/signals';
 import { go } from '../address.ts';
-import { type ListAsk, SHOWN_INVERSES } from '../ask.ts';
+import type { ListAsk } from '../ask.ts';
 import { dataLink, to } from '../links.ts';
-import {
-  type Column,
-  type Inverse,
-  labelled,
-  RELEVANCE,
-  type Resource,
-  type Row,
-  type Schema,
-  typeOf,
-} from '../schema/types.ts';
+import { RELEVANCE, type Resource, type Schema } from '../schema/types.ts';
 import { may } from '../session.ts';
 import { useAnswer } from './answer.ts';
+import { ColumnChooser } from './column-chooser.tsx';
+import { countAsk, useTotal } from './count.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
 import { Filter } from './filter.tsx';
@@ -23,7 +16,7 @@ import { FilterChips } from './filter-chips.tsx';
 import { listAsk, listLink, PAGE_SIZES } from './list-place.ts';
 import { counted, Empty, FaultNotice, Icon, Prose } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
-import { directionOf, Value } from './value.tsx';
+import { Table } from './table.tsx';
 
 interface Props {
   schema: Schema;
@@ -38,46 +31,53 @@ export function List({ schema, resource, query }: Props) {
 
 function Listed({ schema, resource, query }: Props) {
   const ask = listAsk(resource, query, schema);
-  const { answer, fault, pending, again } = useAnswer(ask, schema);
-  const filtering = useSignal(false);
-  useDock([{ title: 'This list', ask, answer }, ...files(ask)]);
+  const { answer, fault, pending, isCurrent, again } = useAnswer(ask, schema);
+  const panel = useSignal<Panel>(undefined);
+  const counting = countAsk(ask);
+  const round = useSignal(0);
+  const total = useTotal(counting, schema, answer !== undefined, round.value);
+  useDock([{ title: 'This list', ask, answer }, { title: 'Its count', ask: counting }, ...files(ask)]);
   const rows = answer?.rows ?? [];
   const first = { ...ask, after: undefined, before: undefined };
+  const close = () => {
+    panel.value = undefined;
+  };
   return (
     <>
-      <Heading resource={resource}>
+      <Heading resource={resource} total={total}>
         {resource.searchable && <Search key={ask.search} ask={first} />}
+        {panels.map(([name, icon]) => (
+          <button
+            key={name}
+            type="button"
+            aria-expanded={panel.value === name}
+            onClick={() => {
+              panel.value = panel.value === name ? undefined : name;
+            }}
+          >
+            <Icon name={icon} /> {name}
+          </button>
+        ))}
         <button
           type="button"
-          aria-expanded={filtering.value}
+          aria-label="Refresh"
+          title="Refresh"
           onClick={() => {
-            filtering.value = !filtering.value;
+            again();
+            round.value++;
           }}
         >
-          <Icon name="filter" /> Filter
-        </button>
-        <button
-          type="button"
-          aria-pressed={ask.count}
-          onClick={() => go(listLink({ ...ask, count: !ask.count }))}
-        >
-          Count
+          <Icon name="refresh" />
         </button>
         {resource.rest && <Download ask={first} schema={schema} />}
         <New resource={resource} />
       </Heading>
-      {filtering.value ? (
-        <Filter
-          key={JSON.stringify(ask.where)}
-          ask={first}
-          schema={schema}
-          onClose={() => {
-            filtering.value = false;
-          }}
-        />
+      {panel.value === 'Filter' ? (
+        <Filter key={JSON.stringify(ask.where)} ask={first} schema={schema} onClose={close} />
       ) : (
         <FilterChips ask={first} />
       )}
+      {panel.value === 'Columns' && <ColumnChooser ask={ask} rows={rows} onClose={close} />}
       {fault && <FaultNotice fault={fault} again={again} />}
       {fault && (ask.after ?? ask.before) && (
         <p>
@@ -85,21 +85,29 @@ function Listed({ schema, resource, query }: Props) {
         </p>
       )}
       {answer && rows.length > 0 && (
-        <Table resource={resource} rows={rows} schema={schema} ask={first} pending={pending} />
+        <Table
+          resource={resource}
+          rows={rows}
+          schema={schema}
+          ask={first}
+          pending={pending}
+          isCurrent={isCurrent}
+        />
       )}
       {answer && rows.length === 0 && <NoRows ask={ask} />}
       {answer && (rows.length > 0 || ask.after || ask.before) && (
-        <Pager
-          ask={ask}
-          next={answer.next}
-          previous={answer.previous}
-          total={answer.total}
-          shown={rows.length}
-        />
+        <Pager ask={ask} next={answer.next} previous={answer.previous} total={total} shown={rows.length} />
       )}
     </>
   );
 }
+
+type Panel = 'Filter' | 'Columns' | undefined;
+
+const panels = [
+  ['Filter', 'filter'],
+  ['Columns', 'columns'],
+] as const;
 
 /** The most relevant come first, until another order is chosen. */
 function Search({ ask }: { ask: ListAsk }) {
@@ -141,13 +149,22 @@ function files(ask: ListAsk): Shown[] {
   ];
 }
 
-function Heading({ resource, children }: { resource: Resource; children?: preact.ComponentChildren }) {
+interface HeadingProps {
+  resource: Resource;
+  total?: number | undefined;
+  children?: preact.ComponentChildren;
+}
+
+function Heading({ resource, total, children }: HeadingProps) {
   return (
     <div class="heading">
       <div>
-        <h1>
-          {resource.name} {resource.deprecated && <span class="tag">deprecated</span>}
-        </h1>
+        <div class="title">
+          <h1>
+            {resource.name} {resource.deprecated && <span class="tag">deprecated</span>}
+          </h1>
+          {total !== undefined && <span class="count quiet">{total.toLocaleString('en')}</span>}
+        </div>
         {resource.description && (
           <p class="quiet">
             <Prose text={resource.description} />
@@ -234,130 +251,6 @@ function NoRows({ ask }: { ask: ListAsk }) {
       )}
     </Empty>
   );
-}
-
-interface TableProps {
-  resource: Resource;
-  rows: readonly Row[];
-  schema: Schema;
-  /** The first page: a new order begins there. Without it, the columns cannot be sorted. */
-  ask?: ListAsk;
-  pending?: boolean;
-  without?: string | undefined;
-}
-
-export function Table({ resource, rows, schema, ask, pending = false, without }: TableProps) {
-  const columns = resource.columns.filter(({ name }) => name !== without);
-  const { key } = resource;
-  const opens = resource.operations.has('GET');
-  const lists = resource.inverses.filter(
-    ({ name, linkedBy }) => linkedBy.length > 0 && rows.some((row) => Array.isArray(row[name])),
-  );
-  return (
-    <section
-      class={rows.length > FEW ? 'scroll tall' : 'scroll'}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
-      tabIndex={0}
-      aria-label={`${resource.name} table`}
-      aria-busy={pending}
-    >
-      <table>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <Head key={column.name} column={column} ask={ask} />
-            ))}
-            {lists.map(({ name, description, deprecated, target }) => (
-              <th key={name} scope="col" title={description}>
-                <span class={deprecated ? 'deprecated' : ''}>{name}</span>
-                <span class="type">[{target}!]!</span>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={String(row[key.name])}>
-              {columns.map((column) => (
-                <td key={column.name} class={column.kind} dir={directionOf(column)}>
-                  {column === key && opens ? (
-                    <a class={key.kind} href={dataLink(resource.name, 'record', row[key.name])}>
-                      {String(row[key.name])}
-                    </a>
-                  ) : (
-                    <Value column={column} row={row} schema={schema} short />
-                  )}
-                </td>
-              ))}
-              {lists.map((list) => (
-                <td key={list.name}>
-                  <Linked list={list} row={row} schema={schema} />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-/** The first records of a list through a join type, by what people call them. */
-function Linked({ list, row, schema }: { list: Inverse; row: Row; schema: Schema }) {
-  const target = schema.byName.get(list.target);
-  const rows = row[list.name];
-  if (!target || !Array.isArray(rows)) return <span class="null">hidden</span>;
-  return (
-    <span class="items">
-      {rows.length === 0 && <span class="null">none</span>}
-      {rows.slice(0, SHOWN_INVERSES).map((each) => (
-        <span class="tag" dir="auto" key={String(each[target.key.name])}>
-          {labelled(target, each)}
-        </span>
-      ))}
-      {rows.length > SHOWN_INVERSES && <span class="quiet">…</span>}
-    </span>
-  );
-}
-
-/** More rows than these may move under the head of their table. */
-const FEW = 8;
-
-function Head({ column, ask }: { column: Column; ask: ListAsk | undefined }) {
-  const { name, description, deprecated, sortable, kind } = column;
-  const at = ask?.sort.find((each) => each.replace(/^-/, '') === name);
-  const descending = at?.startsWith('-') ?? false;
-  const title = (
-    <>
-      <span class={deprecated ? 'deprecated' : ''}>{name}</span>
-      {at && <Icon name={descending ? 'down' : 'up'} />}
-      <span class="type">{typeOf(column)}</span>
-    </>
-  );
-  const order = at === undefined ? 'none' : descending ? 'descending' : 'ascending';
-  return (
-    <th scope="col" class={kind} title={description} aria-sort={ask && sortable ? order : undefined}>
-      {ask && sortable ? (
-        <button
-          type="button"
-          class="head"
-          onClick={(event) => go(listLink({ ...ask, sort: turned(ask.sort, name, event.shiftKey) }))}
-        >
-          {title}
-        </button>
-      ) : (
-        <span class="head">{title}</span>
-      )}
-    </th>
-  );
-}
-
-/** Up, then down, then not at all; with Shift beside the other columns, otherwise in their place. */
-function turned(sort: readonly string[], name: string, keep: boolean): string[] {
-  const at = sort.findIndex((each) => each.replace(/^-/, '') === name);
-  const next = at === -1 ? [name] : sort[at]?.startsWith('-') ? [] : [`-${name}`];
-  if (!keep) return next;
-  return at === -1 ? [...sort, ...next] : sort.toSpliced(at, 1, ...next);
 }
 
 interface PagerProps {

@@ -20,6 +20,8 @@ const icons = {
   fit: 'M2 6V2h4M14 6V2h-4M2 10v4h4M14 10v4h-4',
   search: 'M11.5 7a4.5 4.5 0 1 1-9 0 4.5 4.5 0 0 1 9 0M10.3 10.3 14 14',
   lock: 'M4 7h8v7H4zM5.5 7V5a2.5 2.5 0 0 1 5 0v2',
+  columns: 'M2 3h12v10H2zM6 3v10M10 3v10',
+  refresh: 'M13 3v3.5H9.5M13 6.5A5.5 5.5 0 1 0 13.4 9.5',
   table: 'M2 3h12v10H2zM2 6.5h12M6 6.5V13',
   graph: 'M2 3h5v4H2zM9 9h5v4H9zM7 5h4.5v4',
   play: 'm5 3 8 5-8 5z',
@@ -120,7 +122,7 @@ export function Copy({ text, label = 'Copy' }: { text: () => string; label?: str
 }
 
 /** Where the origin is not secure, such as a host of the local network, browsers have no clipboard for scripts. */
-async function toClipboard(text: string): Promise<void> {
+export async function toClipboard(text: string): Promise<void> {
   if (isSecureContext) return navigator.clipboard.writeText(text);
   const field = document.createElement('textarea');
   field.value = text;

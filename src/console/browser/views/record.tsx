@@ -11,10 +11,11 @@ import { door, may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
 import { Fields } from './fields.tsx';
-import { allLink, Table } from './list.tsx';
+import { allLink } from './list.tsx';
 import { Dialog, Empty, FaultNotice, Icon } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
-import { shortened } from './value.tsx';
+import { Table } from './table.tsx';
+import { CopyKey, shortened } from './value.tsx';
 
 export function Record({ schema, resource, id }: { schema: Schema; resource: Resource; id: string }) {
   const ask = { do: 'get', resource, key: id, related: true } as const;
@@ -47,6 +48,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
         <div>
           <p class="crumbs">
             <a href={dataLink(resource.name)}>{resource.name}</a> <span class="quiet">{id}</span>
+            <CopyKey text={id} />
           </p>
           <h1 dir="auto">{labelled(resource, row)}</h1>
         </div>

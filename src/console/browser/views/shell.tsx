@@ -2,15 +2,17 @@
 
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { place } from '../address.ts';
 import { underWay } from '../doors/send.ts';
 import { actionLink, dataLink, to } from '../links.ts';
 import type { Door, Schema } from '../schema/types.ts';
+import { useKeptScroll } from '../scroll.ts';
 import { door, isRefused, theme, token, tokenWanted } from '../session.ts';
 import { Dock } from './dock.tsx';
 import { LeaveDialog } from './leave.tsx';
 import { Icon } from './parts.tsx';
+import { Toast } from './toast.tsx';
 import { TokenDialog } from './token.tsx';
 import { tools } from './tools.ts';
 
@@ -22,6 +24,8 @@ addEventListener('hashchange', () => {
 export function Shell({ schema, children }: { schema: Schema | undefined; children: ComponentChildren }) {
   const [area] = place.value.path;
   const full = area === 'graphiql' || area === 'reference' || area === 'schema';
+  const main = useRef<HTMLElement>(null);
+  const keep = useKeptScroll(main, 'main', underWay.value === 0);
   const toMain = () => document.getElementById('main')?.focus();
   return (
     <>
@@ -31,12 +35,20 @@ export function Shell({ schema, children }: { schema: Schema | undefined; childr
       <Top schema={schema} />
       <Side schema={schema} />
       <div class="stage">
-        <main id="main" tabIndex={-1} class={full ? 'full' : ''} aria-busy={underWay.value > 0}>
+        <main
+          ref={main}
+          id="main"
+          tabIndex={-1}
+          class={full ? 'full' : ''}
+          aria-busy={underWay.value > 0}
+          onScroll={keep}
+        >
           {children}
         </main>
         {schema && area !== 'graphiql' && area !== 'reference' && <Dock schema={schema} />}
       </div>
       <LeaveDialog />
+      <Toast />
     </>
   );
 }

@@ -2,6 +2,8 @@
 
 import { dataLink } from '../links.ts';
 import { type Column, labelled, type Row, type Schema } from '../schema/types.ts';
+import { tell } from '../told.ts';
+import { Icon, toClipboard } from './parts.tsx';
 
 /** Longer texts are cut in tables, where the record is a click away. */
 const SHORT = 120;
@@ -39,22 +41,59 @@ export function Value({
     case 'enum':
       return <span class="tag">{String(value)}</span>;
     case 'datetime':
-      return <time dateTime={String(value)}>{moment(String(value))}</time>;
+      return <time dateTime={String(value)}>{short ? seconds(String(value)) : moment(String(value))}</time>;
     case 'json':
       return (
         <code class="json">{short ? shortened(JSON.stringify(value)) : JSON.stringify(value, null, 2)}</code>
       );
     case 'uuid':
-      return <code>{String(value)}</code>;
+      return <code>{short ? shortKey(String(value)) : String(value)}</code>;
     case 'int':
     case 'float':
     case 'bigint':
     case 'decimal':
-      return <>{String(value)}</>;
+      return <>{short ? grouped(value) : String(value)}</>;
     default:
       if (value === '') return <span class="null">empty</span>;
       return <>{short ? shortened(String(value)) : String(value)}</>;
   }
+}
+
+/** What a cell says when one points at it, where it may show less; longer texts are read on the page of the record. */
+export function wholeText(column: Column, row: Row): string | undefined {
+  const value = row[column.name];
+  if (value === undefined || value === null || column.reference) return undefined;
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text.length > POINTED ? `${text.slice(0, POINTED)}…` : text;
+}
+
+const POINTED = 1000;
+
+/** Both ends of a long key: the first digits of many are the same, and so are the last of some. */
+export function shortKey(key: string): string {
+  return key.length > 16 ? `${key.slice(0, 4)}…${key.slice(-6)}` : key;
+}
+
+/** `12,345.678`, and `2024`: four digits are easily read, and may be a year. */
+function grouped(value: unknown): string {
+  if (typeof value === 'number') return numbers.format(value);
+  const [whole = '', ...fraction] = String(value).split('.');
+  const digits = whole.replace('-', '').length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, ',') : whole;
+  return [digits, ...fraction].join('.');
+}
+
+const numbers = new Intl.NumberFormat('en', { useGrouping: 'min2', maximumFractionDigits: 6 });
+
+export function CopyKey({ text }: { text: string }) {
+  const copy = async () => {
+    await toClipboard(text);
+    tell(`Copied ${text}`);
+  };
+  return (
+    <button type="button" class="plain copy" tabIndex={-1} aria-label={`Copy ${text}`} onClick={copy}>
+      <Icon name="copy" />
+    </button>
+  );
 }
 
 /** Texts are read in the direction of their own script. */
@@ -79,6 +118,10 @@ function Referenced({ column, row, schema }: { column: Column; row: Row; schema:
 
 export function shortened(text: string): string {
   return text.length > SHORT ? `${text.slice(0, SHORT)}…` : text;
+}
+
+function seconds(text: string): string {
+  return text.replace('T', ' ').replace(/(\.\d+)?Z$/, '');
 }
 
 /** `2024-05-01 12:30:00`, with what is finer only where there is something finer. */

@@ -1,0 +1,24 @@
+/** Tells what was done, in a corner, to everybody. */
+
+import { told } from '../told.ts';
+
+export function Toast() {
+  const now = told.value;
+  const undo = now?.undo;
+  return (
+    <div class={now ? 'toast shown' : 'toast'} role="status">
+      {now?.text}
+      {undo && (
+        <button
+          type="button"
+          onClick={() => {
+            told.value = undefined;
+            undo();
+          }}
+        >
+          Undo
+        </button>
+      )}
+    </div>
+  );
+}

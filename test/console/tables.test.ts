@@ -1,0 +1,148 @@
+/** Tables as people use them all day: what opens, what is shown of a value, which columns, and how far one had scrolled. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { browsing, service, shows, visit } from './browser.ts';
+
+const key = (at: number) => `0190f5a0-7c1e-7a64-b3f5-${String(at).padStart(12, '0')}`;
+const others = Array.from({ length: 14 }, (_, at) => `more${at}`);
+
+const sdl = `
+type Owner @resource { id: ID! name: String! things: [Thing!]! }
+type Thing @resource {
+  id: UUID!
+  count: Int
+  units: BigInt
+  price: Decimal @decimal(scale: 2)
+  title: String!
+  ${others.map((name) => `${name}: String`).join('\n  ')}
+  owner: Owner
+}`;
+
+const data = {
+  owners: ['Zoe', 'Ada', 'Mia'].map((name) => ({ name })),
+  things: Array.from({ length: 600 }, (_, at) => ({
+    id: key(at + 1),
+    title: `Thing ${at + 1}`,
+    count: at * 1000,
+    units: '9007199254740993',
+    price: '12345.50',
+    more0: 'word '.repeat(80),
+    ownerId: 1 + (at % 3),
+  })),
+};
+
+browsing('tables', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', { sdl, data });
+  });
+  afterAll(() => duet.end());
+
+  const heads = 'thead th .head > span:first-child';
+
+  test('the name comes first and a click on the row opens it; keys are short, numbers in groups, all of it at hand', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Thing?sort=-count');
+    const row = page.locator('tbody tr').first();
+    await row.getByText('Thing 600').waitFor();
+    const cells = await row
+      .locator('td')
+      .evaluateAll((all) => all.slice(0, 5).map((each: any) => [each.textContent, each.title]));
+    expect(cells).toEqual([
+      ['Thing 600', 'Thing 600'],
+      ['0190…000600', key(600)],
+      ['599,000', '599000'],
+      ['9,007,199,254,740,993', '9007199254740993'],
+      ['12,345.50', '12345.50'],
+    ]);
+    expect(await page.getByTitle('word '.repeat(80)).count()).toBe(25);
+    await row.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key(600));
+    await row.getByText('599,000').click();
+    await page.getByRole('heading', { name: 'Thing 600' }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('columns are chosen, moved and made wider, in the address and in this browser', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Thing?_columns=title,ownerId,count');
+    await shows(() => page.locator(heads).allTextContents(), ['title', 'owner', 'count']);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('button', { name: 'Move count to the left' }).click();
+    await page.getByRole('checkbox', { name: 'price' }).check();
+    await page.getByRole('checkbox', { name: 'title' }).uncheck();
+    await page.waitForURL(/_columns=count,ownerId,price$/);
+    await shows(() => page.locator(heads).allTextContents(), ['count', 'owner', 'price']);
+    const head = page.locator('thead th').first();
+    const { x = 0, y = 0, width = 0 } = (await head.boundingBox()) ?? {};
+    await page.mouse.move(x + width, y + 10);
+    await page.mouse.down();
+    await page.mouse.move(x + width + 50, y + 10);
+    await page.mouse.up();
+    await page.waitForURL(new RegExp(`_columns=count:${Math.round(width) + 50},`));
+    await shows(async () => Math.round((await head.boundingBox())?.width ?? 0), Math.round(width) + 50);
+    // The address keeps them through an order and another page, and without a word of it this browser does.
+    await page.getByRole('button', { name: /^count/ }).click();
+    await page.waitForURL(/sort=count&_columns=count:/);
+    await here.go('#/data/Owner');
+    await here.go('#/data/Thing');
+    await shows(() => page.locator(heads).allTextContents(), ['count', 'owner', 'price']);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('button', { name: 'All columns' }).click();
+    await shows(() => page.locator(heads).count(), 20);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('of 500 rows those in sight are drawn, and Back leads to where one was', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Thing?limit=500');
+    await page.getByText('Thing 1', { exact: true }).waitFor();
+    const drawn = () => page.locator('tbody tr[aria-rowindex]').count();
+    expect(await drawn()).toBeLessThan(100);
+    const table = page.getByRole('region', { name: 'Thing table' });
+    await table.evaluate((each: any) => each.scrollTo(0, each.scrollHeight));
+    await page.getByText('Thing 500', { exact: true }).waitFor();
+    expect(await drawn()).toBeLessThan(100);
+    await table.evaluate((each: any) => each.scrollTo(0, 7200));
+    await page.getByRole('link', { name: 'Thing 203', exact: true }).click();
+    await page.getByRole('heading', { name: 'Thing 203' }).waitFor();
+    await page.goBack();
+    await page.getByText('Thing 203', { exact: true }).waitFor();
+    expect(await table.evaluate((each: any) => each.scrollTop)).toBe(7200);
+    // Another order begins at its beginning.
+    await page.getByRole('button', { name: /^count/ }).click();
+    await page.getByText('Thing 1', { exact: true }).waitFor();
+    expect(await table.evaluate((each: any) => each.scrollTop)).toBe(0);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('references sort by what is shown, through both doors; what there is, is counted where it is looked at', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('');
+    await page.getByRole('article').filter({ hasText: 'Thing' }).getByText('600').waitFor();
+    for (const door of ['REST', 'GraphQL']) {
+      await here.go('#/data/Thing?limit=500');
+      await page.getByRole('radio', { name: door }).check();
+      await page.getByRole('button', { name: /^owner/ }).click();
+      await page.waitForURL(/sort=owner\.name/);
+      await shows(
+        () => page.locator('tbody tr[aria-rowindex] td:nth-child(20)').first().textContent(),
+        'Ada',
+      );
+      await page.getByRole('button', { name: /^owner/ }).click();
+      await shows(
+        () => page.locator('tbody tr[aria-rowindex] td:nth-child(20)').first().textContent(),
+        'Zoe',
+      );
+    }
+    await here.go('#/data/Thing?count[lt]=5000');
+    await page.getByRole('main').locator('.title').getByText('5', { exact: true }).waitFor();
+    await page.getByText('5 records here, 5 in all').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+});
