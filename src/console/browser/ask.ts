@@ -6,7 +6,18 @@ import type { Where } from './where.ts';
 export type Ask = RecordAsk | ActAsk;
 
 /** What is asked of a resource. */
-export type RecordAsk = ListAsk | GetAsk | CreateAsk | UpdateAsk | DeleteAsk | ChangesAsk | RestoreAsk;
+export type RecordAsk =
+  | ListAsk
+  | GetAsk
+  | CreateAsk
+  | UpdateAsk
+  | DeleteAsk
+  | ChangesAsk
+  | RestoreAsk
+  | ManyAsk;
+
+/** What is done to many records, in one transaction. */
+export type ManyAsk = CreateManyAsk | UpdateManyAsk | DeleteManyAsk;
 
 export interface ListAsk {
   readonly do: 'list';
@@ -73,7 +84,30 @@ export interface RestoreAsk {
   readonly do: 'restore';
   readonly resource: Resource;
   readonly key: unknown;
-  readonly version: number;
+  /** Undefined: a deleted record as it was last. */
+  readonly version: number | undefined;
+}
+
+interface CreateManyAsk {
+  readonly do: 'createMany';
+  readonly resource: Resource;
+  readonly records: readonly Row[];
+}
+
+export interface UpdateManyAsk {
+  readonly do: 'updateMany';
+  readonly resource: Resource;
+  readonly where: Where;
+  readonly changes: Row;
+  /** When more match, nothing happens. */
+  readonly atMost: number;
+}
+
+export interface DeleteManyAsk {
+  readonly do: 'deleteMany';
+  readonly resource: Resource;
+  readonly where: Where;
+  readonly atMost: number;
 }
 
 export interface ActAsk {
@@ -117,4 +151,8 @@ export interface Answer {
 export function isRead(ask: Ask): boolean {
   if (ask.do === 'act') return ask.action.root === 'Query';
   return ask.do === 'list' || ask.do === 'get' || ask.do === 'changes';
+}
+
+export function isMany(ask: Ask): ask is ManyAsk {
+  return ask.do === 'createMany' || ask.do === 'updateMany' || ask.do === 'deleteMany';
 }

@@ -45,6 +45,11 @@ export function may(resource: Resource, operation: Operation, key?: unknown): bo
   return resource.operations.has(operation) && !isRefused(resource, operation, key);
 }
 
+/** Whether a deleted record can be brought back, which is to create it. */
+export function mayUndelete(resource: Resource): boolean {
+  return resource.operations.has('RESTORE') && !isRefused(resource, 'CREATE');
+}
+
 /** Without a key: whichever the record. */
 export function isRefused(resource: Resource, operation: Operation, key?: unknown): boolean {
   const actions = allowed.value[resource.name];

@@ -1,6 +1,6 @@
 /** What comes back through the GraphQL door, as an answer in the values of REST. */
 
-import type { Answer, Ask, Change } from '../ask.ts';
+import { type Answer, type Ask, type Change, isMany } from '../ask.ts';
 import {
   type Column,
   type Resource,
@@ -43,6 +43,7 @@ export async function graphqlAnswer(ask: Ask, response: Response, schema: Schema
   if (ask.do === 'act') return { value: restoredValue(value, ask.action.graphql?.wanted, schema) };
   const { resource } = ask;
   if (ask.do === 'delete') return {};
+  if (isMany(ask)) return { rows: (value as Row[]).map((row) => restored(row, resource, schema)) };
   if (ask.do === 'changes') {
     const was = (row: Row | null) => row && restored(row, resource, schema);
     const changes = value as Change[];

@@ -5,6 +5,7 @@ import {
   type Ask,
   type GetAsk,
   type ListAsk,
+  type ManyAsk,
   type RecordAsk,
   SHOWN_CHANGES,
   SHOWN_INVERSES,
@@ -13,6 +14,7 @@ import {
 import {
   type Inverse,
   linkedLists,
+  type ManyOperation,
   RELEVANCE,
   type Resource,
   referencesOf,
@@ -139,6 +141,12 @@ function callOf(ask: RecordAsk, schema: Schema): Call | undefined {
             given: { [resource.key.name]: keyValue(ask), version: ask.version },
             selection: block([...columns, '_version']),
           };
+    case 'createMany':
+      return manyCall(ask, 'CREATE_MANY', { records: ask.records });
+    case 'updateMany':
+      return manyCall(ask, 'UPDATE_MANY', { where: ask.where, set: ask.changes, atMost: ask.atMost });
+    case 'deleteMany':
+      return manyCall(ask, 'DELETE_MANY', { where: ask.where, atMost: ask.atMost });
     case 'delete':
       return roots.DELETE === undefined
         ? undefined
@@ -150,6 +158,23 @@ function callOf(ask: RecordAsk, schema: Schema): Call | undefined {
             selection: block([resource.key.name]),
           };
   }
+}
+
+function manyCall(
+  { resource }: ManyAsk,
+  root: ManyOperation,
+  given: Readonly<Record<string, unknown>>,
+): Call | undefined {
+  const { roots, arguments: types } = resource.graphql ?? {};
+  const field = roots?.[root];
+  if (field === undefined) return undefined;
+  return {
+    kind: 'mutation',
+    field,
+    types: types?.[root] ?? {},
+    given,
+    selection: block([resource.key.name]),
+  };
 }
 
 const CHANGE_FIELDS = ['position', 'at', 'kind', 'version', 'caller'];

@@ -6,6 +6,7 @@ import {
   type Ask,
   type Change,
   type GetAsk,
+  isMany,
   type ListAsk,
   SHOWN_CHANGES,
   SHOWN_INVERSES,
@@ -67,7 +68,28 @@ export function restWire(ask: Ask, fingerprint: string): Wire | undefined {
         headers: JSON_HEADERS,
         body: JSON.stringify({ version: ask.version }),
       };
+    case 'createMany':
+      return transaction({ method: 'POST', path: rest.path, body: ask.records });
+    case 'updateMany': {
+      const { where, changes: body, atMost } = ask;
+      return transaction({ method: 'PUT', path: rest.path, where, body, atMost });
+    }
+    case 'deleteMany': {
+      const { where, atMost } = ask;
+      return transaction({ method: 'DELETE', path: rest.path, where, atMost });
+    }
   }
+}
+
+/** What is done to many records has no route of its own. */
+function transaction(operation: object): Wire {
+  return {
+    door: 'rest',
+    method: 'POST',
+    path: '/transaction',
+    headers: JSON_HEADERS,
+    body: JSON.stringify({ operations: [operation] }),
+  };
 }
 
 function actWire({ action, values }: ActAsk): Wire {
@@ -135,6 +157,10 @@ export async function restAnswer(ask: Ask, response: Response): Promise<Answer> 
   if (!response.ok) throw await restFault(response);
   if (ask.do === 'delete') return {};
   if (ask.do === 'act') return { value: await response.json() };
+  if (isMany(ask)) {
+    const { results } = (await response.json()) as { results: { body: Row[] }[] };
+    return { rows: results[0]?.body ?? [] };
+  }
   if (ask.do === 'changes') return { changes: (await response.json()) as Change[] };
   if (ask.do === 'list') {
     const links = linksOf(response.headers.get('Link') ?? '');

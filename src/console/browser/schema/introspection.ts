@@ -7,6 +7,7 @@ import {
   type Inverse,
   type Kind,
   labelOf,
+  type ManyOperation,
   type Operation,
   RELEVANCE,
   type Resource,
@@ -86,7 +87,7 @@ export function readIntrospection({ __schema }: Introspection): Resource[] {
 class Reader {
   readonly #types: ReadonlyMap<string, Type>;
   readonly #type: Type;
-  readonly #roots: Partial<Record<Operation | 'CONNECTION', Field>>;
+  readonly #roots: Partial<Record<Operation | ManyOperation | 'CONNECTION', Field>>;
 
   constructor(
     types: ReadonlyMap<string, Type>,
@@ -100,6 +101,13 @@ class Reader {
     const isKept = type.fields?.some((field) => field.name === '_changes');
     const connection = queries.find((field) => written(field.type) === `${name}Connection!`);
     const list = connection?.name.replace(/Connection$/, '');
+    const ofMany = (verb: string, argument: string) =>
+      mutations.find(
+        (field) =>
+          field.name.startsWith(verb) &&
+          written(field.type) === `[${name}!]!` &&
+          field.args.some((each) => each.name === argument),
+      );
     const found = {
       LIST: queries.find((field) => field.name === list),
       CONNECTION: connection,
@@ -107,6 +115,9 @@ class Reader {
       CREATE: mutations.find((field) => field.name === `create${name}`),
       UPDATE: mutations.find((field) => field.name === `update${name}`),
       DELETE: mutations.find((field) => field.name === `delete${name}`),
+      CREATE_MANY: ofMany('create', 'records'),
+      UPDATE_MANY: ofMany('update', 'set'),
+      DELETE_MANY: ofMany('delete', 'atMost'),
       CHANGES: queries.find((field) => written(field.type) === `[${name}Change!]!`),
       // An action may have that name where nothing is kept.
       RESTORE: mutations.find((field) => isKept && field.name === `restore${name}`),

@@ -17,6 +17,9 @@ export type Kind =
 /** The last two where changes are kept. */
 export type Operation = 'LIST' | 'GET' | 'CREATE' | 'UPDATE' | 'DELETE' | 'CHANGES' | 'RESTORE';
 
+/** The same of many records at once. */
+export type ManyOperation = 'CREATE_MANY' | 'UPDATE_MANY' | 'DELETE_MANY';
+
 export interface Described {
   readonly name: string;
   readonly description?: string | undefined;
@@ -96,12 +99,14 @@ interface RestSide {
 
 /** The names and types that an operation on the resource is written with. */
 export interface GraphqlSide {
-  readonly roots: Readonly<Partial<Record<Operation, string>>>;
+  readonly roots: Readonly<Partial<Record<Operation | ManyOperation, string>>>;
   readonly connection: string | undefined;
   /** The fields that are kept of a record as it was. */
   readonly kept: readonly string[];
   /** `where` → `BookWhere`, `id` → `ID!`, by operation. */
-  readonly arguments: Readonly<Partial<Record<Operation | 'CONNECTION', Readonly<Record<string, string>>>>>;
+  readonly arguments: Readonly<
+    Partial<Record<Operation | ManyOperation | 'CONNECTION', Readonly<Record<string, string>>>>
+  >;
 }
 
 export interface Resource extends Described {
@@ -191,4 +196,12 @@ export function sortOf({ name, sortable, reference }: Column, schema: Schema): s
   const label = reference && schema.byName.get(reference.target)?.label;
   if (reference && label?.sortable) return `${reference.name}.${label.name}`;
   return sortable ? name : undefined;
+}
+
+/** The places of a form for these inputs. */
+export function fieldsOf({ columns }: Resource, inputs: readonly Input[]): FormField[] {
+  return inputs.flatMap((input) => {
+    const column = columns.find(({ name }) => name === input.name);
+    return column ? [{ input, column }] : [];
+  });
 }

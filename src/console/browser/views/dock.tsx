@@ -157,7 +157,7 @@ function shared(row: Row, { resource }: RecordAsk, schema: Schema): Row {
   return Object.fromEntries(names.map((name) => [name, all[name]]));
 }
 
-function RestDoor({ wire }: { wire: Wire | undefined }) {
+export function RestDoor({ wire }: { wire: Wire | undefined }) {
   if (!wire) return <Closed door="rest" />;
   const text = curlOf(wire, location.origin, token.value !== '');
   return (
@@ -173,7 +173,7 @@ function RestDoor({ wire }: { wire: Wire | undefined }) {
   );
 }
 
-function GraphqlDoor({ wire, isFile }: { wire: Wire | undefined; isFile: boolean }) {
+export function GraphqlDoor({ wire, isFile = false }: { wire: Wire | undefined; isFile?: boolean }) {
   if (!wire?.graphql) return <Closed door="graphql" />;
   const { query, variables } = wire.graphql;
   const json = Object.keys(variables).length > 0 ? JSON.stringify(variables, null, 2) : '';

@@ -10,7 +10,7 @@ import { dataLink } from '../links.ts';
 import { refresh, schema as served } from '../schema/load.ts';
 import {
   type FormField,
-  type Input,
+  fieldsOf,
   type Inverse,
   labelled,
   linksName,
@@ -19,6 +19,7 @@ import {
   type Schema,
 } from '../schema/types.ts';
 import { door, isRefused } from '../session.ts';
+import { tell } from '../told.ts';
 import { readJson, unreadable } from '../typed.ts';
 import { ComputedField } from './computed-field.tsx';
 import { Conflict } from './conflict.tsx';
@@ -43,6 +44,7 @@ export function Create({ schema, resource, query }: CreateProps) {
   useDock([{ title: 'Create', ask }]);
   const create = async () => {
     const { row } = await send(ask, door.value, schema);
+    tell(`Created ${resource.name} ${row ? labelled(resource, row) : ''}`);
     return opened(resource, row);
   };
   if (isRefused(resource, 'CREATE') && !draft.isChanged())
@@ -139,6 +141,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
       await refresh();
       await send(ask, door.value, served.value ?? schema);
     }
+    tell('Saved');
     return link;
   };
 
@@ -200,13 +203,6 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
       )}
     </>
   );
-}
-
-function fieldsOf({ columns }: Resource, inputs: readonly Input[]): FormField[] {
-  return inputs.flatMap((input) => {
-    const column = columns.find(({ name }) => name === input.name);
-    return column ? [{ input, column }] : [];
-  });
 }
 
 interface FormProps {

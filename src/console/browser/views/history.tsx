@@ -7,6 +7,7 @@ import type { Fault } from '../doors/wire.ts';
 import { dataLink, to } from '../links.ts';
 import type { Resource, Row, Schema } from '../schema/types.ts';
 import { door, isRefused } from '../session.ts';
+import { tell } from '../told.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
 import { Dialog, Empty, FaultNotice } from './parts.tsx';
@@ -161,6 +162,7 @@ function Restore({ ask, schema, now, image, onDone }: RestoreProps) {
   const restore = async () => {
     try {
       await send(ask, door.value, schema);
+      tell(`Restored version ${version}`);
       close();
       onDone();
     } catch (error) {

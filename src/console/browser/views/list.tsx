@@ -1,12 +1,14 @@
 /** The table of a resource: its columns, its filter, its order, its pages. */
 
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { dataLink, to } from '../links.ts';
-import { RELEVANCE, type Resource, type Schema } from '../schema/types.ts';
+import { RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { may } from '../session.ts';
 import { useAnswer } from './answer.ts';
+import { ChosenRows } from './chosen-rows.tsx';
 import { ColumnChooser } from './column-chooser.tsx';
 import { countAsk, useTotal } from './count.tsx';
 import { type Shown, useDock } from './dock.tsx';
@@ -16,6 +18,7 @@ import { FilterChips } from './filter-chips.tsx';
 import { listAsk, listLink, PAGE_SIZES } from './list-place.ts';
 import { counted, Empty, FaultNotice, Icon, Prose } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
+import { useSelection } from './selection.ts';
 import { Table } from './table.tsx';
 
 interface Props {
@@ -37,7 +40,19 @@ function Listed({ schema, resource, query }: Props) {
   const round = useSignal(0);
   const total = useTotal(counting, schema, answer !== undefined, round.value);
   useDock([{ title: 'This list', ask, answer }, { title: 'Its count', ask: counting }, ...files(ask)]);
-  const rows = answer?.rows ?? [];
+  /** Records that were changed here, as the service has answered: they stay where they are. */
+  const changed = useSignal<ReadonlyMap<unknown, Row>>(new Map());
+  useEffect(() => {
+    changed.value = new Map();
+  }, [answer]);
+  const keyName = resource.key.name;
+  const rows = (answer?.rows ?? []).map((row) => ({ ...row, ...changed.value.get(row[keyName]) }));
+  const selection = useSelection(resource, rows);
+  useEffect(() => selection.all(false), [answer]);
+  const refresh = () => {
+    again();
+    round.value++;
+  };
   const first = { ...ask, after: undefined, before: undefined };
   const close = () => {
     panel.value = undefined;
@@ -58,18 +73,15 @@ function Listed({ schema, resource, query }: Props) {
             <Icon name={icon} /> {name}
           </button>
         ))}
-        <button
-          type="button"
-          aria-label="Refresh"
-          title="Refresh"
-          onClick={() => {
-            again();
-            round.value++;
-          }}
-        >
+        <button type="button" aria-label="Refresh" title="Refresh" onClick={refresh}>
           <Icon name="refresh" />
         </button>
         {resource.rest && <Download ask={first} schema={schema} />}
+        {may(resource, 'CREATE') && (
+          <a class="button" href={dataLink(resource.name, 'import')}>
+            <Icon name="upload" /> Import
+          </a>
+        )}
         <New resource={resource} />
       </Heading>
       {panel.value === 'Filter' ? (
@@ -84,6 +96,14 @@ function Listed({ schema, resource, query }: Props) {
           <a href={listLink(first)}>Back to the first page</a>
         </p>
       )}
+      <ChosenRows
+        ask={first}
+        schema={schema}
+        selection={selection}
+        total={total}
+        shown={rows.length}
+        onDone={refresh}
+      />
       {answer && rows.length > 0 && (
         <Table
           resource={resource}
@@ -92,6 +112,12 @@ function Listed({ schema, resource, query }: Props) {
           ask={first}
           pending={pending}
           isCurrent={isCurrent}
+          selection={selection}
+          onChanged={(row, column) => {
+            // What a reference leads to is not in the answer.
+            if (column.reference) again();
+            else changed.value = new Map([...changed.value, [row[keyName], row]]);
+          }}
         />
       )}
       {answer && rows.length === 0 && <NoRows ask={ask} />}

@@ -10,6 +10,7 @@ const icons = {
   plus: 'M8 3v10M3 8h10',
   filter: 'M2 3h12l-4.5 5.5V13l-3-1.5v-3z',
   download: 'M8 2v8m0 0 3-3m-3 3L5 7M3 13h10',
+  upload: 'M8 10V2m0 0 3 3M8 2 5 5M3 13h10',
   close: 'm4 4 8 8m0-8-8 8',
   up: 'm4 10 4-4 4 4',
   down: 'm4 6 4 4 4-4',
@@ -136,10 +137,12 @@ export async function toClipboard(text: string): Promise<void> {
 export function Dialog({
   title,
   onClose,
+  isWide = false,
   children,
 }: {
   title: string;
   onClose: () => void;
+  isWide?: boolean;
   children: ComponentChildren;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -150,7 +153,7 @@ export function Dialog({
     return () => queueMicrotask(() => before?.focus());
   }, []);
   return (
-    <dialog ref={ref} aria-label={title} onClose={onClose}>
+    <dialog ref={ref} class={isWide ? 'wide' : ''} aria-label={title} onClose={onClose}>
       <h2>{title}</h2>
       {children}
     </dialog>

@@ -7,7 +7,8 @@ import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { dataLink, to } from '../links.ts';
 import { type Inverse, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
-import { door, may } from '../session.ts';
+import { door, may, mayUndelete } from '../session.ts';
+import { tell } from '../told.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
 import { Fields } from './fields.tsx';
@@ -117,7 +118,17 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
   const remove = async () => {
     try {
       await send(ask, door.value, schema);
-      go(dataLink(ask.resource.name));
+      const { resource, key } = ask;
+      const restore = () =>
+        send({ do: 'restore', resource, key, version: undefined }, door.value, schema).then(
+          () => {
+            tell(`Restored ${shortened(name)}`);
+            go(dataLink(resource.name, 'record', key));
+          },
+          (error: Fault) => tell(error.message),
+        );
+      tell(`Deleted ${shortened(name)}`, mayUndelete(resource) ? restore : undefined);
+      go(dataLink(resource.name));
     } catch (error) {
       fault.value = error as Fault;
     }

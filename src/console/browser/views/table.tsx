@@ -6,11 +6,22 @@ import { go, retell } from '../address.ts';
 import { type ListAsk, SHOWN_INVERSES } from '../ask.ts';
 import { allColumns, chosenColumns, isList, type Shown, writtenColumns } from '../columns.ts';
 import { dataLink } from '../links.ts';
-import { type Inverse, labelled, type Resource, type Row, type Schema, sortOf } from '../schema/types.ts';
+import {
+  type Column,
+  type Inverse,
+  labelled,
+  type Resource,
+  type Row,
+  type Schema,
+  sortOf,
+} from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
 import { remember, remembered } from '../session.ts';
+import { CellEditor } from './cell-editor.tsx';
+import { type At, type Grid, useGrid } from './grid.ts';
 import { listLink } from './list-place.ts';
 import { Icon } from './parts.tsx';
+import type { Selection } from './selection.ts';
 import { CopyKey, directionOf, shortKey, Value, wholeText } from './value.tsx';
 
 interface Props {
@@ -23,6 +34,10 @@ interface Props {
   /** Whether the rows are those of the address; without a word they are. */
   isCurrent?: boolean;
   without?: string | undefined;
+  /** The rows that are chosen, where rows can be. */
+  selection?: Selection;
+  /** Cells are edited in place, and this is told what came of it. */
+  onChanged?: (row: Row, column: Column) => void;
 }
 
 /** More rows than these may move under the head of their table. */
@@ -34,7 +49,7 @@ const BEYOND = 12;
 const LEAST_WIDTH = 48;
 
 export function Table(props: Props) {
-  const { resource, rows, schema, ask, pending = false, isCurrent = true, without } = props;
+  const { resource, rows, schema, ask, pending = false, isCurrent = true, without, selection } = props;
   const section = useRef<HTMLElement>(null);
   const head = useRef<HTMLTableRowElement>(null);
   const columns = ask
@@ -43,6 +58,8 @@ export function Table(props: Props) {
   const [widths, setWidths] = useFrozen(head, columns, ask !== undefined);
   const keep = useKeptScroll(section, 'table', ask !== undefined && isCurrent);
   const drawn = useDrawn(section, rows.length);
+  const editing = useSignal<At | undefined>(undefined);
+  const grid = useGrid({ ...props, section, drawn, columns, editing });
   const resize = (name: string, width: number, isDone: boolean) => {
     const wide = Math.max(LEAST_WIDTH, width);
     if (widths) setWidths({ ...widths, [name]: wide });
@@ -61,6 +78,7 @@ export function Table(props: Props) {
       tabIndex={0}
       aria-label={`${resource.name} table`}
       aria-busy={pending}
+      onKeyDown={grid.onKeyDown}
       onScroll={() => {
         keep();
         drawn.look();
@@ -82,7 +100,14 @@ export function Table(props: Props) {
         <thead>
           <tr ref={head}>
             {columns.map((column) => (
-              <Head key={column.name} shown={column} ask={ask} schema={schema} onResize={resize} />
+              <Head
+                key={column.name}
+                shown={column}
+                ask={ask}
+                schema={schema}
+                onResize={resize}
+                {...(column === columns[0] && selection && { all: <ChooseAll {...{ selection, rows }} /> })}
+              />
             ))}
           </tr>
         </thead>
@@ -96,6 +121,9 @@ export function Table(props: Props) {
               columns={columns}
               resource={resource}
               schema={schema}
+              selection={selection}
+              editing={editing.value?.at === drawn.first + at ? editing.value : undefined}
+              grid={grid}
             />
           ))}
           <Gap height={(rows.length - drawn.last) * drawn.height} />
@@ -183,24 +211,59 @@ interface RowProps {
   columns: readonly Shown[];
   resource: Resource;
   schema: Schema;
+  selection: Selection | undefined;
+  editing: At | undefined;
+  grid: Grid;
 }
 
-function RowOf({ at, row, columns, resource, schema }: RowProps) {
+function RowOf({ at, row, columns, resource, schema, selection, editing, grid }: RowProps) {
   const link = resource.operations.has('GET')
     ? dataLink(resource.name, 'record', row[resource.key.name])
     : undefined;
   const open = (event: MouseEvent) => {
     const isTaken = (event.target as Element).closest('a, button, input, select, textarea, label');
     // Whoever marks a text wants to copy it.
-    if (!link || isTaken || getSelection()?.isCollapsed === false) return;
+    if (isTaken || getSelection()?.isCollapsed === false) return;
+    const cell = (event.target as Element).closest('td');
+    if (cell && grid.isPencil(event, cell)) return grid.edit(at, cell.cellIndex);
+    if (selection && event.shiftKey) return selection.choose(at, true);
+    if (!link) return;
     if (event.ctrlKey || event.metaKey) window.open(link);
     else go(link);
   };
   return (
     // From the keyboard, the link in the row does the same.
-    <tr aria-rowindex={at + 2} class={link && 'opens'} onClick={open}>
-      {columns.map((shown) => (
-        <Cell key={shown.name} shown={shown} row={row} link={link} resource={resource} schema={schema} />
+    <tr
+      aria-rowindex={at + 2}
+      class={link && 'opens'}
+      aria-selected={selection?.keys.value.has(row[resource.key.name])}
+      onClick={open}
+    >
+      {columns.map((shown, column) => (
+        <Cell
+          key={shown.name}
+          shown={shown}
+          row={row}
+          link={link}
+          resource={resource}
+          schema={schema}
+          isEditable={grid.isEditable(shown, row)}
+          choose={column === 0 && selection && <Choose {...{ selection, at, row, resource }} />}
+          editor={
+            editing?.column === column &&
+            !isList(shown.of) && (
+              <CellEditor
+                key={shown.name}
+                resource={resource}
+                column={shown.of}
+                row={row}
+                schema={schema}
+                onSaved={(next, step) => grid.saved(next, shown.of as Column, step)}
+                onClose={grid.close}
+              />
+            )
+          }
+        />
       ))}
     </tr>
   );
@@ -213,18 +276,29 @@ interface CellProps {
   link: string | undefined;
   resource: Resource;
   schema: Schema;
+  isEditable: boolean;
+  choose: preact.ComponentChildren;
+  editor: preact.ComponentChildren;
 }
 
-function Cell({ shown: { of }, row, link, resource, schema }: CellProps) {
+function Cell({ shown: { of }, row, link, resource, schema, isEditable, choose, editor }: CellProps) {
   if (isList(of))
     return (
-      <td>
+      <td tabIndex={-1}>
+        {choose}
         <Linked list={of} row={row} schema={schema} />
       </td>
     );
   const { key, label } = resource;
   return (
-    <td class={of.kind} dir={directionOf(of)} title={wholeText(of, row)}>
+    <td
+      tabIndex={-1}
+      class={`${of.kind}${isEditable ? ' editable' : ''}${editor ? ' editing' : ''}`}
+      dir={directionOf(of)}
+      title={editor ? undefined : wholeText(of, row)}
+    >
+      {choose}
+      {editor}
       {of === label && link ? (
         <a class={`name ${of.kind}`} href={link}>
           {of === key ? shortKey(String(row[key.name])) : labelled(resource, row)}
@@ -234,6 +308,40 @@ function Cell({ shown: { of }, row, link, resource, schema }: CellProps) {
       )}
       {of === key && <CopyKey text={String(row[key.name])} />}
     </td>
+  );
+}
+
+interface ChooseProps {
+  selection: Selection;
+  at: number;
+  row: Row;
+  resource: Resource;
+}
+
+function Choose({ selection, at, row, resource }: ChooseProps) {
+  const key = row[resource.key.name];
+  return (
+    <input
+      type="checkbox"
+      class="choose"
+      tabIndex={-1}
+      aria-label={`Choose ${labelled(resource, row)}`}
+      checked={selection.keys.value.has(key)}
+      onClick={(event) => selection.choose(at, event.shiftKey)}
+    />
+  );
+}
+
+function ChooseAll({ selection, rows }: { selection: Selection; rows: readonly Row[] }) {
+  const { size } = selection.keys.value;
+  return (
+    <input
+      type="checkbox"
+      class="choose"
+      aria-label="Choose all rows"
+      checked={size > 0 && size === rows.length}
+      onChange={(event) => selection.all(event.currentTarget.checked)}
+    />
   );
 }
 
@@ -260,9 +368,11 @@ interface HeadProps {
   ask: ListAsk | undefined;
   schema: Schema;
   onResize: (name: string, width: number, isDone: boolean) => void;
+  /** Chooses all rows. */
+  all?: preact.ComponentChildren;
 }
 
-function Head({ shown: { name, title: called, type, of }, ask, schema, onResize }: HeadProps) {
+function Head({ shown: { name, title: called, type, of }, ask, schema, onResize, all }: HeadProps) {
   const sort = isList(of) ? undefined : sortOf(of, schema);
   const at = sort && ask?.sort.find((each) => each.replace(/^-/, '') === sort);
   const descending = at?.startsWith('-') ?? false;
@@ -281,6 +391,7 @@ function Head({ shown: { name, title: called, type, of }, ask, schema, onResize 
       title={of.description}
       aria-sort={ask && sort ? order : undefined}
     >
+      {all}
       {ask && sort ? (
         <button
           type="button"

@@ -1,22 +1,25 @@
 /** Which view a place is. */
 
-import { useSignal } from '@preact/signals';
-import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Place } from '../address.ts';
 import { graphqlWire } from '../doors/graphql.ts';
 import { to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
-import { Run } from './action.tsx';
 import { Create, Edit } from './form.tsx';
 import { Framed } from './framed.tsx';
-import { History } from './history.tsx';
 import { Home } from './home.tsx';
+import { later } from './later.tsx';
 import { List } from './list.tsx';
 import { listAsk } from './list-place.ts';
 import { Empty } from './parts.tsx';
 import { Record } from './record.tsx';
 import { tools } from './tools.ts';
+
+const Diagram = later(async () => (await import('./diagram.tsx')).Diagram);
+const Live = later(async () => (await import('./live.tsx')).Live);
+const History = later(async () => (await import('./history.tsx')).History);
+const Run = later(async () => (await import('./action.tsx')).Run);
+const Import = later(async () => (await import('./import.tsx')).Import);
 
 export function View({ schema, place }: { schema: Schema; place: Place }) {
   const [area, ...rest] = place.path;
@@ -52,9 +55,9 @@ export function View({ schema, place }: { schema: Schema; place: Place }) {
       return action ? <Run key={key} schema={schema} action={action} query={place.query} /> : <Nowhere />;
     }
     case 'schema':
-      return <Later key={area} load={async () => (await import('./diagram.tsx')).Diagram} schema={schema} />;
+      return <Diagram schema={schema} />;
     case 'live':
-      return <Later key={area} load={async () => (await import('./live.tsx')).Live} schema={schema} />;
+      return <Live schema={schema} />;
     case 'graphiql':
       return (
         <Framed
@@ -85,6 +88,7 @@ function titleOf([area, name, what, key, how]: readonly string[]): string[] {
   if (area !== 'data') return tools.filter((tool) => tool.area === area).map(({ label }) => label);
   if (name === undefined) return [];
   if (what === 'new') return [`New ${name}`];
+  if (what === 'import') return [`Import into ${name}`];
   if (key === undefined) return [name];
   const kinds: Readonly<Record<string, string>> = { edit: 'Edit ', history: 'History of ' };
   return [`${kinds[how ?? ''] ?? ''}${name} ${key}`];
@@ -103,6 +107,8 @@ function Data({ schema, resource, path, query }: DataProps) {
   if (first === undefined) return <List schema={schema} resource={resource} query={query} />;
   if (first === 'new')
     return <Create key={query.toString()} schema={schema} resource={resource} query={query} />;
+  if (first === 'import' && resource.operations.has('CREATE'))
+    return <Import schema={schema} resource={resource} />;
   if (first !== 'record' || second === undefined) return <Nowhere />;
   if (third === 'edit') return <Edit key={second} schema={schema} resource={resource} id={second} />;
   if (third === 'history' && resource.operations.has('CHANGES'))
@@ -126,37 +132,5 @@ function Nowhere() {
         What is served here
       </a>
     </Empty>
-  );
-}
-
-/** A view that is fetched when it is opened. */
-function Later({ load, schema }: { load: () => Promise<ComponentType<{ schema: Schema }>>; schema: Schema }) {
-  const view = useSignal<ComponentType<{ schema: Schema }> | undefined>(undefined);
-  const failed = useSignal(false);
-  useEffect(() => {
-    load().then(
-      (loaded) => {
-        view.value = loaded;
-      },
-      () => {
-        failed.value = true;
-      },
-    );
-  }, []);
-  const Loaded = view.value;
-  if (Loaded) return <Loaded schema={schema} />;
-  // A service that was replaced meanwhile has files of other names.
-  if (failed.value)
-    return (
-      <Empty icon="search" title="This part of the console could not be fetched">
-        <button type="button" onClick={() => location.reload()}>
-          Load the page again
-        </button>
-      </Empty>
-    );
-  return (
-    <p class="empty" role="status">
-      Opening…
-    </p>
   );
 }

@@ -1,0 +1,121 @@
+/** Records in a file: CSV (RFC 4180, also with semicolons or tabs), JSON or NDJSON, each with the line that it begins at. */
+
+import type { Column } from './schema/types.ts';
+import { readExact, readJson, readNumber, Unreadable } from './typed.ts';
+
+export interface FileRecord {
+  readonly line: number;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+export interface FileRecords {
+  readonly names: readonly string[];
+  readonly records: readonly FileRecord[];
+  /** Whether values are texts that are to be read by the columns they are for. */
+  readonly isText: boolean;
+  /** What could not be read at all. */
+  readonly faults: readonly LineFault[];
+}
+
+export interface LineFault {
+  readonly line: number;
+  readonly field?: string;
+  readonly why: string;
+}
+
+export function readFile(name: string, text: string): FileRecords {
+  const plain = text.replace(/^\uFEFF/, '');
+  if (/\.json$/i.test(name)) return json(plain);
+  return /\.(ndjson|jsonl)$/i.test(name) || /^\s*\{/.test(plain) ? lines(plain) : csv(plain);
+}
+
+function json(text: string): FileRecords {
+  const read = readJson(text);
+  if (read instanceof Unreadable) return { ...named([], false), faults: [{ line: 1, why: read.why }] };
+  const all = Array.isArray(read) ? read : [read];
+  // Nobody knows the lines of a list in JSON: its records are counted.
+  return named(
+    all.map((values, at) => ({ line: at + 1, values })),
+    false,
+  );
+}
+
+function lines(text: string): FileRecords {
+  const faults: LineFault[] = [];
+  const records = text.split('\n').flatMap((line, at): { line: number; values: unknown }[] => {
+    if (line.trim() === '') return [];
+    const values = readJson(line);
+    if (!(values instanceof Unreadable)) return [{ line: at + 1, values }];
+    faults.push({ line: at + 1, why: values.why });
+    return [];
+  });
+  const found = named(records, false);
+  return { ...found, faults: [...faults, ...found.faults] };
+}
+
+function named(all: readonly { line: number; values: unknown }[], isText: boolean): FileRecords {
+  const faults: LineFault[] = [];
+  const records = all.flatMap(({ line, values }): FileRecord[] => {
+    if (typeof values === 'object' && values !== null && !Array.isArray(values))
+      return [{ line, values: values as FileRecord['values'] }];
+    faults.push({ line, why: 'This is not an object with the fields of a record.' });
+    return [];
+  });
+  const names = [...new Set(records.flatMap(({ values }) => Object.keys(values)))];
+  return { names, records, isText, faults };
+}
+
+function csv(text: string): FileRecords {
+  const head = text.slice(0, text.indexOf('\n') + 1 || undefined);
+  const mark = [',', ';', '\t'].toSorted(
+    (one, other) => head.split(other).length - head.split(one).length,
+  )[0];
+  const [first, ...rows] = csvRows(text, mark ?? ',');
+  const names = first?.cells.map((name) => name.trim()) ?? [];
+  const faults: LineFault[] = [];
+  const records = rows.flatMap(({ line, cells }): FileRecord[] => {
+    if (cells.length === 1 && cells[0] === '') return [];
+    if (cells.length !== names.length)
+      faults.push({ line, why: `It has ${cells.length} values, and the head has ${names.length} names.` });
+    return [{ line, values: Object.fromEntries(names.map((name, at) => [name, cells[at] ?? ''])) }];
+  });
+  return { names, records, isText: true, faults };
+}
+
+function csvRows(text: string, mark: string): { line: number; cells: string[] }[] {
+  const rows: { line: number; cells: string[] }[] = [];
+  let [cells, line, began]: [string[], number, number] = [[], 1, 1];
+  // A value in quotes, with doubled quotes for one, or anything up to the next mark; then what ends it.
+  const value = new RegExp(`(?:"((?:[^"]|"")*)"|([^${mark}\\r\\n]*))(${mark}|\\r?\\n|$)`, 'y');
+  for (let match = value.exec(text); match; match = value.exec(text)) {
+    const [whole, quoted, plain = '', end = ''] = match;
+    cells.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
+    line += whole.split('\n').length - 1;
+    if (end !== mark) {
+      rows.push({ line: began, cells });
+      [cells, began] = [[], line];
+    }
+    if (value.lastIndex >= text.length) break;
+  }
+  return rows;
+}
+
+/** A text of a CSV file as a value of the column; an empty one is none. */
+export function readCell(column: Column, text: string): unknown {
+  if (text === '') return undefined;
+  if (column.list || column.kind === 'json') return readJson(text);
+  switch (column.kind) {
+    case 'id':
+    case 'int':
+    case 'float':
+      return readNumber(text);
+    case 'bigint':
+    case 'decimal':
+      return readExact(text);
+    case 'boolean':
+      if (/^(true|1|yes)$/i.test(text)) return true;
+      return /^(false|0|no)$/i.test(text) ? false : new Unreadable(text, 'This is neither true nor false.');
+    default:
+      return text;
+  }
+}

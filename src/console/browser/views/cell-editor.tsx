@@ -1,0 +1,127 @@
+/** A cell of a table as an input: Enter saves, Escape gives up, Tab saves and goes on; never over what somebody else has written. */
+
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Answer } from '../ask.ts';
+import { send } from '../doors/send.ts';
+import { Fault } from '../doors/wire.ts';
+import type { Column, Resource, Row, Schema } from '../schema/types.ts';
+import { door } from '../session.ts';
+import { tell } from '../told.ts';
+import { unreadable } from '../typed.ts';
+import { FieldInput } from './field-input.tsx';
+
+export interface CellProps {
+  resource: Resource;
+  column: Column;
+  row: Row;
+  schema: Schema;
+  /** The record as it is now, and where to go on: to the next cell, the one before, or nowhere. */
+  onSaved: (row: Row, step: number) => void;
+  onClose: (step: number) => void;
+}
+
+export function CellEditor({ resource, column, row, schema, onSaved, onClose }: CellProps) {
+  const value = useSignal<unknown>(row[column.name]);
+  const fault = useSignal('');
+  const saving = useRef(false);
+  const form = useRef<HTMLFormElement>(null);
+  /** What the cell showed, or what somebody else has written by now and was told. */
+  const seen = useRef(row[column.name]);
+  const key = row[resource.key.name];
+  const read = () => send({ do: 'get', resource, key, related: false }, door.value, schema);
+  const record = useRef<Promise<Answer>>(undefined);
+
+  useEffect(() => {
+    // Its version, while somebody types.
+    record.current = read();
+    record.current.catch(() => {});
+    const input = form.current?.querySelector<HTMLInputElement>('input, select, textarea, button');
+    input?.focus();
+    if (input && 'select' in input) input.select();
+  }, []);
+
+  /** Twice at the most: where another field was changed meanwhile, this one is written to the newer record. */
+  const write = async (tries = 2): Promise<Row | undefined> => {
+    const { row: now, version } = (await record.current) ?? (await read());
+    if (JSON.stringify(now?.[column.name]) !== JSON.stringify(seen.current)) {
+      seen.current = now?.[column.name];
+      fault.value = `Somebody has changed it to ${JSON.stringify(seen.current)} meanwhile. Enter writes yours over it.`;
+      return undefined;
+    }
+    const changes = { [column.name]: value.value };
+    try {
+      return (await send({ do: 'update', resource, key, changes, version }, door.value, schema)).row;
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'VERSION_CONFLICT' || tries === 1) throw error;
+      record.current = read();
+      return write(tries - 1);
+    }
+  };
+  const save = async (step: number) => {
+    if (saving.current) return;
+    const unread = unreadable(value.value);
+    if (unread) fault.value = unread.why;
+    else if (JSON.stringify(value.value) === JSON.stringify(row[column.name])) onClose(step);
+    else {
+      saving.current = true;
+      try {
+        const written = await write();
+        if (written) {
+          tell(`Saved ${column.name}`);
+          onSaved(written, step);
+        }
+      } catch (error) {
+        const { message, errors } = error as Fault;
+        fault.value = errors?.map(({ detail }) => detail).join(' ') || message;
+      } finally {
+        saving.current = false;
+      }
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const isChoosing = (event.target as Element).getAttribute('aria-expanded') === 'true';
+    const isSave = event.key === 'Enter' && !event.shiftKey && !event.isComposing;
+    // A button that says null, or a new item, is pressed.
+    if (isChoosing || (isSave && event.target instanceof HTMLButtonElement)) return;
+    if (isSave) void save(0);
+    else if (event.key === 'Tab') void save(event.shiftKey ? -1 : 1);
+    else if (event.key === 'Escape') onClose(0);
+    else return event.stopPropagation();
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const onFocusOut = (event: FocusEvent) => {
+    if (event.relatedTarget && !form.current?.contains(event.relatedTarget as Node)) void save(0);
+  };
+  return (
+    <form
+      ref={form}
+      class="cell"
+      aria-label={`Edit ${column.name}`}
+      onSubmit={(event) => event.preventDefault()}
+      onKeyDownCapture={onKeyDown}
+      onFocusOut={onFocusOut}
+    >
+      <FieldInput
+        id="cell"
+        label={column.name}
+        column={column}
+        value={value.value}
+        was={row[column.name]}
+        schema={schema}
+        before={row}
+        fallback={undefined}
+        invalid={fault.value !== ''}
+        onChange={(next) => {
+          value.value = next;
+        }}
+      />
+      {fault.value && (
+        <p class="fault" id="cell-fault" role="alert">
+          {fault.value}
+        </p>
+      )}
+    </form>
+  );
+}

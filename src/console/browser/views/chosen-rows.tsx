@@ -1,0 +1,88 @@
+/** Above a table whose rows are chosen: how many, and what can be done to them. */
+
+import { useSignal } from '@preact/signals';
+import type { ListAsk } from '../ask.ts';
+import type { Schema } from '../schema/types.ts';
+import { may } from '../session.ts';
+import { later } from './later.tsx';
+import type { ManyProps } from './many.tsx';
+import { counted } from './parts.tsx';
+import type { Selection } from './selection.ts';
+
+const ChangeMany = later<ManyProps>(async () => (await import('./many.tsx')).ChangeMany);
+const DeleteMany = later<ManyProps>(async () => (await import('./many.tsx')).DeleteMany);
+
+interface Props {
+  ask: ListAsk;
+  schema: Schema;
+  selection: Selection;
+  /** How many there are in all. */
+  total: number | undefined;
+  shown: number;
+  onDone: () => void;
+}
+
+export function ChosenRows({ ask, schema, selection, total, shown, onDone }: Props) {
+  const doing = useSignal<'change' | 'delete' | undefined>(undefined);
+  /** All that the list has, on other pages too. */
+  const isAll = useSignal(false);
+  const { resource } = ask;
+  const keys = [...selection.keys.value];
+  if (keys.length === 0) return null;
+  const all = isAll.value && total !== undefined && keys.length === shown;
+  const count = all ? total : keys.length;
+  const props: ManyProps = {
+    resource,
+    schema,
+    where: all ? (ask.where ?? {}) : { [resource.key.name]: { in: keys } },
+    count,
+    onDone() {
+      selection.all(false);
+      onDone();
+    },
+    onClose() {
+      doing.value = undefined;
+    },
+  };
+  const open = (what: 'change' | 'delete') => () => {
+    doing.value = what;
+  };
+  return (
+    <section class="chosen" aria-label="Chosen rows">
+      <strong>{counted(count, 'row')} chosen</strong>
+      {may(resource, 'UPDATE') && resource.update.length > 0 && (
+        <button type="button" onClick={open('change')}>
+          Change…
+        </button>
+      )}
+      {may(resource, 'DELETE') && (
+        <button type="button" class="danger" onClick={open('delete')}>
+          Delete…
+        </button>
+      )}
+      {!all && keys.length === shown && (total ?? 0) > shown && !ask.search && (
+        <button
+          type="button"
+          class="plain"
+          onClick={() => {
+            isAll.value = true;
+          }}
+        >
+          Choose all {total?.toLocaleString('en')} of the list
+        </button>
+      )}
+      <button
+        type="button"
+        class="plain"
+        onClick={() => {
+          isAll.value = false;
+          selection.all(false);
+        }}
+      >
+        None
+      </button>
+      {doing.value === 'change' && <ChangeMany {...props} />}
+      {doing.value === 'delete' && <DeleteMany {...props} />}
+    </section>
+  );
+}

@@ -1,0 +1,269 @@
+/** Records from a file: dropped here, its columns matched with fields, its faults told by line, and written all at once or not at all. */
+
+import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+import type { ManyAsk } from '../ask.ts';
+import { send } from '../doors/send.ts';
+import type { Fault } from '../doors/wire.ts';
+import { type FileRecords, type LineFault, readCell, readFile } from '../file-records.ts';
+import { dataLink } from '../links.ts';
+import { type FormField, fieldsOf, type Resource, type Row, type Schema } from '../schema/types.ts';
+import { isRefused } from '../session.ts';
+import { tell } from '../told.ts';
+import { unreadable } from '../typed.ts';
+import { useDock } from './dock.tsx';
+import { bytes, counted, Empty, FaultNotice, Icon } from './parts.tsx';
+import { Refused } from './read-only.tsx';
+
+interface Chosen {
+  readonly name: string;
+  readonly size: number;
+  readonly read: FileRecords;
+}
+
+/** More faults than anybody mends at once. */
+const SHOWN_FAULTS = 100;
+
+export function Import({ schema, resource }: { schema: Schema; resource: Resource }) {
+  const file = useSignal<Chosen | undefined>(undefined);
+  /** The field of each column of the file; none: it is left out. */
+  const mapping = useSignal<Readonly<Record<string, string>>>({});
+  const found = useSignal<readonly LineFault[]>([]);
+  const fault = useSignal<Fault | undefined>(undefined);
+  const state = useSignal<'ready' | 'sending' | 'done'>('ready');
+  const isOver = useSignal(false);
+  const input = useRef<HTMLInputElement>(null);
+  const fields = fieldsOf(resource, resource.create);
+  const { records, faults } = file.value
+    ? readRecords(file.value.read, mapping.value, fields)
+    : { records: [], faults: [] };
+  const ask: ManyAsk = { do: 'createMany', resource, records };
+  useDock(records.length > 0 ? [{ title: 'Import', ask }] : []);
+
+  const take = async (taken: File | undefined) => {
+    if (!taken) return;
+    const read = readFile(taken.name, await taken.text());
+    const byName = new Map(
+      fields.flatMap(({ column: { name, reference } }) =>
+        [name, reference?.name ?? name].map((each): [string, string] => [each.toLowerCase(), name]),
+      ),
+    );
+    mapping.value = Object.fromEntries(
+      read.names.map((name) => [name, byName.get(name.toLowerCase()) ?? '']),
+    );
+    file.value = { name: taken.name, size: taken.size, read };
+    found.value = [];
+    fault.value = undefined;
+    state.value = 'ready';
+  };
+  const write = async () => {
+    state.value = 'sending';
+    fault.value = undefined;
+    found.value = [];
+    try {
+      const { rows = [] } = await send(ask, 'rest', schema);
+      tell(`Imported ${counted(rows.length, 'record')}`);
+      state.value = 'done';
+    } catch (error) {
+      fault.value = error as Fault;
+      found.value = faultsByLine(fault.value, file.value?.read);
+      state.value = 'ready';
+    }
+  };
+
+  if (isRefused(resource, 'CREATE')) return <Refused resource={resource} write="CREATE" />;
+  const told = [...faults, ...found.value];
+  return (
+    <>
+      <div class="heading">
+        <div>
+          <p class="crumbs">
+            <a href={dataLink(resource.name)}>{resource.name}</a>
+          </p>
+          <h1>Import into {resource.name}</h1>
+        </div>
+      </div>
+      <section
+        aria-label="File"
+        class={isOver.value ? 'drop over' : 'drop'}
+        onDragOver={(event) => {
+          event.preventDefault();
+          isOver.value = true;
+        }}
+        onDragLeave={() => {
+          isOver.value = false;
+        }}
+        onDrop={(event) => {
+          event.preventDefault();
+          isOver.value = false;
+          void take(event.dataTransfer?.files[0]);
+        }}
+      >
+        <Icon name="upload" />
+        {file.value ? (
+          <span>
+            <strong>{file.value.name}</strong> · {bytes(file.value.size)} ·{' '}
+            {counted(file.value.read.records.length, 'record')}
+          </span>
+        ) : (
+          <span>Drop a CSV, JSON or NDJSON file here</span>
+        )}
+        <input
+          ref={input}
+          class="sr"
+          type="file"
+          tabIndex={-1}
+          aria-label="File to import"
+          accept=".csv,.tsv,.json,.ndjson,.jsonl"
+          onChange={(event) => void take(event.currentTarget.files?.[0])}
+        />
+        <button type="button" onClick={() => input.current?.click()}>
+          {file.value ? 'Another file' : 'Choose a file'}
+        </button>
+      </section>
+      {file.value && state.value !== 'done' && (
+        <>
+          <Mapping
+            read={file.value.read}
+            fields={fields}
+            mapping={mapping.value}
+            onChange={(next) => {
+              mapping.value = next;
+              found.value = [];
+              fault.value = undefined;
+            }}
+          />
+          {fault.value && <FaultNotice fault={fault.value} />}
+          {told.length > 0 && <Faults faults={told} />}
+          <div class="tools">
+            <button
+              type="button"
+              class="primary"
+              disabled={state.value === 'sending' || records.length === 0 || faults.length > 0}
+              onClick={write}
+            >
+              Import {counted(records.length, 'record')}
+            </button>
+            {state.value === 'sending' ? (
+              <progress aria-label="Importing" />
+            ) : (
+              <span class="quiet">In one transaction: all of them, or nothing.</span>
+            )}
+          </div>
+        </>
+      )}
+      {state.value === 'done' && (
+        <Empty icon="table" title={`Imported ${counted(records.length, 'record')}`}>
+          <a class="button primary" href={dataLink(resource.name)}>
+            See all {resource.plural}
+          </a>
+        </Empty>
+      )}
+    </>
+  );
+}
+
+interface MappingProps {
+  read: FileRecords;
+  fields: readonly FormField[];
+  mapping: Readonly<Record<string, string>>;
+  onChange: (mapping: Readonly<Record<string, string>>) => void;
+}
+
+function Mapping({ read, fields, mapping, onChange }: MappingProps) {
+  const [first] = read.records;
+  return (
+    <div class="scroll mapping">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">in the file</th>
+            <th scope="col">the first record</th>
+            <th scope="col">field</th>
+          </tr>
+        </thead>
+        <tbody>
+          {read.names.map((name) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{shown(first?.values[name])}</td>
+              <td>
+                <select
+                  aria-label={`Field of ${name}`}
+                  value={mapping[name] ?? ''}
+                  onChange={(event) => onChange({ ...mapping, [name]: event.currentTarget.value })}
+                >
+                  <option value="">left out</option>
+                  {fields.map(({ column, input }) => (
+                    <option key={column.name} value={column.name}>
+                      {column.name}
+                      {input.required && ' (required)'}
+                    </option>
+                  ))}
+                </select>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+function Faults({ faults }: { faults: readonly LineFault[] }) {
+  return (
+    <section class="notice bad" aria-label="Faults">
+      <div>
+        <strong>Nothing was written. {counted(faults.length, 'fault')}:</strong>
+        <ul>
+          {faults.slice(0, SHOWN_FAULTS).map(({ line, field, why }) => (
+            <li key={`${line} ${field} ${why}`}>
+              line {line}
+              {field && `, ${field}`}: {why}
+            </li>
+          ))}
+        </ul>
+        {faults.length > SHOWN_FAULTS && <p>and more</p>}
+      </div>
+    </section>
+  );
+}
+
+/** What is to be written, and what of it cannot be read. */
+function readRecords(
+  read: FileRecords,
+  mapping: Readonly<Record<string, string>>,
+  fields: readonly FormField[],
+): { records: Row[]; faults: LineFault[] } {
+  const faults = [...read.faults];
+  const columns = new Map(fields.map(({ column }) => [column.name, column]));
+  const records = read.records.map(({ line, values }) => {
+    const record: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(values)) {
+      const column = columns.get(mapping[name] ?? '');
+      if (!column) continue;
+      const given = read.isText ? readCell(column, String(value)) : value;
+      const wrong = unreadable(given);
+      if (wrong) faults.push({ line, field: column.name, why: wrong.why });
+      else if (given !== undefined) record[column.name] = given;
+    }
+    for (const { input } of fields)
+      if (input.required && !(input.name in record))
+        faults.push({ line, field: input.name, why: `${input.name} is required` });
+    return record;
+  });
+  return { records, faults };
+}
+
+/** `#/operations/0/body/17/title` is a field of the eighteenth record. */
+function faultsByLine({ errors }: Fault, read: FileRecords | undefined): LineFault[] {
+  return errors.flatMap(({ pointer = '', detail }): LineFault[] => {
+    const [, at, field] = /\/(?:body|records)\/(\d+)(?:\/([^/]+))?/.exec(pointer) ?? [];
+    const line = read?.records[Number(at)]?.line;
+    return line === undefined ? [] : [{ line, ...(field && { field }), why: detail }];
+  });
+}

@@ -1,0 +1,191 @@
+/** What can be done to the rows that are chosen: changed or deleted in one transaction, after a look at exactly what is sent. */
+
+import { useSignal } from '@preact/signals';
+import type { DeleteManyAsk, UpdateManyAsk } from '../ask.ts';
+import { send, wireOf } from '../doors/send.ts';
+import type { Fault } from '../doors/wire.ts';
+import { fieldsOf, type Resource, type Row, type Schema } from '../schema/types.ts';
+import { door, mayUndelete } from '../session.ts';
+import { tell } from '../told.ts';
+import { unreadable } from '../typed.ts';
+import type { Where } from '../where.ts';
+import { GraphqlDoor, RestDoor } from './dock.tsx';
+import { Field } from './field.tsx';
+import { counted, Dialog, FaultNotice } from './parts.tsx';
+
+export interface ManyProps {
+  resource: Resource;
+  schema: Schema;
+  /** What the records match, and how many they are. */
+  where: Where;
+  count: number;
+  onDone: () => void;
+  onClose: () => void;
+}
+
+export function ChangeMany({ resource, schema, where, count, onDone, onClose }: ManyProps) {
+  const fields = fieldsOf(resource, resource.update);
+  const names = useSignal<readonly string[]>([]);
+  const given = useSignal<Row>({});
+  const changes = Object.fromEntries(Object.entries(given.value).filter(([, value]) => value !== undefined));
+  const ask: UpdateManyAsk = { do: 'updateMany', resource, where, changes, atMost: count };
+  const wrong = Object.values(changes).map(unreadable).find(Boolean);
+  const isReady = Object.keys(changes).length > 0 && !wrong;
+  const submit = `Change ${counted(count, 'record')}`;
+  return (
+    <Confirmed
+      ask={ask}
+      schema={schema}
+      title={submit}
+      isReady={isReady}
+      done="Changed"
+      {...{ onDone, onClose }}
+    >
+      {names.value.map((name) => {
+        const field = fields.find(({ column }) => column.name === name);
+        return (
+          field && (
+            <Field
+              key={name}
+              schema={schema}
+              input={{ name, required: false }}
+              column={field.column}
+              value={given.value[name]}
+              before={{}}
+              wrong={unreadable(given.value[name])?.why}
+              tried={false}
+              faults={[]}
+              onChange={(value) => {
+                given.value = { ...given.value, [name]: value };
+              }}
+            />
+          )
+        );
+      })}
+      <select
+        aria-label="Field to change"
+        value=""
+        onChange={(event) => {
+          names.value = [...names.value, event.currentTarget.value];
+        }}
+      >
+        <option value="">Field to change…</option>
+        {fields
+          .filter(({ column }) => !names.value.includes(column.name))
+          .map(({ column }) => (
+            <option key={column.name} value={column.name}>
+              {column.reference?.name ?? column.name}
+            </option>
+          ))}
+      </select>
+    </Confirmed>
+  );
+}
+
+export function DeleteMany({ resource, schema, where, count, onDone, onClose }: ManyProps) {
+  const ask: DeleteManyAsk = { do: 'deleteMany', resource, where, atMost: count };
+  const isRestorable = mayUndelete(resource);
+  return (
+    <Confirmed
+      ask={ask}
+      schema={schema}
+      title={`Delete ${counted(count, 'record')}`}
+      isReady
+      done="Deleted"
+      {...{ onDone, onClose }}
+    >
+      <p>
+        {isRestorable
+          ? 'They can be restored for as long as their history is kept.'
+          : 'This cannot be undone.'}
+      </p>
+    </Confirmed>
+  );
+}
+
+interface ConfirmedProps {
+  ask: UpdateManyAsk | DeleteManyAsk;
+  schema: Schema;
+  title: string;
+  isReady: boolean;
+  done: string;
+  onDone: () => void;
+  onClose: () => void;
+  children: preact.ComponentChildren;
+}
+
+function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, children }: ConfirmedProps) {
+  const fault = useSignal<Fault | undefined>(undefined);
+  const sending = useSignal(false);
+  const isRestorable = ask.do === 'deleteMany' && mayUndelete(ask.resource);
+  const run = async () => {
+    sending.value = true;
+    try {
+      const { rows = [] } = await send(ask, door.value, schema);
+      const keys = rows.map((row) => row[ask.resource.key.name]);
+      tell(
+        `${done} ${counted(rows.length, 'record')}`,
+        isRestorable ? () => restoreAll(ask.resource, keys, schema, onDone) : undefined,
+      );
+      onClose();
+      onDone();
+    } catch (error) {
+      fault.value = error as Fault;
+    } finally {
+      sending.value = false;
+    }
+  };
+  return (
+    <Dialog title={`${title}?`} onClose={onClose} isWide>
+      <div class="many">
+        {children}
+        <p class="quiet small">
+          This is what is sent, in one transaction. When more than {counted(ask.atMost, 'record')} match by
+          then, nothing happens.
+        </p>
+        <div class="doors">
+          <RestDoor wire={wireOf(ask, 'rest', schema)} />
+          <GraphqlDoor wire={wireOf(ask, 'graphql', schema)} />
+        </div>
+      </div>
+      {fault.value && <FaultNotice fault={fault.value} />}
+      {fault.value?.errors.map(({ detail }) => (
+        <p key={detail} class="fault">
+          {detail}
+        </p>
+      ))}
+      <div class="actions">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class={ask.do === 'deleteMany' ? 'danger' : 'primary'}
+          disabled={!isReady || sending.value}
+          onClick={run}
+        >
+          {title}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+async function restoreAll(
+  resource: Resource,
+  keys: readonly unknown[],
+  schema: Schema,
+  onDone: () => void,
+): Promise<void> {
+  let restored = 0;
+  try {
+    for (const key of keys) {
+      await send({ do: 'restore', resource, key, version: undefined }, door.value, schema);
+      restored++;
+    }
+    tell(`Restored ${counted(restored, 'record')}`);
+  } catch (error) {
+    tell(`Restored ${restored} of ${counted(keys.length, 'record')}: ${(error as Fault).message}`);
+  }
+  onDone();
+}

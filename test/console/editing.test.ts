@@ -1,0 +1,175 @@
+/** Tables that are edited: cells in place, many rows at once, deletes that are taken back, and files that are imported. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { databases } from '../app.ts';
+import { browsing, service, shows, visit } from './browser.ts';
+
+const sdl = `
+enum Stage { NEW DONE }
+type Owner @resource { id: ID! name: String! things: [Thing!]! }
+type Thing @resource @journal(keep: "30d") {
+  id: ID!
+  title: String! @constraint(minLength: 1, maxLength: 20)
+  count: Int @constraint(min: 0)
+  stage: Stage
+  code: String @unique
+  owner: Owner
+}`;
+
+browsing.each([...databases])('editing, on %s', (database) => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service(database, {
+      sdl,
+      data: {
+        owners: [{ name: 'Ada' }, { name: 'Zoe' }],
+        things: Array.from({ length: 30 }, (_, at) => ({ title: `Thing ${at + 1}`, count: at })),
+      },
+    });
+  });
+  afterAll(() => duet.end());
+
+  const cell = (page: Page, row: number, column: number) =>
+    page.locator(`tr[aria-rowindex="${row + 1}"] td:nth-child(${column})`);
+
+  test('a cell is edited with Enter, Tab and Escape, with its version', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const { keyboard } = page;
+    await here.go('#/data/Thing?_columns=title,count,stage,ownerId');
+    await page.getByText('Thing 1', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Thing table' }).focus();
+    await keyboard.press('ArrowDown');
+    await keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'title' }).waitFor();
+    await keyboard.type('First');
+    const sent = page.waitForRequest((request) => request.method() === 'PUT');
+    await keyboard.press('Tab');
+    expect((await sent).postDataJSON()).toEqual({ title: 'First' });
+    expect((await sent).headers()['if-match']).toMatch(/^"1-/);
+    await page.getByRole('textbox', { name: 'count' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'Saved title' }).waitFor();
+    // What cannot be read, and what the service refuses, stays with its reason.
+    await keyboard.type('many');
+    await keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'not a number' }).waitFor();
+    await page.getByRole('textbox', { name: 'count' }).fill('-1');
+    await keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'count must be 0 or more' }).waitFor();
+    await keyboard.press('Escape');
+    await page.getByRole('textbox', { name: 'count' }).waitFor({ state: 'detached' });
+    await shows(() => cell(page, 1, 2).textContent(), '0');
+    // A reference, by its name.
+    await cell(page, 1, 4).focus();
+    await keyboard.press('Enter');
+    await keyboard.type('Zoe');
+    await page.getByRole('option', { name: 'Zoe' }).waitFor();
+    await keyboard.press('Enter');
+    await keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Zoe' }).waitFor();
+    expect(await duet.json('GET', '/things/1')).toMatchObject({ title: 'First', count: 0, ownerId: 2 });
+    // Somebody else was faster, in the same field and in another.
+    await cell(page, 2, 1).focus();
+    await keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'title' }).fill('Mine');
+    await duet.json('PUT', '/things/2', { count: 99 });
+    await keyboard.press('Enter');
+    await shows(async () => (await duet.json('GET', '/things/2')).title, 'Mine');
+    await cell(page, 3, 1).focus();
+    await duet.json('PUT', '/things/3', { title: 'Theirs' });
+    await keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'title' }).fill('Mine');
+    await keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'changed it to "Theirs"' }).waitFor();
+    expect((await duet.json('GET', '/things/3')).title).toBe('Theirs');
+    await keyboard.press('Enter');
+    await shows(async () => (await duet.json('GET', '/things/3')).title, 'Mine');
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('rows are chosen by click, Shift and keyboard, and changed or deleted together; a delete is taken back', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const { keyboard } = page;
+    await here.go('#/data/Thing?id[gte]=11');
+    await page.getByRole('checkbox', { name: 'Choose Thing 11' }).click();
+    await page.getByRole('checkbox', { name: 'Choose Thing 13' }).click({ modifiers: ['Shift'] });
+    await page.getByText('3 rows chosen').waitFor();
+    await keyboard.press('ArrowDown');
+    await keyboard.press('Space');
+    await page.getByText('4 rows chosen').waitFor();
+    await page.getByRole('button', { name: 'Change…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Field to change').selectOption('stage');
+    await dialog.getByLabel('stage', { exact: true }).selectOption('DONE');
+    await dialog.getByText('"atMost":4').waitFor();
+    await dialog.getByText('updateThings(where: $where, set: $set, atMost: $atMost)').waitFor();
+    await dialog.getByRole('button', { name: 'Change 4 records' }).click();
+    await page.getByRole('status').filter({ hasText: 'Changed 4 records' }).waitFor();
+    expect((await duet.json('GET', '/things?stage=DONE')).map(({ id }: any) => id)).toEqual([11, 12, 13, 14]);
+
+    await page.getByRole('checkbox', { name: 'Choose all rows' }).check();
+    await page.getByText('20 rows chosen').waitFor();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    // What comes later was not chosen.
+    const { id } = await duet.json('POST', '/things', { title: 'Late', count: 10 });
+    await dialog.getByRole('button', { name: 'Delete 20 records' }).click();
+    await page.getByText('Deleted 20 records').waitFor();
+    expect((await duet.json('GET', '/things?id[gte]=11')).map((each: any) => each.id)).toEqual([id]);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Restored 20 records').waitFor();
+    expect((await duet.json('GET', '/things?id[gte]=11')).length).toBe(21);
+
+    await here.go('#/data/Thing/record/30');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('heading', { name: 'Thing 30' }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('a file is imported: columns matched, faults by line, all or nothing', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Thing');
+    await page.getByRole('link', { name: 'Import' }).click();
+    const take = (name: string, text: string) =>
+      page
+        .getByLabel('File to import')
+        .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+    const faults = () => page.getByRole('region', { name: 'Faults' }).getByRole('listitem').allTextContents();
+    await take('things.csv', 'Title;Number;code\r\n"a ""quoted""\r\nname";1;x\r\n"Two";two;y\r\n;3;z\r\n');
+    await shows(faults, ['line 5, title: title is required']);
+    await page.getByLabel('Field of Number').selectOption('count');
+    await shows(faults, [
+      'line 4, count: This is not a number, such as 12 or -0.5.',
+      'line 5, title: title is required',
+    ]);
+    expect(await page.getByRole('button', { name: 'Import 3 records' }).isDisabled()).toBe(true);
+    // What only the service knows.
+    await take('things.ndjson', '{"title":"a","count":-1}\n\n{"title":"","owner":7}\n');
+    await page.getByRole('button', { name: 'Import 2 records' }).click();
+    await shows(faults, [
+      'line 1, count: count must be 0 or more',
+      'line 3, title: title must have at least 1 character',
+    ]);
+    const before = (await duet.json('GET', '/things')).length;
+    await take(
+      'things.json',
+      JSON.stringify([
+        { title: 'One', count: 1 },
+        { title: 'Two', owner: 1 },
+      ]),
+    );
+    await page.getByRole('button', { name: 'Import 2 records' }).click();
+    await page.getByRole('link', { name: 'See all things' }).click();
+    const [two, one] = await duet.json('GET', '/things?sort=-id&limit=2');
+    expect([one, two]).toMatchObject([
+      { title: 'One', count: 1 },
+      { title: 'Two', ownerId: 1 },
+    ]);
+    expect((await duet.json('GET', '/things')).length).toBe(before + 2);
+    expect(here.complaints).toEqual([]);
+  });
+});
