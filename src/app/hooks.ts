@@ -1,10 +1,11 @@
 /** `/hooks/…`: routes of the deployment's own, which other services call. */
 
 import { DuetError } from '../base/errors.ts';
+import { begun } from '../engine/engine.ts';
 import type { Api } from '../engine/logic/api.ts';
 import type { HookRoute } from '../engine/logic/outside.ts';
 import { type BodyLimits, readBody } from '../http/body.ts';
-import type { Exchange, Handler, Route } from '../http/exchange.ts';
+import { type Exchange, goneOf, type Handler, type Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
 
 /** Each path with all of its methods. `deadline`: how many milliseconds a request may take. */
@@ -33,7 +34,9 @@ function handlerOf(
     readBody(exchange.request, limits, async (bytes) => {
       const signal = AbortSignal.any([exchange.request.signal, AbortSignal.timeout(deadline)]);
       const given = { api: api([name]), caller: exchange.caller, requestId: exchange.requestId, signal };
-      const answer = await within(signal, run(whole(exchange, bytes), given));
+      const answer = await begun(goneOf(exchange), () =>
+        within(signal, run(whole(exchange, bytes), given)),
+      );
       if (!(answer instanceof Response)) throw new Error(`routes['${name}'] must answer with a Response`);
       // One that was fetched elsewhere could not be given our headers.
       return new Response(answer.body, answer);

@@ -297,10 +297,10 @@ export class Engine {
 }
 
 /**
- * Begins a write, unless whoever asked for it is gone by then and could not be told that it has happened. That is known once
+ * Begins what may write, unless whoever asked for it is gone by then and could not be told that it has happened. That is known once
  * all has been read that came with the request: what follows a body and is no request makes the runtime hang up.
  */
-function begun<T>(gone: Gone | undefined, write: () => Promise<T>): Promise<T> {
+export function begun<T>(gone: Gone | undefined, write: () => Promise<T>): Promise<T> {
   if (!gone) return write();
   const arrivals = afterArrivals();
   return arrivals ? begunAfter(arrivals, gone, write) : unlessGone(gone, write);
@@ -312,7 +312,7 @@ async function begunAfter<T>(arrivals: Promise<void>, gone: Gone, write: () => P
 }
 
 function unlessGone<T>(gone: Gone, write: () => Promise<T>): Promise<T> {
-  if (gone()) throw new DuetError('MALFORMED_BODY', 'The client went away; nothing was written.');
+  if (gone()) throw new DuetError('MALFORMED_BODY', 'The client went away; nothing was begun.');
   return write();
 }
 

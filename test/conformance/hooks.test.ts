@@ -409,6 +409,7 @@ const shop = `
     item: Item!
     quantity: Int! @constraint(min: 1)
     how: String
+    credit: Int @constraint(min: 0) @allow(to: [READ], role: "keeper")
     price: Decimal! @readonly @decimal(scale: 2)
     buyer: String! @set(claim: "name")
   }
@@ -451,6 +452,7 @@ const shopLogic = {
     },
     *beforeUpdate({ tx, record, input }: any): any {
       // Another change of the same record, which is not to be lost, nor to be a conflict.
+      if (input.how === 'pays') return { ...input, _inc: { credit: -1000 } };
       if (input.how === 'again') yield* tx.system.orders.update(record.id, { price: '77' });
     },
   },
@@ -524,6 +526,23 @@ describe.each([...databases])('what a function may do, on %s', (database) => {
     );
     expect(status).toBe(201);
     expect(await items()).toEqual(['spoon 0', 'taken 10']);
+  });
+
+  test('what a function adds to is told to those who may read it, and to others neither its value nor whether it has one', async () => {
+    const { id } = (await order(null)).body;
+    const pay = async (headers: Record<string, string>) => {
+      const rest = await app.rest('PUT', `/orders/${id}`, { how: 'pays' }, headers);
+      const { errors } = await app.graphql(`mutation { updateOrder(id: ${id}, how: "pays") { id } }`, {}, headers);
+      const { code, errors: faults } = errors?.[0].extensions ?? {};
+      expect([rest.body.code, rest.body.errors]).toEqual([code, faults]);
+      return [rest.status, faults[0].detail.replaceAll(id, 'n')];
+    };
+    const hidden = [409, 'credit does not admit what is added to it in order n'];
+    expect(await pay(ann)).toEqual(hidden);
+    expect(await pay(keeper)).toEqual([409, 'credit has no value to add to in order n']);
+    await app.unguarded().rest('PUT', `/orders/${id}`, { credit: 777 });
+    expect(await pay(ann)).toEqual(hidden);
+    expect(await pay(keeper)).toEqual([409, expect.stringContaining('-223')]);
   });
 
   test('what another record cannot take is a conflict, and nothing has happened', async () => {

@@ -6,6 +6,14 @@ import { databases, sharedPostgres, within } from '../app.ts';
 import { Folder, Server } from '../process.ts';
 
 const sdl = 'type Note @resource { id: ID!  title: String! }';
+const logic = `export default {
+  routes: {
+    'POST /hooks/note': async (request, { api }) => {
+      await api.notes.create(await request.json());
+      return new Response(null, { status: 204 });
+    },
+  },
+};`;
 const data = JSON.stringify({ notes: [{ id: 1, title: 'first' }] });
 
 /** Sends each part on its own, and reads until the server hangs up or nothing comes any more. */
@@ -101,6 +109,7 @@ const framings: Record<string, [Framing, boolean]> = {
 const writes: Record<string, (title: string) => [line: string, body: unknown, headers: string[]]> = {
   POST: (title) => ['POST /notes', { title }, []],
   'POST with a key': (title) => ['POST /notes', { title }, [`Idempotency-Key: ${title}`]],
+  'POST to a function': (title) => ['POST /hooks/note', { title }, []],
   PUT: (title) => ['PUT /notes/1', { title }, []],
   DELETE: () => ['DELETE /notes/1', {}, []],
   'a transaction': (title) => [
@@ -138,7 +147,7 @@ describe.each([...databases])('on %s', (database) => {
   let last = 0;
 
   beforeAll(async () => {
-    folder = new Folder({ 'schema.graphql': sdl, 'data.json': data });
+    folder = new Folder({ 'schema.graphql': sdl, 'data.json': data, 'logic.ts': logic });
     const DATABASE_URL =
       database === 'sqlite' ? `sqlite:${folder.file('duet.db')}` : await (await sharedPostgres()).database();
     server = await Server.start(folder, { DATABASE_URL });

@@ -95,7 +95,7 @@ export function* change(
   };
   const hook = access.hooksOf?.(resource)?.beforeUpdate;
   const { set: given, add, stored, guard } = hook ? yield* hookedUpdate(resource, asked, hook) : asked;
-  const next: Row = { ...stored, ...given, ...(add && incremented(resource, add, stored)) };
+  const next: Row = { ...stored, ...given, ...(add && incremented(resource, add, stored, seen)) };
   const set = withComputed(resource, given, add, next);
   if (isBound(resource)) {
     yield* mustHold(resource, [next], () => [], { ...set, ...add });

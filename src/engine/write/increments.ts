@@ -83,8 +83,11 @@ function whyNot(resource: Resource, name: string, names: string): [Fault['code']
     : ['TYPE', `${name} is no number; ${cure}`];
 }
 
-/** The new values of a stored record, all of which its fields must admit. */
-export function incremented(resource: Resource, by: Row | undefined, stored: Row): Row {
+/**
+ * The new values of a stored record, all of which its fields must admit. `seen`: the record as the caller sees it, since a
+ * function may add to what the caller may not read.
+ */
+export function incremented(resource: Resource, by: Row | undefined, stored: Row, seen = stored): Row {
   const next: Row = {};
   const faults: Fault[] = [];
   for (const name in by) {
@@ -94,7 +97,9 @@ export function incremented(resource: Resource, by: Row | undefined, stored: Row
     if (value === null) misfits.push({ code: 'OUT_OF_RANGE', detail: `${name} has no value to add to` });
     else next[name] = checkValue(column, sumOf(column, value, by[name]), misfits);
     for (const { detail } of misfits) {
-      const told = value === null ? detail : `${detail}, and would be ${sumOf(column, value, by[name])}`;
+      const sum = value === null ? '' : `, and would be ${sumOf(column, value, by[name])}`;
+      const isHidden = seen[name] === undefined;
+      const told = isHidden ? `${name} does not admit what is added to it` : `${detail}${sum}`;
       const where = `in ${resource.singular} ${stored[resource.key.name]}`;
       faults.push({ pointer: pointer(INCREMENTS, name), code: 'OUT_OF_RANGE', detail: `${told} ${where}` });
     }
