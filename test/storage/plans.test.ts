@@ -209,3 +209,27 @@ test('PostgreSQL does not keep ever more statements, however many ways there are
   expect(most).toBeLessThan(600);
   await app.close();
 });
+
+test('PostgreSQL looks a word up that few records have, also where it believes that many do', async () => {
+  const url = await (await sharedPostgres()).database();
+  const given = { sdl, url, env: { DATABASE_CONNECTIONS: '1' } };
+  const app = await openApp('postgres', { ...given, data: {} });
+  await using other = new Bun.SQL(url, { max: 1 });
+  const [{ words }] = await other`SELECT attname AS words FROM pg_attribute
+    WHERE attrelid = '"Page"'::regclass AND atttypid = 'tsvector'::regtype`;
+  await other.unsafe(
+    `INSERT INTO "Page" (title, _version, "${words}")
+      SELECT 'w' || i % 50 || 'x', 1, ('0w' || i % 50 || 'x')::tsvector FROM generate_series(1, 10000) AS i`,
+  );
+  await other.unsafe('ANALYZE "Page"');
+  const found = async (path: string) => (await app.rest('GET', path)).body.map(({ id }: any) => id);
+  expect(await found('/pages?search=w7x&limit=3')).toEqual([7, 57, 107]);
+  expect(await found('/pages?search=w7x&limit=3&sort=-id')).toEqual([9957, 9907, 9857]);
+  expect(await found('/pages?search=w7x&limit=3&offset=2')).toEqual([107, 157, 207]);
+  expect(await found('/pages?search=nowhere&limit=5')).toEqual([]);
+  // A connection tells what it has read when it ends.
+  await app.close();
+  const [{ read }] = await other`SELECT seq_tup_read + idx_tup_fetch AS read
+    FROM pg_stat_user_tables WHERE relname = 'Page'`;
+  expect(Number(read)).toBeLessThan(7000);
+});

@@ -68,13 +68,15 @@ export const words: Words = {
     const isIn = (word: string) =>
       fields.map((field) => `strpos(${long}, ' ${field}' || ${word}) > 0`).join(' OR ');
     const look = texts.map((text) => `(${isIn(`$${given(text)}::text`)})`).join(' AND ');
-    return `(${kept} @@ $${given(textOf(searched))}::text::tsquery AND (${long} IS NULL OR (${look})))`;
+    // Read once: beside a row it would be read for each.
+    return `(${kept} @@ (SELECT $${given(textOf(searched))}::text::tsquery) AND (${long} IS NULL OR (${look})))`;
   },
   isIn: ({ resource }, word, field, record, given) => {
     const [kept, long] = wordColumns(resource).map(({ stored }) => `${record}.${quote(stored)}`);
     const text = ` ${inField(word.text, field)}${word.begins ? '' : ' '}`;
     return `(${kept} @@ $${given(termOf(word, field))}::text::tsquery OR strpos(${long}, $${given(text)}::text) > 0)`;
   },
+  isGuessed: true,
   kept: {
     columns: (resource) => (isSearched(resource) ? wordColumns(resource) : none),
     of: (resource, record) => {

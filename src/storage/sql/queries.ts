@@ -25,6 +25,10 @@ import { heavyOf } from './heavy.ts';
 /** The columns of an answer, of a table where that has to be said. */
 export type ListColumns = (columns: readonly Column[], table?: string) => string;
 
+/** So many records are looked at for each that is wanted, and in all: that takes two milliseconds. */
+const NEAR = 100;
+const MOST_NEAR = 5000;
+
 export class Queries {
   readonly #dialect: Dialect;
   readonly #conditions: Conditions;
@@ -143,6 +147,8 @@ export class Queries {
     const [{ column, descending } = {}, ...others] = order;
     const fewest = limit ?? most;
     if (!searched || column !== resource.key || others.length > 0 || fewest === undefined) return undefined;
+    const rows = Math.min(fewest, most ?? fewest);
+    if (this.#dialect.words.isGuessed) return this.#nearOrFar(statement, order, rows);
     const found = this.#dialect.words.inKeyOrder?.(searched, this.#conditions.given);
     if (!found) return undefined;
     const beyond = (place: Place, sign: string) =>
@@ -154,9 +160,39 @@ export class Queries {
         .filter((part) => part !== searched)
         .map((part) => this.#conditions.condition(part, quote(resource.table))),
     ];
-    const rows = Math.min(fewest, most ?? fewest);
     const condition = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
     return `SELECT ${this.#list(statement.columns)} FROM ${found.from}${condition} ORDER BY ${found.key}${descending ? ' DESC' : ''} LIMIT ${rows}${this.#offset(offset)}`;
+  }
+
+  /**
+   * A word that many records have is among the first of them in their order; what is not found there is looked up in the index of
+   * words, and sorted. Left to choose, a planner takes a word that it knows nothing of for one that many have, and follows the
+   * order through all records, for seconds.
+   */
+  #nearOrFar(statement: Select, order: Order, rows: number): string | undefined {
+    const { resource, columns, where, after, before, offset } = statement;
+    if (columns.some((column) => isRelevance(column) || isReferred(column))) return undefined;
+    const table = quote(resource.table);
+    const beyond = () =>
+      [
+        ...(after ? [this.#conditions.beyond(order, after, table)] : []),
+        ...(before ? [this.#conditions.beyond(reversed(order), before, table)] : []),
+        'TRUE',
+      ].join(' AND ');
+    const matches = () => (where ? this.#conditions.condition(where, table) : 'TRUE');
+    const inOrder = ` ORDER BY ${this.order(order, table)}`;
+    // No stored name begins with `_`.
+    const list = `${this.#list(columns)}, ${table}.${quote(resource.key.stored)} AS "_key"`;
+    const names = columns.map(({ name }) => quote(name)).join(', ');
+    const wanted = offset > 0 ? `${rows} + ${this.#conditions.rowCount(offset)}` : rows;
+    const looked = offset > 0 ? MOST_NEAR : Math.min(rows * NEAR, MOST_NEAR);
+    const first = `(SELECT * FROM ${table} WHERE ${beyond()}${inOrder} LIMIT ${looked}) AS ${table}`;
+    const near = `SELECT ${list} FROM ${first} WHERE ${matches()}${inOrder} LIMIT ${wanted}`;
+    const are = (how: string) => `(SELECT COUNT(*) FROM "_near") ${how} ${wanted}`;
+    // What is left out of it, nothing outside can be planned into.
+    const far = `SELECT ${list} FROM ${table} WHERE ${are('<')} AND ${matches()} AND ${beyond()} OFFSET 0`;
+    const [{ descending } = {}] = order;
+    return `WITH "_near" AS MATERIALIZED (${near}) SELECT ${names} FROM (SELECT * FROM "_near" WHERE ${are('=')} UNION ALL SELECT * FROM (${far}) AS "_far") AS "_found" ORDER BY "_key"${descending ? ' DESC' : ''} LIMIT ${rows}${this.#offset(offset)}`;
   }
 
   /**
