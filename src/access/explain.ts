@@ -16,8 +16,8 @@ export interface Explanation {
   readonly rows: readonly { readonly of: string; readonly cells: readonly string[] }[];
   /** Those that cells name by their numbers, from 1. */
   readonly conditions: readonly string[];
-  /** Roles that no rule names. */
-  readonly unknown: readonly string[];
+  /** Those that rules name. */
+  readonly roles: readonly string[];
 }
 
 /** Without roles and claims, somebody whom nobody knows. Without claims, conditions name those that they ask for. */
@@ -58,18 +58,19 @@ export function explain(model: Model, roles: readonly string[], claims?: Claims)
       cells: actions.map((action) => (has(field, action) ? cell(rights.field(field, action)) : '-')),
     })),
   ]);
-  const unknown = roles.filter((role) => role !== AUTHENTICATED && !rules.roles.has(role));
-  return { actions, rows, conditions, unknown };
+  return { actions, rows, conditions, roles: [...rules.roles].sort() };
 }
 
 /** The same as lines of text. Conditions stand below the table. */
 export function explained(model: Model, roles: readonly string[]): string[] {
-  const { actions, rows, conditions, unknown } = explain(model, roles);
+  const { actions, rows, conditions, roles: named } = explain(model, roles);
   const whose = roles.length > 0 ? `role ${roles.join(', ')}` : 'anonymous';
   return [
     ...aligned([[whose, ...actions], ...rows.map(({ of, cells }) => [of, ...cells])]),
     ...conditions.map((text, index) => `(${index + 1}) ${text}`),
-    ...unknown.map((role) => `No rule names the role "${role}"; it may do what everybody may who is known.`),
+    ...roles
+      .filter((role) => role !== AUTHENTICATED && !named.includes(role))
+      .map((role) => `No rule names the role "${role}"; it may do what everybody may who is known.`),
   ];
 }
 

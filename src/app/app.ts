@@ -113,19 +113,13 @@ export function createApp(given: AppOptions): App {
   const mayAct = (resource: Resource) => Object.keys(given.logic?.types.get(resource) ?? {}).length > 0;
   const requestId = () => scopes.scope?.requestId;
   const watchers = watching.length > 0 ? new Watchers(model, watching, mayAct, requestId) : undefined;
-  const engine = new Engine(
-    isScoped ? scopes.around(storage) : storage,
-    policy,
-    engineLimits,
-    functions,
-    watchers,
-    journal,
-  );
+  const asked = isScoped ? scopes.around(storage) : storage;
+  const engine = new Engine(asked, policy, engineLimits, functions, watchers, journal);
   const state = { draining: false };
   const closing = new AbortController();
   const authenticate = authentication(options, closing.signal, metrics);
   const streams = new Streams(config.limitStreams, metrics, authenticate);
-  const operator = new Operator(storage, config.limitDeadline);
+  const operator = new Operator(asked, config.limitDeadline);
   const find = router(options, engine, operator, api, metrics, load, state, streams);
   const codings = codingsOf(config.compress);
   const share = config.corsOrigins && cors(config.corsOrigins, config.mcp === 'off' ? [] : MCP_HEADERS);

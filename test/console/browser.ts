@@ -74,7 +74,7 @@ async function emptied(page: Page): Promise<void> {
   for (const event of HEARD) page.removeAllListeners(event);
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   for (const other of page.context().pages()) if (other !== page) await other.close();
-  await page.evaluate('localStorage.clear()');
+  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
   // What was typed and not saved would keep it.
   page.on('dialog', (dialog) => dialog.accept());
   await page.goto('about:blank');

@@ -25,6 +25,10 @@ const places = [
   '#/data/Exhibit/new',
   '#/schema',
   '#/live',
+  '#/operate/keys',
+  '#/operate/jobs',
+  '#/operate/requests',
+  '#/operate/access?role=none',
   '#/nowhere',
 ];
 

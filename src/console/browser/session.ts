@@ -3,8 +3,8 @@
 import { effect, signal } from '@preact/signals';
 import type { Door, Operation, Resource } from './schema/types.ts';
 
-/** In memory only: nothing that outlives the page may have it. */
-export const token = signal('');
+/** For as long as the tab is open, and in no other: a reload keeps it, and nothing that outlives the tab has it. */
+export const token = signal(keptInTab('token') ?? '');
 /** The service wants to know who is asking. */
 export const tokenWanted = signal(false);
 export const door = signal<Door>(remembered('door') === 'graphql' ? 'graphql' : 'rest');
@@ -16,8 +16,21 @@ const allowed = signal<Allowed>({});
 /** Records that the service has refused to let the caller change: rules may tell one record from another. */
 const refused = signal<ReadonlySet<string>>(new Set());
 
+/** As whom an operator looks, with a token that was signed for it; undefined where one is oneself. */
+export const viewing = signal<Viewing | undefined>(JSON.parse(keptInTab('viewing') ?? 'null') ?? undefined);
+
+export interface Viewing {
+  readonly subject: string;
+  readonly roles: readonly string[];
+  readonly until: string;
+  /** The token to come back to. */
+  readonly own: string;
+}
+
 export type Allowed = Readonly<Record<string, readonly string[]>>;
 
+effect(() => keepInTab('token', token.value));
+effect(() => keepInTab('viewing', viewing.value && JSON.stringify(viewing.value)));
 effect(() => remember('door', door.value));
 effect(() => remember('dock', dockOpen.value ? 'open' : 'closed'));
 effect(() => {
@@ -27,6 +40,23 @@ effect(() => {
 
 /** Another caller may be allowed what this one was not. */
 export function takeToken(text: string): void {
+  viewing.value = undefined;
+  use(text);
+}
+
+/** Looks with the eyes of another; what is not saved is theirs who began it. */
+export function viewAs(text: string, as: Omit<Viewing, 'own'>): void {
+  viewing.value = { ...as, own: viewing.value?.own ?? token.value };
+  use(text);
+}
+
+/** A token does no longer: that of another has come to its end. */
+export function wantToken(): void {
+  if (viewing.value) takeToken(viewing.value.own);
+  else tokenWanted.value = true;
+}
+
+function use(text: string): void {
   token.value = text;
   tokenWanted.value = false;
   refused.value = new Set();
@@ -75,5 +105,20 @@ export function remembered(name: string): string | null {
 export function remember(name: string, value: string): void {
   try {
     localStorage.setItem(`duet.${name}`, value);
+  } catch {}
+}
+
+function keptInTab(name: string): string | null {
+  try {
+    return sessionStorage.getItem(`duet.${name}`);
+  } catch {
+    return null;
+  }
+}
+
+function keepInTab(name: string, value: string | undefined): void {
+  try {
+    if (value) sessionStorage.setItem(`duet.${name}`, value);
+    else sessionStorage.removeItem(`duet.${name}`);
   } catch {}
 }

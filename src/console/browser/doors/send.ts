@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals';
 import { type Answer, type Ask, isRead } from '../ask.ts';
 import type { Door, Schema } from '../schema/types.ts';
-import { token, tokenWanted, wasRefused } from '../session.ts';
+import { token, wantToken, wasRefused } from '../session.ts';
 import { graphqlWire } from './graphql.ts';
 import { graphqlAnswer } from './graphql-answer.ts';
 import { restAnswer, restWire } from './rest.ts';
@@ -103,7 +103,7 @@ export async function request(wire: Wire, signal?: AbortSignal): Promise<Respons
 
 /** Nobody is asked for a token because of an answer to the one before. */
 function wantAnother(used: string): void {
-  if (token.value === used) tokenWanted.value = true;
+  if (token.value === used) wantToken();
 }
 
 export function authorization(): Record<string, string> {

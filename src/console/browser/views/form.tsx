@@ -26,6 +26,7 @@ import { Conflict } from './conflict.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { type Draft, incompleteIn, useDraft } from './draft.ts';
 import { Field } from './field.tsx';
+import { Heading } from './heading.tsx';
 import { LinksField } from './links-field.tsx';
 import { scalar } from './list-place.ts';
 import { Empty, FaultNotice } from './parts.tsx';
@@ -51,14 +52,10 @@ export function Create({ schema, resource, query }: CreateProps) {
     return <Refused resource={resource} write="CREATE" />;
   return (
     <>
-      <div class="heading">
-        <div>
-          <p class="crumbs">
-            <a href={dataLink(resource.name)}>{resource.name}</a>
-          </p>
-          <h1>New {resource.name}</h1>
-        </div>
-      </div>
+      <Heading
+        title={`New ${resource.name}`}
+        crumbs={<a href={dataLink(resource.name)}>{resource.name}</a>}
+      />
       <Form
         schema={schema}
         fields={fields}
@@ -158,14 +155,14 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
     ) : null;
   return (
     <>
-      <div class="heading">
-        <div>
-          <p class="crumbs">
+      <Heading
+        title={labelled(resource, row)}
+        crumbs={
+          <>
             <a href={dataLink(resource.name)}>{resource.name}</a> <a href={link}>{id}</a>
-          </p>
-          <h1 dir="auto">{labelled(resource, row)}</h1>
-        </div>
-      </div>
+          </>
+        }
+      />
       {theirs.value?.row ? (
         <Conflict
           resource={resource}

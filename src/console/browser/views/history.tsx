@@ -1,16 +1,16 @@
 /** What has happened to a record, the last first, and the way back. */
 
-import { useSignal } from '@preact/signals';
 import { type Change, type ChangesAsk, type RestoreAsk, SHOWN_CHANGES } from '../ask.ts';
 import { send } from '../doors/send.ts';
-import type { Fault } from '../doors/wire.ts';
 import { dataLink, to } from '../links.ts';
 import type { Resource, Row, Schema } from '../schema/types.ts';
 import { door, isRefused } from '../session.ts';
 import { tell } from '../told.ts';
 import { useAnswer } from './answer.ts';
+import { Confirm } from './confirm.tsx';
 import { useDock } from './dock.tsx';
-import { Dialog, Empty, FaultNotice } from './parts.tsx';
+import { Heading } from './heading.tsx';
+import { Empty, FaultNotice } from './parts.tsx';
 import { moment, Value } from './value.tsx';
 
 interface Props {
@@ -44,14 +44,14 @@ export function History({ schema, resource, id, after }: Props) {
   const link = dataLink(resource.name, 'record', id);
   return (
     <>
-      <div class="heading">
-        <div>
-          <p class="crumbs">
+      <Heading
+        title="History"
+        crumbs={
+          <>
             <a href={dataLink(resource.name)}>{resource.name}</a> <a href={link}>{id}</a>
-          </p>
-          <h1>History</h1>
-        </div>
-      </div>
+          </>
+        }
+      />
       {next && (
         <a
           class="button"
@@ -152,53 +152,25 @@ interface RestoreProps {
 }
 
 function Restore({ ask, schema, now, image, onDone }: RestoreProps) {
-  const asking = useSignal(false);
-  const fault = useSignal<Fault | undefined>(undefined);
   const { resource, key, version } = ask;
-  const close = () => {
-    asking.value = false;
-    fault.value = undefined;
-  };
   const restore = async () => {
-    try {
-      await send(ask, door.value, schema);
-      tell(`Restored version ${version}`);
-      close();
-      onDone();
-    } catch (error) {
-      fault.value = error as Fault;
-    }
+    await send(ask, door.value, schema);
+    tell(`Restored version ${version}`);
+    onDone();
   };
   return (
-    <>
-      <button
-        type="button"
-        aria-label={`Restore version ${version}`}
-        onClick={() => {
-          asking.value = true;
-        }}
-      >
-        Restore
-      </button>
-      {asking.value && (
-        <Dialog title={`Restore ${resource.name} ${key}?`} onClose={close}>
-          <p>
-            It will be written as it was at version {version}, for everybody. That is a change of its own.
-          </p>
-          <div class="history">
-            <Differences resource={resource} schema={schema} before={now} after={image} />
-          </div>
-          {fault.value && <FaultNotice fault={fault.value} />}
-          <div class="actions">
-            <button type="button" onClick={close}>
-              Leave it
-            </button>
-            <button type="button" class="primary" onClick={restore}>
-              Restore it
-            </button>
-          </div>
-        </Dialog>
-      )}
-    </>
+    <Confirm
+      button="Restore"
+      label={`Restore version ${version}`}
+      title={`Restore ${resource.name} ${key}?`}
+      no="Leave it"
+      yes="Restore it"
+      onYes={restore}
+    >
+      <p>It will be written as it was at version {version}, for everybody. That is a change of its own.</p>
+      <div class="history">
+        <Differences resource={resource} schema={schema} before={now} after={image} />
+      </div>
+    </Confirm>
   );
 }

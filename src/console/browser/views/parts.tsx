@@ -29,6 +29,10 @@ const icons = {
   pulse: 'M1.5 8.5h3l2-5 3 9 2-4h3',
   code: 'm5 4-4 4 4 4m6-8 4 4-4 4',
   book: 'M3 2.5h8.5a1.5 1.5 0 0 1 1.5 1.5v9.5H4.5A1.5 1.5 0 0 1 3 12zM3 12a1.5 1.5 0 0 1 1.5-1.5H13',
+  clock: 'M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0M8 4.5V8l2.5 1.5',
+  eye: 'M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8M10 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0',
+  lines: 'M2 4h1m3 0h8M2 8h1m3 0h8M2 12h1m3 0h8',
+  steps: 'M2 13h4V9h4V5h4',
 } as const;
 
 export type IconName = keyof typeof icons;

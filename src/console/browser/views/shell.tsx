@@ -6,11 +6,13 @@ import { useEffect, useRef } from 'preact/hooks';
 import { place } from '../address.ts';
 import { underWay } from '../doors/send.ts';
 import { actionLink, dataLink, to } from '../links.ts';
+import { me } from '../operate.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
 import { door, isRefused, theme, token, tokenWanted } from '../session.ts';
 import { Dock } from './dock.tsx';
 import { LeaveDialog } from './leave.tsx';
+import { places as operating } from './operate/places.ts';
 import { Icon } from './parts.tsx';
 import { Toast } from './toast.tsx';
 import { TokenDialog } from './token.tsx';
@@ -82,7 +84,7 @@ function Top({ schema }: { schema: Schema | undefined }) {
           }}
         >
           <Icon name="key" />
-          <span class="wide">{token.value === '' ? 'Token' : 'Token set'}</span>
+          <span class="wide">{token.value === '' ? 'Token' : (me.value?.subject ?? 'Token set')}</span>
         </button>
       )}
       <label>
@@ -191,6 +193,24 @@ function Side({ schema }: { schema: Schema | undefined }) {
                   <Icon name="play" />
                   {action.name}
                   {action.deprecated && <span class="tag">deprecated</span>}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {me.value?.operates && (
+        <>
+          <h2>Operate</h2>
+          <ul>
+            {operating.map((each) => (
+              <li key={each.name}>
+                <a
+                  href={to(['operate', each.name])}
+                  aria-current={area === 'operate' && name === each.name ? 'page' : undefined}
+                >
+                  <Icon name={each.icon} />
+                  {each.label}
                 </a>
               </li>
             ))}

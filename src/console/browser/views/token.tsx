@@ -1,8 +1,10 @@
 /** Asks for the token that the service wants; it stays in this page's memory. */
 
 import { useSignal } from '@preact/signals';
+import { me } from '../operate.ts';
 import { takeToken, token, tokenWanted } from '../session.ts';
 import { Dialog } from './parts.tsx';
+import { moment } from './value.tsx';
 
 export function TokenDialog({ onClose }: { onClose: () => void }) {
   const text = useSignal(token.value);
@@ -19,8 +21,9 @@ export function TokenDialog({ onClose }: { onClose: () => void }) {
           {wanted
             ? 'The service did not answer without a valid token. '
             : 'Sent as a bearer token with every request. '}
-          It is kept in this page alone and is gone when you leave it.
+          It is kept in this tab alone, and is gone when you close it.
         </p>
+        <Who />
         <label>
           Token
           <input
@@ -34,6 +37,18 @@ export function TokenDialog({ onClose }: { onClose: () => void }) {
           />
         </label>
         <div class="actions">
+          {token.value !== '' && (
+            <button
+              type="button"
+              class="danger"
+              onClick={() => {
+                takeToken('');
+                onClose();
+              }}
+            >
+              Sign out
+            </button>
+          )}
           <button type="button" onClick={onClose}>
             Cancel
           </button>
@@ -43,5 +58,19 @@ export function TokenDialog({ onClose }: { onClose: () => void }) {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+/** As the service knows the caller. */
+function Who() {
+  const known = me.value;
+  if (!known || known.subject === null) return null;
+  const { subject, roles, until } = known;
+  return (
+    <p>
+      You are <strong>{subject}</strong>
+      {roles.length > 0 ? `, with the roles ${roles.join(', ')}` : ', without roles'}
+      {until !== null && `, until ${moment(until)}`}.
+    </p>
   );
 }

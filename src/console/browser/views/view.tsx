@@ -11,6 +11,7 @@ import { Home } from './home.tsx';
 import { later } from './later.tsx';
 import { List } from './list.tsx';
 import { listAsk } from './list-place.ts';
+import { places as operating } from './operate/places.ts';
 import { Empty } from './parts.tsx';
 import { Record } from './record.tsx';
 import { tools } from './tools.ts';
@@ -20,6 +21,7 @@ const Live = later(async () => (await import('./live.tsx')).Live);
 const History = later(async () => (await import('./history.tsx')).History);
 const Run = later(async () => (await import('./action.tsx')).Run);
 const Import = later(async () => (await import('./import.tsx')).Import);
+const Operate = later(async () => (await import('./operate/operate.tsx')).Operate);
 
 export function View({ schema, place }: { schema: Schema; place: Place }) {
   const [area, ...rest] = place.path;
@@ -58,6 +60,8 @@ export function View({ schema, place }: { schema: Schema; place: Place }) {
       return <Diagram schema={schema} />;
     case 'live':
       return <Live schema={schema} />;
+    case 'operate':
+      return <Operate schema={schema} />;
     case 'graphiql':
       return (
         <Framed
@@ -85,6 +89,7 @@ function exampleOf(schema: Schema): URLSearchParams {
 /** What a bookmark is called. */
 function titleOf([area, name, what, key, how]: readonly string[]): string[] {
   if (area === 'actions' && name !== undefined) return [name];
+  if (area === 'operate') return operating.filter((each) => each.name === name).map(({ label }) => label);
   if (area !== 'data') return tools.filter((tool) => tool.area === area).map(({ label }) => label);
   if (name === undefined) return [];
   if (what === 'new') return [`New ${name}`];

@@ -1,0 +1,77 @@
+/** What operators ask of the service below `/_duet/`, and whether the caller is one. */
+
+import { signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { restFault } from './doors/rest.ts';
+import { exchange } from './doors/send.ts';
+import type { Fault, Wire } from './doors/wire.ts';
+import { token } from './session.ts';
+
+export interface Me {
+  /** Null where nobody is known. */
+  readonly subject: string | null;
+  readonly roles: readonly string[];
+  /** Null where there is no end to it. */
+  readonly until: string | null;
+  readonly authentication: boolean;
+  readonly operates: boolean;
+  readonly signsTokens: boolean;
+}
+
+/** Who is asking, as the service says; undefined until it has. */
+export const me = signal<Me | undefined>(undefined);
+
+export async function findMe(): Promise<void> {
+  const used = token.value;
+  const told = await ask<Me>(wireTo('GET', 'me')).catch(() => undefined);
+  if (token.value === used) me.value = told;
+}
+
+/** `path` is below `/_duet/`. */
+export function wireTo(method: string, path: string, body?: object): Wire {
+  const plain = { door: 'rest', method, path: `/_duet/${path}`, headers: {} } as const;
+  if (body === undefined) return plain;
+  return { ...plain, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+}
+
+/** Throws a Fault. */
+export async function ask<T>(wire: Wire): Promise<T> {
+  const response = await exchange(wire);
+  if (!response.ok) throw await restFault(response);
+  return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
+}
+
+export interface Told<T> {
+  readonly value: T | undefined;
+  readonly fault: Fault | undefined;
+  readonly again: () => void;
+}
+
+/** The last answer stays until the next is there, so that nothing jumps. */
+export function useTold<T>(wire: Wire): Told<T> {
+  const value = useSignal<T | undefined>(undefined);
+  const fault = useSignal<Fault | undefined>(undefined);
+  const round = useSignal(0);
+  useEffect(() => {
+    let current = true;
+    ask<T>(wire).then(
+      (told) => {
+        if (!current) return;
+        value.value = told;
+        fault.value = undefined;
+      },
+      (error) => {
+        if (!current) return;
+        value.value = undefined;
+        fault.value = error as Fault;
+      },
+    );
+    return () => {
+      current = false;
+    };
+  }, [wire.path, round.value, token.value]);
+  const again = () => {
+    round.value++;
+  };
+  return { value: value.value, fault: fault.value, again };
+}

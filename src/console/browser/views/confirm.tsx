@@ -1,0 +1,68 @@
+/** A button that asks before it does anything. */
+
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import type { Fault } from '../doors/wire.ts';
+import { Dialog, FaultNotice } from './parts.tsx';
+
+interface ConfirmProps {
+  /** What the button says, and what it is called where several say the same. */
+  button: string;
+  label?: string;
+  /** Whether something is lost by it. */
+  danger?: boolean;
+  disabled?: boolean;
+  title: string;
+  /** What happens then. */
+  children: ComponentChildren;
+  no: string;
+  yes: string;
+  /** Throws a Fault. */
+  onYes: () => Promise<unknown>;
+}
+
+export function Confirm({ button, label, danger, disabled, title, children, no, yes, onYes }: ConfirmProps) {
+  const asking = useSignal(false);
+  const fault = useSignal<Fault | undefined>(undefined);
+  const close = () => {
+    asking.value = false;
+    fault.value = undefined;
+  };
+  const confirm = async () => {
+    try {
+      await onYes();
+      close();
+    } catch (error) {
+      fault.value = error as Fault;
+    }
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={danger ? 'danger' : ''}
+        aria-label={label}
+        disabled={disabled}
+        onClick={() => {
+          asking.value = true;
+        }}
+      >
+        {button}
+      </button>
+      {asking.value && (
+        <Dialog title={title} onClose={close}>
+          {children}
+          {fault.value && <FaultNotice fault={fault.value} />}
+          <div class="actions">
+            <button type="button" onClick={close}>
+              {no}
+            </button>
+            <button type="button" class={danger ? 'danger' : 'primary'} onClick={confirm}>
+              {yes}
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

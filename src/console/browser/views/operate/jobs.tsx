@@ -1,0 +1,149 @@
+/** Jobs: what after-hooks and schedules are still to do, and what has failed. */
+
+import { ask, useTold, wireTo } from '../../operate.ts';
+import { Confirm } from '../confirm.tsx';
+import { counted, Empty } from '../parts.tsx';
+import { Choice, Page, Sheet, Time } from './page.tsx';
+
+interface Job {
+  readonly id: string;
+  readonly of: string;
+  readonly state: 'waiting' | 'running' | 'failed';
+  readonly attempt: number;
+  readonly at: string;
+  readonly next?: string;
+  readonly error?: string;
+}
+
+interface JobList {
+  readonly waiting: number;
+  readonly failed: number;
+  readonly jobs: readonly Job[];
+  readonly more: boolean;
+}
+
+type Chosen = { readonly ids: readonly string[] } | { readonly failed: true };
+
+export function Jobs({ query }: { query: URLSearchParams }) {
+  const failedOnly = query.get('state') === 'failed';
+  const wire = wireTo('GET', failedOnly ? 'jobs?state=failed' : 'jobs');
+  const told = useTold<JobList>(wire);
+  const change = async (how: 'retry' | 'drop', chosen: Chosen) => {
+    await ask(wireTo('POST', `jobs/${how}`, chosen));
+    told.again();
+  };
+  const failed = told.value?.failed ?? 0;
+  return (
+    <Page
+      title="Jobs"
+      about="What the service does after a commit or by a schedule. A job that fails is tried again for about three days, and is then kept as failed."
+      wire={wire}
+      told={told}
+      tools={
+        <>
+          <Confirm
+            button="Retry all failed"
+            disabled={failed === 0}
+            title={`Retry ${counted(failed, 'failed job')}?`}
+            no="Leave them"
+            yes="Retry them"
+            onYes={() => change('retry', { failed: true })}
+          >
+            <p>They are begun at once, with all their attempts before them.</p>
+          </Confirm>
+          <Confirm
+            button="Drop all failed"
+            danger
+            disabled={failed === 0}
+            title={`Drop ${counted(failed, 'failed job')}?`}
+            no="Keep them"
+            yes="Drop them"
+            onYes={() => change('drop', { failed: true })}
+          >
+            <p>They will never be done. This cannot be undone.</p>
+          </Confirm>
+        </>
+      }
+    >
+      {({ waiting, jobs, more }) => (
+        <>
+          <div class="tools">
+            <Choice
+              name="Which jobs"
+              place="jobs"
+              parameter="state"
+              choices={{ '': 'All', failed: 'Failed' }}
+              query={query}
+            />
+            <span class="quiet">
+              {counted(waiting, 'job waits', 'jobs wait')}, {counted(failed, 'has failed', 'have failed')}.
+            </span>
+          </div>
+          {jobs.length === 0 ? (
+            <Empty icon="clock" title={failedOnly ? 'No job has failed' : 'There is nothing to do'} />
+          ) : (
+            <Sheet
+              label="Jobs"
+              rows={jobs}
+              keyOf={({ id }) => id}
+              cells={[
+                { head: 'what', of: ({ of }) => <span title={of}>{of}</span> },
+                {
+                  head: 'state',
+                  of: ({ state }) => <span class={state === 'failed' ? 'tag bad' : 'tag'}>{state}</span>,
+                },
+                { head: 'tries', kind: 'int', of: ({ attempt }) => attempt },
+                { head: 'since (UTC)', of: ({ at }) => <Time at={at} /> },
+                {
+                  head: 'next attempt (UTC)',
+                  of: ({ next, state }) =>
+                    next ? (
+                      <Time at={next} />
+                    ) : (
+                      <span class="quiet">{state === 'waiting' ? 'at once' : '–'}</span>
+                    ),
+                },
+                {
+                  head: 'last error',
+                  kind: 'text',
+                  of: ({ error }) =>
+                    error ? <span title={error}>{error}</span> : <span class="quiet">–</span>,
+                },
+                {
+                  head: '',
+                  kind: 'do',
+                  of: ({ id, of, state }) =>
+                    state !== 'running' && (
+                      <span class="tools">
+                        <button
+                          type="button"
+                          aria-label={`Retry ${of}`}
+                          onClick={() => change('retry', { ids: [id] }).catch(told.again)}
+                        >
+                          Retry
+                        </button>
+                        <Confirm
+                          button="Drop"
+                          label={`Drop ${of}`}
+                          danger
+                          title="Drop this job?"
+                          no="Keep it"
+                          yes="Drop it"
+                          onYes={() => change('drop', { ids: [id] })}
+                        >
+                          <p>
+                            <code>{of}</code> will never be done. This cannot be undone.
+                          </p>
+                        </Confirm>
+                      </span>
+                    ),
+                },
+              ]}
+            />
+          )}
+          {more && <p class="quiet">There are more; these are the oldest.</p>}
+        </>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,52 @@
+/** Schema files that were applied to the database, and what each has changed. */
+
+import { useTold, wireTo } from '../../operate.ts';
+import { Empty } from '../parts.tsx';
+import { Page, Time } from './page.tsx';
+
+interface Migration {
+  readonly at: string;
+  readonly fingerprint: string;
+  readonly steps: readonly string[];
+}
+
+export function Migrations() {
+  const wire = wireTo('GET', 'migrations');
+  const told = useTold<readonly Migration[]>(wire);
+  return (
+    <Page
+      title="Migrations"
+      about="Each schema file that the database has had, the newest first, and what it has changed."
+      wire={wire}
+      told={told}
+    >
+      {(migrations) =>
+        migrations.length === 0 ? (
+          <Empty icon="steps" title="Nothing was applied yet" />
+        ) : (
+          <ol class="migrations">
+            {migrations.map(({ at, fingerprint, steps }, index) => (
+              <li key={`${at} ${fingerprint}`} class="card">
+                <h2>
+                  <Time at={at} /> UTC {index === 0 && <span class="tag">newest</span>}
+                </h2>
+                <p class="quiet">
+                  Schema <code>{fingerprint.slice(0, 16)}</code>
+                </p>
+                {steps.length === 0 ? (
+                  <p class="quiet">It changed nothing in the database.</p>
+                ) : (
+                  <ul>
+                    {steps.map((step) => (
+                      <li key={step}>{step}</li>
+                    ))}
+                  </ul>
+                )}
+              </li>
+            ))}
+          </ol>
+        )
+      }
+    </Page>
+  );
+}

@@ -1,0 +1,39 @@
+/** Which page of the operators a place is. */
+
+import type { ComponentType } from 'preact';
+import { place } from '../../address.ts';
+import { me } from '../../operate.ts';
+import type { Schema } from '../../schema/types.ts';
+import { Empty } from '../parts.tsx';
+import { Access } from './access.tsx';
+import { Jobs } from './jobs.tsx';
+import { Keys } from './keys.tsx';
+import { Migrations } from './migrations.tsx';
+import { Requests } from './requests.tsx';
+import { Statements } from './statements.tsx';
+
+const pages: Readonly<Record<string, ComponentType<{ query: URLSearchParams }>>> = {
+  keys: Keys,
+  jobs: Jobs,
+  requests: Requests,
+  statements: Statements,
+  migrations: Migrations,
+  access: Access,
+};
+
+export function Operate(_: { schema: Schema }) {
+  const { path, query } = place.value;
+  const Page = pages[path[1] ?? ''];
+  if (!Page) return <Empty icon="search" title="There is nothing at this address" />;
+  if (me.value?.operates === false)
+    return (
+      <Empty icon="lock" title="This is for operators">
+        <span>
+          {me.value.authentication
+            ? 'It takes the role "admin".'
+            : 'Without authentication it is there on the machine itself alone, at http://localhost.'}
+        </span>
+      </Empty>
+    );
+  return <Page key={path[1]} query={query} />;
+}

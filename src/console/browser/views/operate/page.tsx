@@ -1,0 +1,151 @@
+/** What the pages of operators have in common: a heading, the request in the dock, what is told or wrong, a way to ask again. */
+
+import type { ComponentChildren } from 'preact';
+import type { Wire } from '../../doors/wire.ts';
+import { to } from '../../links.ts';
+import type { Told } from '../../operate.ts';
+import { useDock } from '../dock.tsx';
+import { Heading } from '../heading.tsx';
+import { FaultNotice } from '../parts.tsx';
+import { moment } from '../value.tsx';
+
+interface PageProps<T> {
+  title: string;
+  about: ComponentChildren;
+  /** What the page asks. */
+  wire: Wire;
+  told: Told<T>;
+  /** Beside the button that asks again. */
+  tools?: ComponentChildren;
+  children: (value: T) => ComponentChildren;
+}
+
+export function Page<T>({ title, about, wire, told, tools, children }: PageProps<T>) {
+  useDock([{ title: `${title}: ${wire.path}`, wires: { rest: wire } }]);
+  const { value, fault, again } = told;
+  return (
+    <>
+      <Heading title={title} about={about}>
+        {tools}
+        <button type="button" onClick={again}>
+          Refresh
+        </button>
+      </Heading>
+      {fault && <FaultNotice fault={fault} again={again} />}
+      {value !== undefined && children(value)}
+    </>
+  );
+}
+
+/** A choice that stands in the address. */
+export function Choice({
+  name,
+  place,
+  parameter,
+  choices,
+  query,
+}: {
+  name: string;
+  place: string;
+  parameter: string;
+  /** By the value of the parameter, which is left out where it is empty. */
+  choices: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+}) {
+  const chosen = query.get(parameter) ?? '';
+  return (
+    <nav class="choices" aria-label={name}>
+      {Object.entries(choices).map(([value, label]) => (
+        <a
+          key={value}
+          class="button"
+          href={to(['operate', place], value === '' ? {} : { [parameter]: value })}
+          aria-current={chosen === value ? 'page' : undefined}
+        >
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+export interface Cell<T> {
+  readonly head: string;
+  /** `int` stands to the right. */
+  readonly kind?: string;
+  readonly of: (row: T) => ComponentChildren;
+}
+
+/** A table whose first column names the row. */
+export function Sheet<T>({
+  label,
+  rows,
+  keyOf,
+  cells,
+}: {
+  label: string;
+  rows: readonly T[];
+  keyOf: (row: T) => string;
+  cells: readonly Cell<T>[];
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
+    <section class="scroll sheet" tabIndex={0} aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {cells.map(({ head, kind }) => (
+              <th key={head} scope="col" class={kind}>
+                <span class="head">{head}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {cells.map(({ head, kind, of }, at) =>
+                at === 0 ? (
+                  <th key={head} scope="row" class={kind}>
+                    {of(row)}
+                  </th>
+                ) : (
+                  <td key={head} class={kind} data-of={head}>
+                    {of(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** To the second, in UTC; the whole of it is there when somebody points at it. */
+export function Time({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={moment(at)}>
+      {at.slice(0, 19).replace('T', ' ')}
+    </time>
+  );
+}
+
+export function Tags({ of, none }: { of: readonly string[]; none: string }) {
+  if (of.length === 0) return <span class="null">{none}</span>;
+  return (
+    <span class="items">
+      {of.map((each) => (
+        <span class="tag" key={each}>
+          {each}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** `editor, admin` → what is between the commas. */
+export function namesIn(text: string): string[] {
+  return text.split(/[\s,]+/).filter((each) => each !== '');
+}

@@ -1,0 +1,74 @@
+/** The last requests: all of them, those that failed, and those that took long. */
+
+import { useTold, wireTo } from '../../operate.ts';
+import { Empty, milliseconds } from '../parts.tsx';
+import { Choice, Page, Sheet, Time } from './page.tsx';
+
+interface Request {
+  readonly at: string;
+  readonly requestId: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly caller?: string;
+  readonly address: string;
+}
+
+const choices = { '': 'All', failed: 'Failed', slow: 'Slow' };
+
+export function Requests({ query }: { query: URLSearchParams }) {
+  const only = query.get('only') ?? '';
+  const wire = wireTo('GET', only === '' ? 'requests' : `requests?only=${encodeURIComponent(only)}`);
+  const told = useTold<readonly Request[]>(wire);
+  return (
+    <Page
+      title="Requests"
+      about="The last 200 that this server has answered since it was started, without what was sent in them. The log has them all."
+      wire={wire}
+      told={told}
+    >
+      {(requests) => (
+        <>
+          <div class="tools">
+            <Choice name="Which requests" place="requests" parameter="only" choices={choices} query={query} />
+          </div>
+          {requests.length === 0 ? (
+            <Empty icon="lines" title={EMPTY[only] ?? 'Nothing has been asked yet'} />
+          ) : (
+            <Sheet
+              label="Requests"
+              rows={requests}
+              keyOf={({ requestId, at }) => at + requestId}
+              cells={[
+                {
+                  head: 'request',
+                  of: ({ method, path }) => (
+                    <code title={path}>
+                      {method} {path}
+                    </code>
+                  ),
+                },
+                {
+                  head: 'status',
+                  kind: 'int',
+                  of: ({ status }) => <span class={status >= 400 ? 'fault' : ''}>{status}</span>,
+                },
+                { head: 'took', kind: 'int', of: ({ ms }) => milliseconds(ms) },
+                { head: 'when (UTC)', of: ({ at }) => <Time at={at} /> },
+                { head: 'caller', of: ({ caller }) => caller ?? <span class="quiet">anonymous</span> },
+                { head: 'address', of: ({ address }) => address || <span class="quiet">–</span> },
+                { head: 'request id', of: ({ requestId }) => <code>{requestId}</code> },
+              ]}
+            />
+          )}
+        </>
+      )}
+    </Page>
+  );
+}
+
+const EMPTY: Readonly<Record<string, string>> = {
+  failed: 'No request has failed',
+  slow: 'No request has taken half a second or more',
+};

@@ -1,0 +1,175 @@
+/** The pages of operators: keys, jobs, requests, statements, migrations, and the data with the eyes of others. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { databases } from '../app.ts';
+import { headersOf, SECRET } from '../conformance/access-matrix.ts';
+import { browsing, service, shows, visit } from './browser.ts';
+
+const sdl = `
+type Order @resource
+  @allow(to: [READ, CREATE], role: "authenticated", where: { by: { eq: { claim: "sub" } } })
+  @allow(to: [READ], role: "clerk")
+{
+  id: ID!
+  by: String!
+  what: String!
+}
+`;
+const data = {
+  orders: [
+    { by: 'ann', what: 'A lamp' },
+    { by: 'bob', what: 'A chair' },
+  ],
+};
+/** The mail server is away. */
+const logic = `
+export default {
+  Order: {
+    async afterCreate() {
+      throw new Error('the mail server is away');
+    },
+  },
+};
+`;
+
+async function tokenOf(sub: string, ...roles: string[]): Promise<string> {
+  const { Authorization = '' } = await headersOf({ name: `operate ${sub}`, claims: { sub, roles } });
+  return Authorization.replace('Bearer ', '');
+}
+
+browsing.each([...databases])('without authentication, on %s', (database) => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service(database, { sdl, data, logic, env: { LOG_SLOW: '0' } });
+  });
+  afterAll(() => duet.end());
+
+  test('jobs wait with their errors, are tried again, and are dropped', async () => {
+    await duet.json('POST', '/orders', { by: 'ann', what: 'A table' });
+    await shows(
+      async () => (await duet.json('GET', '/_duet/jobs')).jobs[0]?.error,
+      'the mail server is away',
+    );
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('');
+    await page.getByRole('link', { name: 'Jobs' }).click();
+    const row = page.getByRole('row', { name: /^Order.afterCreate 3 waiting/ });
+    await row.getByText('the mail server is away').waitFor();
+    await page.getByText('1 job waits, 0 have failed.').waitFor();
+    const tried = page.waitForResponse((response) => response.url().endsWith('/_duet/jobs/retry'));
+    await row.getByRole('button', { name: 'Retry' }).click();
+    expect(await (await tried).json()).toEqual({ count: 1 });
+    await page.getByRole('link', { name: 'Failed' }).click();
+    await page.getByText('No job has failed').waitFor();
+    await shows(async () => (await duet.json('GET', '/_duet/jobs')).jobs[0].state, 'waiting');
+    await page.goBack();
+    await row.getByRole('button', { name: 'Drop' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Drop this job?' });
+    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await row.getByRole('button', { name: 'Drop' }).click();
+    await dialog.getByRole('button', { name: 'Drop it' }).click();
+    await page.getByText('There is nothing to do').waitFor();
+    expect(await duet.json('GET', '/_duet/jobs')).toMatchObject({ waiting: 0, jobs: [] });
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('requests, slow statements and migrations are told, and what anybody may do', async () => {
+    await duet.json('GET', '/nowhere');
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/operate/requests');
+    await page.getByRole('row', { name: /^GET \/nowhere 404/ }).waitFor();
+    await page.getByRole('link', { name: 'Failed' }).click();
+    await shows(() => page.getByRole('row', { name: / 200 / }).count(), 0);
+    await page.getByRole('row', { name: /^GET \/nowhere 404/ }).waitFor();
+    await page.getByRole('link', { name: 'Slow statements' }).click();
+    await page.getByText('SELECT').first().waitFor();
+    await page.getByRole('link', { name: 'Migrations' }).click();
+    await page.getByText('create table Order').waitFor();
+    const curl = await page.getByRole('article', { name: 'REST' }).locator('pre').textContent();
+    expect(curl).toBe(`curl '${duet.url}/_duet/migrations'`);
+    await page.getByRole('link', { name: 'View as' }).click();
+    await page.getByText('everybody may do everything').waitFor();
+    await page.getByLabel('Roles').fill('clerk, ghost');
+    await page.getByText('No rule names ghost.').waitFor();
+    await page.getByRole('button', { name: 'Show what they may do' }).click();
+    await page.getByRole('row', { name: 'Order all where (1) no no' }).waitFor();
+    await page.getByText('by eq claim sub').waitFor();
+    expect(await page.getByRole('button', { name: 'See the data as they do' }).count()).toBe(0);
+    expect(here.complaints).toEqual([]);
+  });
+});
+
+browsing.each([...databases])('with authentication, on %s', (database) => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service(database, { sdl, data, env: { AUTH_SECRET: SECRET } });
+  });
+  afterAll(() => duet.end());
+
+  test('operators alone are offered it; a key is seen once and revoked, and data is seen as others see it', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const signIn = async (token: string) => {
+      await page.getByRole('button', { name: 'Token' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Token').fill(token);
+      await dialog.getByRole('button', { name: 'Use it' }).click();
+    };
+    await here.go('');
+    await signIn(await tokenOf('bob'));
+    await page.getByRole('button', { name: 'Token' }).filter({ hasText: 'bob' }).waitFor();
+    expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
+    await here.go('#/operate/keys');
+    await page.getByText('It takes the role "admin".').waitFor();
+
+    await signIn(await tokenOf('root', 'admin', 'clerk'));
+    await page.getByText('There are no API keys yet').waitFor();
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Name').fill('no name');
+    await page.getByLabel('Roles').fill('clerk, metrics');
+    await page.getByRole('button', { name: 'Create it' }).click();
+    await page.getByRole('alert').filter({ hasText: 'begin with a letter or digit' }).waitFor();
+    await page.getByLabel('Name').fill('desk');
+    await page.keyboard.press('Enter');
+    const key =
+      (await page.getByRole('dialog', { name: 'The key "desk"' }).locator('code').textContent()) ?? '';
+    const orders = await fetch(`${duet.url}/orders`, { headers: { Authorization: `Bearer ${key}` } });
+    expect([orders.status, ((await orders.json()) as unknown[]).length]).toEqual([200, 2]);
+    await page.getByRole('button', { name: 'Done' }).click();
+    const row = page.getByRole('row', { name: /^desk clerk ?metrics/ });
+    await row.getByText('in use').waitFor();
+    expect(await page.content()).not.toContain(key);
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke it' }).click();
+    await row.getByText('revoked').waitFor();
+
+    // A reload keeps who one is, for the tab.
+    await page.reload();
+    await page.getByRole('button', { name: 'Token' }).click();
+    await page.getByText(/You are root, with the roles admin, clerk, until 20/).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+
+    await page.getByRole('link', { name: 'View as' }).click();
+    await page.getByLabel('Subject').fill('bob');
+    await page.getByRole('button', { name: 'Show what they may do' }).click();
+    await page.getByText('by eq "bob"').waitFor();
+    await page.getByRole('button', { name: 'See the data as they do' }).click();
+    await page.getByText('You see and do everything as bob').waitFor();
+    await page.getByRole('link', { name: 'Order' }).first().click();
+    await page.getByText('A chair').waitFor();
+    expect(await page.getByText('A lamp').count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
+    await page.reload();
+    await page.getByText('You see and do everything as bob').waitFor();
+    await page.getByRole('button', { name: 'Be yourself again' }).click();
+    await page.getByText('A lamp').waitFor();
+    await page.getByRole('link', { name: 'API keys' }).waitFor();
+    await page.getByRole('button', { name: 'Token' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await shows(() => page.getByRole('link', { name: 'API keys' }).count(), 0);
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}');
+    expect(here.complaints).toEqual([]);
+  });
+});
