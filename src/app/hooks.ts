@@ -34,9 +34,7 @@ function handlerOf(
     readBody(exchange.request, limits, async (bytes) => {
       const signal = AbortSignal.any([exchange.request.signal, AbortSignal.timeout(deadline)]);
       const given = { api: api([name]), caller: exchange.caller, requestId: exchange.requestId, signal };
-      const answer = await begun(goneOf(exchange), () =>
-        within(signal, run(whole(exchange, bytes), given)),
-      );
+      const answer = await begun(goneOf(exchange), () => within(signal, run(whole(exchange, bytes), given)));
       if (!(answer instanceof Response)) throw new Error(`routes['${name}'] must answer with a Response`);
       // One that was fetched elsewhere could not be given our headers.
       return new Response(answer.body, answer);

@@ -532,7 +532,11 @@ describe.each([...databases])('what a function may do, on %s', (database) => {
     const { id } = (await order(null)).body;
     const pay = async (headers: Record<string, string>) => {
       const rest = await app.rest('PUT', `/orders/${id}`, { how: 'pays' }, headers);
-      const { errors } = await app.graphql(`mutation { updateOrder(id: ${id}, how: "pays") { id } }`, {}, headers);
+      const { errors } = await app.graphql(
+        `mutation { updateOrder(id: ${id}, how: "pays") { id } }`,
+        {},
+        headers,
+      );
       const { code, errors: faults } = errors?.[0].extensions ?? {};
       expect([rest.body.code, rest.body.errors]).toEqual([code, faults]);
       return [rest.status, faults[0].detail.replaceAll(id, 'n')];

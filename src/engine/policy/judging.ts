@@ -3,6 +3,7 @@
 import type { DuetError } from '../../base/errors.ts';
 import {
   all,
+  among,
   any,
   conditionsOn,
   everything,
@@ -33,7 +34,7 @@ export function* mayWrite(
 
 /**
  * Refuses new records that no rule lets the caller create, or that it would not see. `missing`: references of each that
- * lead to nothing that is there for the caller. Answers with the places of those that it would not see as things stand:
+ * lead to nothing that is there for the caller. `beside`: the keys of what is to be judged as if it were not there. Answers with the places of those that it would not see as things stand:
  * whether their values are taken is not for it to know.
  */
 export function* mayCreate(
@@ -42,6 +43,7 @@ export function* mayCreate(
   records: readonly NewRecord[],
   missing: readonly (readonly Reference[])[],
   known: Column | undefined,
+  beside: ReadonlyMap<Resource, readonly unknown[]> = new Map(),
 ): Program<ReadonlySet<number>> {
   const demands: Demands = new Map();
   const seen = access.rows(resource, 'READ');
@@ -50,7 +52,7 @@ export function* mayCreate(
   records.forEach(({ given }, place) => {
     const names = known ? [...given, known.name] : given;
     for (const where of new Set([...rules, ...givenOn(access, resource, names)]))
-      demand(demands, unlinked(where, missing[place] ?? []), place);
+      demand(demands, without(unlinked(where, missing[place] ?? []), beside), place);
   });
   const rows = records.map(({ values }) => values);
   if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'CREATE');
@@ -155,6 +157,18 @@ function unlinked(filter: Filter, references: readonly Reference[]): Filter {
   return replaced(filter, (each) =>
     each.is === 'related' && references.includes(each.field) ? nothing : each,
   );
+}
+
+/** The filter where no relation leads to these. */
+function without(filter: Filter, keys: ReadonlyMap<Resource, readonly unknown[]>): Filter {
+  if (keys.size === 0) return filter;
+  return replaced(filter, (each) => {
+    if (!('where' in each)) return each;
+    const { target } = each.field;
+    const own = keys.get(target);
+    const where = without(each.where, keys);
+    return { ...each, where: own ? all([where, not(among(target.key, own))]) : where };
+  });
 }
 
 /** The filter for a new record whose lists hold what is nested in it, as far as that is sure to be written. */

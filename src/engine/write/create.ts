@@ -3,6 +3,7 @@
 import { DuetError, nested } from '../../base/errors.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { isBound } from '../../schema/transitions.ts';
+import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Access } from '../policy/access.ts';
 import { mayCreate, mustBeSeen, notAllowed, unseen } from '../policy/judging.ts';
@@ -43,7 +44,7 @@ export function* createAll(
 
 /**
  * The records of one list. Where a function takes part they are created one after the other, so that it sees what was written
- * before: then each is judged like a list of its own.
+ * before; but each is judged as if those before it were not there, since none of a list speaks for another.
  */
 function createList(
   access: Access,
@@ -58,13 +59,24 @@ function createList(
   if (!hook) return storeList(access, resource, records, at, created, known, outer);
   return (function* () {
     const nodes: Node[] = [];
+    const there = new Map(created && Array.from(created, ([target, { length }]) => [target, length]));
     for (const [index, record] of records.entries()) {
       const own = () => at(index);
       const filled = yield* within(own(), hookedCreate(resource, record, hook));
-      nodes.push(...(yield* storeList(access, resource, [filled], own, created, known, outer)));
+      const beside = created ? since(there, created) : new Map();
+      nodes.push(...(yield* storeList(access, resource, [filled], own, created, known, outer, beside)));
     }
     return nodes;
   })();
+}
+
+/** What was created after there were so many of each. */
+function since(there: ReadonlyMap<Resource, number>, created: Created): Created {
+  const added = Array.from(created, ([target, keys]): [Resource, unknown[]] => [
+    target,
+    keys.slice(there.get(target) ?? 0),
+  ]);
+  return new Map(added.filter(([, keys]) => keys.length > 0));
 }
 
 /** All of them are judged before any is written, so that none of them speaks for another. */
@@ -74,8 +86,9 @@ function* storeList(
   records: readonly NewRecord[],
   at: (index: number) => Path,
   created: Created | undefined,
-  known?: Column,
-  outer?: DuetError,
+  known: Column | undefined,
+  outer: DuetError | undefined,
+  beside?: Created,
 ): Program<Node[]> {
   for (const { values } of records) computeAll(resource, values);
   if (isBound(resource)) {
@@ -85,7 +98,7 @@ function* storeList(
   }
   const judged = access.isFree
     ? yield* referredList(access, resource, records, known)
-    : yield* judgedList(access, resource, records, at, known);
+    : yield* judgedList(access, resource, records, at, known, beside);
   const nodes: Node[] = [];
   for (const [index, record] of records.entries()) {
     // Who will not see one of the others is denied all of it in the end: what this one collides with is not to be told.
@@ -124,16 +137,23 @@ function* judgedList(
   records: readonly NewRecord[],
   at: (index: number) => Path,
   known: Column | undefined,
+  beside: Created = new Map(),
 ): Program<Judged[]> {
   const rows = records.map(({ values }) => values);
-  const missing = yield* missingOf(access, resource, rows, known);
+  const isBeside = ({ target, column }: Reference, row: Row) =>
+    column !== known && beside.get(target)?.includes(row[column.name]) === true;
+  const missing = (yield* missingOf(access, resource, rows, known)).map((references, index) => [
+    ...references,
+    ...resource.references.filter((each) => isBeside(each, rows[index] ?? {})),
+  ]);
   // A natural key can be that of a record which comes before it in this list.
-  const mayCome = ({ target }: Reference) => records.length > 1 && target.key.origin.by === 'client';
+  const isAmongOthers = records.length > 1 || beside.size > 0;
+  const mayCome = ({ target }: Reference) => isAmongOthers && target.key.origin.by === 'client';
   const faults = missing.flatMap((references, index) =>
     notFound(references.filter((each) => !mayCome(each))).map((fault) => nested(fault, ...at(index))),
   );
   if (faults.length > 0) throw conflict(faults);
-  const hidden = yield* mayCreate(access, resource, records, missing, known);
+  const hidden = yield* mayCreate(access, resource, records, missing, known, beside);
   return missing.map((references, index) => ({ missing: references, isHidden: hidden.has(index) }));
 }
 
