@@ -260,7 +260,7 @@ export function* addChanges(
     // Only what the answer does not have: the rest is counted as its own.
     budget.lookedBytes += Math.max(0, bytes - Math.max(0, budget.bytes - spentBefore));
     left = rest;
-    if (left.length > 0 && budget.lookedBytes > MOST_LOOKED_BYTES) throw tooMuchToLookAt(resource);
+    if (budget.lookedBytes > MOST_LOOKED_BYTES) throw tooMuchToLookAt(resource);
   }
   if (rows.length === most) throw tooMuchToLookAt(resource);
 }

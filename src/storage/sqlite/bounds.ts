@@ -3,7 +3,7 @@
 import type { Database } from 'bun:sqlite';
 import { Lru } from '../../base/lru.ts';
 import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
-import type { Resource } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Match, Row, Select, Statement, Table } from '../statements.ts';
@@ -53,7 +53,7 @@ export class Bounds implements Allowance {
   readonly #database: Database;
   readonly #plans = new Lru<string, Kept>(KEPT);
   readonly #rows = new Map<string, number>();
-  readonly #bytes = new Map<string, number>();
+  readonly #weights = new Map<string, number>();
   #most = MOST_ROWS;
   #recount = 0;
 
@@ -88,7 +88,7 @@ export class Bounds implements Allowance {
 
   #cost(statement: Statement, sql: string, parameters: readonly unknown[]): number | 'watched' {
     if (statement.do !== 'filled' && !statement.resource.version)
-      return statement.do === 'select' ? this.#costOfOwn(statement) : 0;
+      return statement.do === 'select' ? this.#costOfOwn(statement, parameters) : 0;
     switch (statement.do) {
       case 'select':
       case 'aggregate':
@@ -118,12 +118,24 @@ export class Bounds implements Allowance {
   }
 
   /** What Duet asks of its own tables, it asks by their keys, or of a few rows at a time; but there may be much in them. */
-  #costOfOwn({ resource, where, per, limit, bytes }: Select): number {
-    if (bytes === undefined && (!per || limit === undefined)) return 0;
-    this.#recountNowAndThen();
-    const rows = per && limit !== undefined ? per.values.length * limit : where ? keysOf(where) : 0;
-    const visits = VISIT * Math.min(rows, this.#rowsOf(resource.table));
-    return visits + (bytes === undefined ? 0 : Math.min(bytes, rows * this.#bytesOf(resource)) / BYTES);
+  #costOfOwn(
+    { resource, columns, where, per, limit, bytes }: Select,
+    parameters: readonly unknown[],
+  ): number {
+    if (per && limit !== undefined) {
+      const rows = per.values.length * limit;
+      this.#recountNowAndThen();
+      const held = this.#rowsOf(resource.table);
+      return VISIT * (held > MOST_ROWS ? rows : Math.min(rows, held));
+    }
+    if (bytes === undefined || where?.is !== 'in') return 0;
+    // To ask how long they are reads none of the texts.
+    const found = `${quote(where.column.stored)} IN (SELECT value FROM json_each(?1))`;
+    const sum = `COALESCE(SUM(${bytesOf(columns)}), 0)`;
+    const held = this.#count(`SELECT ${sum} AS "rows" FROM ${quote(resource.table)} WHERE ${found}`, [
+      parameters[0],
+    ]);
+    return VISIT * where.values.length + Math.min(bytes, held) / BYTES;
   }
 
   #costOfReading(statement: Reading, sql: string, parameters: readonly unknown[]): number | 'watched' {
@@ -164,24 +176,18 @@ export class Bounds implements Allowance {
     return CHANGE * this.#weightOf(resource);
   }
 
-  /** How much more it takes to read a row of this resource than a short one. */
-  #weightOf(resource: Table): number {
-    return this.#most === MOST_ROWS ? 1 : 1 + this.#bytesOf(resource) / LIGHT;
-  }
-
-  /** The bytes of text in a row of this resource, by a look at its first and its last rows. */
-  #bytesOf({ table, key, columns }: Table): number {
-    let bytes = this.#bytes.get(table);
-    if (bytes === undefined) {
-      const sizes = columns
-        .filter((column) => ['text', 'json'].includes(keptAs(column)))
-        .map(({ stored }) => `COALESCE(octet_length(${quote(stored)}), 0)`);
+  /** How much more it takes to read a row of this resource than a short one, by a look at its first and its last rows. */
+  #weightOf({ table, key, columns }: Table): number {
+    if (this.#most === MOST_ROWS) return 1;
+    let weight = this.#weights.get(table);
+    if (weight === undefined) {
       const from = (order: string) =>
-        `SELECT AVG(${['0', ...sizes].join(' + ')}) AS "n" FROM (SELECT * FROM ${quote(table)} ORDER BY ${quote(key.stored)} ${order} LIMIT ${LOOKED_AT})`;
-      bytes = this.#count(`SELECT MAX("n") AS "rows" FROM (${from('ASC')} UNION ALL ${from('DESC')})`) ?? 0;
-      this.#bytes.set(table, bytes);
+        `SELECT AVG(${bytesOf(columns)}) AS "n" FROM (SELECT * FROM ${quote(table)} ORDER BY ${quote(key.stored)} ${order} LIMIT ${LOOKED_AT})`;
+      const bytes = this.#count(`SELECT MAX("n") AS "rows" FROM (${from('ASC')} UNION ALL ${from('DESC')})`);
+      weight = 1 + (bytes ?? 0) / LIGHT;
+      this.#weights.set(table, weight);
     }
-    return bytes;
+    return weight;
   }
 
   #recountNowAndThen(): void {
@@ -189,7 +195,7 @@ export class Bounds implements Allowance {
     if (now < this.#recount) return;
     this.#recount = now + RECOUNT_MS;
     this.#rows.clear();
-    this.#bytes.clear();
+    this.#weights.clear();
     const bytes = this.#count(
       'SELECT page_count * page_size AS "rows" FROM pragma_page_count, pragma_page_size',
     );
@@ -215,6 +221,14 @@ export class Bounds implements Allowance {
 function splittingOf(statement: Statement): number {
   const rows = splitBy(statement);
   return rows.length > 0 ? lengthsOf((statement as { resource: Table }).resource as Resource, rows) : 0;
+}
+
+/** Of the texts of a row. */
+function bytesOf(columns: readonly Column[]): string {
+  const sizes = columns
+    .filter((column) => ['text', 'json'].includes(keptAs(column)))
+    .map(({ stored }) => `COALESCE(octet_length(${quote(stored)}), 0)`);
+  return ['0', ...sizes].join(' + ');
 }
 
 /** What it takes to hold the values that it is given against the conditions. */

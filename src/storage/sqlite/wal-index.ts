@@ -24,7 +24,7 @@ const libraries: Partial<Record<NodeJS.Platform, string>> = {
 const opened = new Map<string, number>();
 
 export class WalIndex {
-  readonly #header: Uint32Array;
+  #header: Uint32Array;
   readonly #unmap: () => void;
   #commit = 0;
   #sum = 0;
@@ -83,6 +83,8 @@ export class WalIndex {
 
   /** Before the database is closed: what is mapped may be cut short by whoever opens it next. */
   close(): void {
+    // Whatever still runs in the background may look once more: at memory that is gone, that would end the process.
+    this.#header = new Uint32Array(HEADER_BYTES / Uint32Array.BYTES_PER_ELEMENT);
     this.#unmap();
   }
 }
