@@ -13,6 +13,7 @@ import { type Config, readConfig } from '../src/config/config.ts';
 import { filledTypes, readLogic } from '../src/engine/logic/logic.ts';
 import { loading } from '../src/engine/transfer/load.ts';
 import { graphqlDoor } from '../src/graphql/schema.ts';
+import { socketHandlers } from '../src/http/sockets.ts';
 import type { Model } from '../src/schema/model.ts';
 import { readSchema } from '../src/schema/read.ts';
 import { evolve } from '../src/storage/evolve/evolve.ts';
@@ -44,10 +45,18 @@ export interface AppUnderTest extends Doors {
   readonly from: (client: Client) => Pick<AppUnderTest, 'fetch'>;
   /** The same database through an application that knows nobody and lets everybody do everything. */
   readonly unguarded: () => Doors;
+  /** Listens on a port of its own, as a server does. */
+  readonly listen: () => Listening;
   readonly observations: Observation[];
   /** The SQL of every statement so far. */
   readonly statements: string[];
   readonly close: () => Promise<void>;
+}
+
+export interface Listening extends AsyncDisposable {
+  readonly url: string;
+  /** What a signal to stop does first. */
+  readonly drain: () => void;
 }
 
 export interface Client {
@@ -192,7 +201,12 @@ export async function openApp(
       return app.fetch(request, { requestIP: () => (address === undefined ? null : { address }) });
     },
   });
-  return { ...doorsOf(app), from, unguarded, observations, statements, close };
+  const listen = (): Listening => {
+    const server = Bun.serve({ port: 0, fetch: app.fetch, websocket: socketHandlers(config.limitBody) });
+    const url = `http://localhost:${server.port}`;
+    return { url, drain: app.drain, [Symbol.asyncDispose]: () => server.stop(true) };
+  };
+  return { ...doorsOf(app), from, unguarded, listen, observations, statements, close };
 }
 
 function doorsOf(app: App): Doors {

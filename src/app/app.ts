@@ -120,7 +120,10 @@ export function createApp(given: AppOptions): App {
   const authenticate = authentication(options, closing.signal, metrics);
   const streams = new Streams(config.limitStreams, metrics, authenticate);
   const operator = new Operator(asked, config.limitDeadline);
-  const find = router(options, engine, operator, api, metrics, load, state, streams);
+  const { corsOrigins: origins, limitJsonDepth: jsonDepth } = config;
+  const fetchLater: App['fetch'] = (...given) => fetch(...given);
+  const sockets = journal && { fetch: fetchLater, authenticate, streams, origins, jsonDepth };
+  const find = router(options, engine, operator, api, metrics, load, state, streams, sockets);
   const codings = codingsOf(config.compress);
   const share = config.corsOrigins && cors(config.corsOrigins, config.mcp === 'off' ? [] : MCP_HEADERS);
   journal?.watch(closing.signal);

@@ -6,6 +6,7 @@ import { type Options, readOptions } from '../config/config.ts';
 import type { Connections } from '../http/guard/address.ts';
 import { problem } from '../http/problem.ts';
 import { requestIdOf } from '../http/request.ts';
+import { socketHandlers, type WebSocketHandlers } from '../http/sockets.ts';
 import { type Records, StartFault } from './deployment.ts';
 import { runApp, warnings } from './running.ts';
 
@@ -24,6 +25,8 @@ export interface DuetOptions extends Omit<Options, 'schema' | 'data' | 'logic'> 
 export interface Duet {
   /** `server` is what `Bun.serve` hands to its handler: it knows the addresses that rate limits ask for. */
   readonly fetch: (request: Request, server?: unknown) => Promise<Response>;
+  /** For `websocket` of `Bun.serve`, where GraphQL is to be spoken over WebSockets too. */
+  readonly websocket: WebSocketHandlers;
   /** Lets the requests under way finish, then closes the database. Those that come later are answered 503. */
   readonly close: () => Promise<void>;
 }
@@ -54,6 +57,7 @@ export async function createDuet({ log: write, data, logic, ...options }: DuetOp
   };
 
   return {
+    websocket: socketHandlers(config.limitBody),
     async fetch(request, server) {
       if (closed) return problem(stopped, { requestId: requestIdOf(request) });
       const answer = app.fetch(request, isServer(server) ? server : undefined);

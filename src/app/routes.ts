@@ -13,6 +13,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Api } from '../engine/logic/api.ts';
 import type { Operator } from '../engine/operator.ts';
 import { graphqlRoute } from '../graphql/handler.ts';
+import type { SocketOptions } from '../graphql/socket.ts';
 import { accessOf } from '../http/access.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
 import { BodyWaits } from '../http/body.ts';
@@ -46,6 +47,7 @@ export function router(
   load: Load,
   state: { readonly draining: boolean },
   streams: Streams,
+  sockets: SocketOptions | undefined,
 ): (path: string) => Found | undefined {
   const { model, door, storage, config, observe, deprecatedSince, peers, trusted, dev, logic, recent } =
     given;
@@ -69,7 +71,7 @@ export function router(
       metrics,
       streams,
     };
-    fixed.set('/graphql', graphqlRoute(options));
+    fixed.set('/graphql', graphqlRoute({ ...options, sockets }));
     if (agents && !trusted?.only) queries = graphqlRoute({ ...options, page: PAGE });
   }
   if (door && introspection) {

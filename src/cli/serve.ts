@@ -7,6 +7,7 @@ import { Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import { Recent } from '../base/recent.ts';
 import type { Config } from '../config/config.ts';
+import { socketHandlers } from '../http/sockets.ts';
 import { watchDescriptors } from './descriptors.ts';
 
 /** Beyond what a handler may take: a connection that idles out under a handler gets no answer. */
@@ -83,7 +84,7 @@ export function urlOf(host: string, port: number): string {
 }
 
 function listen(
-  { host, port, limitDeadline }: Config,
+  { host, port, limitDeadline, limitBody }: Config,
   fetch: App['fetch'],
   observe: Observe,
   reusePort: boolean,
@@ -96,6 +97,7 @@ function listen(
       idleTimeout: Math.ceil(limitDeadline / 1000) + IDLE_SECONDS,
       // The limit is ours to enforce: the runtime's own answer has no body and no request id.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      websocket: socketHandlers(limitBody),
       ...handling(fetch, observe),
     });
   } catch (error) {

@@ -29,6 +29,7 @@ import { formatted, formattedAlone } from './errors.ts';
 import { execute, type Performed } from './execute.ts';
 import type { DocumentLimits } from './limits.ts';
 import type { Door } from './schema.ts';
+import { openSocket, type SocketOptions, wantsSocket } from './socket.ts';
 import { kept, streamedOnce, subscribed } from './subscriptions.ts';
 import { type Trusted, textOf } from './trusted.ts';
 import { bare } from './variables.ts';
@@ -58,18 +59,26 @@ export interface GraphqlOptions {
   readonly observe: Observe;
   readonly metrics: Metrics;
   readonly streams: Streams;
+  /** Undefined where there is nothing to follow. */
+  readonly sockets?: SocketOptions | undefined;
   /** Set where only queries are carried out: how many records their lists have that do not say how many. */
   readonly page?: number | undefined;
 }
 
 export function graphqlRoute(options: GraphqlOptions): Route {
-  const { door, introspection, limits, engine, page } = options;
+  const { door, introspection, limits, engine, page, sockets } = options;
   const documents = new Documents(door, introspection, limits.document, engine.limits.objects, page);
   options.metrics.addCache(page === undefined ? 'documents' : 'agent_documents', documents.cache);
   return {
     template: '/graphql',
     methods: new Map([
-      ['GET', (exchange) => handle(options, documents, exchange, ofUrl)],
+      [
+        'GET',
+        (exchange) =>
+          sockets && wantsSocket(exchange.request)
+            ? openSocket(sockets, exchange)
+            : handle(options, documents, exchange, ofUrl),
+      ],
       ['POST', (exchange) => handle(options, documents, exchange, ofBody)],
     ]),
     allow: ALLOW,

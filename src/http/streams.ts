@@ -2,6 +2,7 @@
 
 import { DuetError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
+import type { Caller } from '../engine/caller.ts';
 import type { Seat } from '../engine/journal/live.ts';
 import { answer, answerWithoutBody } from './answer.ts';
 import type { Exchange } from './exchange.ts';
@@ -13,7 +14,7 @@ export const EVENT_TYPE = 'text/event-stream';
 const COMMENT_MS = 15_000;
 const COMMENT = ':\n\n';
 /** Who takes nothing for so long is gone, or might as well be. */
-const STALLED_MS = 30_000;
+export const STALLED_MS = 30_000;
 /** How often it is asked whether callers are still who they were; the guard keeps what it knows of them for a while itself. */
 const CHECK_MS = 1_000;
 
@@ -52,24 +53,28 @@ export class Streams {
     for (const stream of this.#open.keys()) stream.abort();
   }
 
-  answer({ request, caller, failed }: Exchange, events: Events): Response {
-    if (request.method === 'HEAD') return answerWithoutBody(200, fields);
+  /** Takes a place, until it is stopped. */
+  open(stopped: AbortController, caller: Caller, credentials: string | null): void {
     if (this.#hasEnded || this.#open.size >= this.#most)
       throw new DuetError('UNAVAILABLE', `This process has ${this.#most} streams open. Try again later.`, {
         headers: { 'Retry-After': '5' },
       });
-    const stopped = new AbortController();
-    this.#open.set(stopped, request.headers.get('Authorization'));
+    stopped.signal.addEventListener('abort', () => this.#open.delete(stopped), { once: true });
+    this.belong(stopped, caller, credentials);
+  }
+
+  /** It lasts no longer than these credentials do. */
+  belong(stopped: AbortController, { claims }: Caller, credentials: string | null): void {
+    this.#open.set(stopped, credentials);
     this.#checkSoon();
-    const timer = lasting(caller.claims['exp'], stopped);
-    stopped.signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        this.#open.delete(stopped);
-      },
-      { once: true },
-    );
+    const timer = lasting(claims['exp'], stopped);
+    if (timer) stopped.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  }
+
+  answer({ request, caller, failed }: Exchange, events: Events): Response {
+    if (request.method === 'HEAD') return answerWithoutBody(200, fields);
+    const stopped = new AbortController();
+    this.open(stopped, caller, request.headers.get('Authorization'));
     const body = bodyOf(events(stopped.signal), stopped, failed);
     // Whoever has gone while the answer was made would not be heard to go.
     if (request.signal.aborted) stopped.abort();
@@ -112,10 +117,17 @@ export class Streams {
       } catch (error) {
         // A database that is away says nothing about them.
         if (!(error instanceof DuetError) || error.code !== 'UNAUTHENTICATED') continue;
-        for (const [stream] of streams) stream.abort();
+        for (const [stream] of streams) stream.abort(REFUSED);
       }
     }
   }
+}
+
+/** Why a stream has ended whose caller would no longer be let in. */
+const REFUSED = Symbol();
+
+export function isRefused({ reason }: AbortSignal): boolean {
+  return reason === REFUSED;
 }
 
 /** A stream is no longer good than the token that it was opened with. */
@@ -123,7 +135,7 @@ function lasting(expires: unknown, stopped: AbortController): Timer | undefined 
   if (typeof expires !== 'number') return undefined;
   // Beyond 2^31 milliseconds a timer would end at once.
   const ms = Math.min(expires * 1000 - Date.now(), 2 ** 31 - 1);
-  const timer = setTimeout(() => stopped.abort(), Math.max(0, ms));
+  const timer = setTimeout(() => stopped.abort(REFUSED), Math.max(0, ms));
   timer.unref();
   return timer;
 }

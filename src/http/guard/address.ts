@@ -1,6 +1,7 @@
 /** The address of a client, behind whatever proxies the operator trusts. */
 
 import { BlockList, isIP } from 'node:net';
+import type { Attendant } from '../sockets.ts';
 
 export interface Network {
   readonly address: string;
@@ -27,6 +28,11 @@ function readNetwork(text: string): Network | undefined {
 /** What `Bun.serve` hands to its handler beside the request. */
 export interface Connections {
   requestIP(request: Request): { readonly address: string } | null;
+  /** Takes a request for a WebSocket on. */
+  upgrade?(
+    request: Request,
+    options: { readonly data: Attendant; readonly headers: Readonly<Record<string, string>> },
+  ): boolean;
 }
 
 /** Tells whom a request comes from; `''` when nobody can. */

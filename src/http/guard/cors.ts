@@ -7,6 +7,13 @@ const EXPOSED_HEADERS =
 /** How long a browser may go by a preflight: seconds. */
 const MAX_AGE = '600';
 
+/** Whether a page of another origin asks that nobody has named. Behind a proxy that ends TLS, only the scheme is another. */
+export function isForeign({ headers }: Request, origins: readonly string[] | null): boolean {
+  const origin = headers.get('Origin');
+  if (origin === null || origins?.includes('*') || origins?.includes(origin)) return false;
+  return URL.parse(origin)?.host !== headers.get('Host');
+}
+
 /** `more` headers than the usual ones may be sent. Adds to an answer what lets the page read it. Nobody is refused here: it is the browser that keeps pages apart. */
 export function cors(
   origins: readonly string[],

@@ -1,0 +1,296 @@
+/**
+ * GraphQL over WebSocket: the protocol `graphql-transport-ws`. Each operation is a request of its own that is answered over
+ * SSE, so that callers, rules, limits, codes, logs and metrics are those of any other request.
+ */
+
+import { DuetError, validationFailed } from '../base/errors.ts';
+import type { Soon } from '../base/soon.ts';
+import { anonymous } from '../engine/caller.ts';
+import { answerWithoutBody, JSON_TYPE } from '../http/answer.ts';
+import { nestsDeeperThan } from '../http/body.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Connections } from '../http/guard/address.ts';
+import type { Authenticate } from '../http/guard/authenticate.ts';
+import { isForeign } from '../http/guard/cors.ts';
+import { POSITION } from '../http/position.ts';
+import type { Attendant, Socket } from '../http/sockets.ts';
+import { EVENT_TYPE, isRefused, STALLED_MS, type Streams } from '../http/streams.ts';
+
+const PROTOCOL = 'graphql-transport-ws';
+/** How long to wait for `connection_init`. */
+const INIT_MS = 3000;
+/** How long a client may take to say goodbye. */
+const GOODBYE_MS = 1000;
+/** So many operations at once on one socket. */
+const MOST_OPERATIONS = 1000;
+const LONGEST_ID = 1000;
+
+export interface SocketOptions {
+  readonly fetch: (request: Request, connections: Connections) => Soon<Response>;
+  readonly authenticate: Authenticate | undefined;
+  readonly streams: Streams;
+  /** Whose pages may open one, beside those of the same host; null for no others. */
+  readonly origins: readonly string[] | null;
+  /** How deep the payload of a message may nest. */
+  readonly jsonDepth: number;
+}
+
+export function wantsSocket({ headers }: Request): boolean {
+  return headers.get('Upgrade')?.toLowerCase() === 'websocket';
+}
+
+/** Answers who wants a socket; the runtime has then begun to speak by itself. */
+export function openSocket(options: SocketOptions, { request, connections }: Exchange): Response {
+  // A page of any origin can open one, and CORS does not keep it from reading what comes.
+  if (isForeign(request, options.origins))
+    throw new DuetError('FORBIDDEN', 'Pages of this origin may not call: CORS_ORIGINS names those that may.');
+  const offered = request.headers.get('Sec-WebSocket-Protocol')?.split(',') ?? [];
+  if (!offered.some((each) => each.trim() === PROTOCOL))
+    throw validationFailed([
+      { parameter: 'Sec-WebSocket-Protocol', code: 'ENUM', detail: `the protocol must be ${PROTOCOL}` },
+    ]);
+  const attendant = new GraphqlSocket(options, request, connections?.requestIP(request)?.address);
+  const headers = { 'Sec-WebSocket-Protocol': PROTOCOL };
+  if (!upgraded(connections, request, { data: attendant, headers })) {
+    attendant.closed();
+    throw new DuetError(
+      'UNAVAILABLE',
+      'This server takes no WebSockets: its program must hand `websocket` to Bun.serve, and `server` to fetch. GraphQL over SSE does the same.',
+    );
+  }
+  return answerWithoutBody(101);
+}
+
+/** The runtime throws where nobody is there to take sockets on. */
+function upgraded(
+  connections: Connections | undefined,
+  request: Request,
+  options: Parameters<NonNullable<Connections['upgrade']>>[1],
+): boolean {
+  try {
+    return connections?.upgrade?.(request, options) ?? false;
+  } catch {
+    return false;
+  }
+}
+
+interface Message {
+  readonly type?: unknown;
+  readonly id?: unknown;
+  readonly payload?: unknown;
+}
+
+class GraphqlSocket implements Attendant {
+  readonly #options: SocketOptions;
+  readonly #address: string | undefined;
+  readonly #headers: Record<string, string>;
+  /** Until it ends, for whatever reason. */
+  readonly #stopped = new AbortController();
+  readonly #operations = new Map<string, AbortController>();
+  #socket: Socket | undefined;
+  #state: 'new' | 'introducing' | 'acknowledged' = 'new';
+  #introduction: Timer | undefined;
+  /** Set while the client does not keep up. */
+  #full: PromiseWithResolvers<void> | undefined;
+  #stalled: Timer | undefined;
+
+  constructor(options: SocketOptions, { headers }: Request, address: string | undefined) {
+    this.#options = options;
+    this.#address = address;
+    this.#headers = { 'Content-Type': JSON_TYPE, Accept: EVENT_TYPE };
+    for (const name of ['Authorization', 'X-Forwarded-For', POSITION]) {
+      const value = headers.get(name);
+      if (value !== null) this.#headers[name] = value;
+    }
+    options.streams.open(this.#stopped, anonymous, null);
+    this.#stopped.signal.addEventListener('abort', () => this.#end(), { once: true });
+  }
+
+  opened(socket: Socket): void {
+    this.#socket = socket;
+    if (this.#stopped.signal.aborted) this.#end();
+    this.#introduction = setTimeout(() => this.#close(4408, 'Connection initialisation timeout'), INIT_MS);
+  }
+
+  drained(): void {
+    clearTimeout(this.#stalled);
+    this.#full?.resolve();
+    this.#full = undefined;
+  }
+
+  closed(): void {
+    clearTimeout(this.#introduction);
+    this.drained();
+    this.#socket = undefined;
+    this.#stopped.abort();
+    for (const operation of this.#operations.values()) operation.abort();
+  }
+
+  message(text: string): void {
+    const message = parsed(text, this.#options.jsonDepth);
+    switch (message?.type) {
+      case 'connection_init':
+        this.#introduce(message);
+        return;
+      case 'ping':
+        // Who sends these and reads nothing is not answered either.
+        if (!this.#full) this.#send('{"type":"pong"}');
+        return;
+      case 'pong':
+        return;
+      case 'subscribe':
+        this.#subscribe(message);
+        return;
+      case 'complete':
+        this.#operations.get(String(message.id))?.abort();
+        return;
+      default:
+        this.#close(4400, 'Invalid message');
+    }
+  }
+
+  async #introduce({ payload }: Message): Promise<void> {
+    if (this.#state !== 'new') return this.#close(4429, 'Too many initialisation requests');
+    this.#state = 'introducing';
+    clearTimeout(this.#introduction);
+    const credentials = credentialsIn(payload);
+    if (credentials !== undefined) this.#headers['Authorization'] = credentials;
+    // A request like any other, so that guesses at credentials are counted.
+    const { status } = await this.#ask('{"query":"{ __typename }"}', new AbortController());
+    if (status === 401 || status === 403) return this.#close(4403, 'Forbidden');
+    if (status === 429 || status >= 500) return this.#close(1013, 'Try again later');
+    try {
+      const { Authorization = null } = this.#headers;
+      const headers = new Headers(Authorization === null ? {} : { Authorization });
+      const caller = (await this.#options.authenticate?.({ headers })) ?? anonymous;
+      if (this.#stopped.signal.aborted) return;
+      this.#options.streams.belong(this.#stopped, caller, Authorization);
+    } catch {
+      return this.#close(4403, 'Forbidden');
+    }
+    this.#state = 'acknowledged';
+    this.#send('{"type":"connection_ack"}');
+  }
+
+  #subscribe(message: Message): void {
+    const id = String(message.id);
+    const fault = this.#faultOf(message);
+    if (fault) {
+      this.#close(...fault);
+      return;
+    }
+    const operation = new AbortController();
+    this.#operations.set(id, operation);
+    this.#carryOut(id, JSON.stringify(message.payload), operation).finally(() => {
+      operation.abort();
+      if (this.#operations.get(id) === operation) this.#operations.delete(id);
+    });
+  }
+
+  #faultOf({ id, payload }: Message): [code: number, reason: string] | undefined {
+    if (this.#state !== 'acknowledged') return [4401, 'Unauthorized'];
+    const isNamed = typeof id === 'string' && id !== '' && id.length <= LONGEST_ID;
+    if (!isNamed || typeof payload !== 'object' || payload === null) return [4400, 'Invalid message'];
+    if (this.#operations.has(id)) return [4409, `Subscriber for ${id.slice(0, 80)} already exists`];
+    return this.#operations.size < MOST_OPERATIONS ? undefined : [1013, 'Too many operations at once'];
+  }
+
+  /** Nothing is read for a client that does not keep up. */
+  async #carryOut(id: string, body: string, operation: AbortController): Promise<void> {
+    await this.#full?.promise;
+    if (operation.signal.aborted) return;
+    const response = await this.#ask(body, operation);
+    const about = `{"id":${JSON.stringify(id)},"type":`;
+    const send = async (rest: string) => {
+      while (this.#full) await this.#full.promise;
+      if (!operation.signal.aborted) this.#send(about + rest);
+    };
+    if (response.headers.get('Content-Type') !== EVENT_TYPE) {
+      const { errors } = (await response.json()) as { readonly errors: unknown };
+      return send(`"error","payload":${JSON.stringify(errors)}}`);
+    }
+    for await (const [event, data] of eventsOf(response)) {
+      if (event === 'next') await send(`"next","payload":${data}}`);
+      if (event !== 'complete') continue;
+      // Its id can be used again by whoever reads this.
+      this.#operations.delete(id);
+      return send('"complete"}');
+    }
+    // Cut off: what the client has is no longer kept up to date.
+    if (!operation.signal.aborted) this.#stopped.abort();
+  }
+
+  /** As if it had been sent by itself, from the same place. */
+  async #ask(body: string, { signal }: AbortController): Promise<Response> {
+    const { fetch } = this.#options;
+    const length = { 'Content-Length': String(Buffer.byteLength(body)) };
+    const headers = { ...this.#headers, ...length };
+    const request = new Request('http://localhost/graphql', { method: 'POST', headers, body, signal });
+    const address = this.#address;
+    const place = address === undefined ? null : { address };
+    // Once it is over, what is unsent of its answer counts no more.
+    const response = await fetch(request, { requestIP: () => (signal.aborted ? null : place) });
+    // What was written here is shown here from now on, by whichever server reads.
+    const position = response.headers.get(POSITION);
+    if (position !== null) this.#headers[POSITION] = position;
+    return response;
+  }
+
+  #send(text: string): void {
+    const sent = this.#socket?.send(text) ?? 0;
+    if (sent > 0 || !this.#socket || this.#full) return;
+    this.#full = Promise.withResolvers();
+    this.#stalled = setTimeout(() => this.#socket?.terminate(), STALLED_MS);
+  }
+
+  /** By whoever ends streams: a client that may come back does. */
+  #end(): void {
+    if (isRefused(this.#stopped.signal)) this.#close(4403, 'Forbidden');
+    else this.#close(1012, 'Service restart');
+  }
+
+  #close(code: number, reason: string): void {
+    const socket = this.#socket;
+    if (!socket) return;
+    socket.close(code, reason);
+    setTimeout(() => {
+      if (this.#socket) socket.terminate();
+    }, GOODBYE_MS).unref();
+  }
+}
+
+/** What nests deep takes seconds to be written out again. */
+function parsed(text: string, depth: number): Message | undefined {
+  if (nestsDeeperThan(text, 1 + depth)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** As a header would have them; browsers can send none with a socket. */
+function credentialsIn(payload: unknown): string | undefined {
+  if (typeof payload !== 'object' || payload === null) return undefined;
+  const [, value] = Object.entries(payload).find(([name]) => name.toLowerCase() === 'authorization') ?? [];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The names and the data of events. */
+async function* eventsOf(response: Response): AsyncGenerator<readonly [string, string]> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const bytes of response.body ?? []) {
+      text += decoder.decode(bytes, { stream: true });
+      for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
+        const [, event = '', data = ''] = /^event: (.*)\ndata: ?(.*)$/s.exec(text.slice(0, end)) ?? [];
+        text = text.slice(end + 2);
+        if (event !== '') yield [event, data];
+      }
+    }
+  } catch {
+    // Broken off; the application has told why.
+  }
+}

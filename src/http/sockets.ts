@@ -1,0 +1,48 @@
+/** WebSockets as `Bun.serve` hands them over: whatever happens on one is told to whoever has taken it on. */
+
+/** What can be done with one. */
+export interface Socket {
+  /** At most -1 where the client does not keep up: then `drained` tells when it has. */
+  send(text: string): number;
+  close(code: number, reason: string): void;
+  /** Without a word to the client, who may be gone. */
+  terminate(): void;
+}
+
+/** Who has taken a socket on. */
+export interface Attendant {
+  opened(socket: Socket): void;
+  message(text: string): void;
+  drained(): void;
+  closed(): void;
+}
+
+/** Pings go out before that; who does not answer them is gone. */
+const IDLE_SECONDS = 60;
+
+interface Attended extends Socket {
+  readonly data: unknown;
+}
+
+/** Of several applications in one program too: each socket knows whose it is. */
+export interface WebSocketHandlers {
+  readonly idleTimeout: number;
+  readonly maxPayloadLength: number;
+  readonly open: (socket: Attended) => void;
+  readonly message: (socket: Attended, message: string | Uint8Array) => void;
+  readonly drain: (socket: Attended) => void;
+  readonly close: (socket: Attended) => void;
+}
+
+/** The `websocket` of `Bun.serve`; a longer message than `longest` bytes ends a socket. */
+export function socketHandlers(longest: number): WebSocketHandlers {
+  const of = ({ data }: Attended) => data as Attendant;
+  return {
+    idleTimeout: IDLE_SECONDS,
+    maxPayloadLength: longest,
+    open: (socket) => of(socket).opened(socket),
+    message: (socket, message) => of(socket).message(String(message)),
+    drain: (socket) => of(socket).drained(),
+    close: (socket) => of(socket).closed(),
+  };
+}

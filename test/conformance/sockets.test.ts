@@ -1,0 +1,284 @@
+/** GraphQL over WebSocket and over SSE, as the published clients `graphql-ws` and `graphql-sse` speak them. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createClient as createSse } from 'graphql-sse';
+import { createClient as createWs, type Client as WsClient } from 'graphql-ws';
+import { SignJWT } from 'jose';
+import { type AppUnderTest, databases, type Listening, openApp, sharedPostgres, within } from '../app.ts';
+import { Folder } from '../process.ts';
+import { headersOf, SECRET } from './access-matrix.ts';
+
+const sdl = `
+type Book @resource @journal @allow(to: [READ]) @allow(to: [CREATE, UPDATE, DELETE, HISTORY], role: "admin")
+{ id: ID! title: String! }
+type Note @resource @journal @allow(to: [READ, CREATE], role: "admin") { id: ID! text: String! }
+`;
+
+const PROTOCOL = 'graphql-transport-ws';
+
+/** Speaks the protocol by hand, for what no good client says. */
+class Raw {
+  readonly #socket: WebSocket;
+  readonly #messages: unknown[] = [];
+  #arrived = Promise.withResolvers<void>();
+  readonly closed: Promise<CloseEvent>;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.onmessage = ({ data }) => {
+      this.#messages.push(JSON.parse(data));
+      this.#arrived.resolve();
+    };
+    this.closed = new Promise((resolve) => {
+      socket.onclose = resolve;
+    });
+  }
+
+  static async open(url: string, headers: Record<string, string> = {}): Promise<Raw> {
+    const options = { protocols: [PROTOCOL], headers };
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, options as unknown as string[]);
+    const raw = new Raw(socket);
+    await new Promise((resolve, reject) => {
+      socket.onopen = resolve;
+      socket.onerror = reject;
+    });
+    return raw;
+  }
+
+  static async acknowledged(url: string, payload?: object): Promise<Raw> {
+    const raw = await Raw.open(url);
+    raw.send({ type: 'connection_init', payload });
+    expect(await raw.next()).toEqual({ type: 'connection_ack' });
+    return raw;
+  }
+
+  send(message: unknown): void {
+    this.#socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+  }
+
+  async next(): Promise<any> {
+    while (this.#messages.length === 0) {
+      await within(20_000, this.#arrived.promise);
+      this.#arrived = Promise.withResolvers();
+    }
+    return this.#messages.shift();
+  }
+
+  async code(): Promise<number> {
+    return (await within(20_000, this.closed)).code;
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}
+
+for (const database of databases)
+  describe(`on ${database}`, () => {
+    let app: AppUnderTest;
+    let server: Listening;
+    let folder: Folder;
+    let deployment: { sdl: string; url: string; env: Record<string, string> };
+    let admin: Record<string, string>;
+    beforeAll(async () => {
+      folder = new Folder();
+      const url =
+        database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
+      const env = { AUTH_SECRET: SECRET, CORS_ORIGINS: 'https://friend.test' };
+      deployment = { sdl, url, env };
+      app = await openApp(database, deployment);
+      server = app.listen();
+      admin = await headersOf({ name: 'root', claims: { sub: 'root', roles: ['admin'] } });
+    });
+    afterAll(async () => {
+      await server[Symbol.asyncDispose]();
+      await app.close();
+      folder[Symbol.dispose]();
+    });
+
+    const clients = (): Record<string, Pick<WsClient, 'iterate'> & { dispose(): void }> => {
+      const url = `${server.url}/graphql`;
+      const ws = createWs({ url: url.replace('http', 'ws'), connectionParams: admin, retryAttempts: 0 });
+      const sse = createSse({ url, headers: admin, retryAttempts: 0 });
+      return { ws: { iterate: ws.iterate, dispose: () => void ws.dispose() }, sse: sse as any };
+    };
+
+    for (const name of ['ws', 'sse'])
+      test(`the published client of ${name} queries, writes, subscribes and looks on`, async () => {
+        const client = clients()[name] as Pick<WsClient, 'iterate'> & { dispose(): void };
+        const once = async (query: string, variables = {}) => {
+          const results = [];
+          for await (const each of client.iterate({ query, variables })) results.push(each);
+          return results as any[];
+        };
+        const create = 'mutation ($title: String!) { createBook(title: $title) { id } }';
+        const [made] = await once(create, { title: `${name} 1` });
+        const { id } = made.data.createBook;
+        expect(await once('query ($id: ID!) { book(id: $id) { title } }', { id })).toEqual([
+          { data: { book: { title: `${name} 1` } } },
+        ]);
+        const live = client.iterate({
+          query: 'query ($is: String!) @live { books(where: { title: { startsWith: $is } }) { title } }',
+          variables: { is: name },
+        });
+        const books = async () => ((await within(20_000, live.next())).value as any).data.books;
+        expect(await books()).toEqual([{ title: `${name} 1` }]);
+        const changes = client.iterate({ query: 'subscription { bookChanges { kind after { title } } }' });
+        const told = changes.next();
+        // A subscription begins at some time: whoever is told of nothing has not begun yet.
+        let tries = 0;
+        const write = async () => {
+          await once(create, { title: `${name} ${2 + tries++}` });
+          return Promise.race([told, Bun.sleep(200)]);
+        };
+        while (tries < 20 && !(await write())) {}
+        expect((await within(20_000, told)).value).toEqual({
+          data: { bookChanges: { kind: 'CREATED', after: { title: expect.stringContaining(`${name} `) } } },
+        } as any);
+        let shown: unknown[] = [];
+        while (shown.length < 1 + tries) shown = await books();
+        expect(shown).toHaveLength(1 + tries);
+        await live.return?.();
+        await changes.return?.();
+        client.dispose();
+      });
+
+    test('several operations share a socket, and what is wrong with one is wrong with that one', async () => {
+      const raw = await Raw.acknowledged(server.url);
+      const ask = (id: string, query: string) => raw.send({ id, type: 'subscribe', payload: { query } });
+      ask('a', '{ books { nothing } }');
+      const bad = await raw.next();
+      expect([bad.id, bad.type, bad.payload[0].extensions.code]).toEqual([
+        'a',
+        'error',
+        'GRAPHQL_VALIDATION_FAILED',
+      ]);
+      ask('a', 'subscription { noteChanges { key } }');
+      const denied = await raw.next();
+      expect([denied.type, denied.payload[0].extensions.code]).toEqual(['error', 'UNAUTHENTICATED']);
+      ask('b', 'subscription { bookChanges { after { title } } }');
+      ask('c', 'query @live { books(where: { title: { eq: "shared" } }) { title } }');
+      const first = await raw.next();
+      expect(first).toEqual({ id: 'c', type: 'next', payload: { data: { books: [] } } });
+      raw.send({ type: 'ping' });
+      expect(await raw.next()).toEqual({ type: 'pong' });
+      await app.rest('POST', '/books', { title: 'shared' }, admin);
+      const both = [await raw.next(), await raw.next()].sort((one, other) => (one.id < other.id ? -1 : 1));
+      expect(both).toEqual([
+        { id: 'b', type: 'next', payload: { data: { bookChanges: { after: { title: 'shared' } } } } },
+        { id: 'c', type: 'next', payload: { data: { books: [{ title: 'shared' }] } } },
+      ]);
+      raw.send({ id: 'b', type: 'complete' });
+      raw.send({ id: 'c', type: 'complete' });
+      ask('d', '{ none: book(id: 999999) { id } }');
+      expect([await raw.next(), await raw.next()]).toEqual([
+        { id: 'd', type: 'next', payload: { data: { none: null } } },
+        { id: 'd', type: 'complete' },
+      ]);
+      await app.rest('POST', '/books', { title: 'unheard' }, admin);
+      ask('d', '{ again: book(id: 999999) { id } }');
+      expect((await raw.next()).payload.data).toEqual({ again: null });
+      raw.close();
+    });
+
+    test('whoever does not keep to the protocol is told by its codes', async () => {
+      const ask = { id: 'a', type: 'subscribe', payload: { query: 'subscription { bookChanges { key } }' } };
+      const cases: [number, unknown[]][] = [
+        [4400, ['no json']],
+        [4400, [{ type: 'nothing' }]],
+        [4401, [ask]],
+        [4429, [{ type: 'connection_init' }, { type: 'connection_init' }]],
+        [4403, [{ type: 'connection_init', payload: { Authorization: 'Bearer wrong' } }]],
+      ];
+      const silent = await Raw.open(server.url);
+      for (const [code, messages] of cases) {
+        const raw = await Raw.open(server.url);
+        for (const message of messages) raw.send(message);
+        expect([messages, await raw.code()]).toEqual([messages, code]);
+      }
+      const twice = await Raw.acknowledged(server.url);
+      twice.send(ask);
+      twice.send(ask);
+      expect(await twice.code()).toBe(4409);
+      const nameless = await Raw.acknowledged(server.url);
+      nameless.send({ ...ask, id: '' });
+      expect(await nameless.code()).toBe(4400);
+      const deep = await Raw.acknowledged(server.url);
+      deep.send(
+        `{"id":"a","type":"subscribe","payload":{"query":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
+      );
+      expect(await deep.code()).toBe(4400);
+      expect(await silent.code()).toBe(4408);
+    });
+
+    test('pages of other origins open none, and there is one protocol', async () => {
+      const knock = async (headers: Record<string, string>) => {
+        const all = {
+          Upgrade: 'websocket',
+          Connection: 'Upgrade',
+          'Sec-WebSocket-Version': '13',
+          'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+          'Sec-WebSocket-Protocol': PROTOCOL,
+          ...headers,
+        };
+        const answer = await app.fetch('/graphql', { headers: all });
+        return [answer.status, ((await answer.json()) as any).errors[0].extensions.code];
+      };
+      expect(await knock({ Origin: 'https://evil.test', Host: 'duet.test' })).toEqual([403, 'FORBIDDEN']);
+      expect(await knock({ Origin: 'null', Host: 'duet.test' })).toEqual([403, 'FORBIDDEN']);
+      expect(await knock({ 'Sec-WebSocket-Protocol': 'graphql-ws' })).toEqual([400, 'VALIDATION_FAILED']);
+      // Nobody listens here who could take one on.
+      for (const Origin of ['https://duet.test', 'https://friend.test'])
+        expect(await knock({ Origin, Host: 'duet.test' })).toEqual([503, 'UNAVAILABLE']);
+      const { host } = new URL(server.url);
+      for (const Origin of [`http://${host}`, 'https://friend.test']) {
+        const raw = await Raw.open(server.url, { Origin });
+        raw.close();
+      }
+      await expect(Raw.open(server.url, { Origin: 'https://evil.test' })).rejects.toBeDefined();
+      const plain = await openApp('sqlite', { sdl: 'type Plain @resource { id: ID! }' });
+      const refused = await plain.fetch('/graphql', { headers: { Upgrade: 'websocket' } });
+      expect(refused.status).toBe(405);
+      await plain.close();
+    });
+
+    test('a socket ends with its token, when the server stops, and counts as a stream', async () => {
+      const exp = Math.floor(Date.now() / 1000) + 2;
+      const token = new SignJWT({ sub: 'root', roles: ['admin'] }).setProtectedHeader({ alg: 'HS256' });
+      const signed = await token.setExpirationTime(exp).sign(new TextEncoder().encode(SECRET));
+      const credentials = { Authorization: `Bearer ${signed}` };
+      const idle = await Raw.acknowledged(server.url, credentials);
+      const busy = await Raw.acknowledged(server.url, credentials);
+      busy.send({ id: 'a', type: 'subscribe', payload: { query: 'subscription { noteChanges { key } }' } });
+      expect([await idle.code(), await busy.code()]).toEqual([4403, 4403]);
+      const env = { ...deployment.env, LIMIT_STREAMS: '2' };
+      const small = await openApp(database, { ...deployment, env });
+      const listening = small.listen();
+      const [one, other] = [await Raw.acknowledged(listening.url), await Raw.acknowledged(listening.url)];
+      await expect(Raw.open(listening.url)).rejects.toBeDefined();
+      other.close();
+      await other.code();
+      one.send({ id: 'a', type: 'subscribe', payload: { query: 'subscription { bookChanges { key } }' } });
+      one.send({ id: 'b', type: 'subscribe', payload: { query: 'subscription { bookChanges { key } }' } });
+      const full = await one.next();
+      expect([full.type, full.payload[0].extensions.code]).toEqual(['error', 'UNAVAILABLE']);
+      listening.drain();
+      expect(await one.code()).toBe(1012);
+      await listening[Symbol.asyncDispose]();
+      await small.close();
+    });
+
+    test('the rate limit of an address holds on a socket, message by message', async () => {
+      const env = { RATE_LIMIT_ADDRESS: '4/60' };
+      const limited = await openApp(database, { ...deployment, env });
+      await using listening = limited.listen();
+      const raw = await Raw.acknowledged(listening.url);
+      raw.send({ id: 'a', type: 'subscribe', payload: { query: '{ __typename }' } });
+      expect([(await raw.next()).type, (await raw.next()).type]).toEqual(['next', 'complete']);
+      raw.send({ id: 'b', type: 'subscribe', payload: { query: '{ __typename }' } });
+      const refused = await raw.next();
+      expect([refused.type, refused.payload[0].extensions.code]).toEqual(['error', 'RATE_LIMITED']);
+      raw.close();
+      await limited.close();
+    });
+  });
