@@ -21,7 +21,6 @@ export interface Exchange {
   readonly query: string;
   /** Told what the request costs beyond its first unit, where somebody counts. */
   readonly spend?: ((units: number) => void) | undefined;
-  readonly connections?: Connections | undefined;
 }
 
 /** Whether the client has hung up, or was hung up on. */

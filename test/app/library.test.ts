@@ -3,6 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
+import { createClient } from 'graphql-ws';
 import { createDuet, type Duet, type DuetOptions } from '../../src/app/library.ts';
 import { databases, JSON_HEADERS, sharedPostgres, shipped, within } from '../app.ts';
 import { childrenOf, Folder } from '../process.ts';
@@ -253,4 +254,31 @@ await duet.close();
     expect(log.includes('was built into another file')).toBe(writers === 0);
     expect(await Bun.file(folder.file('starts')).text()).toBe('x');
   });
+});
+
+test('a program hands sockets over, or says that it takes none', async () => {
+  const duet = await createDuet({
+    ...quiet,
+    schema: 'type Note @resource @journal { id: ID! title: String! }',
+    database: MEMORY,
+  });
+  const server = Bun.serve({ port: 0, fetch: duet.fetch, websocket: duet.websocket });
+  const client = createClient({ url: `ws://localhost:${server.port}/graphql`, retryAttempts: 0 });
+  const answers = client.iterate({ query: 'query @live { notes { title } }' });
+  expect((await within(10_000, answers.next())).value).toEqual({ data: { notes: [] } });
+  const without = Bun.serve({ port: 0, fetch: duet.fetch });
+  const headers = {
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Protocol': 'graphql-transport-ws',
+  };
+  const refused = await fetch(`http://localhost:${without.port}/graphql`, { headers });
+  expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining('Bun.serve')]);
+  const ended = answers.next().catch(({ code }) => code);
+  const stopped = [server.stop(), without.stop(true)];
+  await duet.close();
+  expect(await within(10_000, ended)).toBe(1012);
+  await within(10_000, Promise.all(stopped));
 });

@@ -5,7 +5,7 @@ import { createClient as createSse } from 'graphql-sse';
 import { createClient as createWs, type Client as WsClient } from 'graphql-ws';
 import { SignJWT } from 'jose';
 import { type AppUnderTest, databases, type Listening, openApp, sharedPostgres, within } from '../app.ts';
-import { Folder } from '../process.ts';
+import { Folder, Server } from '../process.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 
 const sdl = `
@@ -282,3 +282,26 @@ for (const database of databases)
       await limited.close();
     });
   });
+
+test('another schema ends sockets, and so does a server that is told to stop', async () => {
+  using folder = new Folder();
+  const plain = 'type Book @resource @journal { id: ID! title: String! }';
+  await Bun.write(folder.file('schema.graphql'), plain);
+  await Bun.write(folder.file('data.json'), '{}');
+  await using server = await Server.start(folder);
+  const watching = async () => {
+    const raw = await Raw.acknowledged(server.url);
+    raw.send({ id: 'a', type: 'subscribe', payload: { query: 'query @live { books { title } }' } });
+    expect((await raw.next()).payload).toEqual({ data: { books: [] } });
+    return raw;
+  };
+  const before = await watching();
+  await Bun.write(folder.file('schema.graphql'), plain.replace('title', 'pages: Int title'));
+  server.signal('SIGHUP');
+  await server.logged('reloaded', 1);
+  expect(await before.code()).toBe(1012);
+  const [after, idle] = [await watching(), await Raw.acknowledged(server.url)];
+  server.signal('SIGTERM');
+  expect([await after.code(), await idle.code()]).toEqual([1012, 1012]);
+  expect(await server.exited()).toBe(0);
+});
