@@ -1,7 +1,4 @@
-/**
- * GraphQL over WebSocket: the protocol `graphql-transport-ws`. Each operation is a request of its own that is answered over
- * SSE, so that callers, rules, limits, codes, logs and metrics are those of any other request.
- */
+/** GraphQL over WebSocket (`graphql-transport-ws`): each operation is a request like any other, answered over SSE. */
 
 import { DuetError, validationFailed } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
