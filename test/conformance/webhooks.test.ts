@@ -19,6 +19,7 @@ import type { Model } from '../../src/schema/model.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, databases, openApp, sharedPostgres } from '../app.ts';
 import { Folder } from '../process.ts';
+import { Description } from '../rest/described.ts';
 
 const sdl = `
   type Book @resource @journal { id: ID!  title: String!  price: Decimal @decimal(scale: 2) }
@@ -151,6 +152,12 @@ describe.each([...databases])('on %s', (database) => {
     });
     expect(told.headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
     expect(told.headers['webhook-id']).toBe(told.event.id);
+    const description = await Description.of(app);
+    expect(Object.keys(description.document.webhooks)).toEqual(['Book.*', 'Shop.*', 'Order.*']);
+    for (const { event } of hook.told) {
+      const body = `#/webhooks/${event.type.split('.')[0]}.*/post/requestBody/content/application~1cloudevents+json`;
+      description.fit(`${body}/schema`, event, event.type);
+    }
     for (const { text, headers } of hook.told)
       expect(new Webhook(added.secret).verify(text, headers)).toEqual(JSON.parse(text));
     expect(() => new Webhook(added.secret).verify(told.text.replace('Dune', 'Dusk'), told.headers)).toThrow();

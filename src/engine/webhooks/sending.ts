@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import packageFile from '../../../package.json' with { type: 'json' };
 import { allowedAddresses, NotAllowed } from './addresses.ts';
-import type { CloudEvent } from './events.ts';
+import { CLOUD_EVENT_TYPE, type CloudEvent } from './events.ts';
 
 const SECRET_PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -60,7 +60,7 @@ export async function send(
     method: 'POST',
     headers: {
       Host: host,
-      'Content-Type': 'application/cloudevents+json; charset=utf-8',
+      'Content-Type': `${CLOUD_EVENT_TYPE}; charset=utf-8`,
       'User-Agent': `Duet/${packageFile.version}`,
       ...signed(receiver.secrets, event.id, body),
     },

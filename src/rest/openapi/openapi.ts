@@ -13,6 +13,7 @@ import { errorSchemas, Failures, headers } from './responses.ts';
 import { Schemas } from './schemas.ts';
 import { SERVICE, servicePaths, serviceSchemas } from './service.ts';
 import { transaction } from './transaction.ts';
+import { webhooksOf } from './webhooks.ts';
 
 export interface Served {
   /** The longest page. */
@@ -93,6 +94,9 @@ export function* openapi(model: Model, served: Served, profile: Profile): Genera
     yield `${separator}${JSON.stringify(path)}:${text}`;
     separator = ',';
   }
+  const webhooks = JSON.stringify(isPlain ? {} : webhooksOf(model, schemas, parameters));
+  used.see(webhooks);
+  yield `}${webhooks === '{}' ? '' : `,"webhooks":${webhooks}`}`;
   const shared = JSON.stringify({
     parameters: parameters.all,
     responses: { ...(replicas ? positionedAll(answers) : answers), ...failures.all },
@@ -100,7 +104,7 @@ export function* openapi(model: Model, served: Served, profile: Profile): Genera
     ...(authentication && { securitySchemes: { bearer } }),
   });
   used.see(shared);
-  yield `},"components":${shared.slice(0, -1)},"schemas":{`;
+  yield `,"components":${shared.slice(0, -1)},"schemas":{`;
   const texts = new Map<string, string>();
   for (const [name, schema] of described()) {
     texts.set(name, JSON.stringify(schema));
