@@ -234,7 +234,8 @@ for (const database of databases)
       const count = async () => {
         app.statements.length = 0;
         await app.graphql('{ books { _changes { key } } }');
-        return app.statements.length;
+        // Now and then it is looked for webhooks.
+        return app.statements.filter((sql) => !sql.includes('_duet_webhooks')).length;
       };
       const few = await count();
       for (const title of ['d', 'e']) await app.rest('POST', '/books', { title });

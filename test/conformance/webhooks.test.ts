@@ -335,6 +335,25 @@ describe.each([...databases])('on %s', (database) => {
     for (const each of [secret, added.secret]) expect(told).not.toContain(each.slice(6));
   });
 
+  test('what only a newer schema knows is left to nodes that serve it, while that is rolled out', async () => {
+    await add('*');
+    await create('first');
+    await waited(1);
+    await query(
+      `INSERT INTO "_duet_changes" ("at", "kind", "table", "key", "version", "transaction", "after")
+       VALUES ('${new Date().toISOString()}', 'CREATED', 'Tape', '1', 1, 't', '{}') RETURNING 1`,
+    );
+    const { position } = await only();
+    await create('x');
+    await Bun.sleep(1_500);
+    expect([hook.told.length, (await only()).position]).toEqual([1, position]);
+    await query(
+      `UPDATE "_duet_changes" SET "at" = '2020-01-01T00:00:00.000Z' WHERE "table" = 'Tape' RETURNING 1`,
+    );
+    await waited(2);
+    expect(hook.told[1]?.event.data.after.title).toBe('x');
+  });
+
   test('what a record was can be taken out of what is still to be told', async () => {
     await add();
     hook.answer = () => (hook.told.length === 1 ? new Response(null, { status: 500 }) : undefined);

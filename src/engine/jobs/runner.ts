@@ -151,8 +151,8 @@ export class JobRunner<H extends Hook> {
     this.#isWoken = false;
     const room = MOST_RUNNING - this.#running.size;
     const hooks = [...this.#rooms().keys()];
-    const mayTake = room > 0 && hooks.length > 0;
-    if (!isCalled && !(mayTake && (await this.#isAnyDue(hooks)))) return;
+    if (ended.length === 0 && (room === 0 || hooks.length === 0)) return;
+    if (!isCalled && !(await this.#isAnyDue(hooks))) return;
     const taken = await this.#turn(ended, room);
     for (const job of taken) this.#begin(job);
     // There may be more where these came from.

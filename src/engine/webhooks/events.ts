@@ -60,6 +60,11 @@ export function typesOf(patterns: readonly string[], { resources }: Model): Reso
   return resources.filter(({ name, journal }) => journal && (named.has(ANY) || named.has(name)));
 }
 
+/** Whether there can be changes of other types that match, by a file that is newer than this one. */
+export function mayMatchOthers(patterns: readonly string[], { byType }: Model): boolean {
+  return patterns.some((pattern) => !byType.get(pattern.split('.')[0] ?? '')?.journal);
+}
+
 /** What is wrong with a pattern; undefined where nothing is. */
 export function faultOf(pattern: string, { byType, resources }: Model): string | undefined {
   const [type = '', kind = ANY, ...more] = pattern.split('.');

@@ -1,6 +1,6 @@
 /** Webhooks as the database has them: what follows the journal for them, and what has become of their deliveries. */
 
-import { all, among, equal, type Filter } from '../../query/filter.ts';
+import { all, among, equal, type Filter, not } from '../../query/filter.ts';
 import type { Model } from '../../schema/model.ts';
 import { changes, jobs, marks, webhooks } from '../../storage/own.ts';
 import { type Aggregate, type Row, select } from '../../storage/statements.ts';
@@ -8,13 +8,15 @@ import { type Program, run } from '../../storage/storage.ts';
 import { type Ended, enqueue, NEVER, type NewJob } from '../jobs/queue.ts';
 import type { Positions } from '../journal/positions.ts';
 import { wholeChanges } from '../journal/reading.ts';
-import { type CloudEvent, eventOf, matches, typesOf } from './events.ts';
+import { type CloudEvent, eventOf, matches, mayMatchOthers, typesOf } from './events.ts';
 import { type Receiver, Undelivered } from './sending.ts';
 
 /** Read at once, for each webhook. */
 const PAGE = 50;
 /** How many deliveries are told of each. */
 const RECENT = 20;
+/** For how long changes of types that this node does not know are left to one that does: a new file is rolled out by then. */
+const ROLLOUT_MS = 10 * 60_000;
 const PREFIX = 'webhook:';
 
 const { id, events, position, disabled, recent } = webhooks.column;
@@ -75,22 +77,33 @@ export function* isBehind(model: Model, positions: Positions): Program<boolean> 
   return false;
 }
 
+export interface Followed {
+  /** Whether there may be more. */
+  readonly hasMoved: boolean;
+  /** The webhooks that cannot be told of everything, because it is no longer kept. */
+  readonly lost: readonly string[];
+}
+
 /**
- * Has the next changes delivered; answers with the webhooks that cannot be told of all, because it is no longer kept. Where each webhook stands is moved on in the same transaction, and whoever else follows
+ * Has the next changes delivered. Where each webhook stands is moved on in the same transaction, and whoever else follows
  * waits for that: so each change is stored once, and none is left out when a node dies.
  */
-export function* follow(model: Model, positions: Positions): Program<string[]> {
+export function* follow(model: Model, positions: Positions): Program<Followed> {
   const rows = yield* run(select(webhooks, [id, events, position], isInUse, { lock: true }));
   const stored: NewJob[] = [];
   const lost: string[] = [];
+  let hasMoved = false;
   for (const row of rows) {
     const name = String(row['id']);
     const patterns = patternsOf(row);
-    const page = yield* wholeChanges(positions, typesOf(patterns, model), Number(row['position']), PAGE);
+    const end = yield* foreseen(row, model, positions);
+    const next = yield* wholeChanges(positions, typesOf(patterns, model), Number(row['position']), PAGE);
+    const page = next.filter(({ at }) => at < end);
     const dropped = yield* run(select(marks, [marks.column.position], lostTo(row, model)));
     if (dropped.length > 0) lost.push(name);
     const reached = page.at(-1)?.at ?? Math.max(0, ...dropped.map((mark) => Number(mark['position'])));
     if (reached > 0) yield* setWebhook(name, { position: reached });
+    hasMoved ||= reached > 0;
     for (const { change, at } of page) {
       const resource = model.byType.get(change.resource);
       if (!resource || !matches(patterns, change)) continue;
@@ -100,7 +113,7 @@ export function* follow(model: Model, positions: Positions): Program<string[]> {
     }
   }
   if (stored.length > 0) yield* enqueue(stored);
-  return lost;
+  return { hasMoved, lost };
 }
 
 export function patternsOf(row: Row): string[] {
@@ -117,6 +130,21 @@ function ofTypes(row: Row, model: Model): Filter {
 
 function after({ column }: Positions, row: Row): Filter {
   return { is: 'gt', column, value: row['position'] };
+}
+
+/** Up to where this node knows all that a webhook is to be told of. */
+function* foreseen(row: Row, model: Model, positions: Positions): Program<number> {
+  if (!mayMatchOthers(patternsOf(row), model)) return Number.POSITIVE_INFINITY;
+  const { column } = positions;
+  const known = typesOf(['*'], model).map(({ table }) => table);
+  const where = all([
+    after(positions, row),
+    not(among(changes.column.table, known)),
+    { is: 'gt', column: changes.column.at, value: new Date(Date.now() - ROLLOUT_MS).toISOString() },
+  ]);
+  const order = [{ column, descending: false }];
+  const [first] = yield* run(select(changes, [column], where, { order, limit: 1 }));
+  return Number(first?.[column.name] ?? Number.POSITIVE_INFINITY);
 }
 
 /** The types of which there were changes after its position that are no longer kept. */

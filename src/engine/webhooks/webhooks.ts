@@ -128,8 +128,10 @@ export class Webhooks {
     if (known.size === 0) return;
     await positions.ready();
     const isLate = () => storage.read(() => isBehind(model, positions), 'many', patience());
-    while (!this.#isStopped && (await isLate())) {
-      const lost = await storage.write(() => follow(model, positions), 'many', patience());
+    let mayMove = true;
+    while (mayMove && !this.#isStopped && (await isLate())) {
+      const { hasMoved, lost } = await storage.write(() => follow(model, positions), 'many', patience());
+      mayMove = hasMoved;
       for (const name of lost)
         observe({
           event: 'notice',
