@@ -59,6 +59,8 @@ function tables(key: string): string[] {
     'CREATE INDEX comments_post ON comments (post_id, id)',
     `CREATE TABLE books (id ${key}, title TEXT NOT NULL, author TEXT, pages INTEGER NOT NULL)`,
     `CREATE TABLE items (id ${key}, sku TEXT NOT NULL UNIQUE, name TEXT NOT NULL, stock INTEGER NOT NULL CHECK (stock >= 0))`,
+    `CREATE TABLE deliveries (id ${key}, item_id BIGINT NOT NULL REFERENCES items (id), name TEXT NOT NULL)`,
+    'CREATE INDEX deliveries_item ON deliveries (item_id, id)',
     `CREATE TABLE notes (id ${key}, title TEXT NOT NULL, body TEXT NOT NULL DEFAULT '')`,
   ];
 }

@@ -17,6 +17,8 @@ interface Deployment {
   /** The folder in which every deployment gets one of its own. */
   readonly folder: string;
   readonly schema?: string;
+  /** The text of `logic.ts`. */
+  readonly logic?: string;
   readonly data?: string;
   /** A PostgreSQL; without one it is SQLite. */
   readonly url?: string | undefined;
@@ -30,11 +32,12 @@ interface Deployment {
 }
 
 export function duet(deployment: Deployment): Command {
-  const { folder, schema, data, url, program = start, workers = 1, env } = deployment;
+  const { folder, schema, logic, data, url, program = start, workers = 1, env } = deployment;
   const { ready = get('/books?limit=1') } = deployment;
   const cwd = mkdtempSync(join(folder, 'duet-'));
   if (schema === undefined) cpSync(join(import.meta.dir, 'schema.graphql'), join(cwd, 'schema.graphql'));
   else writeFileSync(join(cwd, 'schema.graphql'), schema);
+  if (logic !== undefined) writeFileSync(join(cwd, 'logic.ts'), logic);
   if (data !== undefined) cpSync(data, join(cwd, 'data.json'));
   return {
     run: [process.execPath, '--no-env-file', program, 'serve'],

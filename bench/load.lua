@@ -1,5 +1,5 @@
 -- wrk with requests made beforehand: `{id}` in the path and the body stands for a random number up to the fourth argument; a
--- token may follow.
+-- token may follow. A text of a body that is `{number}` is that number itself.
 -- The outcome is one line of JSON.
 
 local requests = {}
@@ -12,7 +12,7 @@ function init(args)
     local id = tostring(math.random(most))
     local headers = { ["Content-Type"] = body ~= "" and "application/json" or nil }
     if token then headers["Authorization"] = "Bearer " .. token end
-    requests[i] = wrk.format(method, (path:gsub("{id}", id)), headers, body ~= "" and (body:gsub("{id}", id)) or nil)
+    requests[i] = wrk.format(method, (path:gsub("{id}", id)), headers, body ~= "" and (body:gsub('"{number}"', id):gsub("{id}", id)) or nil)
   end
 end
 

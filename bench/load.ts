@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 
-/** A request in which `{id}` stands for a random number. */
+/** A request in which `{id}` stands for a random number; a text of its body that is `{number}`, for the number itself. */
 export interface Ask {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
@@ -50,7 +50,7 @@ export function send(url: string, { method, path, body, token }: Ask, id = 1): P
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),
     },
-    ...(body !== undefined && { body: filled(JSON.stringify(body)) }),
+    ...(body !== undefined && { body: filled(JSON.stringify(body).replaceAll('"{number}"', '{id}')) }),
   });
 }
 

@@ -6,6 +6,7 @@ import { columnNames, columns } from './contenders.ts';
 import type { Table } from './growth.ts';
 import type { Guard } from './guard.ts';
 import { CONNECTIONS, median } from './load.ts';
+import type { LogicResults } from './logic.ts';
 import { type Base, type Million, type Question, questions } from './million.ts';
 import type { Overload } from './overload.ts';
 import type { Pressed } from './process.ts';
@@ -16,7 +17,7 @@ const ABSENT = '–';
 const thousands = (value: number) => Math.round(value).toLocaleString('en');
 
 export function report(results: Results, { seconds, rounds }: Effort): string {
-  const { comparison, million, growth, guard, overload } = results;
+  const { comparison, million, growth, guard, logic, overload } = results;
   const [cpu] = cpus();
   return [
     `${cpus().length} cores${cpu?.model && cpu.model !== 'unknown' ? ` (${cpu.model})` : ''}, ${process.platform} ${process.arch}, Bun ${Bun.version}; \`wrk\` with one thread beside the server, ${rounds} interleaved rounds of ${seconds} s.`,
@@ -26,6 +27,7 @@ export function report(results: Results, { seconds, rounds }: Effort): string {
     ...(million ? [markdown(ofMany(million))] : []),
     ...(growth?.tables ?? []).map(markdown),
     ...(guard ? [markdown(guarded(guard))] : []),
+    ...(logic ? [markdown(ofLogic(logic))] : []),
     ...(overload ? [markdown(overloaded(overload))] : []),
     markdown(targets(results)),
   ].join('\n\n');
@@ -133,6 +135,24 @@ function guarded({ open, guarded, share }: Guard): Table {
     title: 'Keyed reads with authentication and rules',
     head: ['without, requests/s', 'with, requests/s', 'share'],
     rows: [[open, guarded, share.toFixed(3)]],
+  };
+}
+
+function ofLogic(results: LogicResults): Table {
+  const titles = {
+    hook: 'create with a plain beforeCreate : without',
+    generator: 'beforeCreate that reads and updates : POST /transaction',
+    action: 'action of three statements : by hand',
+  };
+  return {
+    title: 'Functions of logic.ts, durable',
+    head: ['', 'requests/s', 'of what it is beside', 'ratio', 'ratio of processor time'],
+    rows: (['SQLite', 'PostgreSQL'] as const).flatMap((on) =>
+      (['hook', 'generator', 'action'] as const).map((name) => {
+        const { perSecond, against, share, processor: spent } = results[on][name];
+        return [`${on}: ${titles[name]}`, perSecond, against, share.toFixed(2), spent.toFixed(2)];
+      }),
+    ),
   };
 }
 

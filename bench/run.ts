@@ -8,6 +8,7 @@ import { installPeers } from './contenders.ts';
 import { growth } from './growth.ts';
 import { guard } from './guard.ts';
 import { requireWrk } from './load.ts';
+import { logicBench } from './logic.ts';
 import { million } from './million.ts';
 import { overload } from './overload.ts';
 import { plot } from './plot.ts';
@@ -17,7 +18,7 @@ import { rowNames } from './rows.ts';
 import type { Results } from './targets.ts';
 import { versus } from './versus.ts';
 
-const parts = [...rowNames, 'million', 'growth', 'guard', 'overload'];
+const parts = [...rowNames, 'million', 'growth', 'guard', 'logic', 'overload'];
 const flags = ['--quick', '--alone'];
 
 function refuse(message: string): never {
@@ -68,6 +69,7 @@ try {
     ...(wanted('million') && { million: await million(effort, folder, databases) }),
     ...(wanted('growth') && { growth: await growth({ effort, folder, databases }) }),
     ...(wanted('guard') && { guard: await guard(effort, folder, databases) }),
+    ...(wanted('logic') && { logic: await logicBench(effort, folder, databases) }),
     ...(wanted('overload') && { overload: await overload(folder, databases, quick) }),
   };
   const text = report(results, effort);

@@ -5,6 +5,7 @@ import { type Column, columns, peerNames } from './contenders.ts';
 import type { Growth } from './growth.ts';
 import type { Guard } from './guard.ts';
 import { median } from './load.ts';
+import type { LogicResults } from './logic.ts';
 import { type Base, type Million, type Question, questions } from './million.ts';
 import type { Overload } from './overload.ts';
 import { type Row, rowNames, rows } from './rows.ts';
@@ -14,6 +15,7 @@ export interface Results {
   readonly million?: Million;
   readonly growth?: Growth;
   readonly guard?: Guard;
+  readonly logic?: LogicResults;
   readonly overload?: Overload;
 }
 
@@ -46,6 +48,14 @@ const RARE_P99_MS = 20;
 const START_MS: Record<number, number> = { 5: 150, 500: 1000 };
 const MEMORY_MB = 120;
 const GUARDED_SHARE = 0.9;
+const HOOK_SHARE = 0.85;
+const GENERATOR_TIMES = 1.2;
+/** Of the handler by hand; the first may be made up for by so many a second. */
+const ACTION_SHARE = { SQLite: 0.6, PostgreSQL: 0.8 };
+const ACTIONS = 5_000;
+const JOBS = { SQLite: 5_000, PostgreSQL: 3_000 };
+const HERE_MS = 10;
+const ELSEWHERE_MS = 50;
 const OVERLOADED_SHARE = 0.8;
 const RECOVERY_MS = 2000;
 
@@ -55,6 +65,7 @@ export function verdicts(results: Results): Verdict[] {
     ...(results.million ? ofMillion(results.million) : []),
     ...(results.growth ? ofGrowth(results.growth) : []),
     ...(results.guard ? ofGuard(results.guard) : []),
+    ...(results.logic ? ofLogic(results.logic) : []),
     ...(results.overload ? ofOverload(results.overload) : []),
   ];
 }
@@ -184,6 +195,54 @@ function ofGuard({ share }: Guard): Verdict[] {
       held: share > GUARDED_SHARE,
     },
   ];
+}
+
+function ofLogic(results: LogicResults): Verdict[] {
+  return (['SQLite', 'PostgreSQL'] as const).flatMap((on) => {
+    const { hook, generator, action, jobs, here, elsewhere } = results[on];
+    const rate = (value: number) => `${Math.round(value)}/s`;
+    const times = 1 / generator.share;
+    const share = ACTION_SHARE[on];
+    const verdict = (target: string, asked: string, found: string, held: boolean): Verdict => ({
+      target: `${on}: ${target}`,
+      asked,
+      found,
+      held,
+    });
+    return [
+      verdict(
+        'creates with a plain beforeCreate, of those without',
+        `≥ ${HOOK_SHARE} ×`,
+        `${hook.share.toFixed(2)} ×`,
+        hook.share >= HOOK_SHARE,
+      ),
+      verdict(
+        'a generator that reads and updates: of the time of the same statements by POST /transaction',
+        `≤ ${GENERATOR_TIMES} ×`,
+        `${times.toFixed(2)} ×`,
+        times <= GENERATOR_TIMES,
+      ),
+      verdict(
+        'an action of three statements: of the handler by hand',
+        on === 'SQLite' ? `≥ ${share} ×, or ${ACTIONS}/s` : `≥ ${share} ×`,
+        `${action.share.toFixed(2)} ×, ${rate(action.perSecond)}`,
+        action.share >= share || (on === 'SQLite' && action.perSecond >= ACTIONS),
+      ),
+      verdict('jobs', `≥ ${JOBS[on]}/s`, rate(jobs), jobs >= JOBS[on]),
+      verdict(
+        'from the answer to a write to the start of its job, p50',
+        `< ${HERE_MS} ms`,
+        `${here.toFixed(1)} ms`,
+        here < HERE_MS,
+      ),
+      verdict(
+        'the same in another process, while the writer has no hands left',
+        `< ${ELSEWHERE_MS} ms`,
+        `${elsewhere.toFixed(1)} ms`,
+        elsewhere < ELSEWHERE_MS,
+      ),
+    ];
+  });
 }
 
 function ofOverload({ peak, completed, recoveryMs }: Overload): Verdict[] {

@@ -22,6 +22,12 @@ export interface Item {
   readonly stock: number;
 }
 
+export interface Delivery {
+  readonly id: number | string;
+  readonly item_id: number | string;
+  readonly name: string;
+}
+
 export interface Rows {
   readonly users: readonly { readonly id: number | string; readonly name: string }[];
   readonly posts: readonly {

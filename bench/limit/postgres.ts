@@ -1,7 +1,7 @@
 /** The limit on PostgreSQL: prepared statements through `Bun.SQL`, and one snapshot for what is nested. */
 
 import { SQL } from 'bun';
-import { type Book, graphql, json, type Rows } from './answers.ts';
+import { type Book, type Delivery, graphql, json, type Rows } from './answers.ts';
 
 const sql = new SQL(process.env['DATABASE_URL'] ?? '', { max: 10 });
 
@@ -24,6 +24,17 @@ async function nested(first: number): Promise<Rows> {
   });
 }
 
+function deliver(itemId: number): Promise<Delivery | undefined> {
+  return sql.begin(async (tx) => {
+    const [item] = await tx`SELECT id, name FROM items WHERE id = ${itemId}`;
+    if (!item) return undefined;
+    await tx`UPDATE items SET stock = stock + 1 WHERE id = ${itemId}`;
+    const [delivery] =
+      await tx`INSERT INTO deliveries (item_id, name) VALUES (${itemId}, ${item.name}) RETURNING id, item_id, name`;
+    return delivery;
+  });
+}
+
 Bun.serve({
   hostname: '127.0.0.1',
   port: Number(process.env['PORT']),
@@ -31,6 +42,13 @@ Bun.serve({
     '/books/:id': async (request) => {
       const found = await book(Number(request.params.id));
       return found ? json(found) : new Response(null, { status: 404 });
+    },
+    '/actions/deliver': {
+      POST: async (request) => {
+        const { itemId } = (await request.json()) as { itemId: unknown };
+        if (typeof itemId !== 'number') return new Response(null, { status: 400 });
+        return json(await deliver(itemId));
+      },
     },
     '/graphql': { POST: graphql({ book, nested }) },
   },

@@ -1,7 +1,7 @@
 /** The limit on SQLite: what a person writes by hand for these requests alone, with nothing in between. */
 
 import { Database } from 'bun:sqlite';
-import { type Book, graphql, type Item, json, type Note, type Rows } from './answers.ts';
+import { type Book, type Delivery, graphql, type Item, json, type Note, type Rows } from './answers.ts';
 
 const db = new Database(process.env['DATABASE_FILE'] ?? '', { strict: true });
 db.run('PRAGMA journal_mode = WAL');
@@ -25,6 +25,10 @@ const addStock = db.query<Item, [number, number]>(
 const putItem = db.query<Item, [string, string, number]>(
   'INSERT INTO items (sku, name, stock) VALUES (?, ?, ?) ON CONFLICT (sku) DO UPDATE SET name = excluded.name, stock = excluded.stock RETURNING id, sku, name, stock',
 );
+const oneItem = db.query<Item, [number]>('SELECT id, sku, name, stock FROM items WHERE id = ?');
+const addDelivery = db.query<Delivery, [number, string]>(
+  'INSERT INTO deliveries (item_id, name) VALUES (?, ?) RETURNING id, item_id, name',
+);
 const begin = db.query('BEGIN');
 const beginWriting = db.query('BEGIN IMMEDIATE');
 const commit = db.query('COMMIT');
@@ -40,7 +44,14 @@ function nested(first: number): Rows {
   return { users, posts, comments };
 }
 
-type Written = Note | Item | null;
+function deliver(itemId: number): Delivery | null {
+  const item = oneItem.get(itemId);
+  if (!item) return null;
+  addStock.get(1, itemId);
+  return addDelivery.get(itemId, item.name);
+}
+
+type Written = Note | Item | Delivery | null;
 interface Waiting {
   readonly work: () => Written;
   readonly settle: (written: Written) => void;
@@ -81,6 +92,13 @@ Bun.serve({
         const { title, body = '' } = (await request.json()) as { title: unknown; body: unknown };
         if (typeof title !== 'string' || typeof body !== 'string') return new Response(null, { status: 400 });
         return json(await write(() => addNote.get(title, body)), 201);
+      },
+    },
+    '/actions/deliver': {
+      POST: async (request) => {
+        const { itemId } = (await request.json()) as { itemId: unknown };
+        if (typeof itemId !== 'number') return new Response(null, { status: 400 });
+        return json(await write(() => deliver(itemId)));
       },
     },
     '/items/:id': {

@@ -610,6 +610,24 @@ test('a type without functions is written as if there were none', async () => {
   expect(statements[1]).toEqual(statements[0] ?? []);
 });
 
+test('a plain function that gives back a generator is a mistake: what it asks would race others, and not be undone', async () => {
+  const sdl = 'type Note @resource { id: ID!  text: String! }';
+  const copied = function* ({ tx, input }: any): any {
+    if (input.text === 'a') yield* tx.notes.create({ text: 'copy' });
+  };
+  const app = await openApp('sqlite', {
+    sdl,
+    logic: { Note: { beforeCreate: (given: any) => copied(given) } },
+  });
+  expect((await app.rest('POST', '/notes', { text: 'a' })).body).toMatchObject({ code: 'INTERNAL' });
+  const failed = app.observations.find(({ event }) => event === 'failure') as any;
+  expect(failed.cause.message).toBe(
+    'Note.beforeCreate gave back a generator, and is none itself. Write *beforeCreate({ tx }) { … }',
+  );
+  expect((await app.rest('GET', '/notes')).body).toEqual([]);
+  await app.close();
+});
+
 test('a function that keeps others waiting is told of in the log, by its name', async () => {
   const sdl = 'type Slow @resource { id: ID!  ms: Int! }';
   const busy = (ms: number) => {

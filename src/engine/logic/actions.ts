@@ -7,7 +7,7 @@ import { didYouMean } from '../../schema/suggest.ts';
 import { checkValue, defaultOf } from '../../schema/values.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
-import type { Input, Listing, Selection, Wanted } from '../operation.ts';
+import type { Input, Selection, Wanted } from '../operation.ts';
 import type { Node } from '../read/read.ts';
 import { AROUND_OBJECT, bytesOfJson, bytesOfName, bytesOfWritten, timesOf } from '../sizes.ts';
 
@@ -71,11 +71,11 @@ function spelt({ type, list }: Column, value: unknown): unknown {
 }
 
 /** Reads records by their keys, which the answer has so often each. */
-type ReadRecords = (
+export type ReadRecords = (
   selection: Selection,
   resource: Resource,
   keys: ReadonlyMap<unknown, number>,
-) => Program<Listing>;
+) => Program<readonly Node[]>;
 
 /** What the function gave back, as the schema file promises it; records are read as the caller asked for them. */
 export function* answerOf(
@@ -90,8 +90,7 @@ export function* answerOf(
   const make = answer.take(slot, wanted, value, `${root}.${name}`);
   budget.take(answer.objects, (isExact) => answer.bytes(isExact));
   for (const { selection, resource, often, found } of answer.places.values()) {
-    const { nodes } = yield* read(selection, resource, often);
-    for (const node of nodes) found.set(node[resource.key.name], node);
+    for (const node of yield* read(selection, resource, often)) found.set(node[resource.key.name], node);
   }
   return make();
 }

@@ -9,15 +9,15 @@ import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { AnswerLimits, Budget } from '../budget.ts';
 import type { Caller } from '../caller.ts';
-import type { Act, Input, Selection, Wanted, Write } from '../operation.ts';
+import type { Act, Get, Input, Selection, Wanted, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
 import { touchedBy } from '../policy/races.ts';
-import { list } from '../read/read.ts';
+import { get, list, type Node } from '../read/read.ts';
 import type { Changes } from '../write/changes.ts';
 import { Ledger } from './acting.ts';
-import { answerOf, validArguments } from './actions.ts';
+import { answerOf, type ReadRecords, validArguments } from './actions.ts';
 import type { Hooked, Hooks } from './hooks.ts';
 import { kindOf } from './kinds.ts';
 import type { HookName, Inside, Logic } from './logic.ts';
@@ -71,24 +71,32 @@ export class Functions {
 
   /** `path`: the functions that have led here. */
   #within(access: Access, path: readonly string[]): Access {
+    const known = new Map<Resource, Hooks>();
     return access.joinedBy((resource) => {
       const functions = this.#logic.types.get(resource);
-      return functions && this.#hooks(access, resource, functions, path);
+      if (!functions) return undefined;
+      let hooks = known.get(resource);
+      if (!hooks) {
+        hooks = this.#hooks(access, resource, functions, path);
+        known.set(resource, hooks);
+      }
+      return hooks;
     }, access.changes?.along(path));
   }
 
   #hooks(
     access: Access,
-    { name: type }: Resource,
+    resource: Resource,
     functions: Readonly<Partial<Record<HookName, Inside>>>,
     path: readonly string[],
   ): Hooks {
     const runs = (name: HookName) => {
       const { [name]: run } = functions;
-      return run && ((given: object) => this.#run(access, `${type}.${name}`, run, given, path));
+      return run && ((given: object) => this.#run(access, `${resource.name}.${name}`, run, given, path));
     };
     const [create, update, remove] = [runs('beforeCreate'), runs('beforeUpdate'), runs('beforeDelete')];
     return {
+      ask: this.#asking.has(resource),
       beforeCreate: create && ((input: Input) => create({ input })),
       beforeUpdate: update && ((input: Input, record: Row) => update({ input, record })),
       beforeDelete: remove && ((record: Row) => remove({ record })),
@@ -127,7 +135,13 @@ export class Functions {
     const tx = this.#tx(this.#within(access, path), ledger);
     const clock = new Clock();
     const made = clock.during(() => run({ ...given, tx, caller: access.caller, refuse }, ...args));
-    const answer = isGenerator(made) ? yield* driven(name, made, clock) : made;
+    const isSteps = isGenerator(made);
+    // What a function asks for is known by its syntax before it runs: so it is decided what runs beside it, and what can be undone.
+    if (isSteps && kindOf(run) !== 'generator')
+      throw new Error(
+        `${name} gave back a generator, and is none itself. Write *${name.split('.').at(-1)}({ tx }) { … }`,
+      );
+    const answer = isSteps ? yield* driven(name, made, clock) : made;
     if (clock.ms > SLOW_MS)
       this.#tell(`${name} took ${Math.round(clock.ms)} ms of its own, in which nobody else was served`);
     // A write that failed has ended the transaction on one of the databases: whoever catches its error cannot go on.
@@ -146,7 +160,10 @@ export class Functions {
     steps: (tx: Tx) => unknown,
     isReading: boolean,
   ): Program<unknown> {
-    const run = ((given: { readonly tx: Tx }) => steps(given.tx)) as Inside;
+    const run = function* ({ tx }: { readonly tx: Tx }): Steps {
+      const made = steps(tx);
+      return isGenerator(made) ? yield* made : made;
+    } as Inside;
     return this.#call(access, path, run, new Ledger(isReading), {});
   }
 
@@ -185,7 +202,18 @@ export class Functions {
     value: unknown,
     budget: Budget,
   ): Program<unknown> {
-    const read = (selection: Selection, resource: Resource, often: ReadonlyMap<unknown, number>) => {
+    const { caller } = access;
+    const policy = this.#policy;
+    const one = function* (selection: Selection, resource: Resource, key: unknown): Program<readonly Node[]> {
+      const operation: Get = { do: 'get', resource, key: key as Get['key'], selection, refusal: undefined };
+      const node = yield* get(policy.permit(caller, operation), budget);
+      return node ? [node] : [];
+    };
+    const some = function* (
+      selection: Selection,
+      resource: Resource,
+      often: ReadonlyMap<unknown, number>,
+    ): Program<readonly Node[]> {
       const query = { ...wholeList(resource), where: among(resource.key, [...often.keys()]) };
       const operation = {
         do: 'list',
@@ -196,11 +224,15 @@ export class Functions {
         count: false,
       } as const;
       const { name } = resource.key;
-      return list(
-        this.#policy.permit(access.caller, operation),
-        budget,
-        (node) => often.get(node[name]) ?? 1,
-      );
+      const times = (node: Node) => often.get(node[name]) ?? 1;
+      return (yield* list(policy.permit(caller, operation), budget, times)).nodes;
+    };
+    const read: ReadRecords = (selection, resource, often) => {
+      const [[key, times] = []] = often;
+      // Mostly: what reads one record is made once, and not for each answer.
+      return often.size === 1 && times === 1
+        ? one(selection, resource, key)
+        : some(selection, resource, often);
     };
     // Whether it is there is told to nobody who may not see it.
     const hidden = ({ name: type }: Resource) =>

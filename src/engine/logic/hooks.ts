@@ -15,6 +15,8 @@ export interface Hooked {
 
 /** The functions of one type, ready to run for one caller. */
 export interface Hooks {
+  /** Whether one of them may ask the database something; otherwise they are plain functions of what they are given. */
+  readonly ask: boolean;
   readonly beforeCreate: ((input: Input) => Program<Hooked>) | undefined;
   readonly beforeUpdate: ((input: Input, record: Row) => Program<Hooked>) | undefined;
   readonly beforeDelete: ((record: Row) => Program<Hooked>) | undefined;

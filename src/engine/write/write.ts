@@ -10,6 +10,7 @@ import { unavailable } from '../../storage/faults.ts';
 import { lookup, type Row, select } from '../../storage/statements.ts';
 import type { Program, Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
+import type { Hooks } from '../logic/hooks.ts';
 import type { Create, Delete, Input, Restore, Selection, Update, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import { mayWrite } from '../policy/judging.ts';
@@ -18,6 +19,7 @@ import { attach, isDressed, type Node } from '../read/read.ts';
 import { assigned, ownOf } from './assign.ts';
 import { change, versionConflict } from './change.ts';
 import { createAll, createRecord, isUnchecked } from './create.ts';
+import { hookedCreate } from './hooked.ts';
 import { incremented, type LoneIncrement, loneIncrement } from './increments.ts';
 import { computeAll } from './recompute.ts';
 import { deleteWithDependents } from './referential.ts';
@@ -48,7 +50,8 @@ export function stepsOf(access: Access, operation: Permitted<Write>): Steps {
   if (operation.do === 'act') return 'many';
   const { resource, selection } = operation;
   if (operation.do !== 'create' || selection.relations.length > 0 || isDressed(selection)) return 'many';
-  if (access.hooksOf?.(resource)?.beforeCreate || access.changes?.wants(resource)) return 'many';
+  const hooks = access.hooksOf?.(resource);
+  if ((hooks?.beforeCreate && hooks.ask) || access.changes?.wants(resource)) return 'many';
   const lone =
     resource.references.length === 0 && resource.key.origin.by !== 'client' && resource.checks.length === 0;
   const { input } = operation;
@@ -68,10 +71,23 @@ function create(access: Access, operation: Permitted<Create>, budget: Budget): P
   const record = assigned(access, resource, validCreate(resource, input, through, ownOf(access, resource)));
   const isLone =
     !isBound(resource) &&
-    !access.hooksOf?.(resource)?.beforeCreate &&
     (access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given)));
-  const creating = isLone ? createLone(access, resource, record) : createOne(access, resource, record);
+  const hook = isLone ? access.hooksOf?.(resource)?.beforeCreate : undefined;
+  const creating = !isLone
+    ? createOne(access, resource, record)
+    : hook
+      ? createHooked(access, resource, record, hook)
+      : createLone(access, resource, record);
   return attached(selection, creating, budget);
+}
+
+function* createHooked(
+  access: Access,
+  resource: Resource,
+  record: NewRecord,
+  hook: NonNullable<Hooks['beforeCreate']>,
+): Program<Node> {
+  return yield* createLone(access, resource, yield* hookedCreate(resource, record, hook));
 }
 
 /** Mostly a single statement. */
