@@ -125,6 +125,33 @@ describe.each([...databases])('on %s', (kind) => {
     expect(fine.map(({ t }: any) => t)).toEqual([5, -1]);
   });
 
+  test('made anew, what is unique names the records that are in the way, and the cure', async () => {
+    await using deployment = await Deployment.create(kind);
+    await deployment.evolve(A(''), {
+      as: [
+        { n: 1, s: 'b' },
+        { n: 2, s: 'b' },
+      ],
+    });
+    const sdl = (from: string) => A(`t: String! @unique @computed(from: ["${from}"], stored: true)`);
+    await using(deployment, sdl('n'), { A: { t: ({ n }: any) => `${n}` } }, all);
+    const twins = using(deployment, sdl('s'), { A: { t: ({ s }: any) => s } }, all);
+    expect(twins).rejects.toThrow(
+      'A.t is unique, but its function gives records the same value: 1 and 2. Change what it is made of in such records, or the function; or drop the @unique.',
+    );
+    await twins.catch(() => {});
+    const swapped = { A: { t: ({ n }: any) => `${3 - n}` } };
+    const both = (unique: string) => A(`t: String! ${unique} @computed(from: ["n", "s"], stored: true)`);
+    const swapping = using(deployment, both('@unique'), swapped, all);
+    expect(swapping).rejects.toThrow(
+      'Start once as before without the @unique, then so, and then with it again.',
+    );
+    await swapping.catch(() => {});
+    await using(deployment, sdl('n').replace('@unique', ''), { A: { t: ({ n }: any) => `${n}` } }, all);
+    await using(deployment, both(''), swapped, all);
+    expect(await using(deployment, both('@unique'), swapped, all)).toMatchObject([{ t: '2' }, { t: '1' }]);
+  });
+
   test('a field that is computed no longer is an ordinary one, and back', async () => {
     await using deployment = await Deployment.create(kind);
     await deployment.evolve(A(''), { as: [{ n: 1 }, { n: 2 }] });
@@ -181,6 +208,18 @@ describe.each([...databases])('the command, on %s', (kind) => {
     const again = await command(folder, ['recompute', 'A.twice'], env);
     expect(again.stdout).toBe('A.twice: 0 of 1204 records had another value\n');
   }, 120_000);
+
+  test('`duet recompute` of what is unique names the records that are in the way', async () => {
+    const schema = A(TWICE.replace('@index', '@unique'));
+    const data = JSON.stringify({ as: [{ n: 4 }, { n: 5 }] });
+    using folder = new Folder({ 'schema.graphql': schema, 'logic.ts': logic(2), 'data.json': data });
+    const env = await settings();
+    expect((await command(folder, ['migrate'], env)).exit).toBe(0);
+    await Bun.write(folder.file('logic.ts'), 'export default { A: { twice: () => 7 } };');
+    expect((await command(folder, ['recompute', 'A.twice'], env)).stderr.trimEnd().split('\n').at(-1)).toBe(
+      'duet: A.twice is unique, but its function gives records the same value: 1 and 2. Change what it is made of in such records, or the function; or drop the @unique.',
+    );
+  }, 60_000);
 
   test('what cannot be recomputed is told; without its functions nothing is written', async () => {
     using folder = new Folder({ ...files, 'data.json': JSON.stringify({ as: [{ n: 4 }] }) });

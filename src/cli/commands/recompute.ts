@@ -11,6 +11,8 @@ import { recomputePage } from '../../engine/write/recompute.ts';
 import type { Place } from '../../query/order.ts';
 import type { Computed, Model, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
+import { whyNotUnique } from '../../storage/evolve/foreseen.ts';
+import { NotUnique } from '../../storage/faults.ts';
 import { type Audience, Progress } from '../progress.ts';
 
 /** A page is a transaction of its own. */
@@ -36,7 +38,11 @@ export async function recompute(
       const page = await faulting(() => {
         const from = after;
         const deadline = performance.now() + PAGE_MS;
-        return database.write(() => recomputePage(resource, computed, from, record), 'many', deadline);
+        const page = database.write(() => recomputePage(resource, computed, from, record), 'many', deadline);
+        return page.catch(async (error) => {
+          if (!(error instanceof NotUnique)) throw error;
+          throw new StartFault(await database.read(() => whyNotUnique(resource, computed), 'many', deadline));
+        });
       });
       after = page.after;
       read += page.read;

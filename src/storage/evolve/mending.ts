@@ -2,7 +2,9 @@
 
 import type { Place } from '../../query/order.ts';
 import { type Derived, mendPage, type Page } from '../derived.ts';
+import { NotUnique } from '../faults.ts';
 import type { Evolvable, Session } from './database.ts';
+import { whyNotUnique } from './foreseen.ts';
 
 /** For how long others wait at a time where only one can write. */
 const ALONE_MS = 50;
@@ -37,11 +39,12 @@ export async function mend(
   let limit = FIRST_PAGE;
   do {
     let page: Page | undefined;
-    await session.transaction(() =>
+    const mending = session.transaction(() =>
       session.load(function* () {
         page = yield* mendPage(derived, after, limit);
       }),
     );
+    await mending.catch((error) => explain(session, derived, error));
     after = page?.next;
     const fit = Math.floor((limit * MOST_CHARACTERS) / (page?.characters || 1));
     limit = Math.max(1, Math.min(fit, 2 * limit, LONGEST_PAGE));
@@ -49,4 +52,15 @@ export async function mend(
     await Bun.sleep(0);
   } while (after && performance.now() < until);
   return after;
+}
+
+/** What is unique can be in the way while its values are made anew. */
+async function explain(session: Session, { resource, made }: Derived, error: unknown): Promise<never> {
+  const computed = resource.recomputed.find(({ column }) => column === made);
+  if (!(error instanceof NotUnique) || !computed) throw error;
+  let why = '';
+  await session.load(function* () {
+    why = yield* whyNotUnique(resource, computed);
+  });
+  throw new Error(why, { cause: error });
 }

@@ -10,7 +10,7 @@ import { quote } from '../sql/dialect.ts';
 import { select } from '../statements.ts';
 import { run } from '../storage.ts';
 import type { Session } from './database.ts';
-import { foreseenTwins } from './foreseen.ts';
+import { foreseenTwins, SHOWN } from './foreseen.ts';
 
 /** Few enough to hold in memory, many enough to make statements rare. */
 const PAGE = 1000;
@@ -40,9 +40,6 @@ export interface Later {
   readonly value: unknown;
 }
 
-/** As many as anybody needs to see what is wrong. */
-const SHOWN = 10;
-
 /** What a row will have after the steps: its own value where it has one, the default otherwise. */
 export interface FutureValue {
   /** The name of a column that is there already. */
@@ -70,7 +67,7 @@ export function rowsOf(session: Session, unmended: readonly Derived[] = [], fore
         if (foresees && values.every(({ otherwise }) => otherwise === undefined))
           await session.load(function* () {
             const read = columns.map((column) => sources.get(column) ?? column);
-            found = yield* foreseenTwins(resource, read, SHOWN);
+            found = yield* foreseenTwins(resource, read);
           });
         return found;
       }
