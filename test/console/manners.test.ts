@@ -223,7 +223,7 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     const { keyboard } = page;
     await here.go('#/data/Hall');
     await settled(page);
-    expect(await page.getByRole('searchbox').count()).toBe(0);
+    await page.getByRole('searchbox', { name: 'Search halls' }).waitFor();
     await here.go('#/data/Exhibit');
     await page.getByText('Exhibit 25').waitFor();
     await page.getByRole('searchbox', { name: 'Search exhibits' }).focus();

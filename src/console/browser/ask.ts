@@ -25,6 +25,8 @@ export interface ListAsk {
   readonly where: Where | undefined;
   /** Words to look for. */
   readonly search?: string | undefined;
+  /** A text to look for in the texts of a type that has no words to search. */
+  readonly find?: string | undefined;
   /** `['-pages', 'title']` */
   readonly sort: readonly string[];
   /** Undefined: all of them. */

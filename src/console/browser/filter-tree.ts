@@ -13,6 +13,8 @@ export interface Comparison {
   readonly path: string;
   readonly operator: string;
   readonly text: string;
+  /** What the input holds of it, where that is more than the text. */
+  readonly given?: unknown;
 }
 
 /** `posts some { … }` */

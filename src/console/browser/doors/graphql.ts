@@ -11,6 +11,7 @@ import {
   SHOWN_INVERSES,
   SHOWN_LINKS,
 } from '../ask.ts';
+import { filterOf } from '../found.ts';
 import {
   type Inverse,
   linkedLists,
@@ -193,7 +194,7 @@ function listArguments(ask: ListAsk): Record<string, unknown> {
   });
   const backward = ask.before !== undefined;
   return {
-    where: ask.where,
+    where: filterOf(ask),
     search: ask.search,
     orderBy: orderBy.length > 0 ? orderBy : undefined,
     first: backward ? undefined : ask.limit,

@@ -12,6 +12,7 @@ import {
   SHOWN_INVERSES,
   SHOWN_LINKS,
 } from '../ask.ts';
+import { filterOf } from '../found.ts';
 import { readable } from '../links.ts';
 import { linkedLists, type Resource, type Row, referencesOf } from '../schema/types.ts';
 import { filterParameters } from '../where.ts';
@@ -118,7 +119,7 @@ export function listParameters(ask: ListAsk): [string, string][] {
   const lists = ask.related ? linkedLists(ask.resource, 'rest').map(({ name }) => name) : [];
   const include = ask.related ? [...includable(ask.resource), ...lists] : [];
   const pairs: [string, string | undefined][] = [
-    ...filterParameters(ask.where),
+    ...filterParameters(filterOf(ask)),
     ['search', ask.search],
     ['sort', ask.sort.join(',') || undefined],
     ['include', include.join(',') || undefined],

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import type { ListAsk } from '../ask.ts';
+import { filterOf } from '../found.ts';
 import type { Schema } from '../schema/types.ts';
 import { may } from '../session.ts';
 import { later } from './later.tsx';
@@ -34,7 +35,7 @@ export function ChosenRows({ ask, schema, selection, total, shown, onDone }: Pro
   const props: ManyProps = {
     resource,
     schema,
-    where: all ? (ask.where ?? {}) : { [resource.key.name]: { in: keys } },
+    where: all ? (filterOf(ask) ?? {}) : { [resource.key.name]: { in: keys } },
     count,
     onDone() {
       selection.all(false);

@@ -1,9 +1,9 @@
 /** The input that fits a field: choices for enums, a switch for booleans, pickers for days, a search for references. */
 
 import { choicesOf } from '../choices.ts';
+import { scalar } from '../scalar.ts';
 import type { Column, Row, Schema } from '../schema/types.ts';
 import { emptied, mayBeEmpty, readMoment, Unreadable } from '../typed.ts';
-import { scalar } from './list-place.ts';
 import { Icon } from './parts.tsx';
 import { ReferenceInput } from './reference-input.tsx';
 import { JsonInput, LINE, mayHaveLines, NumberInput, TextInput } from './typed-input.tsx';

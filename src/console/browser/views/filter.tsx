@@ -3,6 +3,8 @@
 import { useSignal } from '@preact/signals';
 import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
+import { send } from '../doors/send.ts';
+import type { Fault } from '../doors/wire.ts';
 import {
   type Comparison,
   comparables,
@@ -14,8 +16,12 @@ import {
   spoken,
   whereOf,
 } from '../filter-tree.ts';
+import { scalar } from '../scalar.ts';
 import type { Column, Resource, Schema } from '../schema/types.ts';
+import { door } from '../session.ts';
+import { Unreadable } from '../typed.ts';
 import { isObject, type Where } from '../where.ts';
+import { FieldInput } from './field-input.tsx';
 import { listLink, operand } from './list-place.ts';
 import { Icon } from './parts.tsx';
 
@@ -27,15 +33,24 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
   const written = useSignal(shown === undefined);
   const fault = useSignal('');
 
-  const apply = (event: Event) => {
+  const apply = async (event: Event) => {
     event.preventDefault();
+    fault.value = '';
     const where = written.value ? parsed(json.value) : whereOf(group.value, resource, schema, operand);
     if (where === null) {
       fault.value = 'This is not a JSON object.';
       return;
     }
-    go(listLink({ ...ask, where: where && Object.keys(where).length > 0 ? where : undefined }));
-    onClose();
+    const filtered = { ...ask, where: where && Object.keys(where).length > 0 ? where : undefined };
+    try {
+      // What the service does not take stays here, to be mended.
+      await send({ ...filtered, limit: 1, related: false }, door.value, schema);
+      go(listLink(filtered));
+      onClose();
+    } catch (error) {
+      const { message, errors } = error as Fault;
+      fault.value = errors?.map(({ detail }) => detail).join(' ') || message;
+    }
   };
   const turn = () => {
     if (!written.value)
@@ -55,7 +70,7 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
     <form class="filter" aria-label="Filter" onSubmit={apply}>
       {written.value ? (
         <label class="written">
-          The filter as JSON, as both doors take it
+          The filter as JSON, as REST and GraphQL take it
           <textarea
             class="mono"
             rows={6}
@@ -230,7 +245,12 @@ function ComparisonEditor({ part, resource, schema, onChange }: PartProps & { pa
           </option>
         ))}
       </select>
-      <Operand column={column} part={part} onChange={(text) => onChange({ ...part, text })} />
+      <Operand
+        column={column}
+        part={part}
+        schema={schema}
+        onChange={(next) => onChange({ ...part, ...next })}
+      />
       <Remove onClick={() => onChange(undefined)} />
     </div>
   );
@@ -251,27 +271,57 @@ function choicesOf(operator: string, column: Column | undefined): readonly strin
 interface OperandProps {
   column: Column | undefined;
   part: Comparison;
-  onChange: (text: string) => void;
+  schema: Schema;
+  onChange: (next: Pick<Comparison, 'text' | 'given'>) => void;
 }
 
-function Operand({ column, part, onChange }: OperandProps) {
+/** Kinds of fields whose form has an input of its own. */
+const PICKED = new Set(['date', 'datetime', 'int', 'float', 'bigint', 'decimal']);
+
+function Operand({ column, part, schema, onChange }: OperandProps) {
   const choices = choicesOf(part.operator, column);
   if (choices.length > 0)
     return (
-      <select aria-label="Value" value={part.text} onChange={(event) => onChange(event.currentTarget.value)}>
+      <select
+        aria-label="Value"
+        value={part.text}
+        onChange={(event) => onChange({ text: event.currentTarget.value })}
+      >
         {choices.map((choice) => (
           <option key={choice}>{choice}</option>
         ))}
       </select>
     );
-  const common = {
-    'aria-label': 'Value',
-    value: part.text,
-    onInput: (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value),
-  };
-  if (part.operator === 'in') return <input {...common} placeholder="one, two, three" />;
-  if (column?.kind === 'date') return <input {...common} type="date" />;
-  return <input {...common} placeholder={column?.kind === 'datetime' ? '2026-01-31T12:00:00Z' : ''} />;
+  const isList = /^(in|has(Some|Every))$/.test(part.operator);
+  // Of a record that is referred to, the key; nobody knows it by heart.
+  if (column && !isList && !column.list && (column.reference || PICKED.has(column.kind)))
+    return (
+      <FieldInput
+        id={`filter-${part.path}`}
+        label="Value"
+        column={{ ...column, required: true, description: undefined }}
+        value={part.given ?? (part.text === '' ? undefined : scalar(column, part.text))}
+        was={undefined}
+        schema={schema}
+        before={{}}
+        fallback={undefined}
+        invalid={false}
+        onChange={(given) => onChange({ text: writtenOf(given), given })}
+      />
+    );
+  return (
+    <input
+      aria-label="Value"
+      value={part.text}
+      placeholder={isList ? 'one, two, three' : ''}
+      onInput={(event) => onChange({ text: event.currentTarget.value })}
+    />
+  );
+}
+
+function writtenOf(value: unknown): string {
+  if (value instanceof Unreadable) return value.text;
+  return value === null || value === undefined ? '' : String(value);
 }
 
 function QuantifiedEditor({ part, resource, schema, onChange }: PartProps & { part: Quantified }) {

@@ -7,6 +7,7 @@ import { type Computed, computedOf } from '../computed.ts';
 import { send } from '../doors/send.ts';
 import { Fault, type FieldFault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
+import { scalar } from '../scalar.ts';
 import { refresh, schema as served } from '../schema/load.ts';
 import {
   type FormField,
@@ -28,7 +29,6 @@ import { type Draft, incompleteIn, useDraft } from './draft.ts';
 import { Field } from './field.tsx';
 import { Heading } from './heading.tsx';
 import { LinksField } from './links-field.tsx';
-import { scalar } from './list-place.ts';
 import { Empty, FaultNotice } from './parts.tsx';
 import { Refused } from './read-only.tsx';
 

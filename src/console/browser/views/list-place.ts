@@ -3,13 +3,15 @@
 import type { ListAsk } from '../ask.ts';
 import { listParameters } from '../doors/rest.ts';
 import { dataLink, to } from '../links.ts';
+import { scalar } from '../scalar.ts';
 import type { Column, Resource, Schema } from '../schema/types.ts';
 import { readFilter } from '../where.ts';
 
 export const PAGE_SIZES = [25, 50, 100, 500];
 
-/** No field begins with `_`, so that this is no filter. */
+/** No field begins with `_`, so that these are no filters. */
 const COLUMNS = '_columns';
+const FIND = '_find';
 
 export function listAsk(resource: Resource, query: URLSearchParams, schema?: Schema): ListAsk {
   const where = readFilter(query, (path, operator, text) => {
@@ -21,6 +23,7 @@ export function listAsk(resource: Resource, query: URLSearchParams, schema?: Sch
     do: 'list',
     resource,
     where,
+    find: query.get(FIND) ?? undefined,
     search: (resource.searchable && query.get('search')) || undefined,
     sort: query.get('sort')?.split(',').filter(Boolean) ?? [],
     limit: Number.isInteger(limit) && limit > 0 ? limit : (PAGE_SIZES[0] ?? 25),
@@ -34,9 +37,10 @@ export function listAsk(resource: Resource, query: URLSearchParams, schema?: Sch
 
 /** The address says what is asked for, and leaves out what goes without saying. */
 export function listLink(ask: ListAsk): string {
-  const pairs = listParameters({ ...ask, related: false }).filter(
+  const pairs = listParameters({ ...ask, find: undefined, related: false }).filter(
     ([name, value]) => !(name === 'limit' && value === String(PAGE_SIZES[0])),
   );
+  if (ask.find) pairs.push([FIND, ask.find]);
   if (ask.columns !== undefined) pairs.push([COLUMNS, ask.columns]);
   return pairs.length === 0
     ? dataLink(ask.resource.name)
@@ -59,20 +63,4 @@ export function operand(column: Column | undefined, operator: string, text: stri
   if (operator === 'in' || operator === 'hasSome' || operator === 'hasEvery')
     return text === '' ? [] : text.split(',').map((part) => scalar(column, part.trim()));
   return scalar(column, text);
-}
-
-/** What cannot be read stays text: the service says what is wrong with it. */
-export function scalar(column: Column | undefined, text: string): unknown {
-  switch (column?.kind) {
-    case 'id':
-    case 'int':
-    case 'float': {
-      const number = Number(text);
-      return text.trim() === '' || Number.isNaN(number) ? text : number;
-    }
-    case 'boolean':
-      return text === 'true' ? true : text === 'false' ? false : text;
-    default:
-      return text;
-  }
 }

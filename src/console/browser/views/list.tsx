@@ -4,22 +4,26 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
+import { textsOf } from '../found.ts';
 import { dataLink, to } from '../links.ts';
 import { RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { ChosenRows } from './chosen-rows.tsx';
-import { ColumnChooser } from './column-chooser.tsx';
 import { countAsk, useTotal } from './count.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
-import { Filter } from './filter.tsx';
 import { FilterChips } from './filter-chips.tsx';
+import { later } from './later.tsx';
 import { listAsk, listLink, PAGE_SIZES } from './list-place.ts';
 import { counted, Empty, FaultNotice, Icon, Prose } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
 import { useSelection } from './selection.ts';
 import { Table } from './table.tsx';
+
+const Filter = later(async () => (await import('./filter.tsx')).Filter);
+const ColumnChooser = later(async () => (await import('./column-chooser.tsx')).ColumnChooser);
+const Views = later(async () => (await import('./saved-views.tsx')).Views);
 
 interface Props {
   schema: Schema;
@@ -60,10 +64,13 @@ function Listed({ schema, resource, query }: Props) {
   return (
     <>
       <Heading resource={resource} total={total}>
-        {resource.searchable && <Search key={ask.search} ask={first} />}
-        {panels.map(([name, icon]) => (
+        {(resource.searchable || textsOf(resource).length > 0) && (
+          <Search key={ask.search ?? ask.find} ask={first} />
+        )}
+        {panels.map(([name, icon, shortcut]) => (
           <button
             key={name}
+            aria-keyshortcuts={shortcut}
             type="button"
             aria-expanded={panel.value === name}
             onClick={() => {
@@ -73,7 +80,7 @@ function Listed({ schema, resource, query }: Props) {
             <Icon name={icon} /> {name}
           </button>
         ))}
-        <button type="button" aria-label="Refresh" title="Refresh" onClick={refresh}>
+        <button type="button" aria-keyshortcuts="r" aria-label="Refresh" title="Refresh" onClick={refresh}>
           <Icon name="refresh" />
         </button>
         {resource.rest && <Download ask={first} schema={schema} />}
@@ -89,6 +96,7 @@ function Listed({ schema, resource, query }: Props) {
       ) : (
         <FilterChips ask={first} />
       )}
+      {panel.value === 'Views' && <Views ask={ask} onClose={close} />}
       {panel.value === 'Columns' && <ColumnChooser ask={ask} rows={rows} onClose={close} />}
       {fault && <FaultNotice fault={fault} again={again} />}
       {fault && (ask.after ?? ask.before) && (
@@ -128,26 +136,30 @@ function Listed({ schema, resource, query }: Props) {
   );
 }
 
-type Panel = 'Filter' | 'Columns' | undefined;
+type Panel = 'Filter' | 'Columns' | 'Views' | undefined;
 
+/** With their icons and the keys that open them. */
 const panels = [
-  ['Filter', 'filter'],
-  ['Columns', 'columns'],
+  ['Filter', 'filter', 'f'],
+  ['Columns', 'columns', 'c'],
+  ['Views', 'star', 'v'],
 ] as const;
 
 /** The most relevant come first, until another order is chosen. */
 function Search({ ask }: { ask: ListAsk }) {
-  const words = useSignal(ask.search ?? '');
+  const words = useSignal(ask.search ?? ask.find ?? '');
   const search = (event: Event) => {
     event.preventDefault();
     const others = ask.sort.filter((each) => each.replace(/^-/, '') !== RELEVANCE);
     const wanted = words.value.trim() || undefined;
-    go(listLink({ ...ask, search: wanted, sort: wanted ? [RELEVANCE] : others }));
+    const sort = wanted ? [RELEVANCE] : others;
+    go(listLink(ask.resource.searchable ? { ...ask, search: wanted, sort } : { ...ask, find: wanted }));
   };
   return (
     <form onSubmit={search}>
       <input
         type="search"
+        aria-keyshortcuts="/"
         aria-label={`Search ${ask.resource.plural}`}
         placeholder={`Search ${ask.resource.plural}`}
         value={words.value}
@@ -207,7 +219,7 @@ function New({ resource }: { resource: Resource }) {
     <>
       <ReadOnly resource={resource} writes={['CREATE', 'UPDATE', 'DELETE']} />
       {may(resource, 'CREATE') && (
-        <a class="button primary" href={dataLink(resource.name, 'new')}>
+        <a class="button primary" aria-keyshortcuts="n" href={dataLink(resource.name, 'new')}>
           <Icon name="plus" /> New
         </a>
       )}
@@ -252,10 +264,10 @@ function NoList({ resource }: { resource: Resource }) {
 
 function NoRows({ ask }: { ask: ListAsk }) {
   if (ask.after || ask.before) return <Empty icon="table" title="This page is empty" />;
-  if (ask.search)
+  if (ask.search || ask.find)
     return (
       <Empty icon="search" title="Nothing has these words">
-        <a class="button" href={listLink({ ...ask, search: undefined, sort: [] })}>
+        <a class="button" href={listLink({ ...ask, search: undefined, find: undefined, sort: [] })}>
           Show all
         </a>
       </Empty>

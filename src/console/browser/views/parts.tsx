@@ -23,6 +23,7 @@ const icons = {
   lock: 'M4 7h8v7H4zM5.5 7V5a2.5 2.5 0 0 1 5 0v2',
   columns: 'M2 3h12v10H2zM6 3v10M10 3v10',
   refresh: 'M13 3v3.5H9.5M13 6.5A5.5 5.5 0 1 0 13.4 9.5',
+  star: 'm8 1.8 1.9 4 4.3.5-3.2 3 .9 4.3L8 11.5l-3.9 2.1.9-4.3-3.2-3 4.3-.5z',
   table: 'M2 3h12v10H2zM2 6.5h12M6 6.5V13',
   graph: 'M2 3h5v4H2zM9 9h5v4H9zM7 5h4.5v4',
   play: 'm5 3 8 5-8 5z',
@@ -153,8 +154,11 @@ export function Dialog({
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     ref.current?.showModal();
-    // As long as the dialog is there, nothing behind it takes the focus.
-    return () => queueMicrotask(() => before?.focus());
+    // As long as the dialog is there, nothing behind it takes the focus; and by then somebody may be elsewhere.
+    return () =>
+      queueMicrotask(() => {
+        if (document.activeElement === document.body) before?.focus();
+      });
   }, []);
   return (
     <dialog ref={ref} class={isWide ? 'wide' : ''} aria-label={title} onClose={onClose}>

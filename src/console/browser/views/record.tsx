@@ -55,7 +55,11 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
         </div>
         <div class="tools">
           {may(resource, 'UPDATE', id) && resource.update.length > 0 && (
-            <a class="button primary" href={dataLink(resource.name, 'record', id, 'edit')}>
+            <a
+              class="button primary"
+              aria-keyshortcuts="e"
+              href={dataLink(resource.name, 'record', id, 'edit')}
+            >
               Edit
             </a>
           )}

@@ -4,11 +4,10 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ListAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
+import { found } from '../found.ts';
 import { labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { door } from '../session.ts';
 import { emptied, Unreadable } from '../typed.ts';
-import type { Where } from '../where.ts';
-import { scalar } from './list-place.ts';
 import type { TypedProps } from './typed-input.tsx';
 
 interface Props extends TypedProps {
@@ -37,7 +36,7 @@ export function ReferenceInput({
   onChoose,
 }: Props) {
   const open = useSignal(false);
-  const found = useSignal<{ readonly text: string; readonly rows: readonly Row[] }>({ text: '', rows: [] });
+  const results = useSignal<{ readonly text: string; readonly rows: readonly Row[] }>({ text: '', rows: [] });
   /** Below zero: none, as long as nothing was typed and no arrow pressed. */
   const active = useSignal(-1);
   const labels = useSignal<ReadonlyMap<unknown, string>>(new Map());
@@ -46,16 +45,16 @@ export function ReferenceInput({
   const chosen = useRef(value);
   const typed = value instanceof Unreadable ? value.text : '';
   const { key } = target;
-  const { rows } = found.value;
+  const { rows } = results.value;
   const isNothing = value === null || value === undefined;
 
   useEffect(() => {
     if (!open.value) return;
     let current = true;
     const timer = setTimeout(async () => {
-      const answer = await send(search(target, typed), door.value, schema).catch(() => undefined);
+      const answer = await send(recordSearch(target, typed), door.value, schema).catch(() => undefined);
       if (!current) return;
-      found.value = { text: typed, rows: answer?.rows ?? [] };
+      results.value = { text: typed, rows: answer?.rows ?? [] };
       active.value = typed === '' ? -1 : 0;
     }, PAUSE_MS);
     return () => {
@@ -84,7 +83,7 @@ export function ReferenceInput({
     if (!open.value) return;
     list.current?.scrollIntoView({ block: 'nearest' });
     list.current?.children[active.value]?.scrollIntoView({ block: 'nearest' });
-  }, [open.value, found.value, active.value]);
+  }, [open.value, results.value, active.value]);
 
   const begin = () => {
     if (!open.value && !(value instanceof Unreadable)) chosen.current = value;
@@ -114,7 +113,7 @@ export function ReferenceInput({
       event.preventDefault();
       const row = rows[active.value];
       // What is on the list may still be what an earlier text has found.
-      if (row && found.value.text === typed) choose(row);
+      if (row && results.value.text === typed) choose(row);
     } else if (event.key === 'Escape' && open.value) {
       event.preventDefault();
       open.value = false;
@@ -176,20 +175,13 @@ export function ReferenceInput({
   );
 }
 
-/** By the label, whose letter case counts: as it was typed, and with a capital; and by the key. */
-function search(target: Resource, text: string): ListAsk {
-  const { label, key } = target;
-  const words = [...new Set([text, text[0]?.toUpperCase() + text.slice(1)])];
-  const conditions: Where[] = label.operators.includes('contains')
-    ? words.map((word) => ({ [label.name]: { contains: word } }))
-    : [];
-  const asKey = scalar(key, text);
-  if (key.kind === 'text' || (key.kind === 'id' && Number.isSafeInteger(asKey) && Number(asKey) > 0))
-    conditions.push({ [key.name]: { eq: asKey } });
+/** By the label, and by the key. */
+export function recordSearch(target: Resource, text: string): ListAsk {
+  const { label } = target;
   return {
     do: 'list',
     resource: target,
-    where: text === '' || conditions.length === 0 ? undefined : { or: conditions },
+    where: text === '' ? undefined : found(target, text, [label]),
     sort: label.sortable ? [label.name] : [],
     limit: SHOWN,
     after: undefined,

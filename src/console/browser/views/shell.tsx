@@ -10,13 +10,19 @@ import { me } from '../operate.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
 import { door, isRefused, theme, token, tokenWanted } from '../session.ts';
+import { onShortcut, summoned } from '../shortcuts.ts';
 import { Dock } from './dock.tsx';
+import { later } from './later.tsx';
 import { LeaveDialog } from './leave.tsx';
 import { places as operating } from './operate/places.ts';
 import { Icon } from './parts.tsx';
 import { Toast } from './toast.tsx';
 import { TokenDialog } from './token.tsx';
 import { tools } from './tools.ts';
+
+const Summoned = later(async () => (await import('./summoned.tsx')).Summoned);
+
+addEventListener('keydown', onShortcut);
 
 const menuOpen = signal(false);
 addEventListener('hashchange', () => {
@@ -51,6 +57,7 @@ export function Shell({ schema, children }: { schema: Schema | undefined; childr
       </div>
       <LeaveDialog />
       <Toast />
+      {schema && summoned.value && <Summoned schema={schema} />}
     </>
   );
 }
@@ -74,6 +81,19 @@ function Top({ schema }: { schema: Schema | undefined }) {
         <Logo />
         Duet
       </a>
+      <button
+        type="button"
+        class="goto"
+        aria-label="Go to (Ctrl K)"
+        onClick={() => {
+          summoned.value = 'palette';
+        }}
+      >
+        <Icon name="search" />
+        <span class="wide">
+          Go to <kbd>Ctrl K</kbd>
+        </span>
+      </button>
       {schema?.hasRest && schema.hasGraphql && <DoorSwitch />}
       {(schema?.hasCallers || token.value !== '') && (
         <button

@@ -1,0 +1,24 @@
+/** Keys that do something wherever one is: whatever has `aria-keyshortcuts` is clicked, or gets the focus. */
+
+import { signal } from '@preact/signals';
+
+/** What stands before everything else because of a key. */
+export const summoned = signal<'palette' | 'help' | undefined>(undefined);
+
+export function onShortcut(event: KeyboardEvent): void {
+  if (document.querySelector('dialog[open]')) return;
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') summoned.value = 'palette';
+  else if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target as Element)) return;
+  else if (event.key === '?') summoned.value = 'help';
+  else {
+    const named = document.querySelector<HTMLElement>(`[aria-keyshortcuts="${CSS.escape(event.key)}"]`);
+    if (!named) return;
+    if (named instanceof HTMLInputElement) named.focus();
+    else named.click();
+  }
+  event.preventDefault();
+}
+
+function isTyping(target: Element): boolean {
+  return target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]') !== null;
+}

@@ -1,0 +1,82 @@
+/** Lists that somebody wants to come back to: a name for an address, kept in this browser; the address itself is to share. */
+
+import { signal, useSignal } from '@preact/signals';
+import type { ListAsk } from '../ask.ts';
+import { remember, remembered } from '../session.ts';
+import { listLink } from './list-place.ts';
+import { Copy, Icon } from './parts.tsx';
+
+interface SavedView {
+  readonly type: string;
+  readonly name: string;
+  readonly link: string;
+}
+
+export const savedViews = signal<readonly SavedView[]>(read());
+
+function read(): SavedView[] {
+  try {
+    return JSON.parse(remembered('views') ?? '[]');
+  } catch {
+    return [];
+  }
+}
+
+function keep(views: readonly SavedView[]): void {
+  savedViews.value = views;
+  remember('views', JSON.stringify(views));
+}
+
+export function Views({ ask, onClose }: { ask: ListAsk; onClose: () => void }) {
+  const name = useSignal('');
+  const type = ask.resource.name;
+  const link = listLink({ ...ask, after: undefined, before: undefined });
+  const isOther = (view: SavedView, called: string) => view.type !== type || view.name !== called;
+  const save = (event: Event) => {
+    event.preventDefault();
+    const called = name.value.trim();
+    if (called === '') return;
+    keep([...savedViews.value.filter((view) => isOther(view, called)), { type, name: called, link }]);
+    name.value = '';
+  };
+  const mine = savedViews.value.filter((view) => view.type === type);
+  return (
+    <form class="filter" aria-label="Views" onSubmit={save}>
+      {mine.length > 0 && (
+        <ul class="chips">
+          {mine.map((view) => (
+            <li key={view.name}>
+              <a class="view" href={view.link}>
+                {view.name}
+              </a>
+              <button
+                type="button"
+                aria-label={`Forget ${view.name}`}
+                onClick={() => keep(savedViews.value.filter((each) => isOther(each, view.name)))}
+              >
+                <Icon name="close" />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="tools">
+        <input
+          aria-label="Name of this view"
+          placeholder="Name of this view"
+          value={name.value}
+          onInput={(event) => {
+            name.value = event.currentTarget.value;
+          }}
+        />
+        <button type="submit" class="primary">
+          Save
+        </button>
+        <Copy text={() => location.origin + location.pathname + link} label="Copy the address, to share it" />
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,187 @@
+/** What a key brings up: the palette, in which everything is found by its name, and the page of all keys. */
+
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { go } from '../address.ts';
+import { send } from '../doors/send.ts';
+import { actionLink, dataLink, to } from '../links.ts';
+import { labelled, type Resource, type Schema } from '../schema/types.ts';
+import { door, may } from '../session.ts';
+import { summoned } from '../shortcuts.ts';
+import { Dialog } from './parts.tsx';
+import { recordSearch } from './reference-input.tsx';
+import { savedViews } from './saved-views.tsx';
+import { tools } from './tools.ts';
+
+export function Summoned({ schema }: { schema: Schema }) {
+  return summoned.value === 'help' ? <Help /> : <Palette schema={schema} />;
+}
+
+function close(): void {
+  summoned.value = undefined;
+}
+
+const keys: readonly (readonly [string, string])[] = [
+  ['Ctrl K', 'find a type, a record, an action or a page'],
+  ['?', 'these keys'],
+  ['/', 'search the table'],
+  ['f', 'filter'],
+  ['c', 'choose columns'],
+  ['v', 'saved views'],
+  ['r', 'refresh'],
+  ['n', 'a new record'],
+  ['e', 'edit the record'],
+  ['↑ ↓ ← →', 'from cell to cell in a table'],
+  ['Enter, F2', 'edit the cell; Enter saves, Escape gives up, Tab goes on'],
+  ['Space', 'choose the row; with Shift up to it'],
+  ['Shift ↑ ↓', 'choose rows on the way'],
+  ['Ctrl A', 'choose all rows'],
+  ['Alt ← →', 'on the head of a column: narrower and wider'],
+];
+
+function Help() {
+  return (
+    <Dialog title="Keys" onClose={close}>
+      <dl class="keys">
+        {keys.map(([key, does]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="actions">
+        <button type="button" onClick={close}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+interface Entry {
+  readonly name: string;
+  readonly about: string;
+  readonly link: string;
+}
+
+/** Types whose records are looked through at a time, and records of each. */
+const LOOKED_THROUGH = 12;
+const PAUSE_MS = 150;
+const SHOWN = 40;
+
+function Palette({ schema }: { schema: Schema }) {
+  const text = useSignal('');
+  const records = useSignal<readonly Entry[]>([]);
+  const active = useSignal(0);
+  const list = useRef<HTMLDivElement>(null);
+  const wanted = text.value.trim().toLowerCase();
+  const named = places(schema).filter(({ name }) => name.toLowerCase().includes(wanted));
+  const entries = [...named, ...records.value].slice(0, SHOWN);
+
+  useEffect(() => {
+    records.value = [];
+    if (wanted.length < 2) return;
+    let current = true;
+    const timer = setTimeout(async () => {
+      const listed = schema.resources.filter((resource) => may(resource, 'LIST')).slice(0, LOOKED_THROUGH);
+      const found = await Promise.all(
+        listed.map((resource) => recordsOf(resource, text.value.trim(), schema)),
+      );
+      if (current) records.value = found.flat();
+    }, PAUSE_MS);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [wanted]);
+  useEffect(() => {
+    list.current?.children[active.value]?.scrollIntoView({ block: 'nearest' });
+  }, [active.value]);
+
+  const open = (entry: Entry | undefined) => {
+    if (!entry) return;
+    close();
+    if (entry.link.startsWith('#')) go(entry.link);
+    else window.open(entry.link);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) active.value = Math.max(0, Math.min(entries.length - 1, active.value + step));
+    else if (event.key === 'Enter') open(entries[active.value]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title="Go to" onClose={close}>
+      <input
+        class="palette"
+        role="combobox"
+        aria-label="Go to"
+        aria-expanded="true"
+        aria-controls="palette"
+        aria-autocomplete="list"
+        aria-activedescendant={entries.length > 0 ? `palette-${active.value}` : undefined}
+        autocomplete="off"
+        placeholder="A type, a record, an action, a page"
+        value={text.value}
+        onInput={(event) => {
+          text.value = event.currentTarget.value;
+          active.value = 0;
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div ref={list} id="palette" class="palette" role="listbox" aria-label="What is found">
+        {entries.map((entry, at) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the arrows and Enter of the input choose
+          <div
+            key={entry.link + entry.name}
+            id={`palette-${at}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={at === active.value}
+            onClick={() => open(entry)}
+          >
+            <span dir="auto">{entry.name}</span> <span class="quiet small">{entry.about}</span>
+          </div>
+        ))}
+        {entries.length === 0 && (
+          <div role="option" aria-selected="false" tabIndex={-1} class="quiet">
+            Nothing found
+          </div>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+async function recordsOf(resource: Resource, text: string, schema: Schema): Promise<Entry[]> {
+  const ask = { ...recordSearch(resource, text), limit: 3 };
+  if (!ask.where || !resource.operations.has('GET')) return [];
+  const { rows = [] } = await send(ask, door.value, schema).catch(() => ({ rows: [] }));
+  return rows.map((row) => ({
+    name: labelled(resource, row),
+    about: `${resource.name} ${row[resource.key.name]}`,
+    link: dataLink(resource.name, 'record', row[resource.key.name]),
+  }));
+}
+
+function places(schema: Schema): Entry[] {
+  const creatable = schema.resources.filter((resource) => may(resource, 'CREATE'));
+  return [
+    ...schema.resources.map(({ name }) => ({ name, about: 'data', link: dataLink(name) })),
+    ...savedViews.value.map(({ type, name, link }) => ({ name, about: `view of ${type}`, link })),
+    ...schema.actions.map(({ name }) => ({ name, about: 'action', link: actionLink(name) })),
+    ...creatable.map(({ name }) => ({ name: `New ${name}`, about: 'create', link: dataLink(name, 'new') })),
+    ...creatable.map(({ name }) => ({
+      name: `Import into ${name}`,
+      about: 'CSV, JSON, NDJSON',
+      link: dataLink(name, 'import'),
+    })),
+    ...tools.map(({ label, area }) => ({ name: label, about: 'tool', link: to([area]) })),
+    { name: 'OpenAPI document', about: 'docs', link: '/openapi.json' },
+    { name: 'GraphQL schema', about: 'docs', link: '/schema.graphql' },
+  ];
+}

@@ -1,0 +1,133 @@
+/** How things are found: a search box for every table, filters with the inputs of forms, saved views, the palette and the keys. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { browsing, service, shows, visit } from './browser.ts';
+
+const sdl = `
+type Owner @resource { id: ID! name: String! things: [Thing!]! }
+type Thing @resource {
+  id: ID!
+  title: String!
+  note: String
+  count: Int
+  day: Date
+  at: DateTime
+  owner: Owner
+}`;
+
+const data = {
+  owners: [{ name: 'Ada' }, { name: 'Zoe' }],
+  things: Array.from({ length: 40 }, (_, at) => ({
+    title: `Thing ${at + 1}`,
+    note: at === 4 ? 'Rusty and round' : null,
+    count: at,
+    day: `2024-01-${String(1 + (at % 28)).padStart(2, '0')}`,
+    at: `2024-01-01T00:${String(at).padStart(2, '0')}:00.000Z`,
+    ownerId: 1 + (at % 2),
+  })),
+};
+
+browsing('finding', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', { sdl, data });
+  });
+  afterAll(() => duet.end());
+
+  test('one box searches a table, in all of its texts and by its key; a view is saved under a name', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Thing?count[lt]=20');
+    await page.getByText('Thing 1', { exact: true }).waitFor();
+    const names = () => page.locator('tbody td:first-child').allTextContents();
+    for (const door of ['REST', 'GraphQL']) {
+      await page.getByRole('radio', { name: door }).check();
+      for (const [text, found] of [
+        ['rusty', ['Thing 5']],
+        ['17', ['Thing 17']],
+      ] as const) {
+        await page.keyboard.press('Escape');
+        await page.getByRole('searchbox').fill(text);
+        await page.keyboard.press('Enter');
+        await shows(names, [...found]);
+        await page.waitForURL(new RegExp(`count\\[lt\\]=20&_find=${text}$`));
+      }
+    }
+    await page.getByRole('button', { name: 'Views' }).click();
+    await page.getByLabel('Name of this view').fill('Seventeen');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('link', { name: 'Seventeen' }).waitFor();
+    await here.go('#/data/Thing?sort=-count');
+    await page.reload();
+    await page.getByText('Thing 40').waitFor();
+    await page.getByRole('button', { name: 'Views' }).click();
+    await page.getByRole('link', { name: 'Seventeen' }).click();
+    await shows(names, ['Thing 17']);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('filters have the inputs of forms, and what is wrong stays in the open panel', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Thing');
+    await page.getByText('Thing 1', { exact: true }).waitFor();
+    await page.keyboard.press('f');
+    await page.getByLabel('Field').selectOption('ownerId');
+    await page.getByRole('combobox', { name: 'Value' }).pressSequentially('zo');
+    await page.getByRole('option', { name: 'Zoe' }).click();
+    await page.getByRole('button', { name: 'Condition' }).click();
+    await page.getByLabel('Field').last().selectOption('day');
+    await page.getByLabel('Value').last().fill('2024-01-02');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    const names = () => page.locator('tbody td:first-child').allTextContents();
+    await shows(names, ['Thing 2', 'Thing 30']);
+    await page.waitForURL(/ownerId\[eq\]=2&day\[eq\]=2024-01-02/);
+
+    await page.keyboard.press('f');
+    await page.getByLabel('Field').last().selectOption('count');
+    await page.getByLabel('Value').last().fill('many');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    const panel = page.getByRole('form', { name: 'Filter' });
+    await panel.getByRole('alert').filter({ hasText: 'count' }).waitFor();
+    expect(await page.getByLabel('Value').last().inputValue()).toBe('many');
+    await page.getByLabel('Value').last().fill('29');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await shows(names, ['Thing 30']);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('the palette leads to types, records, actions and pages, and keys do what they say', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const { keyboard } = page;
+    await here.go('');
+    await keyboard.press('Control+k');
+    await keyboard.type('own');
+    await page.getByRole('option', { name: 'Owner' }).first().waitFor();
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Owner' }).waitFor();
+    await page.getByText('Zoe').waitFor();
+    await keyboard.press('n');
+    await page.getByRole('heading', { name: 'New Owner' }).waitFor();
+    await keyboard.press('Control+k');
+    await keyboard.type('zoe');
+    await page.getByRole('option', { name: 'Zoe' }).waitFor();
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Zoe' }).waitFor();
+    await keyboard.press('Control+k');
+    await keyboard.type('import into t');
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Import into Thing' }).waitFor();
+    await here.go('#/data/Owner');
+    await page.getByText('Zoe').waitFor();
+    await keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('search the table').waitFor();
+    await keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await keyboard.press('/');
+    // Keys are letters where one types.
+    await keyboard.type('nf');
+    await shows(() => page.getByRole('searchbox').inputValue(), 'nf');
+    expect(here.complaints).toEqual([]);
+  });
+});
