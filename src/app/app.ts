@@ -217,6 +217,7 @@ export function createApp(given: AppOptions): App {
       path,
       route,
       status,
+      started,
       ms,
       caller,
       address,

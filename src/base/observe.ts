@@ -28,6 +28,8 @@ export type Observation =
       /** The path with the names of its parameters in place of their values; `none` where nothing answers. */
       readonly route: string;
       readonly status: number;
+      /** When it came, in the time of `performance.now()`, and for how long it was worked on. */
+      readonly started: number;
       readonly ms: number;
       /** The subject of a token, or the name of a key; undefined for the anonymous. */
       readonly caller: string | undefined;

@@ -14,7 +14,7 @@ type Answered = Extract<Observation, { event: 'request' }>;
 type Slow = Extract<Observation, { event: 'slow' }>;
 
 /** What the log has of a request too: neither bodies nor queries, and no token. */
-export interface RecentRequest extends Omit<Answered, 'event'> {
+export interface RecentRequest extends Omit<Answered, 'event' | 'started'> {
   readonly at: string;
 }
 
@@ -45,6 +45,9 @@ export type Choice = 'last' | 'failed' | 'slow';
 const UNTOLD = new Set(['/healthz', '/readyz', '/metrics']);
 
 export class Recent {
+  /** The last route, and whether its requests are left out. */
+  #route = '';
+  #isOwn = false;
   readonly #requests: Record<Choice, Ring> = { last: new Ring(), failed: new Ring(), slow: new Ring() };
   /** By fingerprint; the one that was slow last is the last. */
   readonly #statements = new Map<string, SlowStatement>();
@@ -62,12 +65,15 @@ export class Recent {
 
   #addRequest(answered: Answered): void {
     const { route, status, ms } = answered;
-    const isOwn = UNTOLD.has(route) || route.startsWith('/_');
-    if (isOwn && status < 500) return;
-    const kept = { answered, at: Date.now() };
-    this.#requests.last.add(kept);
-    if (status >= 400) this.#requests.failed.add(kept);
-    if (ms >= SLOW_REQUEST_MS) this.#requests.slow.add(kept);
+    // Requests come in a row to one route.
+    if (route !== this.#route) {
+      this.#route = route;
+      this.#isOwn = UNTOLD.has(route) || route.startsWith('/_');
+    }
+    if (this.#isOwn && status < 500) return;
+    this.#requests.last.add(answered);
+    if (status >= 400) this.#requests.failed.add(answered);
+    if (ms >= SLOW_REQUEST_MS) this.#requests.slow.add(answered);
   }
 
   #addStatement({ fingerprint, sql, ms, requestId }: Slow): void {
@@ -87,28 +93,23 @@ export class Recent {
   }
 }
 
-interface Kept {
-  readonly answered: Answered;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** Keeps the last ones that it was given: one store for each, as every request pays for it. */
+/** Keeps the last ones that it was given: every request pays for it, so it is one store and nothing new. */
 class Ring {
-  readonly #kept: Kept[] = [];
+  readonly #kept: Answered[] = [];
   #next = 0;
 
-  add(kept: Kept): void {
-    this.#kept[this.#next] = kept;
-    this.#next = (this.#next + 1) % MOST_REQUESTS;
+  add(answered: Answered): void {
+    this.#kept[this.#next] = answered;
+    this.#next = this.#next === MOST_REQUESTS - 1 ? 0 : this.#next + 1;
   }
 
   list(): RecentRequest[] {
-    const ordered = [...this.#kept.slice(this.#next), ...this.#kept.slice(0, this.#next)].reverse();
-    return ordered.map(({ answered: { event, ...answered }, at }) => ({
-      at: new Date(at).toISOString(),
+    const began = Date.now() - performance.now();
+    const told = this.#kept.map(({ event, started, ...answered }) => ({
+      at: new Date(began + started).toISOString(),
       ...answered,
     }));
+    return [...told.slice(this.#next), ...told.slice(0, this.#next)].reverse();
   }
 }
 
