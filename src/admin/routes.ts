@@ -17,6 +17,7 @@ import { explainAccess, signToken, tellCaller } from './access.ts';
 import { Input } from './input.ts';
 import { changeJobs, listJobs } from './jobs.ts';
 import { createKey, listKeys, revokeKey } from './keys.ts';
+import * as webhooks from './webhooks.ts';
 
 /** No path of a resource begins with `_`. */
 const PREFIX = '/_duet/';
@@ -27,6 +28,8 @@ export interface AdminOptions {
   readonly operator: Operator;
   readonly limits: BodyLimits;
   readonly observe: Observe;
+  /** Undefined where nothing is journaled, so that there is nothing to tell of. */
+  readonly webhooks: Pick<webhooks.WebhookOptions, 'journal' | 'timeout'> | undefined;
   /** Whether callers are known at all. */
   readonly authentication: boolean;
   /** Undefined where the secret that tokens are signed with is not at hand. */
@@ -74,7 +77,11 @@ export function adminRoutes(options: AdminOptions): (path: string) => Found | un
   add('/_duet/me', {
     GET: (exchange) => {
       const operates = isOperator(exchange);
-      const may = { operates, signsTokens: operates && sign !== undefined };
+      const may = {
+        operates,
+        signsTokens: operates && sign !== undefined,
+        webhooks: operates && options.webhooks !== undefined,
+      };
       return tellCaller(exchange.caller, { authentication, ...may });
     },
   });
@@ -82,7 +89,7 @@ export function adminRoutes(options: AdminOptions): (path: string) => Found | un
     GET: plain(() => listKeys(keys)),
     POST: sent((input) => createKey(keys, input)),
   });
-  add('/_duet/keys/{name}', { DELETE: plain((exchange) => revokeKey(keys, exchange)) });
+  add('/_duet/keys/{id}', { DELETE: plain((exchange) => revokeKey(keys, exchange)) });
   add('/_duet/jobs', { GET: asked((input) => listJobs(operator, input)) });
   add('/_duet/jobs/retry', { POST: sent((input) => changeJobs((jobs) => operator.retry(jobs), input)) });
   add('/_duet/jobs/drop', { POST: sent((input) => changeJobs((jobs) => operator.drop(jobs), input)) });
@@ -105,12 +112,28 @@ export function adminRoutes(options: AdminOptions): (path: string) => Found | un
   if (sign)
     add('/_duet/tokens', { POST: sent((input, exchange) => signToken(sign, exchange, observe, input)) });
 
+  if (options.webhooks) {
+    // Without authentication, whoever is served is at the machine itself.
+    const told = { model, ...options.webhooks, allowsPrivate: !authentication };
+    add('/_duet/webhooks', {
+      GET: plain(() => webhooks.list(told)),
+      POST: sent((input) => webhooks.add(told, input)),
+    });
+    add('/_duet/webhooks/{id}', { DELETE: plain((exchange) => webhooks.remove(told, exchange)) });
+    for (const [verb, work] of Object.entries({
+      test: webhooks.test,
+      rotate: webhooks.rotate,
+      replay: webhooks.replay,
+    }))
+      add(`/_duet/webhooks/{id}/${verb}`, { POST: sent((input, exchange) => work(told, input, exchange)) });
+  }
+
   return (path) => {
     if (!path.startsWith(PREFIX)) return undefined;
     const route = routes.get(path);
     if (route) return { route, key: '' };
-    const [, part, key = '', ...more] = path.slice(1).split('/');
-    const keyed = more.length === 0 && key !== '' ? routes.get(`${PREFIX}${part}/{name}`) : undefined;
+    const [, part, key = '', ...verb] = path.slice(1).split('/');
+    const keyed = key === '' ? undefined : routes.get([`${PREFIX}${part}`, '{id}', ...verb].join('/'));
     return keyed && { route: keyed, key: decoded(key) };
   };
 }

@@ -123,7 +123,7 @@ export function createApp(given: AppOptions): App {
   const { corsOrigins: origins, limitJsonDepth: jsonDepth } = config;
   const fetchLater: App['fetch'] = (...given) => fetch(...given);
   const sockets = journal && { fetch: fetchLater, authenticate, streams, origins, jsonDepth };
-  const find = router(options, engine, operator, api, metrics, load, state, streams, sockets);
+  const find = router({ ...options, journal }, engine, operator, api, metrics, load, state, streams, sockets);
   const codings = codingsOf(config.compress);
   const share = config.corsOrigins && cors(config.corsOrigins, config.mcp === 'off' ? [] : MCP_HEADERS);
   journal?.watch(closing.signal);

@@ -10,6 +10,7 @@ import { documentLimits, hasAuthentication } from '../config/config.ts';
 import { consoleRoute, FILE_STATE } from '../console/routes.ts';
 import { requireRole } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Journal } from '../engine/journal/journal.ts';
 import type { Api } from '../engine/logic/api.ts';
 import type { Operator } from '../engine/operator.ts';
 import { graphqlRoute } from '../graphql/handler.ts';
@@ -39,7 +40,7 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 /** Which paths there are; those of resources are the last that are looked for. */
 export function router(
-  given: AppOptions & { readonly recent: Recent },
+  given: AppOptions & { readonly recent: Recent; readonly journal: Journal | undefined },
   engine: Engine,
   operator: Operator,
   api: (path: readonly string[]) => Api,
@@ -49,8 +50,20 @@ export function router(
   streams: Streams,
   sockets: SocketOptions | undefined,
 ): (path: string) => Found | undefined {
-  const { model, door, storage, config, observe, deprecatedSince, peers, trusted, dev, logic, recent } =
-    given;
+  const {
+    model,
+    door,
+    storage,
+    config,
+    observe,
+    deprecatedSince,
+    peers,
+    trusted,
+    dev,
+    logic,
+    recent,
+    journal,
+  } = given;
   const { limitBody: body, limitBodyTime: bodyTime, limitJsonDepth: jsonDepth } = config;
   const limits = { body, bodyTime, jsonDepth, load, waits: new BodyWaits() };
   const introspection = config.introspection === 'on';
@@ -145,6 +158,7 @@ export function router(
     operator,
     limits,
     observe,
+    webhooks: journal && { journal, timeout: Math.min(config.webhookTimeout, config.limitDeadline) },
     authentication,
     sign:
       config.authSecret === null

@@ -104,13 +104,22 @@ class Ring {
   }
 
   list(): RecentRequest[] {
-    const began = Date.now() - performance.now();
+    const origin = beginning();
     const told = this.#kept.map(({ event, started, ...answered }) => ({
-      at: new Date(began + started).toISOString(),
+      at: new Date(origin + started).toISOString(),
       ...answered,
     }));
     return [...told.slice(this.#next), ...told.slice(0, this.#next)].reverse();
   }
+}
+
+let began = performance.timeOrigin;
+
+/** When `performance.now()` was 0: the same each time, unless the clock was set or the machine has slept. */
+function beginning(): number {
+  const now = Date.now() - performance.now();
+  if (Math.abs(now - began) > 1000) began = now;
+  return began;
 }
 
 /** What several processes tell, as if they were one. */

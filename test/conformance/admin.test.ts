@@ -11,7 +11,7 @@ import { bearer } from '../http/issuer.ts';
 
 const SECRET = 'a secret of at least thirty-two bytes';
 const sdl = `
-  type Item @resource
+  type Item @resource @journal(keep: "1d")
     @allow(to: [READ, CREATE])
     @allow(to: [UPDATE], role: "editor", where: { owner: { eq: { claim: "sub" } } }) {
     id: ID!  name: String!  owner: String @set(claim: "sub")
@@ -50,6 +50,7 @@ const asked: [string, string, unknown?][] = [
   ['GET', '/_duet/requests'],
   ['GET', '/_duet/statements'],
   ['GET', '/_duet/access'],
+  ['GET', '/_duet/webhooks'],
 ];
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -113,7 +114,7 @@ describe.each(databases)('%s', (database) => {
       }
       const { body } = await from(client, 'GET', '/_duet/me', undefined, headers);
       const me = { subject: null, roles: [], until: null, authentication: false };
-      expect(body).toEqual({ ...me, operates: status === 200, signsTokens: false });
+      expect(body).toEqual({ ...me, operates: status === 200, webhooks: status === 200, signsTokens: false });
     });
 
     test('a form of another page cannot write: it has no JSON, and tokens are signed for nobody', async () => {
@@ -155,11 +156,11 @@ describe.each(databases)('%s', (database) => {
     test('everybody learns who they are', async () => {
       const me = async (headers: Record<string, string>) =>
         (await guarded.rest('GET', '/_duet/me', undefined, headers)).body;
-      const may = { authentication: true, operates: false, signsTokens: false };
+      const may = { authentication: true, operates: false, signsTokens: false, webhooks: false };
       expect(await me({})).toEqual({ subject: null, roles: [], until: null, ...may });
       const until = expect.stringMatching(/^20.*Z$/);
       expect(await me(user)).toEqual({ subject: 'ann', roles: ['editor'], until, ...may });
-      const all = { authentication: true, operates: true, signsTokens: true };
+      const all = { authentication: true, operates: true, signsTokens: true, webhooks: true };
       expect(await me(admin)).toEqual({ subject: 'root', roles: ['admin'], until, ...all });
     });
 
@@ -201,12 +202,12 @@ describe.each(databases)('%s', (database) => {
       const access = async (query: string) =>
         (await guarded.rest('GET', `/_duet/access${query}`, undefined, admin)).body;
       expect(await access('')).toEqual({
-        actions: ['READ', 'CREATE', 'UPDATE', 'DELETE'],
-        rows: [{ of: 'Item', cells: ['all', 'all', 'no', 'no'] }],
+        actions: ['READ', 'CREATE', 'UPDATE', 'DELETE', 'HISTORY'],
+        rows: [{ of: 'Item', cells: ['all', 'all', 'no', 'no', 'no'] }],
         conditions: [],
         roles: ['editor'],
       });
-      const editor = { rows: [{ cells: ['all', 'all', 'where (1)', 'no'] }] };
+      const editor = { rows: [{ cells: ['all', 'all', 'where (1)', 'no', 'no'] }] };
       expect(await access('?role=editor&role=ghost')).toMatchObject({
         ...editor,
         conditions: ['owner eq claim sub'],
@@ -292,6 +293,54 @@ describe.each(databases)('%s', (database) => {
     expect((await here('GET', '/_duet/jobs?state=odd')).body.errors[0].parameter).toBe('state');
   });
 
+  test('webhooks are added, tested, given another secret, and removed', async () => {
+    const got: any[] = [];
+    await using receiver = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        got.push(await request.json());
+        return new Response(null, { status: got.length === 1 ? 503 : 204 });
+      },
+    });
+    const url = `http://127.0.0.1:${receiver.port}/told?key=of-theirs`;
+    const paths = '/_duet/webhooks';
+    const wrong = await here('POST', paths, { url: 'http://127.0.0.1/', on: ['Itme.created'], more: 1 });
+    expect(wrong.body.errors.map(({ pointer }: any) => pointer)).toEqual(['#/more']);
+    const bad = await here('POST', paths, { url: 'http://127.0.0.1/', on: ['Itme.created'] });
+    expect([bad.status, bad.body.errors.map(({ pointer }: any) => pointer)]).toEqual([
+      400,
+      ['#/on', '#/url'],
+    ]);
+    const made = await here('POST', paths, { url, on: ['Item.created'], allowPrivate: true });
+    expect(made).toEqual({ status: 201, body: { id: expect.any(String), secret: expect.any(String) } });
+    const { id, secret } = made.body;
+    const ofIt = `${paths}/${id}`;
+    expect((await here('POST', `${ofIt}/test`, {})).body).toMatchObject({ status: 503 });
+    expect((await here('POST', `${ofIt}/test`, {})).body).toEqual({ status: 204, error: null });
+    expect(got.map(({ type }) => type)).toEqual(['duet.test', 'duet.test']);
+    const { body: listed } = await here('GET', paths);
+    expect(listed).toMatchObject([{ id, on: ['Item.created'], disabled: null, waiting: 0, deliveries: [] }]);
+    expect(JSON.stringify(listed)).not.toContain('of-theirs');
+    const rotated = (await here('POST', `${ofIt}/rotate`, {})).body.secret;
+    expect([typeof rotated, rotated === secret]).toEqual(['string', false]);
+    expect((await here('POST', `${ofIt}/replay`, { after: listed[0].position })).status).toBe(204);
+    const lost = await here('POST', `${ofIt}/replay`, { after: 'nowhere' });
+    expect(lost).toMatchObject({ status: 400, body: { errors: [{ pointer: '#/after', code: 'CURSOR' }] } });
+    expect((await here('DELETE', ofIt)).status).toBe(204);
+    for (const [method, path] of [
+      ['DELETE', ofIt],
+      ['POST', `${ofIt}/test`],
+    ] as const)
+      expect((await here(method, path, method === 'POST' ? {} : undefined)).status).toBe(404);
+    // Who is not at the machine must not have the service look around in its network.
+    const inside = { url, on: ['*'], allowPrivate: true };
+    expect(await guarded.rest('POST', paths, inside, admin)).toMatchObject({
+      status: 400,
+      body: { errors: [{ pointer: '#/allowPrivate', code: 'FORBIDDEN' }] },
+    });
+  });
+
   test('what was applied to the database is told, the newest first', async () => {
     const { body } = await here('GET', '/_duet/migrations');
     expect(body).toEqual([
@@ -344,4 +393,11 @@ describe.each(databases)('%s', (database) => {
     const { body } = await here('GET', '/_duet/requests');
     expect([body.length, body[0].path, body.at(-1).path]).toEqual([200, '/nowhere/229', '/nowhere/30']);
   });
+});
+
+test('webhooks are there where something is journaled', async () => {
+  const app = await openApp('sqlite', { sdl: 'type Item @resource { id: ID! }' });
+  const path = '/_duet/webhooks';
+  expect((await app.from(HERE).fetch(path)).status).toBe(404);
+  await app.close();
 });
