@@ -6,7 +6,7 @@ import { headersOf, SECRET } from '../conformance/access-matrix.ts';
 import { browsing, service, shows, visit } from './browser.ts';
 
 const sdl = `
-type Order @resource
+type Order @resource @journal(keep: "1d")
   @allow(to: [READ, CREATE], role: "authenticated", where: { by: { eq: { claim: "sub" } } })
   @allow(to: [READ], role: "clerk")
 {
@@ -74,6 +74,46 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('a webhook is added, its secret seen once, tested, told of changes, and removed', async () => {
+    let answers = 500;
+    await using receiver = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () => new Response(null, { status: answers }),
+    });
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('');
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByText('Nobody is told of changes yet').waitFor();
+    await page.getByRole('button', { name: 'New webhook' }).click();
+    await page.getByLabel('URL of the receiver').fill(`${receiver.url}told`);
+    await page.getByLabel('Events').fill('Order.*');
+    await page.getByRole('button', { name: 'Add it' }).click();
+    await page.getByRole('alert').filter({ hasText: 'must be https' }).waitFor();
+    await page.getByLabel('inside of this network').check();
+    await page.getByRole('button', { name: 'Add it' }).click();
+    const secret = (await page.getByRole('dialog').locator('code').textContent()) ?? '';
+    expect(secret).toMatch(/^whsec_/);
+    await page.getByRole('button', { name: 'Done' }).click();
+    const shown = page.getByRole('article', { name: `${receiver.url}told` });
+    await shown.getByText('in use').waitFor();
+    expect(await page.content()).not.toContain(secret);
+    await shown.getByRole('button', { name: 'Test' }).click();
+    await shown.getByText(/^The test failed: .*500/).waitFor();
+    answers = 204;
+    await shown.getByRole('button', { name: 'Test' }).click();
+    await shown.getByText('The receiver answered the test with 204.').waitFor();
+    await duet.json('POST', '/orders', { by: 'ann', what: 'A vase' });
+    await shows(async () => (await duet.json('GET', '/_duet/webhooks'))[0].deliveries.length, 1);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await shown.getByRole('row', { name: /^Order.created .* delivered 204$/ }).waitFor();
+    await shown.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Remove it' }).click();
+    await page.getByText('Nobody is told of changes yet').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
   test('requests, slow statements and migrations are told, and what anybody may do', async () => {
     await duet.json('GET', '/nowhere');
     await using here = await visit(duet.url);
@@ -94,7 +134,7 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     await page.getByLabel('Roles').fill('clerk, ghost');
     await page.getByText('No rule names ghost.').waitFor();
     await page.getByRole('button', { name: 'Show what they may do' }).click();
-    await page.getByRole('row', { name: 'Order all where (1) no no' }).waitFor();
+    await page.getByRole('row', { name: 'Order all where (1) no no no' }).waitFor();
     await page.getByText('by eq claim sub').waitFor();
     expect(await page.getByRole('button', { name: 'See the data as they do' }).count()).toBe(0);
     expect(here.complaints).toEqual([]);

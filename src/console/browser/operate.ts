@@ -16,6 +16,8 @@ export interface Me {
   readonly authentication: boolean;
   readonly operates: boolean;
   readonly signsTokens: boolean;
+  /** Whether there is something that others can be told of. */
+  readonly webhooks: boolean;
 }
 
 /** Who is asking, as the service says; undefined until it has. */

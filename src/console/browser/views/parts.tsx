@@ -34,6 +34,7 @@ const icons = {
   eye: 'M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8M10 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0',
   lines: 'M2 4h1m3 0h8M2 8h1m3 0h8M2 12h1m3 0h8',
   steps: 'M2 13h4V9h4V5h4',
+  send: 'M14 2 2 7l5 2 2 5zM7 9l3-3',
 } as const;
 
 export type IconName = keyof typeof icons;

@@ -14,7 +14,7 @@ import { onShortcut, summoned } from '../shortcuts.ts';
 import { Dock } from './dock.tsx';
 import { later } from './later.tsx';
 import { LeaveDialog } from './leave.tsx';
-import { places as operating } from './operate/places.ts';
+import { offered } from './operate/places.ts';
 import { Icon } from './parts.tsx';
 import { Toast } from './toast.tsx';
 import { TokenDialog } from './token.tsx';
@@ -219,11 +219,11 @@ function Side({ schema }: { schema: Schema | undefined }) {
           </ul>
         </>
       )}
-      {me.value?.operates && (
+      {offered().length > 0 && (
         <>
           <h2>Operate</h2>
           <ul>
-            {operating.map((each) => (
+            {offered().map((each) => (
               <li key={each.name}>
                 <a
                   href={to(['operate', each.name])}

@@ -11,7 +11,7 @@ import { Home } from './home.tsx';
 import { later } from './later.tsx';
 import { List } from './list.tsx';
 import { listAsk } from './list-place.ts';
-import { places as operating } from './operate/places.ts';
+import { labelOf } from './operate/places.ts';
 import { Empty } from './parts.tsx';
 import { Record } from './record.tsx';
 import { tools } from './tools.ts';
@@ -89,7 +89,7 @@ function exampleOf(schema: Schema): URLSearchParams {
 /** What a bookmark is called. */
 function titleOf([area, name, what, key, how]: readonly string[]): string[] {
   if (area === 'actions' && name !== undefined) return [name];
-  if (area === 'operate') return operating.filter((each) => each.name === name).map(({ label }) => label);
+  if (area === 'operate') return labelOf(name);
   if (area !== 'data') return tools.filter((tool) => tool.area === area).map(({ label }) => label);
   if (name === undefined) return [];
   if (what === 'new') return [`New ${name}`];

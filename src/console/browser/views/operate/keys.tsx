@@ -4,7 +4,8 @@ import { useSignal } from '@preact/signals';
 import type { Fault } from '../../doors/wire.ts';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
 import { Confirm } from '../confirm.tsx';
-import { Copy, Dialog, Empty, FaultNotice, Icon } from '../parts.tsx';
+import { Dialog, Empty, FaultNotice, Icon } from '../parts.tsx';
+import { Once } from './once.tsx';
 import { namesIn, Page, Sheet, Tags, Time } from './page.tsx';
 
 interface Key {
@@ -131,17 +132,13 @@ function NewKey({ onClose }: { onClose: () => void }) {
   };
   if (made.value !== '')
     return (
-      <Dialog title={`The key "${name.value.trim()}"`} onClose={onClose}>
-        <p>Copy it now: it is not shown again.</p>
-        <p class="secret">
-          <code>{made.value}</code> <Copy text={() => made.value} label="Copy the key" />
-        </p>
-        <div class="actions">
-          <button type="button" class="primary" onClick={onClose}>
-            Done
-          </button>
-        </div>
-      </Dialog>
+      <Once
+        title={`The key "${name.value.trim()}"`}
+        about="Programs send it as a bearer token."
+        secret={made.value}
+        copy="Copy the key"
+        onClose={onClose}
+      />
     );
   return (
     <Dialog title="New API key" onClose={onClose}>

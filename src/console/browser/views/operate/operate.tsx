@@ -11,10 +11,12 @@ import { Keys } from './keys.tsx';
 import { Migrations } from './migrations.tsx';
 import { Requests } from './requests.tsx';
 import { Statements } from './statements.tsx';
+import { Webhooks } from './webhooks.tsx';
 
 const pages: Readonly<Record<string, ComponentType<{ query: URLSearchParams }>>> = {
   keys: Keys,
   jobs: Jobs,
+  webhooks: Webhooks,
   requests: Requests,
   statements: Statements,
   migrations: Migrations,

@@ -1,12 +1,30 @@
 /** The places where a service is operated. */
 
+import { me } from '../../operate.ts';
 import type { IconName } from '../parts.tsx';
 
-export const places: readonly { readonly name: string; readonly label: string; readonly icon: IconName }[] = [
+interface OperatePlace {
+  readonly name: string;
+  readonly label: string;
+  readonly icon: IconName;
+}
+
+const places: readonly OperatePlace[] = [
   { name: 'keys', label: 'API keys', icon: 'key' },
   { name: 'jobs', label: 'Jobs', icon: 'clock' },
+  { name: 'webhooks', label: 'Webhooks', icon: 'send' },
   { name: 'requests', label: 'Requests', icon: 'lines' },
   { name: 'statements', label: 'Slow statements', icon: 'code' },
   { name: 'migrations', label: 'Migrations', icon: 'steps' },
   { name: 'access', label: 'View as', icon: 'eye' },
 ];
+
+/** Those that the caller may go to: none, but for operators. */
+export function offered(): readonly OperatePlace[] {
+  const { operates = false, webhooks = false } = me.value ?? {};
+  return operates ? places.filter(({ name }) => name !== 'webhooks' || webhooks) : [];
+}
+
+export function labelOf(place: string | undefined): string[] {
+  return places.filter(({ name }) => name === place).map(({ label }) => label);
+}

@@ -1,0 +1,307 @@
+/** Webhooks: who is told of changes, how the last deliveries went, a new one, and the end of one. */
+
+import { useSignal } from '@preact/signals';
+import type { Fault } from '../../doors/wire.ts';
+import { ask, me, useTold, wireTo } from '../../operate.ts';
+import { Confirm } from '../confirm.tsx';
+import { counted, Dialog, Empty, FaultNotice, Icon } from '../parts.tsx';
+import { Once } from './once.tsx';
+import { namesIn, Page, Sheet, Tags, Time } from './page.tsx';
+
+interface Delivery {
+  readonly at: string;
+  readonly event: string;
+  readonly type: string;
+  readonly attempt: number;
+  readonly result: 'delivered' | 'again' | 'failed';
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+interface Webhook {
+  readonly id: string;
+  readonly url: string;
+  readonly on: readonly string[];
+  readonly at: string;
+  readonly disabled: string | null;
+  readonly rotatesUntil: string | null;
+  readonly position: string;
+  readonly waiting: number;
+  readonly waitsSince: string | null;
+  readonly deliveries: readonly Delivery[];
+}
+
+export function Webhooks() {
+  const wire = wireTo('GET', 'webhooks');
+  const told = useTold<readonly Webhook[]>(wire);
+  const adding = useSignal(false);
+  return (
+    <>
+      <Page
+        title="Webhooks"
+        about="Other services that are told of changes as they are committed. Each is told of whole records, whatever the rules say."
+        wire={wire}
+        told={told}
+        tools={
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              adding.value = true;
+            }}
+          >
+            <Icon name="plus" /> New webhook
+          </button>
+        }
+      >
+        {(webhooks) =>
+          webhooks.length === 0 ? (
+            <Empty icon="send" title="Nobody is told of changes yet" />
+          ) : (
+            <ul class="webhooks">
+              {webhooks.map((webhook) => (
+                <li key={webhook.id} class="card">
+                  <Shown webhook={webhook} again={told.again} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Page>
+      {adding.value && (
+        <NewWebhook
+          onClose={() => {
+            adding.value = false;
+            told.again();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
+  const { id, url, on, disabled, rotatesUntil, position, waiting, waitsSince, deliveries } = webhook;
+  const outcome = useSignal('');
+  const secret = useSignal('');
+  const test = async () => {
+    outcome.value = 'Sending a test…';
+    try {
+      const wire = wireTo('POST', `webhooks/${id}/test`, {});
+      const { status, error } = await ask<{ status: number | null; error: string | null }>(wire);
+      outcome.value =
+        error === null ? `The receiver answered the test with ${status}.` : `The test failed: ${error}.`;
+    } catch (error) {
+      outcome.value = (error as Fault).message;
+    }
+  };
+  const rotate = async () => {
+    secret.value = (await ask<{ secret: string }>(wireTo('POST', `webhooks/${id}/rotate`, {}))).secret;
+  };
+  const resume = async () => {
+    await ask(wireTo('POST', `webhooks/${id}/replay`, { after: position }));
+    again();
+  };
+  const remove = async () => {
+    await ask(wireTo('DELETE', `webhooks/${id}`));
+    again();
+  };
+  return (
+    <article aria-label={url}>
+      <header class="tools">
+        <h2>{url}</h2>
+        <span class="tools">
+          {disabled !== null && (
+            <Confirm
+              button="Go on"
+              title="Tell it of changes again?"
+              no="Leave it"
+              yes="Go on"
+              onYes={resume}
+            >
+              <p>It is told of everything that has happened since it was disabled.</p>
+            </Confirm>
+          )}
+          <button type="button" onClick={test}>
+            Test
+          </button>
+          <Confirm
+            button="New secret"
+            title="Give it a new secret?"
+            no="Leave it"
+            yes="Make a new one"
+            onYes={rotate}
+          >
+            <p>
+              The one that it has now signs too for 24 hours, so that the receiver can be changed meanwhile.
+            </p>
+          </Confirm>
+          <Confirm
+            button="Remove"
+            danger
+            title="Remove this webhook?"
+            no="Keep it"
+            yes="Remove it"
+            onYes={remove}
+          >
+            <p>
+              <code>{url}</code> is told nothing any more, also not what waits. This cannot be undone.
+            </p>
+          </Confirm>
+        </span>
+      </header>
+      <p class="items">
+        <Tags of={on} none="nothing" />
+        {disabled === null ? (
+          <span class="yes">in use</span>
+        ) : (
+          <span class="fault">disabled: {disabled}</span>
+        )}
+        <span class="quiet">
+          {counted(waiting, 'delivery waits', 'deliveries wait')}
+          {waitsSince !== null && (
+            <>
+              {' '}
+              since <Time at={waitsSince} /> UTC
+            </>
+          )}
+          {rotatesUntil !== null && (
+            <>
+              , two secrets until <Time at={rotatesUntil} /> UTC
+            </>
+          )}
+        </span>
+      </p>
+      <p role="status">{outcome.value}</p>
+      {deliveries.length > 0 && (
+        <Sheet
+          label={`Last deliveries to ${url}`}
+          rows={deliveries}
+          keyOf={({ event, attempt, at }) => `${event} ${attempt} ${at}`}
+          cells={[
+            { head: 'event', of: ({ type }) => type },
+            { head: 'when (UTC)', of: ({ at }) => <Time at={at} /> },
+            { head: 'try', kind: 'int', of: ({ attempt }) => attempt },
+            {
+              head: 'result',
+              of: ({ result }) => (
+                <span class={result === 'delivered' ? 'tag' : 'tag bad'}>
+                  {result === 'again' ? 'to be tried again' : result}
+                </span>
+              ),
+            },
+            {
+              head: 'answer',
+              kind: 'text',
+              of: ({ status, error }) => <span title={error ?? undefined}>{error ?? status}</span>,
+            },
+          ]}
+        />
+      )}
+      {secret.value !== '' && (
+        <Once
+          title="The new secret"
+          about="The receiver verifies signatures with it."
+          secret={secret.value}
+          copy="Copy the secret"
+          onClose={() => {
+            secret.value = '';
+            again();
+          }}
+        />
+      )}
+    </article>
+  );
+}
+
+function NewWebhook({ onClose }: { onClose: () => void }) {
+  const url = useSignal('');
+  const on = useSignal('');
+  const isInside = useSignal(false);
+  const secret = useSignal('');
+  const fault = useSignal<Fault | undefined>(undefined);
+  const add = async (event: Event) => {
+    event.preventDefault();
+    try {
+      const body = {
+        url: url.value.trim(),
+        on: namesIn(on.value),
+        ...(isInside.value && { allowPrivate: true }),
+      };
+      secret.value = (await ask<{ secret: string }>(wireTo('POST', 'webhooks', body))).secret;
+      fault.value = undefined;
+    } catch (error) {
+      fault.value = error as Fault;
+    }
+  };
+  if (secret.value !== '')
+    return (
+      <Once
+        title="The secret of the webhook"
+        about="Give it to the receiver, which verifies signatures with it."
+        secret={secret.value}
+        copy="Copy the secret"
+        onClose={onClose}
+      />
+    );
+  return (
+    <Dialog title="New webhook" onClose={onClose}>
+      <form class="token" onSubmit={add}>
+        <label>
+          URL of the receiver
+          <input
+            value={url.value}
+            required
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="https://shop.example/hooks"
+            onInput={(event) => {
+              url.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        <label>
+          Events, with commas between them
+          <input
+            value={on.value}
+            required
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="Book.created, Order.*"
+            onInput={(event) => {
+              on.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        {me.value?.authentication === false && (
+          <label class="inside">
+            <input
+              type="checkbox"
+              checked={isInside.value}
+              onChange={(event) => {
+                isInside.value = event.currentTarget.checked;
+              }}
+            />
+            The receiver is inside of this network
+          </label>
+        )}
+        {fault.value && <FaultNotice fault={fault.value} />}
+        {fault.value && fault.value.errors.length > 1 && (
+          <ul class="fault">
+            {fault.value.errors.map(({ detail }) => (
+              <li key={detail}>{detail}</li>
+            ))}
+          </ul>
+        )}
+        <div class="actions">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary">
+            Add it
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
