@@ -1,4 +1,4 @@
-/** Random sequences of operations through both doors agree at every step with a plain model of the contract. */
+/** Random sequences of operations through both doors, and by the typed client, agree at every step with a plain model of the contract. */
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -255,7 +255,7 @@ function addedTo(row: Input, change: Input, inc: Input | undefined): { refused: 
 }
 
 describe.each([...databases])('on %s', (database) => {
-  test('both doors do what the contract says', async () => {
+  test('both doors and the typed client do what the contract says', async () => {
     await using emptied = await openEmptied(database, { sdl, logic });
     await fc.assert(
       fc.asyncProperty(operations, async (sequence) => {

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import type { AppUnderTest } from '../app.ts';
+import { printedClient } from '../client/printed.ts';
 
 export const sdl = `
   type Author @resource {
@@ -43,7 +44,8 @@ export const logic = {
 };
 
 export type Name = 'authors' | 'books' | 'chapters' | 'tags';
-export type Door = 'rest' | 'graphql';
+/** The typed client is a way to use the first of them. */
+export type Door = 'rest' | 'graphql' | 'client';
 export type Input = Record<string, unknown>;
 export type Key = string | number;
 
@@ -91,6 +93,8 @@ export function keyOf(name: Name): 'code' | 'id' {
   return name === 'tags' ? 'code' : 'id';
 }
 
+const clientOf = await printedClient(sdl);
+
 export class Client {
   readonly #app: AppUnderTest;
   readonly #fingerprint: string;
@@ -108,7 +112,8 @@ export class Client {
       key: this.#real(name, key),
       input: this.#mapped(input, (each, value) => this.#real(each, value as Key)),
     };
-    const outcome = await (operation.door === 'rest' ? this.#rest(real) : this.#graphql(real));
+    const doors = { rest: this.#rest, graphql: this.#graphql, client: this.#client };
+    const outcome = await doors[operation.door].call(this, real);
     if ((kind === 'create' || kind === 'upsert') && 'record' in outcome && name !== 'tags') {
       const id = Number(outcome.record['id']);
       if (!this.#ids[name].includes(id)) this.#ids[name].push(id);
@@ -161,6 +166,28 @@ export class Client {
     if (kind === 'list') return { list: answer.body };
     const seen = before ?? answer;
     return { record: seen.body, version: Number(/^"(\d+)-/.exec(seen.headers.get('ETag') ?? '')?.[1]) };
+  }
+
+  async #client(operation: Operation): Promise<Outcome> {
+    const { name, kind, key, input, ifVersion } = operation;
+    // It has no such request.
+    if (kind === 'upsert') return this.#rest(operation);
+    const api = clientOf(this.#app)[name];
+    const which = ifVersion === undefined ? key : { [keyOf(name)]: key, _version: ifVersion };
+    const seen = (record: Input | null): Outcome =>
+      record === null
+        ? failure('NOT_FOUND', [])
+        : { record: withoutVersion(record), version: Number(record['_version']) };
+    try {
+      if (kind === 'list') return { list: (await api.list()).map(withoutVersion) };
+      if (kind === 'create') return seen(await api.create(input));
+      if (kind === 'update') return seen(await api.update(which, input));
+      const record = await api.get(key);
+      if (kind === 'delete') await api.delete(which);
+      return seen(record);
+    } catch (error: any) {
+      return failure(error.code, error.errors);
+    }
   }
 
   async #graphql({ name, kind, key, input, ifVersion }: Operation): Promise<Outcome> {
@@ -273,7 +300,7 @@ const operation: fc.Arbitrary<Operation> = fc
   .chain((name) =>
     fc.record({
       name: fc.constant(name),
-      door: fc.constantFrom<Door[]>('rest', 'graphql'),
+      door: fc.constantFrom<Door[]>('rest', 'graphql', 'client'),
       kind: fc.constantFrom(...kinds),
       key: name === 'tags' ? codes : ids,
       input: inputs[name],

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { printedClient } from '../client/printed.ts';
 
 const sdl = `
   enum Color { RED GREEN }
@@ -152,14 +153,26 @@ async function byGraphql(
   return errors ? failed(errors[0].extensions.code, errors[0].extensions.errors) : { record: data.it };
 }
 
+/** The same by the typed client. */
+async function byClient(write: Promise<Record<string, unknown>>): Promise<Seen> {
+  return write.then(
+    ({ _version, ...record }) => ({ record }),
+    ({ code, errors }) => failed(code, errors),
+  );
+}
+
 function failed(code: string, errors: { pointer: string; code: string }[]): Seen {
   return { failure: [code, ...(errors ?? []).map((error) => `${error.pointer} ${error.code}`)], errors };
 }
 
+const clientOf = await printedClient(sdl);
+
 describe.each([...databases])('on %s', (database) => {
   let app: AppUnderTest;
+  let api: any;
   beforeAll(async () => {
     app = await openApp(database, { sdl });
+    api = clientOf(app);
     expect((await app.rest('POST', '/labels', { name: 'L' })).status).toBe(201);
     expect((await app.rest('POST', '/things', { code: 'taken' })).status).toBe(201);
   });
@@ -173,8 +186,9 @@ describe.each([...databases])('on %s', (database) => {
   test.each(rows)('creating with %s', async (_, input, wanted) => {
     const rest = await byRest(app, 'POST', '/things', input);
     const graphql = await byGraphql(app, 'createThing', input);
-    check(rest, wanted);
-    check(graphql, wanted);
+    const client = await byClient(api.things.create(input));
+    for (const seen of [rest, graphql, client]) check(seen, wanted);
+    if ('record' in client) expect(await api.things.get(client.record['id'])).toMatchObject(client.record);
     if ('errors' in rest && 'errors' in graphql) expect(graphql.errors).toEqual(rest.errors);
     else if ('record' in rest && 'record' in graphql) {
       expect(Object.keys(graphql.record).sort()).toEqual(Object.keys(rest.record).sort());
@@ -194,11 +208,11 @@ describe.each([...databases])('on %s', (database) => {
     async (_, input, wanted) => {
       const make = async () =>
         (await app.rest('POST', '/things', { text: 'old', words: ['old'] })).body.id as string;
-      const [first, second] = [await make(), await make()];
+      const [first, second, third] = [await make(), await make(), await make()];
       const rest = await byRest(app, 'PUT', `/things/${first}`, input);
       const graphql = await byGraphql(app, 'updateThing', input, second);
-      check(rest, wanted);
-      check(graphql, wanted);
+      const client = await byClient(api.things.update(await api.things.get(third), input));
+      for (const seen of [rest, graphql, client]) check(seen, wanted);
       if ('errors' in rest && 'errors' in graphql) expect(graphql.errors).toEqual(rest.errors);
     },
   );
