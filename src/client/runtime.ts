@@ -126,7 +126,8 @@ class Connection {
           error.status === 429 || error.status === 503 || error.code === 'IDEMPOTENCY_IN_PROGRESS';
         if (isLast || !isBusy) throw error;
         const asked = Number(response.headers.get('Retry-After') ?? Number.NaN);
-        if (asked >= 0) after = asked * 1000;
+        // Not all at the same moment: many were turned away together.
+        if (asked >= 0) after = asked * 1000 + (after % FIRST_PAUSE_MS);
       } catch (error) {
         if (isLast || error instanceof DuetError || signal?.aborted) throw error;
       }
