@@ -107,9 +107,12 @@ function methodsOf(types: ModelTypes, resource: Resource): string {
   const answer = `${chosen}<${named('Graph')}, S, I>`;
   const which = `${named('Guarded')} | ${named('Key')}`;
   const guard = '    /** Given a record, it is guarded by its `_version`; given a key, it is not. */\n';
+  const live = resource.journal
+    ? `    /** Now, and again whenever it is another; until what it returns is called. */\n    live${generic}(query: ${named('Page')} & ${asked}<${named('Graph')}, S, I>, show: (rows: ${answer}[]) => void, failed?: (error: ${types.names.of('DuetError')}) => void): () => void;\n`
+    : '';
   const methods = {
     GET: `    get${generic}(key: ${named('Key')}, options?: ${options}): Promise<${answer} | null>;\n`,
-    LIST: `    list${generic}(query?: ${named('Page')} & ${options}): Promise<${answer}[]>;\n    /** Page by page, to the end. */\n    all${generic}(query?: ${named('Page')} & ${options}): AsyncGenerator<${answer}, void>;\n`,
+    LIST: `    list${generic}(query?: ${named('Page')} & ${options}): Promise<${answer}[]>;\n    /** Page by page, to the end. */\n    all${generic}(query?: ${named('Page')} & ${options}): AsyncGenerator<${answer}, void>;\n${live}`,
     CREATE: `    create${generic}(input: ${named('Input')}, options?: ${options}): Promise<${answer}>;\n`,
     UPDATE: `${guard}    update${generic}(record: ${which}, changes: ${named('Changes')}, options?: ${options}): Promise<${answer}>;\n`,
     DELETE: `${guard}    delete(record: ${which}, call?: ${call}): Promise<void>;\n`,

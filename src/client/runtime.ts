@@ -91,6 +91,7 @@ class Connection {
   readonly #options: DuetOptions;
   /** How far the writes of this client have come; reads that show less would be stale. */
   #position = '';
+  readonly #streams = new Map<string, Stream>();
 
   constructor(url: string, options: DuetOptions) {
     this.#url = url.replace(/\/+$/, '');
@@ -102,29 +103,22 @@ class Connection {
     const { body, ifMatch, signal } = given;
     const headers: Record<string, string> = {};
     if (method !== 'GET') headers['Idempotency-Key'] = crypto.randomUUID();
-    else if (this.#position !== '') headers['Duet-Position'] = this.#position;
     if (ifMatch !== undefined) headers['If-Match'] = ifMatch;
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     const text = body === undefined ? null : JSON.stringify(body);
     for (let attempt = 0; ; attempt++) {
       signal?.throwIfAborted();
-      const { token, fetch: own } = this.#options;
-      const bearer = typeof token === 'function' ? await token() : token;
-      if (bearer !== undefined) headers['Authorization'] = `Bearer ${bearer}`;
       const isLast = attempt === RETRIES;
       let after = FIRST_PAUSE_MS * 2 ** attempt * (0.5 + Math.random());
       try {
-        const init = { method, headers, body: text, signal: signal ?? null };
-        const response = await (own ?? fetch)(this.#url + path, init);
+        const response = await this.#fetch(path, { method, headers, body: text, signal: signal ?? null });
         const position = response.headers.get('Duet-Position') ?? '';
         if (position > this.#position) this.#position = position;
         // The whole answer: a connection can break within it.
         const answer = await response.text();
         if (response.ok) return { body: answer === '' ? null : (JSON.parse(answer) as unknown), response };
-        const error = new DuetError(response.status, problemIn(answer), response.headers.get('X-Request-Id'));
-        const isBusy =
-          error.status === 429 || error.status === 503 || error.code === 'IDEMPOTENCY_IN_PROGRESS';
-        if (isLast || !isBusy) throw error;
+        const error = refusal(response, answer);
+        if (isLast || !isBusy(error)) throw error;
         const asked = Number(response.headers.get('Retry-After') ?? Number.NaN);
         // Not all at the same moment: many were turned away together.
         if (asked >= 0) after = asked * 1000 + (after % FIRST_PAUSE_MS);
@@ -134,6 +128,98 @@ class Connection {
       await pause(after, signal);
     }
   }
+
+  /** With whoever is logged in now, and what this client has written. */
+  async #fetch(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
+    const { token, fetch: own } = this.#options;
+    const bearer = typeof token === 'function' ? await token() : token;
+    if (bearer !== undefined) init.headers['Authorization'] = `Bearer ${bearer}`;
+    if (init.method === 'GET' && this.#position !== '') init.headers['Duet-Position'] = this.#position;
+    return (own ?? fetch)(this.#url + path, init);
+  }
+
+  /** Calls back with what is there, and again whenever it is something else. Those who ask for the same share a stream. */
+  live(path: string, show: (answer: unknown) => void, failed: (error: unknown) => void): () => void {
+    const watcher = { show, failed };
+    let stream = this.#streams.get(path);
+    if (!stream) {
+      stream = { watchers: new Set(), end: new AbortController(), last: '' };
+      this.#streams.set(path, stream);
+      void this.#follow(path, stream);
+    }
+    const { watchers, end, last } = stream;
+    watchers.add(watcher);
+    // Never before its caller has what it gets back.
+    if (last !== '') queueMicrotask(() => watchers.has(watcher) && show(JSON.parse(last)));
+    return () => {
+      watchers.delete(watcher);
+      if (watchers.size > 0 || this.#streams.get(path)?.end !== end) return;
+      this.#streams.delete(path);
+      end.abort();
+    };
+  }
+
+  async #follow(path: string, stream: Stream): Promise<void> {
+    const { signal } = stream.end;
+    const tell = (error: unknown) => {
+      for (const { failed } of stream.watchers) failed(error);
+    };
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        const headers = { Accept: 'text/event-stream' };
+        const response = await this.#fetch(path, { method: 'GET', headers, signal });
+        if (!response.ok) throw refusal(response, await response.text());
+        for await (const [event, data] of eventsOf(response)) {
+          attempt = 0;
+          if (event === 'problem') tell(new DuetError(response.status, problemIn(data), null));
+          if (event !== '' || data === stream.last) continue;
+          stream.last = data;
+          for (const { show } of stream.watchers) show(JSON.parse(data));
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        // What is refused would be refused again: it is over for all who ask for it.
+        if (error instanceof DuetError && error.status < 500 && !isBusy(error)) {
+          this.#streams.delete(path);
+          return tell(error);
+        }
+      }
+      await pause(FIRST_PAUSE_MS * 2 ** Math.min(attempt, 6) * (0.5 + Math.random()), signal).catch(() => {});
+    }
+  }
+}
+
+/** One answer that is kept up to date, and those who are shown it. */
+interface Stream {
+  readonly watchers: Set<{ show: (answer: unknown) => void; failed: (error: unknown) => void }>;
+  readonly end: AbortController;
+  /** As it came last. */
+  last: string;
+}
+
+/** The events of a stream: their names, and what they say, which is one line. */
+async function* eventsOf({ body }: Response): AsyncGenerator<[string, string]> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  for (let text = ''; ; ) {
+    const read = await reader?.read();
+    if (!read?.value) return;
+    const events = (text + decoder.decode(read.value, { stream: true })).split('\n\n');
+    text = events.pop() ?? '';
+    for (const event of events) {
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(event)?.[1];
+      const data = field('data');
+      if (data !== undefined) yield [field('event') ?? '', data];
+    }
+  }
+}
+
+function refusal({ status, headers }: Response, text: string): DuetError {
+  return new DuetError(status, problemIn(text), headers.get('X-Request-Id'));
+}
+
+function isBusy({ status, code }: DuetError): boolean {
+  return status === 429 || status === 503 || code === 'IDEMPOTENCY_IN_PROGRESS';
 }
 
 function problemIn(text: string): Partial<Problem> {
@@ -225,6 +311,13 @@ async function conflicting(error: unknown, now: (() => Promise<unknown>) | undef
   throw new VersionConflict(error, await now());
 }
 
+/** Where nobody wants to hear of it, it is an error that nobody has caught. */
+function raise(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
+
 function recordsOf(connection: Connection, tables: Tables, resource: string, table: Table) {
   const get = async (key: unknown, asked: Values & Call = {}) => {
     const { path } = placeOf(table, key);
@@ -235,11 +328,12 @@ function recordsOf(connection: Connection, tables: Tables, resource: string, tab
       throw error;
     }
   };
-  const listed = (asked: Values & Call, more: Values) => {
+  const pathOf = (asked: Values, more: Values = {}) => {
     const query: Query = {};
     page({ ...asked, ...more }, (option) => option, query);
-    return connection.send('GET', `/${table.path}${shaped(tables, resource, asked, query)}`, asked);
+    return `/${table.path}${shaped(tables, resource, asked, query)}`;
   };
+  const listed = (asked: Values & Call, more: Values) => connection.send('GET', pathOf(asked, more), asked);
   return {
     get: (key: unknown, asked?: Values & Call) => get(key, asked),
     list: async (asked: Values & Call = {}) => (await listed(asked, {})).body,
@@ -254,6 +348,8 @@ function recordsOf(connection: Connection, tables: Tables, resource: string, tab
         ({ body, response } = await connection.send('GET', next, asked));
       }
     },
+    live: (asked: Values, show: (rows: unknown) => void, failed: (error: unknown) => void = raise) =>
+      connection.live(pathOf(asked), show, failed),
     create: async (body: unknown, asked: Values & Call = {}) =>
       (await connection.send('POST', `/${table.path}${shaped(tables, resource, asked)}`, { ...asked, body }))
         .body,

@@ -11,6 +11,7 @@ import { type AppUnderTest, databases, openApp } from '../app.ts';
 const sdl = `
   type User @resource { id: ID! name: String! posts: [Post!]! }
   type Post @resource { id: ID! title: String! pages: Int! @default(value: 1) kind: Kind! @default(value: LONG) author: User! }
+  type Task @resource @journal { id: ID! title: String! done: Boolean! @default(value: false) }
   type Log @resource(only: [LIST, CREATE]) { id: ID! text: String! }
   enum Kind { LONG SHORT }
   type Mutation { rename(id: ID!, name: String!): User! @action }
@@ -155,6 +156,45 @@ for (const database of databases)
       expect(await api.actions.counted({ least: 1000 })).toBe(0);
     });
 
+    test('a live list comes again whenever it is another, by one stream for all who ask for the same', async () => {
+      const [one, other]: string[][] = [[], []];
+      const shows = (seen: string[]) => (rows: any[]) => seen.push(rows.map(({ title }) => title).join());
+      const until = async (isSo: () => boolean) => {
+        for (let tries = 0; tries < 500 && !isSo(); tries++) await Bun.sleep(10);
+        expect([one, other, isSo()]).toEqual([one, other, true]);
+      };
+      const query = { where: { done: { eq: false } }, orderBy: { title: 'ASC' } };
+      sent = [];
+      const stop = api.tasks.live(query, shows(one ?? []));
+      await until(() => one?.length === 1);
+      const stopOther = api.tasks.live(query, shows(other ?? []));
+      const task = await api.tasks.create({ title: 'b' });
+      await api.tasks.create({ title: 'a' });
+      await until(() => one?.at(-1) === 'a,b' && other?.at(-1) === 'a,b');
+      stopOther();
+      const { length } = other ?? [];
+      await api.tasks.update(task, { done: true });
+      await until(() => one?.at(-1) === 'a');
+      stop();
+      expect([one?.[0], other?.length]).toEqual(['', length]);
+      expect(sent.filter(({ method }) => method === 'GET')).toHaveLength(1);
+    });
+
+    test('a live list is asked for again when its stream breaks, and tells what is refused', async () => {
+      const seen: number[] = [];
+      const before = (await api.tasks.list()).length;
+      let left = 2;
+      trouble = () => (left-- > 0 ? new Response('data: []\n\n') : undefined);
+      const stop = api.tasks.live({}, (rows: unknown[]) => seen.push(rows.length));
+      for (let tries = 0; tries < 500 && seen.at(-1) !== before; tries++) await Bun.sleep(10);
+      stop();
+      trouble = undefined;
+      // The same answer twice is one.
+      expect(seen).toEqual([0, before]);
+      const error: any = await new Promise((resolve) => api.users.live({}, () => {}, resolve));
+      expect([error instanceof DuetError, error.code]).toEqual([true, 'NOT_LIVE']);
+    });
+
     const busy = (status: number) => () =>
       Response.json({ code: 'UNAVAILABLE', detail: 'busy' }, { status, headers: { 'Retry-After': '0' } });
     test.each([
@@ -255,6 +295,11 @@ const snippets: [string, string | undefined][] = [
     "try { await api.logs.list(); } catch (e) { if (e instanceof DuetError && e.code === 'NO_SUCH_CODE') throw e; }",
     'TS2367',
   ],
+  [
+    'const stop = api.tasks.live({ where: { done: { eq: false } }, select: { title: true } }, (rows) => { const exact: Same<typeof rows, { readonly title: string }[]> = true; }, (error) => { const code: string = error.code; }); stop();',
+    undefined,
+  ],
+  ['api.logs.live({}, () => {});', 'TS2339'],
   ['for await (const log of api.logs.all()) { const t: string = log.text; }', undefined],
 ];
 
