@@ -6,6 +6,8 @@ import { type Codec, type Codecs, ofEachScale } from '../sql/codec.ts';
 export interface PostgresCodec extends Codec {
   /** Follows a parameter. What is sent as text the server reads, so that nothing on the way rounds or shifts it. */
   readonly cast: string;
+  /** What an array of JSON is to have for it, where it would be a number that JSON has no exact one for. */
+  readonly inJson?: (quoted: string) => string;
   /** From what a JSON array of the server has for it. */
   readonly decodeJson?: (given: unknown) => unknown;
   /** The least and the greatest, where there is no min and max of it, although it has an order. */
@@ -61,12 +63,15 @@ export const codecs: Codecs<PostgresCodec> = {
   json: { type: 'json', cast: 'text::json', encode: JSON.stringify },
 };
 
-/** Text on the way in and out: a driver would make a float of it, and JSON a number. */
+/**
+ * Text on the way in and out: JSON would make a float of it. The driver gives back text by itself, and a cast would do harm:
+ * Citus orders by the name in its answer, and so by the text, where a column of this name is meant.
+ */
 function exact(type: string, cast: string): PostgresCodec {
   return {
     type,
     cast: `text::${cast}`,
-    read: (quoted) => `${quoted}::text`,
+    inJson: (quoted) => `${quoted}::text`,
     sum: (quoted) => `SUM(${quoted})::text`,
     total: (quoted) => `SUM(${quoted})`,
   };

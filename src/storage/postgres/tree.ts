@@ -79,12 +79,17 @@ function treeOf(root: Select, writer: Writer): Tree | null {
   add(root);
   // Values by column, not by row: the server writes them, and we read them, in half of the time.
   const answers = selects.map(({ columns }, index) => {
-    const lists = columns.map(({ name }) => `array_agg(${quote(name)})`).join(', ');
+    const lists = columns.map((column) => `array_agg(${inJson(column)})`).join(', ');
     return `(SELECT json_build_array(${lists}) AS "_lists"${bytesIn(selects[index])} FROM ${nameOf(index)}) AS ${nameOf(index)}`;
   });
   const lists = selects.map((_, index) => `${nameOf(index)}."_lists" AS ${nameOf(index)}`).join(', ');
   const sql = `WITH ${parts.join(', ')} SELECT ${lists} FROM ${answers.join(', ')}${notTooMuch(selects)}`;
   return { sql, decoders: [], open: writer.conditions, findsOne: false, selects, most };
+}
+
+function inJson(column: Column): string {
+  const quoted = quote(column.name);
+  return codecOf(codecs, column).inJson?.(quoted) ?? quoted;
 }
 
 function bytesIn(select: Select | undefined): string {
