@@ -13,8 +13,9 @@ import type { ChangesRead } from './asked.ts';
 import { Feed } from './feed.ts';
 import { imageOf } from './images.ts';
 import { Live } from './live.ts';
+import { addChanges } from './own-changes.ts';
 import { Positions } from './positions.ts';
-import { addChanges, type ChangesPage, readChanges } from './reading.ts';
+import { type ChangesPage, readChanges } from './reading.ts';
 
 /** What is written of a change: its number and its position are given by others. */
 const written: Table = {

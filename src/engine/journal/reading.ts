@@ -3,15 +3,13 @@
 import { DuetError, type Fault, validationFailed } from '../../base/errors.ts';
 import { all, among, equal, everything, type Filter, isEverything, isNothing } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
-import { journalNames } from '../../schema/names.ts';
 import { changes, marks } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import { type Budget, LOOKED_BYTES } from '../budget.ts';
 import type { Operation, Selection, Wanted } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import { relationKey } from '../read/read.ts';
-import type { ChangeRights, ChangesRead, OwnChanges, Telling } from './asked.ts';
+import type { ChangeRights, ChangesRead, Telling } from './asked.ts';
 import { recordOf } from './images.ts';
 import type { Place, Positions } from './positions.ts';
 import { allRights, type Judged, judge } from './rights.ts';
@@ -22,9 +20,7 @@ export const MOST_CHANGES = 1000;
 /** Where not every change is shown, so many are looked at at once. */
 const PAGE = 200;
 /** For one answer about so many: whoever sees few of them would keep everybody else waiting. */
-const LOOKED_AT = 2000;
-/** A list of changes below a record has no pages: it is refused where so much more is looked at than answered. */
-const MOST_LOOKED_BYTES = 8 * LOOKED_BYTES;
+export const LOOKED_AT = 2000;
 
 /** What is known of a change without what the record was, which may be long. */
 const light = changes.columns.filter(({ name }) => name !== 'before' && name !== 'after');
@@ -125,7 +121,7 @@ export function* wholeChanges(
 }
 
 /** The first so many changes after a position, for each of the values, without what the records were. */
-function lightOf(
+export function lightOf(
   positions: Positions,
   where: Filter,
   at: number,
@@ -138,7 +134,7 @@ function lightOf(
   return run(select(changes, light, where, { order, after: [at], per: { column, values }, limit, most }));
 }
 
-const byPosition =
+export const byPosition =
   ({ column: { name } }: Positions) =>
   (one: Row, other: Row) =>
     Number(one[name]) - Number(other[name]);
@@ -152,7 +148,7 @@ interface WithImages {
 }
 
 /** The first of these rows with what their records were, as far as anybody asks for that, until there is more than so much. */
-function* withImages(
+export function* withImages(
   positions: Positions,
   rows: readonly Row[],
   operation: Pick<ChangesRead, 'rights' | 'where' | 'telling'>,
@@ -210,85 +206,8 @@ function spent(found: readonly Change[], operation: ChangesRead, budget: Budget)
   return found;
 }
 
-/** Adds to records what has happened to them: the first so many of each, of which the caller may not see all. */
-export function* addChanges(
-  positions: Positions,
-  { as, resource, after, at, limit, telling, rights }: OwnChanges,
-  nodes: readonly Row[],
-  budget: Budget,
-  often?: ReadonlyMap<Row, number>,
-): Program<void> {
-  const operation = {
-    do: 'changes',
-    resources: [resource],
-    record: undefined,
-    where: everything,
-    after,
-    at,
-    limit,
-    telling,
-    ...(rights && { rights: new Map([[resource, rights]]) }),
-  } as unknown as Permitted<ChangesRead>;
-  const begin = yield* beginning(positions, operation, rights ? yield* positions.now() : 0);
-  const own = new Map<string, { readonly found: Change[]; times: number }>();
-  for (const node of nodes) {
-    const key = String(node[resource.key.name]);
-    const of = own.get(key) ?? { found: [], times: 0 };
-    of.times += often?.get(node) ?? 1;
-    own.set(key, of);
-    node[relationKey(as)] = of.found;
-  }
-  if (begin === undefined) return;
-  const { table, key } = changes.column;
-  const most = budget.most + LOOKED_AT;
-  const rows = yield* lightOf(
-    positions,
-    equal(table, resource.table),
-    begin.at,
-    key,
-    [...own.keys()],
-    limit,
-    most,
-  );
-  const byTable = new Map([[resource.table, resource]]);
-  for (let left = rows.sort(byPosition(positions)); left.length > 0; ) {
-    const { next, bytes, rest } = yield* withImages(positions, left, operation, LOOKED_BYTES);
-    const shown = yield* shownOf(positions, next, byTable, operation, begin.past);
-    const spentBefore = budget.bytes;
-    takeOften(shown, own, telling, budget);
-    for (const change of shown) own.get(String(change.key))?.found.push(change);
-    // Only what the answer does not have: the rest is counted as its own.
-    budget.lookedBytes += Math.max(0, bytes - Math.max(0, budget.bytes - spentBefore));
-    left = rest;
-    if (budget.lookedBytes > MOST_LOOKED_BYTES) throw tooMuchToLookAt(resource);
-  }
-  if (rows.length === most) throw tooMuchToLookAt(resource);
-}
-
-function takeOften(
-  shown: readonly Change[],
-  own: ReadonlyMap<string, { readonly times: number }>,
-  telling: Telling,
-  budget: Budget,
-): void {
-  const timesOf = ({ key }: Change) => own.get(String(key))?.times ?? 0;
-  budget.take(
-    shown.reduce((sum, change) => sum + timesOf(change), 0),
-    (isExact) =>
-      shown.reduce((sum, change) => sum + timesOf(change) * bytesOfChanges([change], telling, isExact), 0),
-  );
-}
-
-/** A list that just ended would tell that nothing more has happened. */
-function tooMuchToLookAt(resource: Resource): DuetError {
-  return new DuetError(
-    'ANSWER_TOO_LARGE',
-    `One answer does not look at so much of what has happened to its ${resource.plural}. Ask for fewer of them, or for ${journalNames.query(resource)}, which comes in pages.`,
-  );
-}
-
 /** Where to begin; undefined: now. Where there are no rules, there is no past to keep apart. */
-function* beginning(
+export function* beginning(
   positions: Positions,
   { after, at, resources, rights }: Permitted<ChangesRead>,
   now: number,
@@ -319,7 +238,7 @@ const EXPIRED =
   'Changes since this position are no longer kept. Read the records again, and go on from the position of now.';
 
 /** Those of the rows that the caller sees, as it does. */
-function* shownOf(
+export function* shownOf(
   positions: Positions,
   rows: readonly Row[],
   byTable: ReadonlyMap<string, Resource>,
