@@ -71,6 +71,17 @@ for (const database of databases)
       expect(await shown()).toEqual({ total: '0', link: undefined, body: [] });
     });
 
+    test('an order by what references lead to is kept', async () => {
+      const [one, two] = [await post('/authors', { name: 'o1' }), await post('/authors', { name: 'o2' })];
+      for (const { id } of [one, two]) await post('/books', { title: 'ordered', authorId: id });
+      const path = '/books?title=ordered&sort=author.name&fields=authorId';
+      await using listener = await Listener.open(app, path);
+      const order = async () => (await listener.take(1))[0]?.data.map((book: any) => book.authorId);
+      expect(await order()).toEqual([one.id, two.id]);
+      await app.rest('PUT', `/authors/${two.id}`, { name: 'o0' });
+      expect(await order()).toEqual([two.id, one.id]);
+    });
+
     test('a record comes with its tag; what is wrong with it later is an event, and it may come back', async () => {
       const book = await post('/books', { title: 'one' });
       const path = `/books/${book.id}`;
