@@ -85,6 +85,7 @@ class GraphqlSocket implements Attendant {
   readonly #stopped = new AbortController();
   readonly #operations = new Map<string, AbortController>();
   #socket: Socket | undefined;
+  #isClosing = false;
   #state: 'new' | 'introducing' | 'acknowledged' = 'new';
   #introduction: Timer | undefined;
   /** Set while the client does not keep up. */
@@ -124,10 +125,11 @@ class GraphqlSocket implements Attendant {
   }
 
   message(text: string): void {
+    if (this.#isClosing) return;
     const message = parsed(text, this.#options.jsonDepth);
     switch (message?.type) {
       case 'connection_init':
-        this.#introduce(message);
+        this.#introduce(message).catch(() => this.#close(1011, 'Internal error'));
         return;
       case 'ping':
         // Who sends these and reads nothing is not answered either.
@@ -178,10 +180,12 @@ class GraphqlSocket implements Attendant {
     }
     const operation = new AbortController();
     this.#operations.set(id, operation);
-    this.#carryOut(id, JSON.stringify(message.payload), operation).finally(() => {
-      operation.abort();
-      if (this.#operations.get(id) === operation) this.#operations.delete(id);
-    });
+    this.#carryOut(id, JSON.stringify(message.payload), operation)
+      .catch(() => this.#close(1011, 'Internal error'))
+      .finally(() => {
+        operation.abort();
+        if (this.#operations.get(id) === operation) this.#operations.delete(id);
+      });
   }
 
   #faultOf({ id, payload }: Message): [code: number, reason: string] | undefined {
@@ -248,7 +252,8 @@ class GraphqlSocket implements Attendant {
 
   #close(code: number, reason: string): void {
     const socket = this.#socket;
-    if (!socket) return;
+    if (!socket || this.#isClosing) return;
+    this.#isClosing = true;
     socket.close(code, reason);
     setTimeout(() => {
       if (this.#socket) socket.terminate();

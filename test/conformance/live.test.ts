@@ -94,6 +94,8 @@ for (const database of databases)
       await app.rest('DELETE', path);
       const gone = await listener.next();
       expect([gone?.event, gone?.data.status, gone?.data.code]).toEqual(['problem', 404, 'NOT_FOUND']);
+      // Whoever asks now has no answer to begin with, though others go on.
+      expect((await app.fetch(path, { headers: EVENTS })).status).toBe(404);
       await app.rest('POST', `${path}/restore`);
       const [, back] = await listener.take(2);
       expect(back?.data).toEqual(book);

@@ -56,6 +56,10 @@ interface LiveOptions {
   readonly longest: number;
 }
 
+interface Failure {
+  readonly error: unknown;
+}
+
 /** An answer and those who look at it. */
 class View {
   readonly name: string;
@@ -71,8 +75,10 @@ class View {
   state: 'resting' | 'waiting' | 'running' = 'resting';
   /** Whether a change has come since it was begun to be made. */
   isStale = false;
-  /** Why there is none. */
-  failure: { readonly error: unknown } | undefined;
+  /** Why there is none, and will be none. */
+  failure: Failure | undefined;
+  /** Why there is none now; those who look at it have been told. */
+  problem: Failure | undefined;
   hasEnded = false;
   /** When it was its turn last, and how long it is not its turn again; milliseconds. */
   due = Number.NEGATIVE_INFINITY;
@@ -105,12 +111,16 @@ class View {
       });
       if (refusal) throw refusal;
       this.#sources = sources;
+      this.problem = undefined;
       this.#show(made);
     } catch (error) {
       // Whoever waits for the first answer is told by its status.
       if (!this.#sources) this.failure = { error };
       else if (isPassing(error)) return true;
-      else this.#show({ text: this.#watched.failed(error), units: 0 });
+      else {
+        this.problem = { error };
+        this.#show({ text: this.#watched.failed(error), units: 0 });
+      }
     }
     return false;
   }
@@ -191,7 +201,8 @@ export class Live {
       const runs = known ? await this.#runsNeeded(view, stop.signal) : 1;
       const isOver = () => view.failure !== undefined || view.hasEnded;
       await view.waiting.until(() => view.runs >= runs || isOver(), stop.signal);
-      if (view.failure) throw view.failure.error;
+      const failure = view.failure ?? view.problem;
+      if (failure) throw failure.error;
       if (view.hasEnded || !this.#hasRoom()) throw crowded();
       return { ...view.made, leave, follow: (stopped) => view.follow(stopped) };
     } catch (error) {
@@ -225,7 +236,9 @@ export class Live {
       const stop = new AbortController();
       const ready = this.#options.feed.now().then((at) => {
         this.#at = at;
-        this.#listen(at, stop.signal).catch((error) => this.#fail(error));
+        this.#listen(at, stop.signal).catch((error) => {
+          if (!stop.signal.aborted) this.#fail(error);
+        });
       });
       return { stop, ready };
     });
@@ -316,7 +329,8 @@ export class Live {
     if (view.failure || !this.#hasRoom()) this.#end(view);
     else view.waiting.wake();
     if ((view.isStale || isAgain) && !view.hasEnded) this.#schedule(view);
-    this.#runNext();
+    // A database in this process answers at once: others would not have their turn until all were made.
+    setImmediate(() => this.#runNext());
   }
 
   #hasRoom(): boolean {
