@@ -261,6 +261,45 @@ for (const database of databases)
       expect(refused.status).toBe(403);
     });
 
+    test('a function may look at any type: with a journal on each, what it answers is live', async () => {
+      const types = `
+        type Item @resource @journal { id: ID! price: Int! }
+        type Query { total: Int! @action }`;
+      const logic = {
+        Query: {
+          *total({ tx }: any): any {
+            const items = yield* tx.items.list({});
+            return items.reduce((sum: number, { price }: any) => sum + price, 0);
+          },
+        },
+      };
+      const asking = '{ total }';
+      const whole = await openApp(database, { sdl: types, logic });
+      await using listener = await Listener.ask(whole, `query @live ${asking}`);
+      expect((await listener.take(1))[0]?.data).toEqual({ data: { total: 0 } });
+      await whole.rest('POST', '/items', { price: 3 });
+      expect((await listener.take(1))[0]?.data).toEqual({ data: { total: 3 } });
+      const partly = await openApp(database, { sdl: `${types} type Other @resource { id: ID! }`, logic });
+      await using refused = await Listener.ask(partly, `query @live ${asking}`);
+      expect(refused.response.status).toBe(400);
+      await partly.close();
+      await whole.close();
+    });
+
+    test('they take no more memory than a few of the longest answers', async () => {
+      const small = await openApp(database, { sdl, url, env: { LIMIT_BYTES: '1024' } });
+      const book = await post('/books', { title: 'x'.repeat(700) });
+      const open: Listener[] = [];
+      for (let at = 0; at < 20; at++) open.push(await Listener.open(small, `/books?id=${book.id}`));
+      const statuses = open.map(({ response }) => response.status);
+      expect([statuses[0], statuses.at(-1)]).toEqual([200, 503]);
+      for (const each of open) await each[Symbol.asyncDispose]();
+      const again = await Listener.open(small, `/books?id=${book.id}`);
+      expect(again.response.status).toBe(200);
+      await again[Symbol.asyncDispose]();
+      await small.close();
+    });
+
     test('they count among the streams', async () => {
       const small = await openApp(database, { sdl, url, env: { LIMIT_STREAMS: '1', LIVE_CONCURRENCY: '1' } });
       const first = await Listener.open(small, '/books?id=1');
