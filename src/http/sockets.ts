@@ -17,8 +17,8 @@ export interface Attendant {
   closed(): void;
 }
 
-/** Pings go out before that; who does not answer them is gone. */
-const IDLE_SECONDS = 60;
+/** Pings go out before that, and before proxies take the connection for dead; who does not answer them is gone. */
+const IDLE_SECONDS = 30;
 
 interface Attended extends Socket {
   readonly data: unknown;
