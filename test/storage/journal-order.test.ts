@@ -1,14 +1,19 @@
 /** Positions follow the order of commits: whoever follows a feed misses nothing, while many write at once and lose. */
 
 import { describe, expect, test } from 'bun:test';
-import { type AppUnderTest, databases, openApp, sharedPostgres } from '../app.ts';
-import { Folder } from '../process.ts';
+import { type AppUnderTest, databases, JSON_HEADERS, openApp, sharedPostgres } from '../app.ts';
+import { Folder, Server } from '../process.ts';
 
 const sdl =
   'type Item @resource @journal { id: ID! name: String! count: Int! @default(value: 0) writer: Int }';
 const WRITERS = 16;
 const RECORDS = 20;
 const ROUNDS = 12;
+
+/** More, to look for what happens seldom. */
+const KILLS = Number(process.env['DUET_TEST_KILLS'] ?? 3);
+
+type Node = Pick<AppUnderTest, 'rest'>;
 
 interface Change {
   readonly position: string;
@@ -30,7 +35,7 @@ function chance(seed: number): (below: number) => number {
 }
 
 /** A transaction over some of the records, in whichever order; one in four aborts at its end. */
-async function write(app: AppUnderTest, writer: number, pick: (below: number) => number): Promise<number> {
+async function write(app: Node, writer: number, pick: (below: number) => number): Promise<number> {
   const aborts = pick(4) === 0;
   const picked = Array.from({ length: 1 + pick(4) }, () => 1 + pick(RECORDS));
   // Mostly in one order, so that they wait for each other; in any order, one of two has to give way.
@@ -50,12 +55,12 @@ async function write(app: AppUnderTest, writer: number, pick: (below: number) =>
 /** Reads from any node, and begins again now and then from a place where it has been. */
 class Follower {
   readonly seen = new Map<string, Change>();
-  readonly #apps: readonly AppUnderTest[];
+  readonly #apps: readonly Node[];
   readonly #pick: (below: number) => number;
   #after: string;
   readonly #places: string[];
 
-  constructor(apps: readonly AppUnderTest[], pick: (below: number) => number, after: string) {
+  constructor(apps: readonly Node[], pick: (below: number) => number, after: string) {
     this.#apps = apps;
     this.#pick = pick;
     this.#after = after;
@@ -64,7 +69,7 @@ class Follower {
 
   /** Whether there was anything. */
   async read(): Promise<boolean> {
-    const app = this.#apps[this.#pick(this.#apps.length)] as AppUnderTest;
+    const app = this.#apps[this.#pick(this.#apps.length)] as Node;
     const limit = 1 + this.#pick(30);
     const { status, body, headers } = await app.rest('GET', `/changes?after=${this.#after}&limit=${limit}`);
     expect([status, body.code]).toEqual([200, undefined]);
@@ -84,6 +89,30 @@ class Follower {
     this.#after = this.#places.toSorted().at(-1) as string;
     for (let pages = 0; pages < 1000 && (await this.read()); pages++);
     return [...this.seen.keys()].sort().map((position) => this.seen.get(position) as Change);
+  }
+}
+
+/** Nothing of what was aborted, no version before its predecessor, none left out, no transaction split; and all of it is what there is. */
+function expectSound(seen: readonly Change[], items: readonly any[]): void {
+  expect(seen.filter(({ after }) => after?.name === 'aborted')).toEqual([]);
+  const versions = new Map<number, number>();
+  const counts = new Map<number, number>();
+  for (const { key, version, before, after } of seen) {
+    expect(`${key} ${version} ${before?.count}`).toBe(
+      `${key} ${(versions.get(key) ?? 1) + 1} ${counts.get(key) ?? 0}`,
+    );
+    versions.set(key, version);
+    counts.set(key, after?.count ?? 0);
+  }
+  // What the feed says, applied to what there was, is what there is.
+  for (const { id, count } of items) expect([id, count]).toEqual([id, counts.get(id) ?? 0]);
+  const ended = new Set<string>();
+  let last = '';
+  for (const { transaction } of seen) {
+    if (transaction === last) continue;
+    expect(ended.has(transaction)).toBe(false);
+    ended.add(last);
+    last = transaction;
   }
 }
 
@@ -120,27 +149,75 @@ describe.each([...databases])('on %s', (database) => {
     for (const follower of followers) {
       const seen = await follower.finish();
       expect(seen).toHaveLength(written.reduce((sum, each) => sum + each, 0));
-      expect(seen.filter(({ after }) => after?.name === 'aborted')).toEqual([]);
-      const versions = new Map<number, number>();
-      const counts = new Map<number, number>();
-      for (const { key, version, before, after } of seen) {
-        expect(`${key} ${version} ${before?.count}`).toBe(
-          `${key} ${(versions.get(key) ?? 1) + 1} ${counts.get(key) ?? 0}`,
-        );
-        versions.set(key, version);
-        counts.set(key, after?.count ?? 0);
-      }
-      // What the feed says, applied to what there was, is what there is.
-      for (const { id, count } of items) expect([id, count]).toEqual([id, counts.get(id) ?? 0]);
-      const ended = new Set<string>();
-      let last = '';
-      for (const { transaction } of seen) {
-        if (transaction === last) continue;
-        expect(ended.has(transaction)).toBe(false);
-        ended.add(last);
-        last = transaction;
-      }
+      expectSound(seen, items);
     }
     for (const app of apps) await app.close();
   });
+
+  test(`the same while ${KILLS} nodes are killed, as they give positions`, async () => {
+    const data = JSON.stringify({
+      items: Array.from({ length: RECORDS }, (_, at) => ({ name: `item ${at}` })),
+    });
+    using folder = new Folder({ 'schema.graphql': sdl, 'data.json': data });
+    const url =
+      database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
+    const start = () => Server.start(folder, { DATABASE_URL: url });
+    const servers = [await start()];
+    while (servers.length < (database === 'sqlite' ? 2 : 3)) servers.push(await start());
+    const nodes = servers.map(
+      (_, at): Node => ({
+        async rest(method, path, body) {
+          const init = {
+            method,
+            ...(body !== undefined && { headers: JSON_HEADERS, body: JSON.stringify(body) }),
+          };
+          const answer = await fetch(`${servers[at]?.url}${path}`, init);
+          return { status: answer.status, headers: answer.headers, body: await answer.json() };
+        },
+      }),
+    );
+    const [first] = nodes as [Node];
+    const begin = (await first.rest('GET', '/changes')).headers.get('Changes-Position') ?? '';
+    let isDone = false;
+    /** Whoever is killed answers nobody, and nobody knows what it has done. */
+    const dared = <T>(work: Promise<T>) =>
+      work.catch((error) => {
+        if (!(error instanceof Error) || !('code' in error)) throw error;
+        return Bun.sleep(20);
+      });
+    const follower = new Follower(nodes, chance(1), begin);
+    const following = (async () => {
+      for (let reads = 0; !isDone && reads < 100_000; reads++) {
+        await dared(follower.read());
+        await Bun.sleep(5);
+      }
+    })();
+    const writing = Array.from({ length: WRITERS }, async (_, writer) => {
+      const pick = chance(100 + writer);
+      for (let rounds = 0; !isDone && rounds < 10_000; rounds++) {
+        await dared(write(nodes[pick(nodes.length)] as Node, writer, pick));
+        await Bun.sleep(20);
+      }
+    });
+    try {
+      for (let kill = 0; kill < KILLS; kill++) {
+        const at = kill % servers.length;
+        await Bun.sleep(100);
+        const asked = dared((nodes[at] as Node).rest('GET', '/changes?limit=1'));
+        await Bun.sleep(kill % 4);
+        servers[at]?.signal('SIGKILL');
+        await asked;
+        await servers[at]?.exited();
+        servers[at] = await start();
+      }
+    } finally {
+      isDone = true;
+      await Promise.all([following, ...writing]);
+    }
+    const { body: items } = await first.rest('GET', '/items');
+    const seen = await follower.finish();
+    expect(seen.length).toBeGreaterThan(RECORDS);
+    expectSound(seen, items);
+    for (const server of servers) await server[Symbol.asyncDispose]();
+  }, 120_000);
 });
