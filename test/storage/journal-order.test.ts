@@ -58,6 +58,7 @@ class Follower {
   readonly #apps: readonly Node[];
   readonly #pick: (below: number) => number;
   #after: string;
+  #furthest = '';
   readonly #places: string[];
 
   constructor(apps: readonly Node[], pick: (below: number) => number, after: string) {
@@ -76,10 +77,13 @@ class Follower {
     for (const change of body as Change[]) {
       const known = this.seen.get(change.position);
       if (known && !Bun.deepEquals(change, known)) throw new Error(`${change.position} has changed`);
+      // Who goes back now and then would not notice what was missing.
+      if (!known && change.position <= this.#furthest) throw new Error(`${change.position} came too late`);
       this.seen.set(change.position, change);
     }
     this.#after = headers.get('Changes-Position') ?? '';
     this.#places.push(this.#after);
+    if (this.#after > this.#furthest) this.#furthest = this.#after;
     if (this.#pick(20) === 0) this.#after = this.#places[this.#pick(this.#places.length)] as string;
     return body.length > 0;
   }
