@@ -14,7 +14,7 @@ import { Engine } from '../engine/engine.ts';
 import { jobsOf } from '../engine/jobs/jobs.ts';
 import { Journal } from '../engine/journal/journal.ts';
 import { apiOf } from '../engine/logic/api.ts';
-import { Functions } from '../engine/logic/functions.ts';
+import { Functions, mayAsk } from '../engine/logic/functions.ts';
 import { Operator } from '../engine/operator.ts';
 import { Policy } from '../engine/policy/policy.ts';
 import { Webhooks } from '../engine/webhooks/webhooks.ts';
@@ -110,7 +110,7 @@ export function createApp(given: AppOptions): App {
   const webhooks = journal && new Webhooks({ journal, model, timeout: config.webhookTimeout, observe });
   webhooks?.tell(metrics);
   const watching = [...(jobs ? [jobs.watcher] : []), ...(journal ? [journal] : [])];
-  const mayAct = (resource: Resource) => Object.keys(given.logic?.types.get(resource) ?? {}).length > 0;
+  const mayAct = (resource: Resource) => given.logic !== undefined && mayAsk(given.logic, resource);
   const requestId = () => scopes.scope?.requestId;
   const watchers = watching.length > 0 ? new Watchers(model, watching, mayAct, requestId) : undefined;
   const asked = isScoped ? scopes.around(storage) : storage;

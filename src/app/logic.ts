@@ -5,14 +5,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { filledTypes, type Logic, readLogic } from '../engine/logic/logic.ts';
 import type { Model } from '../schema/model.ts';
-import {
-  type FileSettings,
-  type Given,
-  logicFile,
-  readModel,
-  readModelOrFaults,
-  StartFault,
-} from './deployment.ts';
+import { type FileSettings, type Given, logicFile, readModelOrFaults, StartFault } from './deployment.ts';
 
 export interface Files {
   readonly model: Model;
@@ -48,11 +41,9 @@ export async function readFiles(config: FileSettings, given?: Pick<Given, 'sdl' 
   return { model, logic: read?.logic };
 }
 
-/** The schema file, with the functions that its records are stored with, where there are such. */
+/** The schema file, with what `logic.ts` has for the writes of its types. */
 export async function readStoring(config: FileSettings): Promise<Model> {
-  const model = readModel(config);
-  const isMade = model.resources.some(({ recomputed }) => recomputed.length > 0);
-  return isMade ? (await readFiles(config)).model : model;
+  return (await readFiles(config)).model;
 }
 
 async function load(file: string): Promise<unknown> {

@@ -27,6 +27,8 @@ export interface Model {
   readonly actions: readonly ActionField[];
   /** Changes when, and only when, the meaning of the file may have changed; part of every ETag. */
   readonly fingerprint: string;
+  /** The same, and which functions `logic.ts` has for writes: what older nodes do not know of, they cannot keep true. */
+  generation: string;
   /** The file itself, which the database keeps to compare the next one with. */
   readonly source: string;
 }
@@ -76,6 +78,8 @@ export interface Resource extends Described {
   readonly computed: readonly Computed[];
   /** Those that are columns, and made anew when one of the others is written. */
   readonly recomputed: readonly Computed[];
+  /** The functions that take part in its writes, or run after them; `logic.ts` has them, and none are here before it is read. */
+  hooks: readonly string[];
   /** `@journal`: every change of its records is kept. */
   readonly journal: Journal | undefined;
 }

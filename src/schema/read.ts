@@ -152,13 +152,15 @@ function readDocument(document: DocumentNode, faults: Faults, source: string): M
       { line: 1, column: 1 },
       'The file declares no resource. Add one, such as: type Book @resource { id: ID! title: String! }',
     );
+  const fingerprint = fingerprintOf(source);
   return {
     resources,
     byType,
     enums: [...enums.values()],
     rootFields,
     actions,
-    fingerprint: fingerprintOf(source),
+    fingerprint,
+    generation: fingerprint,
     source,
   };
 }
@@ -235,6 +237,7 @@ function draftResource(
     checks,
     computed: [],
     recomputed: [],
+    hooks: [],
     journal: readJournal(described.name, directives, faults),
   };
 }

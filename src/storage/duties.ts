@@ -24,7 +24,8 @@ export function dutiesOf(resource: Resource): readonly string[] {
     );
     const journal = resource.journal ? ['journal'] : [];
     const derived = derivedOf(resource).map(({ duty }) => duty);
-    found = [...new Set([...checks, ...transitions, ...derived, ...journal])];
+    const hooks = resource.hooks.map((name) => `hook ${name}`);
+    found = [...new Set([...checks, ...transitions, ...derived, ...journal, ...hooks])];
     known.set(resource, found.length > 0 ? found : none);
   }
   return found;

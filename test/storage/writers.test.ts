@@ -51,6 +51,32 @@ const codes = async (answer: Promise<{ status: number; body: any }>) => {
 };
 
 describe.each([...databases])('on %s', (kind) => {
+  test('functions of a type: nodes without them read, and do not write it, until `duet migrate` goes back', async () => {
+    await using deployment = await Deployment.create(kind);
+    await deployment.evolve(plain, seed);
+    const { url } = deployment;
+    const before = { A: { beforeCreate: ({ input }: any) => input } };
+    const after = { A: { ...before.A, async afterUpdate() {} } };
+    const old = await openApp(kind, { sdl: plain, url });
+    expect((await old.rest('PUT', '/as/1', { n: 1 })).status).toBe(200);
+    const newer = await openApp(kind, { sdl: plain, url, logic: before });
+    expect(await writes(old)).toEqual(outdated);
+    expect((await old.rest('GET', '/as')).body).toHaveLength(2);
+    expect((await old.rest('PUT', '/bs/1', { n: 5 })).status).toBe(200);
+    expect((await newer.rest('POST', '/as', { n: 5 })).status).toBe(201);
+    // One that is started again in the middle of a rollout changes nothing for the others.
+    const again = await openApp(kind, { sdl: plain, url });
+    expect(await codes(again.rest('POST', '/as', { n: 5 }))).toEqual([503, OUTDATED]);
+    const newest = await openApp(kind, { sdl: plain, url, logic: after });
+    expect(await codes(newer.rest('POST', '/as', { n: 5 }))).toEqual([503, OUTDATED]);
+    expect((await newest.rest('PUT', '/as/1', { n: 5 })).status).toBe(200);
+    await deployment.migrate(plain);
+    for (const app of [old, again, newer, newest]) {
+      expect((await app.rest('POST', '/as', { n: 6 })).status).toBe(201);
+      await app.close();
+    }
+  });
+
   test.each([
     ['a new @check', plain, checked],
     ['another @check', checked, checked.replace('10', '11').replace('10', '11')],

@@ -3,6 +3,7 @@
 import { BreakingChangeType, findSchemaChanges, type GraphQLSchema } from 'graphql';
 import { ruleChanges } from '../../access/changes.ts';
 import { faulting, openDeployment } from '../../app/deployment.ts';
+import { readStoring } from '../../app/logic.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
 import { graphqlDoor } from '../../graphql/schema.ts';
@@ -33,7 +34,10 @@ export interface Report {
 }
 
 export async function diff(config: Config, observe: Observe, print: (line: string) => void): Promise<void> {
-  const { model, database } = await openDeployment(config, observe, { readOnly: true });
+  const { model, database } = await openDeployment(config, observe, {
+    readOnly: true,
+    model: await readStoring(config),
+  });
   try {
     const { before, ...comparison } = await faulting(() => preview(database, model));
     const report = reportOf(before, model, comparison);

@@ -48,8 +48,7 @@ export class Functions {
     this.#tell = tell;
     this.#policy = policy;
     this.#tx = txOf(model, policy, limits);
-    const asks = (functions: object) => Object.values(functions).some((each) => kindOf(each) === 'generator');
-    this.#asking = new Set([...logic.types].flatMap(([type, functions]) => (asks(functions) ? [type] : [])));
+    this.#asking = new Set([...logic.types.keys()].filter((type) => mayAsk(logic, type)));
   }
 
   /** The same access, with whose writes the functions go along. */
@@ -241,6 +240,11 @@ export class Functions {
         : access.denied(`You may not see the ${type} that ${action.name} answers with, or it is not there.`);
     return answerOf(action, wanted, value, budget, read, hidden);
   }
+}
+
+/** Whether functions that take part in writes of a type ask the database something, or write; others cannot. */
+export function mayAsk({ types }: Logic, type: Resource): boolean {
+  return Object.values(types.get(type) ?? {}).some((each) => kindOf(each) === 'generator');
 }
 
 /** Where callers are known, only those whose role a rule names, or anybody where it names none. */

@@ -64,7 +64,17 @@ export function readLogic(exported: unknown, model: Model | undefined): LogicRea
       `"routes" and the type ${rival.name} are both at /hooks. Choose another path for the type: @resource(path: "…")`,
     );
   for (const resource of model?.resources ?? []) readComputed(resource, exported[resource.name], faults);
-  return faults.length > 0 ? { faults } : { logic: { types, after, actions, schedules, routes } };
+  if (faults.length > 0) return { faults };
+  if (model) noteHooks(model, [types, after]);
+  return { logic: { types, after, actions, schedules, routes } };
+}
+
+/** Which functions a type has: nodes without one of them must not write its records. What the functions do, nobody can tell. */
+function noteHooks(model: Model, of: readonly ReadonlyMap<Resource, object>[]): void {
+  for (const resource of model.resources)
+    resource.hooks = of.flatMap((functions) => Object.keys(functions.get(resource) ?? {})).sort();
+  const all = model.resources.flatMap(({ name, hooks }) => hooks.map((hook) => `${name}.${hook}`));
+  if (all.length > 0) model.generation = `${model.fingerprint}-${Bun.hash(all.join()).toString(36)}`;
 }
 
 /** Every computed field has its function, which needs nothing but the values that it is given. */

@@ -43,7 +43,7 @@ export class Watchers {
   /** Of the request that is being worked on. */
   readonly #requestId: () => string | undefined;
 
-  /** `mayAct`: whether functions of the deployment take part in writes of a type, and so may write anything. */
+  /** `mayAct`: whether functions of the deployment take part in writes of a type that may write anything. */
   constructor(
     { resources }: Model,
     watchers: readonly Watcher[],

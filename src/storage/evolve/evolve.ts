@@ -128,7 +128,7 @@ async function attempt(
         await apply((step) => !isFinder(step));
         if (!past.last) await session.load(seed);
         await apply(isFinder);
-        const { fingerprint, source: schema } = model;
+        const { generation: fingerprint, source: schema } = model;
         const newest = isOlder && past.last ? past.last : { fingerprint, schema };
         if (past.last?.fingerprint !== newest.fingerprint || steps.length > 0)
           await remember(session, newest, applied);
@@ -276,7 +276,7 @@ async function look(
       : [],
   );
   const unmended = [...new Set([...before, ...filled])];
-  const isOlder = past.has(model) && past.last?.fingerprint !== model.fingerprint && !insists;
+  const isOlder = past.has(model) && past.last?.fingerprint !== model.generation && !insists;
   if (isOlder) {
     const refusals = [...comparison.refusals, ...unmended.map(neglected)];
     return { ...comparison, refusals, duties: { added: [], gone: [], unmended: [] }, isOlder };

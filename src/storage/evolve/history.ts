@@ -11,6 +11,7 @@ import type { Session } from './database.ts';
 import { DEPRECATED, type IndexPlan, indexesOf } from './tables.ts';
 
 interface Applied {
+  /** Its generation. */
   readonly fingerprint: string;
   readonly schema: string;
 }
@@ -64,7 +65,7 @@ export class Past {
     this.#files = new Map(
       applied.map(({ fingerprint, schema }) => [
         fingerprint,
-        new AppliedFile(schema, fingerprint === current.fingerprint ? current : undefined),
+        new AppliedFile(schema, fingerprint === current.generation ? current : undefined),
       ]),
     );
     this.#steps = applied.flatMap(({ steps }) => steps);
@@ -75,8 +76,8 @@ export class Past {
     return this.last && this.#files.get(this.last.fingerprint)?.model;
   }
 
-  has({ fingerprint }: Model): boolean {
-    return this.#files.has(fingerprint);
+  has({ generation }: Model): boolean {
+    return this.#files.has(generation);
   }
 
   /** Whether the newer of two steps that undo each other, both in words, is the second. */
