@@ -152,6 +152,8 @@ describe.each([...databases])('on %s', (database) => {
       await bring(moment);
       expected.push(`slot ${new Date(moment).toISOString()}`);
       await until('the slot', () => slots().length >= expected.length);
+      // What is killed before it has told that it is done is run again.
+      await until('its end', async () => (await query('SELECT 1 FROM "_duet_jobs"')).length === 0);
     };
     const nodes = await Promise.all(Array.from({ length: NODES }, () => Server.start(folder, env)));
     try {
