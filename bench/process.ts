@@ -54,7 +54,11 @@ export class Process {
   }
 
   /** `{port}` in the command stands for the port, which is also in the environment. */
-  static async start({ run, env = {}, cwd, ready }: Command, databases: Databases): Promise<Process> {
+  static async start(
+    { run, env = {}, cwd, ready }: Command,
+    databases: Databases,
+    patienceMs = PATIENCE_MS,
+  ): Promise<Process> {
     const port = String(freePort());
     const log = Bun.file(`${cwd}/log`);
     const url = `http://127.0.0.1:${port}`;
@@ -76,7 +80,7 @@ export class Process {
     );
     running.add(child);
     void child.exited.then(() => running.delete(child));
-    while (performance.now() - started < PATIENCE_MS && child.exitCode === null) {
+    while (performance.now() - started < patienceMs && child.exitCode === null) {
       try {
         const answer = await send(url, ready);
         await answer.text();

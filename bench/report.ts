@@ -3,6 +3,7 @@
 import { cpus } from 'node:os';
 import type { Comparison, Effort } from './compare.ts';
 import { columnNames, columns } from './contenders.ts';
+import type { Evolved } from './evolution.ts';
 import type { Table } from './growth.ts';
 import type { Guard } from './guard.ts';
 import { CONNECTIONS, median } from './load.ts';
@@ -17,7 +18,7 @@ const ABSENT = '–';
 const thousands = (value: number) => Math.round(value).toLocaleString('en');
 
 export function report(results: Results, { seconds, rounds }: Effort): string {
-  const { comparison, million, growth, guard, logic, overload } = results;
+  const { comparison, million, growth, guard, logic, overload, evolution } = results;
   const [cpu] = cpus();
   return [
     `${cpus().length} cores${cpu?.model && cpu.model !== 'unknown' ? ` (${cpu.model})` : ''}, ${process.platform} ${process.arch}, Bun ${Bun.version}; \`wrk\` with one thread beside the server, ${rounds} interleaved rounds of ${seconds} s.`,
@@ -29,6 +30,7 @@ export function report(results: Results, { seconds, rounds }: Effort): string {
     ...(guard ? [markdown(guarded(guard))] : []),
     ...(logic ? [markdown(ofLogic(logic))] : []),
     ...(overload ? [markdown(overloaded(overload))] : []),
+    ...(evolution ? [markdown(served(evolution))] : []),
     markdown(targets(results)),
   ].join('\n\n');
 }
@@ -127,6 +129,33 @@ function ofMany({ records, found }: Million): Table {
         return [title, duet.toFixed(1), p99.toFixed(1), hand.toFixed(1), value.toFixed(2)];
       }),
     ),
+  };
+}
+
+function served(steps: readonly Evolved[]): Table {
+  return {
+    title: `A new directive on ${thousands(steps[0]?.records ?? 0)} records, while clients read and write`,
+    head: [
+      '',
+      'until it is served, s',
+      'longest read, ms',
+      'longest write, ms',
+      'writes turned away, ms',
+      'refused',
+      'left behind',
+    ],
+    rows: steps.map(
+      ({ database, what, taken, longestRead, longestWrite, turnedAway, refused, leftBehind }) => [
+        `${database}: ${what}`,
+        taken / 1000,
+        longestRead,
+        longestWrite,
+        turnedAway,
+        refused.length,
+        leftBehind,
+      ],
+    ),
+    note: 'Writes are turned away from when nodes of the old file may write no longer until the new one serves.',
   };
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compare, type Effort } from './compare.ts';
 import { installPeers } from './contenders.ts';
+import { evolution } from './evolution.ts';
 import { growth } from './growth.ts';
 import { guard } from './guard.ts';
 import { requireWrk } from './load.ts';
@@ -18,7 +19,7 @@ import { rowNames } from './rows.ts';
 import type { Results } from './targets.ts';
 import { versus } from './versus.ts';
 
-const parts = [...rowNames, 'million', 'growth', 'guard', 'logic', 'overload'];
+const parts = [...rowNames, 'million', 'growth', 'guard', 'logic', 'overload', 'evolution'];
 const flags = ['--quick', '--alone'];
 
 function refuse(message: string): never {
@@ -70,6 +71,8 @@ try {
     ...(wanted('growth') && { growth: await growth({ effort, folder, databases }) }),
     ...(wanted('guard') && { guard: await guard(effort, folder, databases) }),
     ...(wanted('logic') && { logic: await logicBench(effort, folder, databases) }),
+    // Only where it is named, as it takes half an hour.
+    ...(named.includes('evolution') && { evolution: await evolution(quick, folder, databases) }),
     ...(wanted('overload') && { overload: await overload(folder, databases, quick) }),
   };
   const text = report(results, effort);

@@ -2,6 +2,7 @@
 
 import type { Comparison } from './compare.ts';
 import { type Column, columns, peerNames } from './contenders.ts';
+import type { Evolved } from './evolution.ts';
 import type { Growth } from './growth.ts';
 import type { Guard } from './guard.ts';
 import { median } from './load.ts';
@@ -17,6 +18,7 @@ export interface Results {
   readonly guard?: Guard;
   readonly logic?: LogicResults;
   readonly overload?: Overload;
+  readonly evolution?: readonly Evolved[];
 }
 
 export interface Verdict {

@@ -13,6 +13,8 @@ import { wordsName } from './words.ts';
 export interface Page {
   /** Where the next one begins. */
   readonly next: Place | undefined;
+  /** Its records, as they were before they were brought up to date. */
+  readonly rows: readonly Row[];
   /** How much text was read. */
   readonly characters: number;
 }
@@ -54,19 +56,31 @@ export function derivedOf(resource: Resource): readonly Derived[] {
   return found;
 }
 
-/**
- * Brings the records of one page up to date. Read again under a lock before they are written: others may have changed them,
- * and what is derived with them.
- */
+/** Brings the records of one page up to date. */
 export function* mendPage(derived: Derived, after: Place | undefined, limit: number): Program<Page> {
+  const rows = yield* run(select(derived.resource, columnsOf(derived), undefined, { after, limit }));
+  const next = rows.length < limit ? undefined : [rows.at(-1)?.[derived.resource.key.name]];
+  return { next, ...(yield* mended(derived, rows)) };
+}
+
+/** The same for those that have these keys. */
+export function* mendKeys(derived: Derived, keys: readonly unknown[]): Program<Omit<Page, 'next'>> {
   const { resource } = derived;
-  const columns = [resource.key, ...derived.columns];
-  const rows = yield* run(select(resource, columns, undefined, { after, limit }));
+  return yield* mended(derived, yield* run(select(resource, columnsOf(derived), among(resource.key, keys))));
+}
+
+function columnsOf({ resource, columns }: Derived): readonly Column[] {
+  return [resource.key, resource.version, ...columns];
+}
+
+/** Read again under a lock before they are written: others may have changed them, and what is derived with them. */
+function* mended(derived: Derived, rows: readonly Row[]): Program<Omit<Page, 'next'>> {
+  const { resource } = derived;
+  const columns = columnsOf(derived);
   const keys = (yield* derived.stale(rows)).map((row) => row[resource.key.name]);
   if (keys.length > 0)
     yield* derived.mend(yield* run(select(resource, columns, among(resource.key, keys), { lock: true })));
-  const next = rows.length < limit ? undefined : [rows.at(-1)?.[resource.key.name]];
-  return { next, characters: charactersIn(rows, columns) };
+  return { rows, characters: charactersIn(rows, columns) };
 }
 
 function charactersIn(rows: readonly Row[], columns: readonly Column[]): number {

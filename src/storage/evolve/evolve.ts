@@ -11,21 +11,14 @@ import { statements } from './applying.ts';
 import { type Comparison, compare } from './compare.ts';
 import { type Ddl, type Evolvable, ReadOnly, type Session, type Widening } from './database.ts';
 import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDeprecations } from './history.ts';
-import { mend, mendInTurns } from './mending.ts';
+import { build, buildAll, findsBy, isLateIndex, type LateIndex } from './indexing.ts';
+import { catchUp, mend, mendInTurns } from './mending.ts';
 import { add, compareDuties, type Duties, release, settle } from './raising.ts';
-import { notUnique, type Refusal } from './refusals.ts';
+import { EvolutionRefused, type Refusal } from './refusals.ts';
 import { rowsOf } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
-import { createIndex, KEPT } from './tables.ts';
-
-export class EvolutionRefused extends Error {
-  readonly refusals: readonly Refusal[];
-
-  constructor(refusals: readonly Refusal[]) {
-    super(refusals.map(({ what, why, how }) => `${what}, but ${why}. ${how}.`).join('\n'));
-    this.refusals = refusals;
-  }
-}
+import { KEPT } from './tables.ts';
+import type { Versions } from './versions.ts';
 
 export interface Evolution {
   /** What was done, in words. */
@@ -53,11 +46,14 @@ export async function evolve(
   insists = false,
 ): Promise<Evolution> {
   const evolution = (async () => {
-    const first = await attempt(database, model, seed, insists, false);
+    const first = await attempt(database, model, seed, insists);
     if (!('unmended' in first)) return first;
-    for (const derived of first.unmended) await mendInTurns(database, derived);
-    const second = await attempt(database, model, seed, insists, true);
-    return { ...second, applied: [...first.applied, ...second.applied] };
+    const mended = new Map<Derived, Versions>();
+    for (const derived of first.unmended) mended.set(derived, await mendInTurns(database, derived));
+    // Before older nodes may write no longer, and not while nobody does; when all have their values, as that is faster.
+    const made = await buildAll(database, first.finders);
+    const second = await attempt(database, model, seed, insists, mended);
+    return { ...second, applied: [...first.applied, ...made, ...second.applied] };
   })();
   return evolution.catch((error) => {
     if (error instanceof ReadOnly) return asItStands(database, model);
@@ -69,24 +65,29 @@ export async function evolve(
 interface Prepared {
   readonly applied: readonly string[];
   readonly unmended: readonly Derived[];
+  /** What finds records by it, and can be made while others write. */
+  readonly finders: readonly LateIndex[];
 }
 
-/** `isMended`: records have been given what is kept beside them; a look is enough, for what older nodes wrote since. */
-function attempt<Is extends boolean>(
+type Mended = ReadonlyMap<Derived, Versions>;
+
+/** `mended`: what records have been given that is kept beside them; a look is enough, for what older nodes wrote since. */
+function attempt<M extends Mended | undefined = undefined>(
   database: Evolvable,
   model: Model,
   seed: () => Program<void>,
   insists: boolean,
-  isMended: Is,
-): Promise<Evolution | (Is extends true ? never : Prepared)>;
+  mended?: M,
+): Promise<Evolution | (M extends Mended ? never : Prepared)>;
 async function attempt(
   database: Evolvable,
   model: Model,
   seed: () => Program<void>,
   insists: boolean,
-  isMended: boolean,
+  mended?: Mended,
 ): Promise<Evolution | Prepared> {
   const { ddl } = database;
+  const isMended = mended !== undefined;
   return database.exclusively(async (session) => {
     const past = await pastOf(session, model);
     const comparison = await look(session, ddl, model, past, { insists, isMended });
@@ -103,7 +104,10 @@ async function attempt(
       await session.transaction(async () => {
         for (const step of room) for (const sql of statements(step, ddl)) await session.query(sql);
       });
-      return { applied: room.map(describe), unmended: early };
+      const finders = ddl.buildsIndexesConcurrently
+        ? steps.filter((step): step is LateIndex => isLateIndex(step) && findsBy(step, early))
+        : [];
+      return { applied: room.map(describe), unmended: early, finders };
     }
     const late = ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
     const applied = steps.map(describe);
@@ -117,7 +121,11 @@ async function attempt(
     if (added.length > 0 || unmended.length > 0)
       await session.transaction(() => add(session, ddl, comparison.duties));
     try {
-      for (const derived of early) await mend(session, derived);
+      for (const derived of early) {
+        const seen = mended?.get(derived);
+        if (seen) await catchUp(session, derived, seen);
+        else await mend(session, derived);
+      }
       // Until a moment ago, nodes of older files wrote what this one may refuse; on SQLite, until its records were mended.
       const wereOthers = !ddl.keepsWritersOut && steps.some((step) => step.do === 'raise');
       if (wereOthers || early.length > 0) {
@@ -296,25 +304,4 @@ function neglected({ resource, of }: Derived): Refusal {
     why: 'another schema gave it up, and has written records without it',
     how: 'Run `duet migrate` with this schema, which brings all records up to date',
   };
-}
-
-type LateIndex = Extract<Step, { do: 'create index' }>;
-
-function isLateIndex(step: Step): step is LateIndex {
-  return step.do === 'create index' && step.live;
-}
-
-/** Builds an index while others write, who may break it: what is left of it then would still refuse rows. */
-async function build(session: Session, ddl: Ddl, { index, rebuild }: LateIndex): Promise<void> {
-  const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${quote(index.name)}`;
-  if (rebuild) await session.query(drop);
-  try {
-    await session.query(createIndex(index, ddl, ' CONCURRENTLY'));
-  } catch (error) {
-    await session.query(drop).catch(() => {});
-    const values = index.columns.map(({ stored }) => ({ stored, otherwise: undefined }));
-    const twins = index.unique ? await rowsOf(session).twins(index.resource, index.columns, values) : [];
-    if (twins.length > 0) throw new EvolutionRefused([notUnique(index, twins)]);
-    throw error;
-  }
 }

@@ -1,10 +1,13 @@
 /** Gives records that were there before what is kept beside them, page by page, while others go on reading and writing. */
 
 import type { Place } from '../../query/order.ts';
-import { type Derived, mendPage, type Page } from '../derived.ts';
+import { type Derived, mendKeys, mendPage } from '../derived.ts';
 import { NotUnique } from '../faults.ts';
+import { select } from '../statements.ts';
+import { type Program, run } from '../storage.ts';
 import type { Evolvable, Session } from './database.ts';
 import { whyNotUnique } from './foreseen.ts';
+import { Versions } from './versions.ts';
 
 /** For how long others wait at a time where only one can write. */
 const ALONE_MS = 50;
@@ -12,18 +15,41 @@ const ALONE_MS = 50;
 const TURN_MS = 1000;
 /** Records of one page: few enough to be locked for a moment, and for all of them to be as long as a body. */
 const FIRST_PAGE = 8;
-const LONGEST_PAGE = 100;
+const LONGEST_PAGE = 500;
 /** Of the texts that are read at once, as far as those before tell how long they are. */
 const MOST_CHARACTERS = 1_000_000;
 /** Longer than anybody who waits goes without asking again. */
 const PAUSE_MS = 60;
+/** Keys and versions that are read at once. */
+const LOOK_PAGE = 5000;
+/** So few are left to the last look, while which older nodes may not write; or what this many looks have left. */
+const FEW = 100;
+const MOST_LOOKS = 5;
 
-/** Whoever waits has its turn in between. What older nodes write meanwhile is found by another look. */
-export async function mendInTurns(database: Evolvable, derived: Derived): Promise<void> {
+/**
+ * Whoever waits has its turn in between. Older nodes write meanwhile, so it looks again until they are hardly ahead. Answers
+ * with what it has seen: to look for what was written since is enough then.
+ */
+export async function mendInTurns(database: Evolvable, derived: Derived): Promise<Versions> {
+  const seen = new Versions();
+  await inTurns(database, (session, after, until) => mend(session, derived, seen, after, until));
+  for (let looks = 0, found = FEW; found >= FEW && looks < MOST_LOOKS; looks++) {
+    found = 0;
+    await inTurns(database, async (session, after, until) => {
+      const look = await catchUp(session, derived, seen, after, until);
+      found += look.found;
+      return look.after;
+    });
+  }
+  return seen;
+}
+
+type Turn = (session: Session, after: Place | undefined, until: number) => Promise<Place | undefined>;
+
+async function inTurns(database: Evolvable, turn: Turn): Promise<void> {
   const turnMs = database.ddl.keepsWritersOut ? ALONE_MS : TURN_MS;
   for (let after: Place | undefined; ; await Bun.sleep(PAUSE_MS)) {
-    const until = performance.now() + turnMs;
-    after = await database.exclusively((session) => mend(session, derived, after, until));
+    after = await database.exclusively((session) => turn(session, after, performance.now() + turnMs));
     if (!after) return;
   }
 }
@@ -32,22 +58,18 @@ export async function mendInTurns(database: Evolvable, derived: Derived): Promis
 export async function mend(
   session: Session,
   derived: Derived,
+  seen?: Versions,
   from?: Place,
   until = Number.POSITIVE_INFINITY,
 ): Promise<Place | undefined> {
   let after = from;
   let limit = FIRST_PAGE;
   do {
-    let page: Page | undefined;
-    const mending = session.transaction(() =>
-      session.load(function* () {
-        page = yield* mendPage(derived, after, limit);
-      }),
-    );
-    await mending.catch((error) => explain(session, derived, error));
-    after = page?.next;
-    const fit = Math.floor((limit * MOST_CHARACTERS) / (page?.characters || 1));
-    limit = Math.max(1, Math.min(fit, 2 * limit, LONGEST_PAGE));
+    const mending = within(session, () => mendPage(derived, after, limit));
+    const page = await mending.catch((error) => explain(session, derived, error));
+    seen?.add(derived.resource, page.rows);
+    after = page.next;
+    limit = fitting(limit, page.characters);
     // SQLite never waits for anything, and the process may have others to answer.
     await Bun.sleep(0);
   } while (after && performance.now() < until);
@@ -63,4 +85,50 @@ async function explain(session: Session, { resource, made }: Derived, error: unk
     why = yield* whyNotUnique(resource, computed);
   });
   throw new Error(why, { cause: error });
+}
+
+/** The same for those that were written since they were seen; `found`: how many these are. */
+export async function catchUp(
+  session: Session,
+  derived: Derived,
+  seen: Versions,
+  from?: Place,
+  until = Number.POSITIVE_INFINITY,
+): Promise<{ readonly after: Place | undefined; readonly found: number }> {
+  const { resource } = derived;
+  const { key, version } = resource;
+  let after = from;
+  let found = 0;
+  do {
+    const look = select(resource, [key, version], undefined, { after, limit: LOOK_PAGE });
+    const rows = await within(session, () => run(look));
+    const written = rows.filter((row) => !seen.has(resource, row)).map((row) => row[key.name]);
+    found += written.length;
+    for (let at = 0, limit = FIRST_PAGE; at < written.length; ) {
+      const mending = within(session, () => mendKeys(derived, written.slice(at, at + limit)));
+      const page = await mending.catch((error) => explain(session, derived, error));
+      seen.add(resource, page.rows);
+      at += limit;
+      limit = fitting(limit, page.characters);
+    }
+    after = rows.length < LOOK_PAGE ? undefined : [rows.at(-1)?.[key.name]];
+    await Bun.sleep(0);
+  } while (after && performance.now() < until);
+  return { after, found };
+}
+
+function fitting(limit: number, characters: number): number {
+  const fit = Math.floor((limit * MOST_CHARACTERS) / (characters || 1));
+  return Math.max(1, Math.min(fit, 2 * limit, LONGEST_PAGE));
+}
+
+/** In a transaction of its own. */
+async function within<T>(session: Session, program: () => Program<T>): Promise<T> {
+  let result: { readonly is: T } | undefined;
+  await session.transaction(() =>
+    session.load(function* () {
+      result = { is: yield* program() };
+    }),
+  );
+  return (result as { readonly is: T }).is;
 }

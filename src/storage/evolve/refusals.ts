@@ -10,6 +10,15 @@ export interface Refusal {
   readonly how: string;
 }
 
+export class EvolutionRefused extends Error {
+  readonly refusals: readonly Refusal[];
+
+  constructor(refusals: readonly Refusal[]) {
+    super(refusals.map(({ what, why, how }) => `${what}, but ${why}. ${how}.`).join('\n'));
+    this.refusals = refusals;
+  }
+}
+
 /** What is said of a unique index that rows stand against. */
 export function notUnique({ resource, columns }: IndexPlan, twins: readonly string[]): Refusal {
   const aside = columns.some((column) => keptAs(column) === 'folded') ? ', letter case aside' : '';
