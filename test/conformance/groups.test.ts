@@ -409,3 +409,33 @@ describe.each([...databases])('groups on %s', (database) => {
     await small.close();
   });
 });
+
+describe.each([...databases])('the end of a year, on %s', (database) => {
+  /** The last moment of a year, the first of the next, and the days around them whose weeks belong to the other year. */
+  const moments = ['2020-12-31T23:59:59.999Z', '2021-01-01T00:00:00.000Z', '2021-01-03T12:00:00.000Z'];
+  const later = ['2021-01-04T00:00:00.000Z', '2024-12-29T23:59:59.999Z', '2024-12-30T00:00:00.000Z'];
+  const wanted = {
+    year: { '2020-01-01': 1, '2021-01-01': 3, '2024-01-01': 2 },
+    month: { '2020-12-01': 1, '2021-01-01': 3, '2024-12-01': 2 },
+    week: { '2020-12-28': 3, '2021-01-04': 1, '2024-12-23': 1, '2024-12-30': 1 },
+    day: Object.fromEntries([...moments, ...later].map((at) => [at.slice(0, 10), 1])),
+  };
+
+  test('each part begins where it does', async () => {
+    const events = [...moments, ...later].map((at) => ({ at, day: at.slice(0, 10) }));
+    const times = 'type Event @resource { id: ID!  at: DateTime!  day: Date! }';
+    const app = await openApp(database, { sdl: times, data: { events } });
+    for (const [part, counts] of Object.entries(wanted))
+      for (const of of ['at', 'day']) {
+        const name = `${of}${part[0]?.toUpperCase()}${part.slice(1)}`;
+        const { body } = await app.rest('GET', `/events?groupBy=${part}(${of})&aggregate=count`);
+        const { data: answer } = await app.graphql(
+          `{ eventsAggregate(groupBy: [${name}]) { by { ${name} } count } }`,
+        );
+        const found = (groups: any[]) =>
+          Object.fromEntries(groups.map(({ by, count, ...own }) => [(by ?? own)[name], count]));
+        expect([name, found(body), found(answer.eventsAggregate)]).toEqual([name, counts, counts]);
+      }
+    await app.close();
+  });
+});

@@ -21,7 +21,7 @@ const MOST_CHARACTERS = 1_000_000;
 /** Longer than anybody who waits goes without asking again. */
 const PAUSE_MS = 60;
 /** Keys and versions that are read at once. */
-const LOOK_PAGE = 5000;
+const LOOK_PAGE = 20_000;
 /** So few are left to the last look, while which older nodes may not write; or what this many looks have left. */
 const FEW = 100;
 const MOST_LOOKS = 5;
