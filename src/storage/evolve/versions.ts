@@ -46,5 +46,6 @@ export class Versions {
 
 /** 53 bits: of a million records and as many changes, two have the same once in ten thousand rollouts. */
 function markOf({ key, version }: Resource, row: Row): number {
-  return Number(BigInt.asUintN(53, BigInt(Bun.hash(`${row[key.name]} ${row[version.name]}`))));
+  const text = `${row[key.name]} ${row[version.name]}`;
+  return Bun.hash.xxHash32(text) * 2 ** 21 + (Bun.hash.xxHash32(text, 1) >>> 11);
 }
