@@ -52,7 +52,7 @@ browsing('callers', () => {
       expect(await page.getByRole('cell', { name: 'hidden' }).count()).toBe(2);
     }
     await page.getByRole('link', { name: 'Plan' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Who is asking' });
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.getByLabel('Token').fill('not.a.token');
     await dialog.getByRole('button', { name: 'Use it' }).click();
     await page.getByRole('alert').filter({ hasText: 'UNAUTHENTICATED' }).first().waitFor();
@@ -79,7 +79,7 @@ browsing('callers', () => {
     const refusals: number[] = [];
     page.on('response', (response) => response.status() >= 400 && refusals.push(response.status()));
     await here.go('');
-    await page.getByRole('button', { name: 'Token' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await page
       .getByLabel('Token', { exact: true })
       .last()
@@ -114,12 +114,12 @@ browsing('callers', () => {
     await using here = await visit(duet.url);
     const { page } = here;
     await here.go('#/live');
-    const dialog = page.getByRole('dialog', { name: 'Who is asking' });
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.getByLabel('Token').fill(await tokenOf('ann'));
     await dialog.getByRole('button', { name: 'Use it' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('This needs the role "metrics".').waitFor();
-    await page.getByRole('button', { name: 'Token' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await dialog.getByLabel('Token').fill(await tokenOf('watch', 'metrics'));
     await dialog.getByRole('button', { name: 'Use it' }).click();
     await page.getByRole('row', { name: /^GET \/metrics/ }).waitFor();

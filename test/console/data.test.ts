@@ -218,7 +218,7 @@ browsing.each([...databases])('on %s', (database) => {
     await using here = await visit(duet.url);
     const { page } = here;
     await here.go('#/data/Post?author.name[eq]=Ada%20Lovelace&sort=-title');
-    const dock = page.getByRole('region', { name: 'Both doors' });
+    const dock = page.getByRole('region', { name: 'REST and GraphQL' });
     await dock.getByText('Both answers are the same.').waitFor();
     const taken = database === 'sqlite' ? '2 statements' : '1 statement';
     const cost = new RegExp(`^[\\d.]+ ms · [\\d.]+ K?B · ${taken}$`);

@@ -20,7 +20,7 @@ browsing('drafts', () => {
       await here.input('nick').fill('typed');
       await here.input('extra').fill('{"b":');
       await page.getByRole('radio', { name: door === 'REST' ? 'GraphQL' : 'REST' }).check();
-      await page.getByRole('button', { name: 'Both doors' }).click();
+      await page.getByRole('button', { name: 'REST and GraphQL' }).click();
       await page.getByLabel('Colours').selectOption('dark');
       expect(await here.input('nick').inputValue()).toBe('typed');
       expect(await here.input('extra').inputValue()).toBe('{"b":');
@@ -200,19 +200,19 @@ type Note @resource
       try {
         await using here = await editing(duet.url, door, '#/data/Note');
         const { page } = here;
-        const dialog = page.getByRole('dialog', { name: 'Who is asking' });
+        const dialog = page.getByRole('dialog', { name: 'Sign in' });
         const take = async (token: string) => {
           await dialog.getByLabel('Token').fill(token);
           await dialog.getByRole('button', { name: 'Use it' }).click();
         };
         const text = () => here.input('text').inputValue();
-        await page.getByRole('button', { name: 'Token' }).click();
+        await page.getByRole('button', { name: 'Sign in' }).click();
         await take(await tokenOf('ann'));
         await dialog.waitFor({ state: 'detached' });
         await page.evaluate("location.hash = '#/data/Note/record/1/edit'");
         await here.input('text').fill('typed');
         // Whoever asks for nothing any more may not write: the form is there all the same.
-        await page.getByRole('button', { name: 'Token' }).click();
+        await page.getByRole('button', { name: 'Sign in' }).click();
         await take('');
         await dialog.waitFor({ state: 'detached' });
         await page.getByRole('button', { name: 'Save' }).click();

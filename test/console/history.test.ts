@@ -133,8 +133,8 @@ type Note @resource @journal
     const { page } = here;
     await here.go('');
     const become = async (who: string) => {
-      await page.getByRole('button', { name: 'Token' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Who is asking' });
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Sign in' });
       await dialog.getByLabel('Token').fill(who.replace('Bearer ', ''));
       await dialog.getByRole('button', { name: 'Use it' }).click();
       await dialog.waitFor({ state: 'detached' });

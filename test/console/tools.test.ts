@@ -51,13 +51,50 @@ browsing.each([...databases])('on %s', (database) => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('the panel below is dragged, moved with keys and folded, and stays so', async () => {
+    await using here = await visit(other.url);
+    const { page } = here;
+    await here.go('#/data/Hall');
+    const text = page.getByRole('region', { name: 'REST and GraphQL' }).locator('pre').first();
+    const edge = page.getByRole('separator', { name: 'Height of the panel' });
+    const height = async () => Math.round((await text.boundingBox())?.height ?? 0);
+    await text.waitFor();
+    const before = await height();
+    const { x = 0, y = 0 } = (await edge.boundingBox()) ?? {};
+    await page.mouse.move(x + 50, y + 4);
+    await page.mouse.down();
+    await page.mouse.move(x + 50, y - 36);
+    await page.mouse.up();
+    await shows(height, before + 40);
+    await edge.focus();
+    await page.keyboard.press('ArrowDown');
+    await shows(height, before + 16);
+    await page.reload();
+    await shows(height, before + 16);
+    await page.getByRole('button', { name: 'REST and GraphQL' }).click();
+    await text.waitFor({ state: 'detached' });
+    expect(here.complaints).toEqual([]);
+  });
+
   test('the diagram shows fields and relations, moves and zooms, and leads to the data', async () => {
     await using here = await visit(other.url);
     const { page } = here;
     await here.go('#/schema');
     const picture = page.getByLabel('Types and their relations');
+    // What would be too small to read is left out: then there is room for keys and relations.
+    await page.setViewportSize({ width: 1280, height: 640 });
+    await picture.getByText('keeper').waitFor();
+    await shows(() => picture.getByText('inspectedAt').count(), 0);
+    expect(
+      Number(/scale\((.*)\)/.exec((await picture.locator('> g').getAttribute('transform')) ?? '')?.[1]),
+    ).toBeGreaterThanOrEqual(0.85);
+    await page.getByRole('searchbox', { name: 'Show only' }).fill('museum');
+    await shows(() => picture.locator('.box .name').allTextContents(), ['Hall', 'Museum']);
+    await page.getByRole('searchbox', { name: 'Show only' }).fill('');
+    await page.getByRole('button', { name: 'All fields' }).click();
     await picture.getByText('inspectedAt').waitFor();
-    const dock = page.getByRole('region', { name: 'Both doors' });
+    await page.setViewportSize({ width: 1280, height: 900 });
+    const dock = page.getByRole('region', { name: 'REST and GraphQL' });
     const described = /^[\d.]+ ms · [\d.]+ KB/;
     for (const [door, asked] of [
       ['REST', '/openapi.json'],
@@ -95,7 +132,9 @@ browsing.each([...databases])('on %s', (database) => {
     await here.go('#/live');
     const routes = page.getByRole('region', { name: 'By route', exact: true });
     await routes.getByRole('row', { name: /GET \/metrics/ }).waitFor();
-    const rest = page.getByRole('region', { name: 'Both doors' }).getByRole('article', { name: 'REST' });
+    const rest = page
+      .getByRole('region', { name: 'REST and GraphQL' })
+      .getByRole('article', { name: 'REST' });
     await shows(() => rest.locator('pre').textContent(), `curl '${duet.url}/metrics'`);
     await rest.locator('.cost', { hasText: /^[\d.]+ ms · [\d.]+ KB/ }).waitFor();
     await Promise.all([

@@ -11,6 +11,8 @@ export const door = signal<Door>(remembered('door') === 'graphql' ? 'graphql' : 
 export const theme = signal(remembered('theme') ?? 'auto');
 /** Whether both doors are shown; where there is room for little else, only when asked for. */
 export const dockOpen = signal((remembered('dock') ?? (innerWidth >= 900 ? 'open' : 'closed')) === 'open');
+/** How high its texts are, in pixels; 0 as long as nobody has said so. */
+export const dockHeight = signal(Number(remembered('dock-height')) || 0);
 /** What the service says that the caller may do, by type; nothing is known of it at first. */
 const allowed = signal<Allowed>({});
 /** Records that the service has refused to let the caller change: rules may tell one record from another. */
@@ -32,6 +34,9 @@ export type Allowed = Readonly<Record<string, readonly string[]>>;
 effect(() => keepInTab('token', token.value));
 effect(() => keepInTab('viewing', viewing.value && JSON.stringify(viewing.value)));
 effect(() => remember('door', door.value));
+effect(() => {
+  if (dockHeight.value) remember('dock-height', String(dockHeight.value));
+});
 effect(() => remember('dock', dockOpen.value ? 'open' : 'closed'));
 effect(() => {
   remember('theme', theme.value);

@@ -47,21 +47,38 @@ interface Picture {
   readonly height: number;
 }
 
-export function draw(schema: Schema): Picture {
+/** The types whose names have this in them, and those that they refer to or are referred to by. */
+export function around({ resources }: Schema, text: string): readonly Resource[] {
+  const wanted = text.trim().toLowerCase();
+  const isNamed = ({ name }: Resource) => name.toLowerCase().includes(wanted);
+  const named = new Set(resources.filter(isNamed).map(({ name }) => name));
+  const beyond = resources.filter(isNamed).flatMap((resource) => referencesOf(resource));
+  const targets = new Set(beyond.map(({ target }) => target));
+  return resources.filter(
+    (resource) =>
+      named.has(resource.name) ||
+      targets.has(resource.name) ||
+      referencesOf(resource).some(({ target }) => named.has(target)),
+  );
+}
+
+/** With all fields, or with keys and relations alone. */
+export function draw(resources: readonly Resource[], isWhole: boolean): Picture {
   const graph = new graphlib.Graph({ multigraph: true });
   graph.setGraph({ rankdir: 'LR', nodesep: GAP, ranksep: 90, marginx: MARGIN, marginy: MARGIN });
   graph.setDefaultEdgeLabel(() => ({}));
-  const sizes = new Map(schema.resources.map((resource) => [resource.name, sized(resource)]));
+  const sizes = new Map(resources.map((resource) => [resource.name, sized(resource, isWhole)]));
   const related = new Set<string>();
-  for (const resource of schema.resources)
+  for (const resource of resources)
     for (const { name, target } of referencesOf(resource)) {
+      if (!sizes.has(target)) continue;
       if (target !== resource.name) graph.setEdge(resource.name, target, {}, name);
       related.add(resource.name).add(target);
     }
   for (const [name, { width, height }] of sizes)
     if (related.has(name)) graph.setNode(name, { width, height });
   layout(graph);
-  const boxes = schema.resources.flatMap((resource): Box[] => {
+  const boxes = resources.flatMap((resource): Box[] => {
     const size = sizes.get(resource.name);
     if (!size || !related.has(resource.name)) return [];
     const at = graph.node(resource.name);
@@ -69,7 +86,7 @@ export function draw(schema: Schema): Picture {
   });
   boxes.push(
     ...arranged(
-      schema.resources.filter(({ name }) => !related.has(name)),
+      resources.filter(({ name }) => !related.has(name)),
       sizes,
       boxes,
     ),
@@ -145,8 +162,8 @@ function fitting({ width, height }: { width: number; height: number }): number {
   return Math.min(WINDOW / width, 1 / height);
 }
 
-function sized(resource: Resource): Size {
-  const lines = linesOf(resource);
+function sized(resource: Resource, isWhole: boolean): Size {
+  const lines = linesOf(resource).filter(({ relation, isKey }) => isWhole || relation || isKey);
   const widest = Math.max(
     resource.name.length * 1.2 + 4,
     ...lines.map(({ name, type }) => name.length + type.length + 4),

@@ -1,11 +1,11 @@
 /** A picture of the schema: types, fields and relations; drag to pan, turn the wheel to zoom, click for the data. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { dataLink } from '../links.ts';
 import { descriptions } from '../schema/load.ts';
 import type { Schema } from '../schema/types.ts';
-import { type Box, draw, type Edge, HEAD, ROW } from './diagram-layout.ts';
+import { around, type Box, draw, type Edge, HEAD, ROW } from './diagram-layout.ts';
 import { useDock } from './dock.tsx';
 import { Empty, Icon } from './parts.tsx';
 
@@ -21,11 +21,17 @@ const LEAST = 0.1;
 const MOST = 3;
 const PAN = 60;
 /** Between these it is fitted into the window: below, nobody could read it, and one pans instead. */
-const SMALL = 0.6;
+const SMALL = 0.85;
 const LARGE = 1.6;
 
 export function Diagram({ schema }: { schema: Schema }) {
-  const picture = useMemo(() => draw(schema), [schema]);
+  const text = useSignal('');
+  /** Undefined: as the window has room for. */
+  const isWhole = useSignal<boolean | undefined>(undefined);
+  const hasRoom = useSignal(true);
+  const whole = useMemo(() => draw(around(schema, text.value), true), [schema, text.value]);
+  const brief = useMemo(() => draw(around(schema, text.value), false), [schema, text.value]);
+  const picture = (isWhole.value ?? hasRoom.value) ? whole : brief;
   const frame = useRef<SVGSVGElement>(null);
   const camera = useSignal<Camera>({ x: 0, y: 0, scale: 1 });
   const fitted = useRef<Camera>(undefined);
@@ -35,6 +41,7 @@ export function Diagram({ schema }: { schema: Schema }) {
 
   const fit = () => {
     const { width = 0, height = 0 } = frame.current?.getBoundingClientRect() ?? {};
+    hasRoom.value = Math.min(width / whole.width, height / whole.height) >= SMALL;
     const scale = Math.min(LARGE, width / picture.width, height / picture.height);
     const readable = Math.max(scale, SMALL);
     camera.value = {
@@ -45,7 +52,7 @@ export function Diagram({ schema }: { schema: Schema }) {
     fitted.current = camera.value;
   };
   // Also when the window or the panel beside it leaves it another room, unless somebody has moved it.
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { current } = frame;
     if (!current) return;
     fit();
@@ -116,12 +123,31 @@ export function Diagram({ schema }: { schema: Schema }) {
     act();
   };
 
-  if (picture.boxes.length === 0) return <Empty icon="graph" title="There is nothing to draw yet" />;
+  if (schema.resources.length === 0) return <Empty icon="graph" title="There is nothing to draw yet" />;
   const { x, y, scale } = camera.value;
   return (
     <div class="diagram">
       <h1 class="sr">Diagram of the schema</h1>
       <div class="tools">
+        <input
+          type="search"
+          aria-keyshortcuts="/"
+          aria-label="Show only"
+          placeholder="Show only…"
+          value={text.value}
+          onInput={(event) => {
+            text.value = event.currentTarget.value;
+          }}
+        />
+        <button
+          type="button"
+          aria-pressed={isWhole.value ?? hasRoom.value}
+          onClick={() => {
+            isWhole.value = !(isWhole.value ?? hasRoom.value);
+          }}
+        >
+          All fields
+        </button>
         <button type="button" aria-label="Zoom in" onClick={() => zoom(STEP)}>
           <Icon name="plus" />
         </button>

@@ -1,4 +1,4 @@
-/** Both doors, side by side: what is on the screen as a command and as an operation, with what each of them took. */
+/** REST and GraphQL side by side: what is on the screen as a command and as an operation, with what each of them took. */
 
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -7,7 +7,7 @@ import { type Cost, costKey, costs, doorFor, lastWrite, send, wireOf } from '../
 import { curlOf, type Wire } from '../doors/wire.ts';
 import { to } from '../links.ts';
 import { type Door, type Row, referencesOf, type Schema } from '../schema/types.ts';
-import { dockOpen, door, token } from '../session.ts';
+import { dockHeight, dockOpen, door, token } from '../session.ts';
 import { askKey, hasBothDoors } from './answer.ts';
 import { bytes, Copy, counted, Icon, milliseconds } from './parts.tsx';
 
@@ -52,7 +52,12 @@ export function Dock({ schema }: { schema: Schema }) {
   if (!entry) return null;
   const { rest, graphql } = 'ask' in entry ? wiresOf(entry.ask, schema) : entry.wires;
   return (
-    <section class="dock" aria-label="Both doors">
+    <section
+      class="dock"
+      aria-label="REST and GraphQL"
+      style={dockHeight.value ? { '--dock': `${dockHeight.value}px` } : {}}
+    >
+      {dockOpen.value && <Edge />}
       <div class="bar">
         <button
           type="button"
@@ -63,7 +68,7 @@ export function Dock({ schema }: { schema: Schema }) {
           }}
         >
           <Icon name={dockOpen.value ? 'down' : 'up'} />
-          Both doors
+          REST and GraphQL
         </button>
         {dockOpen.value && entries.length > 1 && (
           <select
@@ -87,6 +92,43 @@ export function Dock({ schema }: { schema: Schema }) {
         </div>
       )}
     </section>
+  );
+}
+
+const LEAST_HEIGHT = 48;
+const STEP = 24;
+
+/** The upper edge of the panel: dragged, or moved with the arrows. */
+function Edge() {
+  const height = () => document.querySelector<HTMLElement>('.dock pre')?.offsetHeight ?? 0;
+  const put = (to: number) => {
+    dockHeight.value = Math.round(Math.max(LEAST_HEIGHT, Math.min(innerHeight * 0.6, to)));
+  };
+  const drag = (event: PointerEvent & { currentTarget: HTMLElement }) => {
+    const { currentTarget: edge, clientY, pointerId } = event;
+    const before = height();
+    edge.setPointerCapture(pointerId);
+    const onMove = (move: PointerEvent) => put(before + clientY - move.clientY);
+    edge.addEventListener('pointermove', onMove);
+    edge.addEventListener('pointerup', () => edge.removeEventListener('pointermove', onMove), { once: true });
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a line that is drawn does not move
+    <div
+      class="edge"
+      role="separator"
+      tabIndex={0}
+      aria-label="Height of the panel"
+      aria-orientation="horizontal"
+      aria-valuenow={dockHeight.value || 100}
+      onPointerDown={drag}
+      onKeyDown={(event) => {
+        const step = { ArrowUp: STEP, ArrowDown: -STEP }[event.key];
+        if (step === undefined) return;
+        event.preventDefault();
+        put(height() + step);
+      }}
+    />
   );
 }
 

@@ -24,8 +24,8 @@ export function Home({ schema }: { schema: Schema }) {
       <div>
         <h1>What is served here</h1>
         <p class="quiet lead">
-          Every resource as JSON over HTTP and through GraphQL, with the same rules. Whatever you see or do
-          here, the panel below has it ready to paste for either door.
+          Every resource as REST and as GraphQL, with the same rules. Whatever you see or do here, the panel
+          below has it ready to paste.
         </p>
       </div>
       <ul class="cards">

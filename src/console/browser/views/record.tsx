@@ -64,6 +64,9 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
             </a>
           )}
           {past}
+          <button type="button" aria-keyshortcuts="r" aria-label="Refresh" title="Refresh" onClick={again}>
+            <Icon name="refresh" />
+          </button>
           {may(resource, 'DELETE', id) && (
             <Delete ask={removal} schema={schema} name={labelled(resource, row)} />
           )}
@@ -155,7 +158,7 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
       {asking.value && (
         <Dialog title={`Delete ${ask.resource.name} ${ask.key}?`} onClose={close}>
           <p>
-            “<bdi>{shortened(name)}</bdi>” will be gone for everybody, through both doors.{' '}
+            “<bdi>{shortened(name)}</bdi>” will be gone for everybody.{' '}
             {ask.resource.operations.has('RESTORE')
               ? 'It can be restored for as long as its history is kept.'
               : 'This cannot be undone.'}

@@ -84,7 +84,7 @@ function Top({ schema }: { schema: Schema | undefined }) {
       <button
         type="button"
         class="goto"
-        aria-label="Go to (Ctrl K)"
+        aria-label="Go to Ctrl K"
         onClick={() => {
           summoned.value = 'palette';
         }}
@@ -98,13 +98,13 @@ function Top({ schema }: { schema: Schema | undefined }) {
       {(schema?.hasCallers || token.value !== '') && (
         <button
           type="button"
-          aria-label="Token"
+          aria-label="Sign in"
           onClick={() => {
             asking.value = true;
           }}
         >
           <Icon name="key" />
-          <span class="wide">{token.value === '' ? 'Token' : (me.value?.subject ?? 'Token set')}</span>
+          <span class="wide">{token.value === '' ? 'Sign in' : (me.value?.subject ?? 'Signed in')}</span>
         </button>
       )}
       <label>
@@ -141,9 +141,9 @@ const doors: readonly [Door, string][] = [
 function DoorSwitch() {
   return (
     <fieldset class="segmented">
-      <legend class="sr">The door that the console itself goes through</legend>
+      <legend class="sr">What the console itself uses</legend>
       {doors.map(([name, label]) => (
-        <label key={name} title={`The console goes through ${label}`}>
+        <label key={name} title={`The console uses ${label}`}>
           <input
             type="radio"
             name="door"

@@ -15,7 +15,7 @@ export function TokenDialog({ onClose }: { onClose: () => void }) {
     onClose();
   };
   return (
-    <Dialog title="Who is asking" onClose={onClose}>
+    <Dialog title="Sign in" onClose={onClose}>
       <form class="token" onSubmit={save}>
         <p class="quiet">
           {wanted
