@@ -1,6 +1,6 @@
 /** `/_duet/webhooks`: who is told of changes, as `duet webhook` tells it and does. */
 
-import { DuetError, pointer } from '../base/errors.ts';
+import { DuetError, pointer, validationFailed } from '../base/errors.ts';
 import type { Journal } from '../engine/journal/journal.ts';
 import {
   addWebhook,
@@ -89,15 +89,17 @@ export async function replay(
   return answerWithoutBody(204);
 }
 
-/** What is a parameter of the command is a member of the body here. */
+/** What is an argument of the command is a member of the body here. */
 async function inBody<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     if (!(error instanceof DuetError) || !error.errors) throw error;
-    const errors = error.errors.map(({ parameter, ...fault }) =>
-      parameter === undefined ? fault : { pointer: pointer(parameter), ...fault },
-    );
-    throw new DuetError(error.code, error.message, { errors });
+    const faults = error.errors.map(({ parameter = '', code, detail }) => ({
+      pointer: pointer(parameter),
+      code,
+      detail,
+    }));
+    throw validationFailed(faults);
   }
 }
