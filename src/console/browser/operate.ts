@@ -25,9 +25,22 @@ export const me = signal<Me | undefined>(undefined);
 
 export async function findMe(): Promise<void> {
   const used = token.value;
-  const told = await ask<Me>(wireTo('GET', 'me')).catch(() => undefined);
-  if (token.value === used) me.value = told;
+  for (let tries = 0; tries < MOST_TRIES && token.value === used; tries++)
+    try {
+      const told = await ask<Me>(wireTo('GET', 'me'));
+      if (token.value === used) me.value = told;
+      return;
+    } catch (error) {
+      // Nobody is known, and nothing is offered, until the service says so.
+      me.value = undefined;
+      if ((error as Fault).status !== 503) return;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
 }
+
+/** A service that is busy, as it is when it has just been started, asks to be asked again in a second. */
+const RETRY_MS = 1000;
+const MOST_TRIES = 10;
 
 /** `path` is below `/_duet/`. */
 export function wireTo(method: string, path: string, body?: object): Wire {
