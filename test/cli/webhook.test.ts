@@ -167,3 +167,31 @@ describe.each([...databases])('on %s', (database) => {
     await sql?.close();
   }, 240_000);
 });
+
+test.skipIf(!Bun.which('openssl'))(
+  'the certificate must be that of the name',
+  async () => {
+    using folder = new Folder({ 'schema.graphql': schema, 'data.json': '{}' });
+    const [key, cert] = [folder.file('key.pem'), folder.file('cert.pem')];
+    await Bun.$`openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${cert}`.quiet();
+    let told = 0;
+    const receiver = Bun.serve({
+      port: 0,
+      tls: { key: Bun.file(key), cert: Bun.file(cert) },
+      fetch: () => new Response(String(told++)),
+    });
+    const trusting = { NODE_EXTRA_CA_CERTS: cert };
+    const tested = async (host: string, trusted: object) => {
+      const env = { DATABASE_URL: `sqlite:${folder.file('duet.db')}`, ...trusted };
+      const target = `https://${host}:${receiver.port}/`;
+      const made = await command(folder, ['webhook', 'add', target, '--on', '*', '--allow-private'], env);
+      return (await command(folder, ['webhook', 'test', made.stdout.split('\n')[0] ?? ''], env)).stderr;
+    };
+    expect(await tested('localhost', trusting)).toBe('Delivered: the receiver answered 200.\n');
+    expect(await tested('127.0.0.1', trusting)).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
+    expect(await tested('localhost', {})).toContain('SELF_SIGNED');
+    expect(told).toBe(1);
+    await receiver.stop(true);
+  },
+  60_000,
+);
