@@ -27,6 +27,8 @@ const sdl = `
   type Ticket @resource { id: ID!  number: Int! @readonly }
   type Seat @resource { id: ID!  name: String! @unique }
   type Note @resource { id: ID!  text: String!  project: Project @onDelete(do: SET_NULL) }
+  type Wish @resource { id: ID!  projectId: Int! }
+  type Mutation { report(projectId: ID!): Issue! @action }
 `;
 
 /** What the functions were called with, in order. */
@@ -62,6 +64,18 @@ const logic = {
     beforeDelete({ record, refuse }: any) {
       if (record.title === 'kept') throw refuse('This one stays.');
       calls.push(`delete issue ${record.title}`);
+    },
+  },
+  Wish: {
+    *beforeCreate({ tx, input }: any): any {
+      yield* tx.issues.create({ title: 'a', projectId: input.projectId });
+      calls.push('create wish');
+    },
+  },
+  Mutation: {
+    *report({ tx }: any, { projectId }: any): any {
+      const { id } = yield* tx.issues.create({ title: 'a', projectId });
+      return yield* tx.issues.update(id, { weight: 2 });
     },
   },
   Ticket: {
@@ -228,6 +242,30 @@ describe.each([...databases])('on %s', (database) => {
       graphql: (p) => app.graphql(`mutation { deleteProject(id: ${p}) { id } }`),
       calls: ['delete project P of 1', 'delete issue I', 'update note N {"projectId":null}'],
       issues: [],
+    },
+    {
+      path: 'bulk delete',
+      rest: () =>
+        sent('POST', '/transaction', {
+          operations: [{ method: 'DELETE', path: '/issues', where: { weight: { eq: 1 } }, atMost: 5 }],
+        }),
+      graphql: () => app.graphql('mutation { deleteIssues(where: { weight: { eq: 1 } }, atMost: 5) { id } }'),
+      calls: ['delete issue I'],
+      issues: [],
+    },
+    {
+      path: 'a write of another function',
+      rest: (p) => sent('POST', '/wishes', { projectId: p }),
+      graphql: (p) => app.graphql(`mutation { createWish(projectId: ${p}) { id } }`),
+      calls: ['create issue a after I', 'create wish'],
+      issues: ['1. I 1 0', '2. a 1 0'],
+    },
+    {
+      path: 'an action',
+      rest: (p) => sent('POST', '/actions/report', { projectId: p }),
+      graphql: (p) => app.graphql(`mutation { report(projectId: ${p}) { id } }`),
+      calls: ['create issue a after I', 'update issue a {"weight":2}'],
+      issues: ['1. I 1 0', '2. a 2 1'],
     },
   ];
 
