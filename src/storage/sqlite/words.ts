@@ -55,7 +55,7 @@ export function createWords(resource: Resource): string[] {
         remove: ` DELETE FROM ${keys} WHERE "key" = old.${name};`,
       };
   return [
-    `CREATE VIRTUAL TABLE ${words} USING fts5("words", content='', contentless_delete=1, detail=none, tokenize='ascii')`,
+    `CREATE VIRTUAL TABLE ${words} USING fts5("words", content='', contentless_delete=1, detail=column, tokenize='ascii')`,
     ...own.before,
     trigger('insert', own.insert + insert),
     trigger(`update OF ${changed}`, `${remove} ${insert}`),
