@@ -75,5 +75,5 @@ const files = await build();
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 for (const { url, bytes } of files)
-  await Bun.write(join(out, stored(url)), Bun.gzipSync(bytes, { level: 9 }));
+  await Bun.write(join(out, stored(url)), Bun.gzipSync(bytes, { level: 12, library: 'libdeflate' }));
 await Bun.write(join(out, 'files.js'), listing(files));

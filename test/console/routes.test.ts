@@ -59,6 +59,27 @@ test('files are compressed, named after what is in them, and kept for ever', asy
   }
 });
 
+test('all that the console may ever fetch, but for GraphiQL and the reference, is under 90 kB', async () => {
+  const fetched = new Map<string, number>();
+  const open = files(html);
+  for (let url = open.pop(); url !== undefined; url = open.pop()) {
+    if (fetched.has(url)) continue;
+    const zipped = await app.fetch(url, { headers: ZIPPED });
+    const bytes = await zipped.arrayBuffer();
+    fetched.set(url, bytes.byteLength);
+    const text = new TextDecoder().decode(Bun.gunzipSync(bytes));
+    // Scripts that are loaded later are named by those that load them.
+    for (const [, name] of text.matchAll(/(?:\/_console|\.)\/([\w-]+-[0-9a-z]{8}\.js)/g))
+      open.push(`/_console/${name}`);
+  }
+  expect([...fetched.keys()].some((url) => url.includes('diagram'))).toBe(true);
+  expect([...fetched.values()].reduce((sum, size) => sum + size, 0)).toBeLessThan(90_000);
+});
+
+test('something is seen before any script has arrived', () => {
+  expect(html.replace(/\s+/g, ' ')).toContain('<main><p class="empty">Loading…</p></main>');
+});
+
 test('the first screen is under 200 KB', async () => {
   const sizes = await Promise.all(
     ['/', ...files(html), '/openapi.json'].map(

@@ -2,6 +2,7 @@
 
 import { effect, signal } from '@preact/signals';
 import type { Door, Operation, Resource } from './schema/types.ts';
+import type { Language } from './snippets.ts';
 
 /** For as long as the tab is open, and in no other: a reload keeps it, and nothing that outlives the tab has it. */
 export const token = signal(keptInTab('token') ?? '');
@@ -13,6 +14,8 @@ export const theme = signal(remembered('theme') ?? 'auto');
 export const dockOpen = signal((remembered('dock') ?? (innerWidth >= 900 ? 'open' : 'closed')) === 'open');
 /** How high its texts are, in pixels; 0 as long as nobody has said so. */
 export const dockHeight = signal(Number(remembered('dock-height')) || 0);
+/** What the panel writes requests in. */
+export const snippet = signal((remembered('snippet') ?? 'curl') as Language);
 /** What the service says that the caller may do, by type; nothing is known of it at first. */
 const allowed = signal<Allowed>({});
 /** Records that the service has refused to let the caller change: rules may tell one record from another. */
@@ -34,6 +37,7 @@ export type Allowed = Readonly<Record<string, readonly string[]>>;
 effect(() => keepInTab('token', token.value));
 effect(() => keepInTab('viewing', viewing.value && JSON.stringify(viewing.value)));
 effect(() => remember('door', door.value));
+effect(() => remember('snippet', snippet.value));
 effect(() => {
   if (dockHeight.value) remember('dock-height', String(dockHeight.value));
 });

@@ -7,7 +7,8 @@ import { type Cost, costKey, costs, doorFor, lastWrite, send, wireOf } from '../
 import { curlOf, type Wire } from '../doors/wire.ts';
 import { to } from '../links.ts';
 import { type Door, type Row, referencesOf, type Schema } from '../schema/types.ts';
-import { dockHeight, dockOpen, door, token } from '../session.ts';
+import { dockHeight, dockOpen, door, snippet, token } from '../session.ts';
+import { LANGUAGES, type Language, snippetOf } from '../snippets.ts';
 import { askKey, hasBothDoors } from './answer.ts';
 import { bytes, Copy, counted, Icon, milliseconds } from './parts.tsx';
 
@@ -87,7 +88,7 @@ export function Dock({ schema }: { schema: Schema }) {
       </div>
       {dockOpen.value && (
         <div class="doors">
-          <RestDoor wire={rest} />
+          <RestDoor wire={rest} ask={'ask' in entry ? entry.ask : undefined} schema={schema} />
           <GraphqlDoor wire={graphql} isFile={'ask' in entry && entry.ask.do === 'list' && !!entry.ask.as} />
         </div>
       )}
@@ -199,15 +200,35 @@ function shared(row: Row, { resource }: RecordAsk, schema: Schema): Row {
   return Object.fromEntries(names.map((name) => [name, all[name]]));
 }
 
-export function RestDoor({ wire }: { wire: Wire | undefined }) {
+interface RestProps {
+  wire: Wire | undefined;
+  ask?: Ask | undefined;
+  schema: Schema;
+}
+
+export function RestDoor({ wire, ask, schema }: RestProps) {
   if (!wire) return <Closed door="rest" />;
-  const text = curlOf(wire, location.origin, token.value !== '');
+  const language = snippetOf(snippet.value, wire, location.origin, token.value !== '', ask, schema);
+  const shown = language === undefined ? 'curl' : snippet.value;
+  const text = language ?? curlOf(wire, location.origin, token.value !== '');
   return (
     <article class="door" aria-label="REST">
       <header>
         <span class="tag rest">REST</span>
         <CostOf wire={wire} />
-        <Copy text={() => text} label="curl" />
+        <select
+          class="small"
+          aria-label="Language"
+          value={snippet.value}
+          onChange={(event) => {
+            snippet.value = event.currentTarget.value as Language;
+          }}
+        >
+          {LANGUAGES.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+        <Copy text={() => text} label={shown} />
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}
       <pre tabIndex={0}>{cut(text)}</pre>

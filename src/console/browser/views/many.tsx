@@ -144,7 +144,7 @@ function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, childre
           then, nothing happens.
         </p>
         <div class="doors">
-          <RestDoor wire={wireOf(ask, 'rest', schema)} />
+          <RestDoor wire={wireOf(ask, 'rest', schema)} ask={ask} schema={schema} />
           <GraphqlDoor wire={wireOf(ask, 'graphql', schema)} />
         </div>
       </div>
