@@ -1,11 +1,19 @@
 /** Everything that the server answers, by path. */
 
-import { printSchema } from 'graphql';
+import {
+  type GraphQLSchema,
+  isDirective,
+  isIntrospectionType,
+  isSpecifiedDirective,
+  isSpecifiedScalarType,
+  printDirective,
+  printType,
+} from 'graphql';
 import { adminRoutes } from '../admin/routes.ts';
 import { DuetError, validationFailed } from '../base/errors.ts';
 import { METRICS_TYPE, type Metrics, render } from '../base/metrics.ts';
 import { type Recent, together } from '../base/recent.ts';
-import { clientFault, clientText } from '../client/client.ts';
+import { clientFault, clientPieces } from '../client/client.ts';
 import { documentLimits, hasAuthentication } from '../config/config.ts';
 import { consoleRoute, FILE_STATE } from '../console/routes.ts';
 import { requireRole } from '../engine/caller.ts';
@@ -88,7 +96,7 @@ export function router(
     if (agents && !trusted?.only) queries = graphqlRoute({ ...options, page: PAGE });
   }
   if (door && introspection) {
-    const sdl = new Description(() => [`${printSchema(door.schema)}\n`], TEXT_TYPE);
+    const sdl = new Description(() => printed(door.schema), TEXT_TYPE);
     add('/schema.graphql', (exchange) => sdl.answer(exchange));
   }
   const authentication = hasAuthentication(config);
@@ -111,7 +119,7 @@ export function router(
       client: new Description(() => openapi(model, served, 'client'), JSON_TYPE),
     };
     add('/openapi.json', (exchange) => profiles[profileOf(exchange)].answer(exchange));
-    const client = new Description(() => [clientText(model)], TEXT_TYPE);
+    const client = new Description(() => clientPieces(model), TEXT_TYPE);
     const clientless = clientFault(model);
     add('/client.ts', (exchange) => {
       if (clientless !== undefined) throw new DuetError('NOT_FOUND', clientless);
@@ -174,6 +182,20 @@ export function router(
     const page = consoleRoute(path);
     return page && { route: page, key: '' };
   };
+}
+
+/** What `printSchema` prints, one type at a time. */
+function* printed(schema: GraphQLSchema): Generator<string> {
+  const directives = schema.getDirectives().filter((directive) => !isSpecifiedDirective(directive));
+  const types = Object.values(schema.getTypeMap()).filter(
+    (type) => !isSpecifiedScalarType(type) && !isIntrospectionType(type),
+  );
+  let separator = '';
+  for (const each of [...directives, ...types]) {
+    yield separator + (isDirective(each) ? printDirective(each) : printType(each));
+    separator = '\n\n';
+  }
+  yield '\n';
 }
 
 /** Who asks for a profile that there is not would take the other description for it. */

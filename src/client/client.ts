@@ -21,6 +21,11 @@ export function clientFault({ actions, resources }: Model): string | undefined {
 }
 
 export function clientText(model: Model): string {
+  return [...clientPieces(model)].join('');
+}
+
+/** The same in pieces: of hundreds of types it is long, and whoever puts it together can let others have their turn in between. */
+export function* clientPieces(model: Model): Generator<string> {
   const types = new ModelTypes(model, { keys: 'number', sees: ({ rest }) => rest, throughReferences: true });
   // Before those that are derived: these are written into a text that is there already.
   const [call, options, table, step] = ['Call', 'DuetOptions', 'Tables', 'Action'].map((name) =>
@@ -30,34 +35,38 @@ export function clientText(model: Model): string {
   const actions = new ActionTypes(types, 'client');
   const api = types.names.of('Duet');
   const inTransaction = types.names.of('Transaction');
-  const acting = model.actions.map(
-    (action) =>
-      `    ${action.name}(args${action.arguments.length === 0 ? '?' : ''}: ${actions.arguments(action)}, call?: ${call}): Promise<${answerOf(actions, action)}>;\n`,
-  );
-  const tables = types.resources.map(
-    (resource) => `  ${resource.plural}: ${JSON.stringify(tableOf(types, resource))},\n`,
-  );
-  const paths = model.actions.map(
-    ({ name, path, root }) => `  ${name}: { path: '/actions/${path}', reads: ${root === 'Query'} },\n`,
-  );
-  return [
-    HEAD,
-    `export interface ${api} {\n${types.resources.map((resource) => `  readonly ${resource.plural}: {\n${methodsOf(types, resource)}  };\n`).join('')}${acting.length > 0 ? `  readonly actions: {\n${acting.join('')}  };\n` : ''}  /** All that \`build\` says happens, or nothing. A new record can be used in what follows: its fields stand for what they will be. */
+  const { resources } = types;
+  yield `${HEAD}\nexport interface ${api} {\n`;
+  for (const each of resources) yield `  readonly ${each.plural}: {\n${methodsOf(types, each)}  };\n`;
+  if (model.actions.length > 0) {
+    const acting = model.actions.map(
+      (action) =>
+        `    ${action.name}(args${action.arguments.length === 0 ? '?' : ''}: ${actions.arguments(action)}, call?: ${call}): Promise<${answerOf(actions, action)}>;\n`,
+    );
+    yield `  readonly actions: {\n${acting.join('')}  };\n`;
+  }
+  yield `  /** All that \`build\` says happens, or nothing. A new record can be used in what follows: its fields stand for what they will be. */
   transaction<R>(build: (t: ${inTransaction}) => R, call?: ${call}): Promise<R>;
-}\n`,
-    `export interface ${inTransaction} {\n${types.resources.map((resource) => `  readonly ${resource.plural}: {\n${stepsOf(types, resource)}  };\n`).join('')}}\n`,
-    `export function duet(url: string, options: ${options} = {}): ${api} {
+}
+
+export interface ${inTransaction} {\n`;
+  for (const each of resources) yield `  readonly ${each.plural}: {\n${stepsOf(types, each)}  };\n`;
+  yield `}
+
+export function duet(url: string, options: ${options} = {}): ${api} {
   return clientOf(url, options, tables, actions) as ${api};
 }
 
-const tables: ${table} = {\n${tables.join('')}};
+const tables: ${table} = {\n`;
+  for (const each of resources) yield `  ${each.plural}: ${JSON.stringify(tableOf(types, each))},\n`;
+  const paths = model.actions.map(
+    ({ name, path, root }) => `  ${name}: { path: '/actions/${path}', reads: ${root === 'Query'} },\n`,
+  );
+  yield `};
 
-const actions: Readonly<Record<string, ${step}>> = {\n${paths.join('')}};
-`,
-    actions.all(model),
-    types.all(),
-    named(types, runtime),
-  ].join('\n');
+const actions: Readonly<Record<string, ${step}>> = {\n${paths.join('')}};\n\n${actions.all(model)}\n`;
+  for (const declaration of types.each()) yield `${declaration}\n`;
+  yield named(types, runtime);
 }
 
 /** Actions answer with plain records, so these cannot guard a write. */

@@ -81,13 +81,15 @@ export class ModelTypes {
   }
 
   all(): string {
-    const declared = [
-      ...this.#model.enums.map(enumType),
-      ...this.resources.flatMap((resource) => this.ofResource(resource)),
-      ...this.#filters(),
-      genericTypes(this.names),
-    ];
-    return declared.join('\n');
+    return [...this.each()].join('\n');
+  }
+
+  /** One after another: there may be thousands. */
+  *each(): Generator<string> {
+    for (const each of this.#model.enums) yield enumType(each);
+    for (const resource of this.resources) yield* this.ofResource(resource);
+    yield* this.#filters();
+    yield genericTypes(this.names);
   }
 
   named(resource: Resource, part: Part): string {

@@ -109,7 +109,7 @@ function live({ journal }: Resource): JsonSchema | undefined {
 
 function creation(context: Context, resource: Resource): Operation {
   const { schemas } = context;
-  const example = exampleInput(resource, () => true);
+  const example = schemas.isPlain ? undefined : exampleInput(resource, () => true);
   return operation(resource, 'create', `Create one ${resource.singular}`, {
     parameters: [...parametersOfWrite({ ...context, resource }, true), keyOfWrite],
     requestBody: body(schemas.part(resource, 'Create'), example),

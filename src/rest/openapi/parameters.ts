@@ -75,7 +75,7 @@ function named(about: About, names: readonly Name[]): Parameter[] {
     const told: Parameter | undefined = describe[name](about);
     if (!told) return [];
     const parameter = { name, in: 'query', ...told };
-    const isOwn = name === 'sort' || name === 'where' || name === 'search';
+    const isOwn = name === 'sort' || name === 'search' || (name === 'where' && !about.schemas.isPlain);
     return isOwn ? [parameter] : [about.parameters.share(name, parameter)];
   });
 }
@@ -107,11 +107,13 @@ const describe = {
     return { description: told, ...words({ anyOf: [ownSorts(resource), schemas.ref('SortPath')] }) };
   },
   where: ({ resource, schemas }: About) => {
-    const schema = schemas.part(resource, 'Where');
-    // What is generated from it would else write the parts of an object as parameters of their own.
+    // What is generated from an object would write its parts as parameters of their own.
     if (schemas.isPlain)
-      return { schema: { type: 'string', contentMediaType: JSON_TYPE, contentSchema: schema } };
-    return { content: { [JSON_TYPE]: { schema } } };
+      return {
+        description: 'A filter as JSON, as the whole description tells it.',
+        schema: { type: 'string', contentMediaType: JSON_TYPE },
+      };
+    return { content: { [JSON_TYPE]: { schema: schemas.part(resource, 'Where') } } };
   },
   search: ({ resource }: About) =>
     isSearchable(resource)

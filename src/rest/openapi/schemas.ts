@@ -17,7 +17,9 @@ import {
   canBeHidden,
   creatable,
   defaultOf,
+  graphqlTypeName,
   incrementable,
+  isScalar,
   neededOnCreate,
   updatable,
 } from '../../schema/values.ts';
@@ -47,6 +49,8 @@ export class Schemas {
   readonly isPlain: boolean;
   readonly #model: Model;
   readonly #taken: ReadonlySet<string>;
+  /** What columns of several types admit. */
+  readonly #common = new Map<string, JsonSchema>();
 
   constructor(model: Model, isPlain: boolean) {
     this.#model = model;
@@ -69,6 +73,33 @@ export class Schemas {
     const [version] = served.map((resource) => resource.version);
     if (version)
       yield [this.name('Version'), { ...columnSchema(version), ...documented(version), readOnly: true }];
+    yield* this.#common;
+  }
+
+  /** What a column admits: without a constraint of its own, the same as all others of its type. */
+  #column(column: Column): JsonSchema {
+    const schema = columnSchema(column);
+    const { type, required, constraint } = column;
+    if (column.list || constraint !== undefined || !('$ref' in typeSchema(column))) return schema;
+    const scale = isScalar(type) && type.is === 'exact' && type.scale > 0 ? type.scale : '';
+    const wanted = `${graphqlTypeName(column)}${scale}${required ? '' : 'OrNull'}`;
+    if (wanted === graphqlTypeName(column)) return schema;
+    this.#common.set(this.name(wanted), schema);
+    return this.ref(wanted);
+  }
+
+  #columnsOf({ columns }: Resource): Property[] {
+    return columns.map((column) => [
+      column.name,
+      { ...this.#column(column), ...answered(column), ...readOnly(column) },
+    ]);
+  }
+
+  #computedOf({ computed }: Resource): Property[] {
+    return computed.map(({ column }) => [
+      column.name,
+      { ...this.#column(column), ...answered(column), readOnly: true },
+    ]);
   }
 
   /** A type of the file keeps its name; what is derived makes way. */
@@ -96,7 +127,7 @@ export class Schemas {
       schema,
     ];
     const fields = (): [string, JsonSchema][] => [
-      part('Fields', { type: 'object', properties: Object.fromEntries(columnsOf(resource)) }),
+      part('Fields', { type: 'object', properties: Object.fromEntries(this.#columnsOf(resource)) }),
       part('Partial', this.#partial(resource)),
     ];
     return [
@@ -121,11 +152,15 @@ export class Schemas {
 
   /** `known`: the reference that is set by what the record is nested in. */
   #create(resource: Resource, known?: Column): JsonSchema {
+    if (known && !this.isPlain && !neededOnCreate(known)) {
+      const allOf = [this.part(resource, 'Create')];
+      return { description: `A new ${resource.singular}.`, allOf, properties: { [known.name]: false } };
+    }
     const columns = creatable(resource).filter((column) => column !== known);
     const properties = this.isPlain
       ? columns.map((column): Property => {
           const key = column === resource.key ? keyBounds(column) : {};
-          return [column.name, { ...columnSchema(column), ...key, ...withDefault(column) }];
+          return [column.name, { ...this.#column(column), ...key, ...withDefault(column) }];
         })
       : resource.columns.flatMap((column): Property[] => {
           if (!columns.includes(column)) return [[column.name, false]];
@@ -149,7 +184,10 @@ export class Schemas {
     const required = shown.map(({ name }) => name);
     const told = documented(resource);
     if (!this.isPlain) return { ...told, allOf: [this.part(resource, 'Partial')], required };
-    return { ...told, ...object([...columnsOf(resource), ...computedOf(resource)], { required }) };
+    return {
+      ...told,
+      ...object([...this.#columnsOf(resource), ...this.#computedOf(resource)], { required }),
+    };
   }
 
   #partial(resource: Resource): JsonSchema {
@@ -163,7 +201,7 @@ export class Schemas {
       return [[field.name, { ...related, ...answered(field), readOnly: true }]];
     });
     const tag: Property = [resource.version.name, this.ref('Version')];
-    return { description, ...this.#withColumns(resource, [...related, ...computedOf(resource), tag]) };
+    return { description, ...this.#withColumns(resource, [...related, ...this.#computedOf(resource), tag]) };
   }
 
   #where(resource: Resource): JsonSchema {
@@ -232,7 +270,7 @@ export class Schemas {
       return { description, ...this.#withColumns(resource, properties, NOT_EMPTY) };
     }
     const changed = changeable.map(
-      (column): Property => [column.name, { ...columnSchema(column), ...documented(column) }],
+      (column): Property => [column.name, { ...this.#column(column), ...documented(column) }],
     );
     return { description, ...object([...changed, ...properties], NOT_EMPTY) };
   }
@@ -264,20 +302,6 @@ const comparison: JsonSchema = object(
   ]),
   { minProperties: 1 },
 );
-
-function columnsOf({ columns }: Resource): Property[] {
-  return columns.map((column) => [
-    column.name,
-    { ...columnSchema(column), ...answered(column), ...readOnly(column) },
-  ]);
-}
-
-function computedOf({ computed }: Resource): Property[] {
-  return computed.map(({ column }) => [
-    column.name,
-    { ...columnSchema(column), ...answered(column), readOnly: true },
-  ]);
-}
 
 /** Generators take a field with a `default` for one that is always there, also in a body. */
 function withDefault(column: Column): JsonSchema {
