@@ -1,14 +1,5 @@
 /** Everything that the server answers, by path. */
 
-import {
-  type GraphQLSchema,
-  isDirective,
-  isIntrospectionType,
-  isSpecifiedDirective,
-  isSpecifiedScalarType,
-  printDirective,
-  printType,
-} from 'graphql';
 import { adminRoutes } from '../admin/routes.ts';
 import { DuetError, validationFailed } from '../base/errors.ts';
 import { METRICS_TYPE, type Metrics, render } from '../base/metrics.ts';
@@ -22,6 +13,7 @@ import type { Journal } from '../engine/journal/journal.ts';
 import type { Api } from '../engine/logic/api.ts';
 import type { Operator } from '../engine/operator.ts';
 import { graphqlRoute } from '../graphql/handler.ts';
+import { printedPieces } from '../graphql/printed.ts';
 import type { SocketOptions } from '../graphql/socket.ts';
 import { accessOf } from '../http/access.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
@@ -96,7 +88,7 @@ export function router(
     if (agents && !trusted?.only) queries = graphqlRoute({ ...options, page: PAGE });
   }
   if (door && introspection) {
-    const sdl = new Description(() => printed(door.schema), TEXT_TYPE);
+    const sdl = new Description(() => printedPieces(door.schema), TEXT_TYPE);
     add('/schema.graphql', (exchange) => sdl.answer(exchange));
   }
   const authentication = hasAuthentication(config);
@@ -182,20 +174,6 @@ export function router(
     const page = consoleRoute(path);
     return page && { route: page, key: '' };
   };
-}
-
-/** What `printSchema` prints, one type at a time. */
-function* printed(schema: GraphQLSchema): Generator<string> {
-  const directives = schema.getDirectives().filter((directive) => !isSpecifiedDirective(directive));
-  const types = Object.values(schema.getTypeMap()).filter(
-    (type) => !isSpecifiedScalarType(type) && !isIntrospectionType(type),
-  );
-  let separator = '';
-  for (const each of [...directives, ...types]) {
-    yield separator + (isDirective(each) ? printDirective(each) : printType(each));
-    separator = '\n\n';
-  }
-  yield '\n';
 }
 
 /** Who asks for a profile that there is not would take the other description for it. */
