@@ -389,6 +389,8 @@ function Head({ shown: { name, title: called, type, of }, ask, schema, onResize,
       scope="col"
       class={isList(of) ? '' : of.kind}
       title={of.description}
+      // Not also by the box that chooses all rows.
+      aria-label={all ? called : undefined}
       aria-sort={ask && sort ? order : undefined}
     >
       {all}
