@@ -31,7 +31,7 @@ export function snippetOf(
 
 function javascript({ method, path, headers, body }: Wire, origin: string, token: boolean): string {
   const named = Object.entries(headers).map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},`);
-  if (token) named.unshift('    Authorization: "Bearer " + process.env.TOKEN,');
+  if (token) named.unshift('    Authorization: "Bearer " + TOKEN,');
   const options = [
     ...(method === 'GET' ? [] : [`  method: ${quoted(method)},`]),
     ...(named.length > 0 ? ['  headers: {', ...named, '  },'] : []),
@@ -69,7 +69,7 @@ function client(ask: Ask, origin: string, token: boolean, schema: Schema): strin
   const call =
     ask.do === 'act' ? `api.actions.${ask.action.name}(${values(ask.values)})` : recordCall(ask, schema);
   if (call === undefined) return undefined;
-  const options = token ? ', { token: () => process.env.TOKEN }' : '';
+  const options = token ? ', { token: () => TOKEN }' : '';
   return [
     "import { duet } from './duet.ts'; // duet client > duet.ts",
     '',
