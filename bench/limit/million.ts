@@ -25,6 +25,8 @@ const queries = new Map(statements.map(([name, text]) => [name, prepared(text)])
 Bun.serve({
   hostname: '127.0.0.1',
   port: Number(process.env['PORT']),
+  // An answer that takes longer than that would be cut off.
+  idleTimeout: 255,
   routes: {
     '/:question': async (request) => {
       const query = queries.get(request.params.question);
