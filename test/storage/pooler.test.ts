@@ -255,12 +255,15 @@ describe.if(hasPgBouncer)('PgBouncer in transaction mode', () => {
     ].map((name) => join('test', `${name}.test.ts`));
     // What is on SQLite has no pooler.
     const only = ['-t', '^((?!sqlite).)*$'];
-    const run = Bun.spawn([process.execPath, '--no-env-file', 'test', '--timeout', '60000', ...only, ...files], {
-      cwd: join(import.meta.dir, '../..'),
-      env: { ...process.env, DUET_TEST_POOLER: 'transaction' },
-      stdout: 'ignore',
-      stderr: 'pipe',
-    });
+    const run = Bun.spawn(
+      [process.execPath, '--no-env-file', 'test', '--timeout', '60000', ...only, ...files],
+      {
+        cwd: join(import.meta.dir, '../..'),
+        env: { ...process.env, DUET_TEST_POOLER: 'transaction' },
+        stdout: 'ignore',
+        stderr: 'pipe',
+      },
+    );
     const told = await run.stderr.text();
     expect(told).toMatch(/\b\d{3,} pass\n\s+0 fail\n/);
     expect(await run.exited).toBe(0);
