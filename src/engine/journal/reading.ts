@@ -7,7 +7,6 @@ import { changes, marks } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import { type Budget, LOOKED_BYTES } from '../budget.ts';
-import type { Operation, Selection, Wanted } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { ChangeRights, ChangesRead, Telling } from './asked.ts';
 import { recordOf } from './images.ts';
@@ -331,21 +330,4 @@ function changeOf(
     before: was ? (was.isPast ? was.record : undefined) : tells ? null : undefined,
     after: is ? is.record : null,
   };
-}
-
-/** Whether it asks for what has happened to records, which positions are given for first. */
-export function readsChanges(operation: Operation): boolean {
-  if (operation.do === 'changes') return true;
-  if (operation.do === 'aggregate') return operation.relations.some(({ selection }) => hasChanges(selection));
-  if ('answer' in operation) return wantsChanges(operation.answer);
-  return 'selection' in operation && hasChanges(operation.selection);
-}
-
-function wantsChanges(wanted: Wanted): boolean {
-  if (wanted.is === 'record') return hasChanges(wanted.selection);
-  return wanted.is === 'object' && [...wanted.fields.values()].some(wantsChanges);
-}
-
-function hasChanges({ changes, relations }: Selection): boolean {
-  return changes !== undefined || relations.some(({ selection }) => hasChanges(selection));
 }
