@@ -2,6 +2,7 @@
 
 import type { Claims } from '../access/claims.ts';
 import { explain } from '../access/explain.ts';
+import { DuetError } from '../base/errors.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Caller } from '../engine/caller.ts';
 import { answer } from '../http/answer.ts';
@@ -47,7 +48,7 @@ const LONGEST_CLAIMS = 4000;
 /** What says whose token it is and how long it holds (RFC 7519, section 4.1; RFC 8693, section 4.1). */
 const OWN = ['iss', 'aud', 'sub', 'exp', 'nbf', 'iat', 'jti', 'act', 'roles', 'role'];
 
-/** A token of somebody else, which names in `act` who asked for it; the log does too. */
+/** A token of somebody else, no longer than one's own, which names in `act` who asked for it; the log does too. */
 export async function signToken(
   sign: SignToken,
   { caller, requestId }: Exchange,
@@ -70,7 +71,11 @@ export async function signToken(
       `claims, roles and subject must have ${LONGEST_CLAIMS} characters at the most`,
     );
   input.end();
-  const until = new Date(Date.now() + TOKEN_MS);
+  const { exp, act: actor } = caller.claims;
+  // Otherwise a token could be made anew for ever, and nobody would know by whom at first.
+  if (actor !== undefined)
+    throw new DuetError('FORBIDDEN', 'This token looks with the eyes of somebody else: sign in as yourself.');
+  const until = new Date(Math.min(Date.now() + TOKEN_MS, typeof exp === 'number' ? exp * 1000 : Infinity));
   const act = { sub: caller.subject };
   const token = await sign({ ...(claims as Claims), sub: String(subject), roles, act }, until);
   const whose = `${JSON.stringify(subject)} with the roles ${JSON.stringify(roles)}`;

@@ -47,11 +47,8 @@ export class Budget {
   links = 0;
   /** Changes that were looked at: no answer need have any of them. */
   looked = 0;
-  /**
-   * And the bytes of what records were in them. It begins anywhere: if it were known at which byte an answer ends, it would tell
-   * how long that is of which it shows nothing.
-   */
-  lookedBytes = Math.random() * LOOKED_BYTES;
+  /** And the bytes of what records were in them. */
+  lookedBytes = 0;
   /** Whether bytes are counted as they are written: once there are so many characters that it matters. */
   #isExact = false;
   /** What was counted by its characters so far: rows by their selections, and what measures itself. */

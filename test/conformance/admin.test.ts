@@ -243,6 +243,11 @@ describe.each(databases)('%s', (database) => {
       const item = await guarded.rest('POST', '/items', { name: 'x' }, bearer(made.body.token));
       expect(item).toMatchObject({ status: 201, body: { owner: 'eve' } });
       expect((await guarded.rest('GET', '/_duet/keys', undefined, bearer(made.body.token))).status).toBe(403);
+      // Nobody makes one token of another, over and over.
+      const eyes = { subject: 'ghost', roles: ['admin'] };
+      const ghost = await guarded.rest('POST', '/_duet/tokens', eyes, admin);
+      const next = await guarded.rest('POST', '/_duet/tokens', eyes, bearer(ghost.body.token));
+      expect([ghost.status, next.status, next.body.code]).toEqual([201, 403, 'FORBIDDEN']);
       expect(guarded.observations).toContainEqual({
         event: 'notice',
         message: expect.stringContaining('"root" was given a token of "eve" with the roles ["editor"] until'),

@@ -41,4 +41,42 @@ describe.each([...databases])('on %s', (database) => {
     const again = await send(await as('acme', { jti: 'another' }));
     expect(again.body).toEqual(first.body);
   });
+
+  test('a claim of the token that a rule uses makes another caller, of kept and of live answers', async () => {
+    const secret = `type Secret @resource @journal @allow(to: [READ, CREATE], where: { session: { eq: { claim: "jti" } } })
+      { id: ID!  session: String!  text: String }`;
+    const own = { Secret: { beforeCreate: ({ input }: any) => input } };
+    await using app = await openApp(database, { sdl: secret, logic: own, env: { AUTH_SECRET: SECRET } }).then(
+      (opened) => Object.assign(opened, { [Symbol.asyncDispose]: () => opened.close() }),
+    );
+    const [one, other] = [await as('acme', { jti: 's1' }), await as('acme', { jti: 's2' })];
+    const body = { session: 's1', text: 'hidden' };
+    expect((await app.rest('POST', '/secrets', body, one)).status).toBe(201);
+    expect((await app.rest('POST', '/secrets', body, other)).status).toBe(403);
+    const listens = async (headers: Record<string, string>) => {
+      const stopped = new AbortController();
+      const stream = await app.fetch('/secrets', {
+        headers: { ...headers, Accept: 'text/event-stream' },
+        signal: stopped.signal,
+      });
+      return { stopped, stream };
+    };
+    const first = await listens(one);
+    const second = await listens(other);
+    expect(await firstData(first.stream)).toContain('hidden');
+    expect(await firstData(second.stream)).toBe('[]');
+    for (const { stopped } of [first, second]) stopped.abort();
+  });
 });
+
+/** Of the first event that has an answer. */
+async function firstData(stream: Response): Promise<string> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of stream.body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk, { stream: true });
+    const found = /^data: (\[.*)\n/m.exec(text)?.[1];
+    if (found !== undefined) return found;
+  }
+  return text;
+}

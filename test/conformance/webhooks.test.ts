@@ -291,9 +291,7 @@ describe.each([...databases])('on %s', (database) => {
     await create('x');
     await until('the note', async () => (await only()).deliveries.length === 1);
     const [delivery] = (await only()).deliveries;
-    expect(delivery?.error).toMatch(
-      /^localhost leads to [\d.:, ]+, which is no public address\. --allow-private of/,
-    );
+    expect(delivery?.error).toMatch(/^localhost leads to no public address\. --allow-private of/);
     expect(await testWebhook(journal, added.id, 300)).toEqual({ status: null, error: delivery?.error ?? '' });
     expect(hook.told).toEqual([]);
   });

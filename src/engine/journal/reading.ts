@@ -140,7 +140,7 @@ export const byPosition =
 
 interface WithImages {
   readonly next: readonly Row[];
-  /** The bytes of what their records were. */
+  /** The bytes of what their records were, roughly. */
   readonly bytes: number;
   /** Those for which there was no room. */
   readonly rest: Row[];
@@ -161,21 +161,34 @@ export function* withImages(
   const found = yield* run(
     select(changes, [sequence, ...images], among(sequence, [...places.keys()]), {
       order,
-      bytes: Math.max(0, Math.floor(most)),
+      bytes: LOOKED_BYTES,
       cuts: true,
     }),
   );
+  const next: Row[] = [];
   let bytes = 0;
-  for (const row of found)
-    for (const { name } of images) if (typeof row[name] === 'string') bytes += row[name].length;
   const placeOf = (row: Row) => places.get(Number(row[sequence.name])) ?? 0;
-  const last = found.at(-1);
+  for (const row of found) {
+    if (next.length > 0 && bytes >= most) break;
+    let length = 0;
+    for (const { name } of images) if (typeof row[name] === 'string') length += row[name].length;
+    bytes += roughly(length);
+    next.push({ ...rows[placeOf(row)], ...row });
+  }
+  const last = next.at(-1);
   return {
-    next: found.map((row) => ({ ...rows[placeOf(row)], ...row })),
+    next,
     bytes,
     // What is no longer kept by now is not waited for.
     rest: last ? rows.slice(placeOf(last) + 1) : [],
   };
+}
+
+/** In steps of four: were it known at which byte a page ends, it would tell how long that is of which it shows nothing. */
+function roughly(bytes: number): number {
+  let rough = LOOKED_BYTES / LOOKED_AT;
+  while (rough < bytes) rough *= 4;
+  return rough;
 }
 
 /** What the answer has of records, or what a rule or a filter is held against. */

@@ -64,22 +64,22 @@ export class Policy {
    * claims, all of them count.
    */
   holder(caller: Caller): string {
-    return this.#known(caller, caller.subject ?? null);
+    const given = Object.keys(caller.claims).filter((name) => !OF_TOKEN.has(name));
+    return this.#known(caller, caller.subject ?? null, given);
   }
 
   /** The same for all who see the same: who they are matters only where a rule, or a function, is told it. */
   viewer(caller: Caller): string {
     const { subject = null } = caller;
-    return this.#known(caller, this.#tellsFunctions ? subject : subject !== null);
+    return this.#known(caller, this.#tellsFunctions ? subject : subject !== null, Object.keys(caller.claims));
   }
 
-  #known({ roles, claims }: Caller, who: unknown): string {
+  /** `given`: the claims that count where functions are told them; those that a rule uses always do. */
+  #known({ roles, claims }: Caller, who: unknown, given: readonly string[]): string {
     const rules = this.#rules;
     if (!rules) return '';
     const names = this.#tellsFunctions ? roles : [...rules.roles].filter((role) => roles.includes(role));
-    const used = this.#tellsFunctions
-      ? Object.keys(claims).filter((name) => !OF_TOKEN.has(name))
-      : rules.claims;
+    const used = this.#tellsFunctions ? new Set([...rules.claims, ...given]) : rules.claims;
     const known = [...names].sort();
     // A hash, because subjects and claims may be too long for an index.
     const hash = new Bun.CryptoHasher('sha256').update(rules.fingerprint);

@@ -38,7 +38,8 @@ export async function allowedAddresses({ hostname }: URL, allowsPrivate: boolean
 
 export class NotAllowed extends Error {
   constructor(name: string, found: readonly string[]) {
-    const where = found.includes(name) ? `${name} is` : `${name} leads to ${found.join(', ')}, which is`;
+    // Not which: names of a network are known to those within.
+    const where = found.includes(name) ? `${name} is` : `${name} leads to`;
     super(`${where} no public address. --allow-private of \`duet webhook add\` allows it`);
   }
 }

@@ -16,6 +16,7 @@ import { newSecret, send, Undelivered } from './sending.ts';
 const BOTH_MS = 24 * 3_600_000;
 const PATIENCE_MS = 30_000;
 const ID_BYTES = 8;
+const LONGEST_URL = 2_000;
 
 const { id } = webhooks.column;
 
@@ -122,6 +123,7 @@ async function refuseUnsound(
 
 /** Where it leads is looked at again with each connection: here it is only the earlier answer. */
 async function faultOfUrl(text: string, allowsPrivate: boolean): Promise<string | undefined> {
+  if (text.length > LONGEST_URL) return `the URL must have ${LONGEST_URL} characters at the most`;
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol)) return `"${text}" must be https://…`;
   if (url.protocol === 'http:' && !allowsPrivate)

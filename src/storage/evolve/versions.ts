@@ -3,6 +3,9 @@
 import type { Resource } from '../../schema/model.ts';
 import type { Row } from '../statements.ts';
 
+/** Nobody can choose keys that share a hash. */
+const [ONE, OTHER] = crypto.getRandomValues(new Uint32Array(2)) as unknown as [number, number];
+
 /** Eight bytes for each record, so that a million of them are no burden. */
 export class Versions {
   #seen = new Float64Array(1024);
@@ -52,5 +55,5 @@ function markOf({ key, version }: Resource, row: Row): number {
   const [id, number] = [row[key.name], Number(row[version.name])];
   if (typeof id === 'number' && id < 2 ** 33) return id * 2 ** 20 + (number % 2 ** 20);
   const text = `${id} ${number}`;
-  return Bun.hash.xxHash32(text) * 2 ** 21 + (Bun.hash.xxHash32(text, 1) >>> 11);
+  return Bun.hash.xxHash32(text, ONE) * 2 ** 21 + (Bun.hash.xxHash32(text, OTHER) >>> 11);
 }
