@@ -10,7 +10,7 @@ import {
   type Reference,
   type Resource,
 } from './types.ts';
-import { columnOf, type JsonSchema, resolved, type Schemas, told } from './values.ts';
+import { columnOf, type JsonSchema, resolved, type Schemas, wordsOf } from './values.ts';
 
 interface Parameter {
   readonly $ref?: string;
@@ -190,7 +190,7 @@ class Reader {
     const target = this.#targetOf(schema);
     if (target === undefined) return undefined;
     const required = !(schema.anyOf ?? []).some(({ type }) => type === 'null');
-    return { name, target, required, doors: ['rest'], ...told(schema) };
+    return { name, target, required, doors: ['rest'], ...wordsOf(schema) };
   }
 
   #column(name: string, schema: JsonSchema): Column {
@@ -213,7 +213,7 @@ class Reader {
         ...(changes.properties[`_${name}`] ? (['UPDATE'] as const) : []),
       ];
       const via = linkedBy.length > 0 ? undefined : this.#via(target, without);
-      return [{ name, target, via, doors: ['rest'], linkedBy, ...told(schema) }];
+      return [{ name, target, via, doors: ['rest'], linkedBy, ...wordsOf(schema) }];
     });
   }
 

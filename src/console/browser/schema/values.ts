@@ -27,12 +27,17 @@ export interface JsonSchema {
 /** Those that the document has by name. */
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 
+/** With all that it refers to; the last name on that way is the one that it keeps. */
 export function resolved(schema: JsonSchema, schemas: Schemas): JsonSchema {
   const name = schema.$ref?.split('/').pop();
-  return name === undefined ? schema : { ...schemas[name], ...schema };
+  if (name === undefined) return schema;
+  const named = resolved(schemas[name] ?? {}, schemas);
+  return { ...named, ...schema, ...(named.$ref !== undefined && { $ref: named.$ref }) };
 }
 
-export function columnOf(name: string, schema: JsonSchema, schemas: Schemas): Column {
+export function columnOf(name: string, told: JsonSchema, schemas: Schemas): Column {
+  // What many columns admit, such as an enum or null, has a name of its own.
+  const schema = resolved(told, schemas);
   const of = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema;
   // JSON may be an array among other things; a list is nothing else.
   const types = [of.type].flat().filter((type) => type !== 'null');
@@ -53,11 +58,11 @@ export function columnOf(name: string, schema: JsonSchema, schemas: Schemas): Co
     bounds: boundsOf(value),
     operators: [],
     sortable: false,
-    ...told(schema),
+    ...wordsOf(told),
   };
 }
 
-export function told({ description, deprecated }: JsonSchema): {
+export function wordsOf({ description, deprecated }: JsonSchema): {
   description?: string;
   deprecated?: boolean;
 } {
