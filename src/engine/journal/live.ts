@@ -21,6 +21,8 @@ const LEAST_MS = 100;
 const MOST_MS = 5000;
 /** To keep an answer up to date takes no more than this part of the time, its waiting for others included. */
 const SHARE = 0.1;
+/** For so long it is judged which answers changes may alter, before others have their turn. */
+const TURN_MS = 4;
 /** So many answers of the greatest length are kept, each counted once for itself and once for each who looks at it. */
 const KEPT_ANSWERS = 8;
 
@@ -160,6 +162,8 @@ export class Live {
   readonly #outside = AsyncLocalStorage.snapshot();
   /** Up to where changes have been told. */
   #at = 0;
+  /** Since when it is judged what they may alter, without a turn for others. */
+  #turn = 0;
   #following: { readonly stop: AbortController; readonly ready: Promise<void> } | undefined;
   #running = 0;
   #runs = 0;
@@ -262,11 +266,26 @@ export class Live {
       if (stopped.aborted) return;
       const reset = 'reset' in page ? page.reset : undefined;
       const changes = 'reset' in page ? [] : page.changes;
-      for (const view of this.#views.values())
-        if (reset !== undefined || changes.some((change) => view.mayBeAlteredBy(change))) this.#changed(view);
+      for (const view of this.#views.values()) {
+        if (reset !== undefined || (await this.#mayBeAltered(view, changes, stopped))) this.#changed(view);
+        if (stopped.aborted) return;
+      }
       this.#at = positions.placeOf('reset' in page ? page.reset : page.position)?.at ?? this.#at;
       this.#told.wake();
     }
+  }
+
+  /** A page of changes times all answers is much: others have their turns meanwhile. */
+  async #mayBeAltered(view: View, changes: readonly Change[], stopped: AbortSignal): Promise<boolean> {
+    for (const change of changes) {
+      if (performance.now() - this.#turn > TURN_MS) {
+        await new Promise(setImmediate);
+        this.#turn = performance.now();
+      }
+      if (stopped.aborted || view.hasEnded) return false;
+      if (view.mayBeAlteredBy(change)) return true;
+    }
+    return false;
   }
 
   /** A database that is away ends all of them; whoever comes back begins anew. */

@@ -2,7 +2,7 @@
 
 import { DuetError } from '../../base/errors.ts';
 import { isAbridged } from '../../query/cursors.ts';
-import { all, equal, everything, type Filter, nothing, reached } from '../../query/filter.ts';
+import { all, equal, everything, type Filter, isEverything, nothing, reached } from '../../query/filter.ts';
 import type { ListQuery } from '../../query/list.ts';
 import type { Order } from '../../query/order.ts';
 import { isReferred } from '../../query/referred.ts';
@@ -11,12 +11,19 @@ import type { Aggregate, Ask, Read, Relation, Selection } from '../operation.ts'
 import type { Permitted } from '../policy/permitted.ts';
 import type { ChangesRead } from './asked.ts';
 import type { Change } from './reading.ts';
-import { mayMatch } from './verdict.ts';
+import { type Judge, judgeOf, operandsIn } from './verdict.ts';
+
+/**
+ * A change is judged by that many comparisons at the most, for each answer: beyond them, whatever happens to records of the type
+ * may alter it. What one caller asks for must not take the time of all.
+ */
+const MOST_OPERANDS = 100;
 
 export class Sources {
   readonly #model: readonly Resource[];
-  /** By name; the records of a type that the answer is made of match one of the filters. */
-  readonly #filters = new Map<string, { readonly resource: Resource; readonly filters: Set<Filter> }>();
+  /** By name; a record of a type that the answer is made of can match by one of the judges; by none, where each may. */
+  readonly #judges = new Map<string, { readonly resource: Resource; judges: Judge[] | undefined }>();
+  #operands = 0;
 
   constructor(model: readonly Resource[]) {
     this.#model = model;
@@ -46,33 +53,35 @@ export class Sources {
         this.#addChanges();
         break;
     }
-    const unkept = [...this.#filters.values()].flatMap(({ resource }) => (resource.journal ? [] : resource));
+    const unkept = [...this.#judges.values()].flatMap(({ resource }) => (resource.journal ? [] : resource));
     return unkept.length > 0 ? notLive(unkept) : undefined;
   }
 
   /** Whether the change can have altered the answer. */
   has({ resource: name, before, after }: Change): boolean {
-    const found = this.#filters.get(name);
+    const found = this.#judges.get(name);
     if (!found) return false;
     const images = [before, after].filter((image) => image != null);
-    if (images.length === 0) return true;
-    const { resource, filters } = found;
-    return images.some((image) => [...filters].some((filter) => mayMatch(filter, resource, image)));
+    const { judges } = found;
+    if (!judges || images.length === 0) return true;
+    return judges.some((mayMatch) => images.some(mayMatch));
   }
 
   #add(resource: Resource, where: Filter): void {
-    const { name } = resource;
-    const found = this.#filters.get(name) ?? { resource, filters: new Set() };
-    this.#filters.set(name, found);
-    found.filters.add(where);
+    const found = this.#judges.get(resource.name) ?? { resource, judges: [] };
+    this.#judges.set(resource.name, found);
+    if (isEverything(where)) found.judges = undefined;
+    if (found.judges) {
+      this.#operands += operandsIn(where);
+      if (this.#operands > MOST_OPERANDS) found.judges = undefined;
+      else found.judges.push(judgeOf(where, resource));
+    }
     for (const each of reached(where)) this.#reach(each);
   }
 
   /** Of what is only looked at on the way, each record may matter. */
   #reach(resource: Resource): void {
-    const found = this.#filters.get(resource.name) ?? { resource, filters: new Set() };
-    this.#filters.set(resource.name, found);
-    found.filters.add(everything);
+    this.#judges.set(resource.name, { resource, judges: undefined });
   }
 
   #addList(resource: Resource, { where, order, after, before }: ListQuery): void {
