@@ -120,9 +120,8 @@ export function createApp(given: AppOptions): App {
   const authenticate = authentication(options, closing.signal, metrics);
   const streams = new Streams(config.limitStreams, metrics, authenticate);
   const operator = new Operator(asked, config.limitDeadline);
-  const { corsOrigins: origins, limitJsonDepth: jsonDepth } = config;
   const fetchLater: App['fetch'] = (...given) => fetch(...given);
-  const sockets = journal && { fetch: fetchLater, authenticate, streams, origins, jsonDepth };
+  const sockets = journal && { fetch: fetchLater, authenticate, streams, origins: config.corsOrigins };
   const find = router({ ...options, journal }, engine, operator, api, metrics, load, state, streams, sockets);
   const codings = codingsOf(config.compress);
   const share = config.corsOrigins && cors(config.corsOrigins, config.mcp === 'off' ? [] : MCP_HEADERS);

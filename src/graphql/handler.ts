@@ -76,7 +76,7 @@ export function graphqlRoute(options: GraphqlOptions): Route {
         'GET',
         (exchange) =>
           sockets && wantsSocket(exchange.request)
-            ? openSocket(sockets, exchange)
+            ? openSocket(sockets, limits, exchange)
             : handle(options, documents, exchange, ofUrl),
       ],
       ['POST', (exchange) => handle(options, documents, exchange, ofBody)],

@@ -4,7 +4,7 @@ import { DuetError, validationFailed } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import { anonymous } from '../engine/caller.ts';
 import { answerWithoutBody, JSON_TYPE } from '../http/answer.ts';
-import { nestsDeeperThan } from '../http/body.ts';
+import { type BodyLimits, nestsDeeperThan } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Connections } from '../http/guard/address.ts';
 import type { Authenticate } from '../http/guard/authenticate.ts';
@@ -21,6 +21,7 @@ const GOODBYE_MS = 1000;
 /** So many operations at once on one socket. */
 const MOST_OPERATIONS = 1000;
 const LONGEST_ID = 1000;
+const UNREAD = [1013, 'Too much waits: read answers before asking for more'] as const;
 
 export interface SocketOptions {
   readonly fetch: (request: Request, connections: Connections) => Soon<Response>;
@@ -28,8 +29,6 @@ export interface SocketOptions {
   readonly streams: Streams;
   /** Whose pages may open one, beside those of the same host; null for no others. */
   readonly origins: readonly string[] | null;
-  /** How deep the payload of a message may nest. */
-  readonly jsonDepth: number;
 }
 
 export function wantsSocket({ headers }: Request): boolean {
@@ -37,7 +36,11 @@ export function wantsSocket({ headers }: Request): boolean {
 }
 
 /** Answers who wants a socket; the runtime has then begun to speak by itself. */
-export function openSocket(options: SocketOptions, { request, connections }: Exchange): Response {
+export function openSocket(
+  options: SocketOptions,
+  limits: BodyLimits,
+  { request, connections }: Exchange,
+): Response {
   // A page of any origin can open one, and CORS does not keep it from reading what comes.
   if (isForeign(request, options.origins))
     throw new DuetError('FORBIDDEN', 'Pages of this origin may not call: CORS_ORIGINS names those that may.');
@@ -46,7 +49,7 @@ export function openSocket(options: SocketOptions, { request, connections }: Exc
     throw validationFailed([
       { parameter: 'Sec-WebSocket-Protocol', code: 'ENUM', detail: `the protocol must be ${PROTOCOL}` },
     ]);
-  const attendant = new GraphqlSocket(options, request, connections?.requestIP(request)?.address);
+  const attendant = new GraphqlSocket(options, limits, request, connections?.requestIP(request)?.address);
   const headers = { 'Sec-WebSocket-Protocol': PROTOCOL };
   if (!upgraded(connections, request, { data: attendant, headers })) {
     attendant.closed();
@@ -79,6 +82,7 @@ interface Message {
 
 class GraphqlSocket implements Attendant {
   readonly #options: SocketOptions;
+  readonly #limits: BodyLimits;
   readonly #address: string | undefined;
   readonly #headers: Record<string, string>;
   /** Until it ends, for whatever reason. */
@@ -91,9 +95,12 @@ class GraphqlSocket implements Attendant {
   /** Set while the client does not keep up. */
   #full: PromiseWithResolvers<void> | undefined;
   #stalled: Timer | undefined;
+  /** Bytes of bodies that wait until it does. */
+  #held = 0;
 
-  constructor(options: SocketOptions, { headers }: Request, address: string | undefined) {
+  constructor(options: SocketOptions, limits: BodyLimits, { headers }: Request, address: string | undefined) {
     this.#options = options;
+    this.#limits = limits;
     this.#address = address;
     this.#headers = { 'Content-Type': JSON_TYPE, Accept: EVENT_TYPE };
     for (const name of ['Authorization', 'X-Forwarded-For', POSITION]) {
@@ -126,7 +133,7 @@ class GraphqlSocket implements Attendant {
 
   message(text: string): void {
     if (this.#isClosing) return;
-    const message = parsed(text, this.#options.jsonDepth);
+    const message = parsed(text, this.#limits.jsonDepth);
     switch (message?.type) {
       case 'connection_init':
         this.#introduce(message).catch(() => this.#close(1011, 'Internal error'));
@@ -198,7 +205,7 @@ class GraphqlSocket implements Attendant {
 
   /** Nothing is read for a client that does not keep up. */
   async #carryOut(id: string, body: string, operation: AbortController): Promise<void> {
-    await this.#full?.promise;
+    if (this.#full) await this.#hold(body, this.#full.promise);
     if (operation.signal.aborted) return;
     const response = await this.#ask(body, operation);
     const about = `{"id":${JSON.stringify(id)},"type":`;
@@ -219,6 +226,28 @@ class GraphqlSocket implements Attendant {
     }
     // Cut off: what the client has is no longer kept up to date.
     if (!operation.signal.aborted) this.#stopped.abort();
+  }
+
+  /** Until then, the body counts as one that is still arriving: a client that asks and does not read must not fill the memory. */
+  async #hold(body: string, drained: Promise<void>): Promise<void> {
+    const limits = this.#limits;
+    const { waits } = limits;
+    const bytes = Buffer.byteLength(body);
+    const wait = {
+      limits,
+      bytes,
+      until: performance.now() + limits.bodyTime,
+      end: () => {
+        waits.delete(wait);
+        this.#close(...UNREAD);
+      },
+    };
+    this.#held += bytes;
+    waits.add(wait);
+    if (this.#held > limits.body) this.#close(...UNREAD);
+    await drained;
+    this.#held -= bytes;
+    waits.delete(wait);
   }
 
   /** As if it had been sent by itself, from the same place. */

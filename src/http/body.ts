@@ -39,8 +39,13 @@ function waitedFor<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const { load, waits } = limits;
+    const isOver = () => {
+      if (!waits.delete(wait)) return false;
+      load.inFlight++;
+      return true;
+    };
     const end = (error: unknown) => {
-      if (!waits.delete(wait)) return;
+      if (!isOver()) return;
       reject(
         request.signal.aborted
           ? new DuetError('MALFORMED_BODY', 'The body ended early; send it again.')
@@ -53,9 +58,10 @@ function waitedFor<T>(
       until: performance.now() + limits.bodyTime,
       end,
     };
+    load.inFlight--;
     waits.add(wait);
     reading.then((bytes) => {
-      if (!waits.delete(wait)) return;
+      if (!isOver()) return;
       const now = performance.now();
       load.arrive(now);
       try {
@@ -69,11 +75,13 @@ function waitedFor<T>(
   });
 }
 
+/** A body that is not worked on yet: it arrives, or its client has yet to read what was sent before. */
 interface Wait {
   readonly limits: BodyLimits;
-  /** What is kept of the body at most while it arrives: the runtime does not tell how much has come. */
+  /** What is kept of it at most meanwhile: the runtime does not tell how much has come. */
   readonly bytes: number;
   readonly until: number;
+  /** Has to delete it. */
   readonly end: (error: DuetError) => void;
 }
 
@@ -87,7 +95,6 @@ export class BodyWaits {
   add(wait: Wait): void {
     const { load } = wait.limits;
     this.#waits.add(wait);
-    load.inFlight--;
     load.arriving += wait.bytes;
     // Whoever has waited longest goes: bodies that are sent at once get through, however many are held back.
     for (const each of this.#waits) {
@@ -108,9 +115,7 @@ export class BodyWaits {
   /** Whether it was still waited for. */
   delete(wait: Wait): boolean {
     if (!this.#waits.delete(wait)) return false;
-    const { load } = wait.limits;
-    load.inFlight++;
-    load.arriving -= wait.bytes;
+    wait.limits.load.arriving -= wait.bytes;
     return true;
   }
 }

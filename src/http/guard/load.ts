@@ -54,7 +54,7 @@ export class Load {
   #isOver = false;
   /** Requests that are being worked on. */
   inFlight = 0;
-  /** Bytes of bodies that are being waited for. */
+  /** Bytes of bodies that are being waited for, or that wait until their client reads. */
   arriving = 0;
 
   /** The lag is in milliseconds, the lengths of an answer and of a body in bytes. */
@@ -129,7 +129,7 @@ export class Load {
     metrics.add(
       'gauge',
       'duet_arriving_bytes',
-      'Bytes of bodies that clients have yet to send in full.',
+      'Bytes of bodies that clients have yet to send in full, or whose turn comes when they read.',
       () => this.arriving,
     );
     metrics.add('counter', 'duet_requests_shed_total', 'Requests turned away for load.', () => this.#shed);
