@@ -240,7 +240,9 @@ browsing('manners', () => {
     expect(sum(/\.js$/)).toBeLessThan(55_000);
     expect(sum(/./)).toBeLessThan(240_000);
     expect(
-      fetched.filter((path) => /^\/_console\/(graphiql|reference|diagram|live|.*worker)/.test(path)),
+      fetched.filter((path) =>
+        /^\/_console\/(graphiql|reference|diagram|opened|operate|.*worker)/.test(path),
+      ),
     ).toEqual([]);
     expect(here.complaints).toEqual([]);
   });

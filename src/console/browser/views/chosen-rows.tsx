@@ -10,8 +10,8 @@ import type { ManyProps } from './many.tsx';
 import { counted } from './parts.tsx';
 import type { Selection } from './selection.ts';
 
-const ChangeMany = later<ManyProps>(async () => (await import('./many.tsx')).ChangeMany);
-const DeleteMany = later<ManyProps>(async () => (await import('./many.tsx')).DeleteMany);
+const ChangeMany = later<ManyProps>(async () => (await import('./opened.ts')).ChangeMany);
+const DeleteMany = later<ManyProps>(async () => (await import('./opened.ts')).DeleteMany);
 
 interface Props {
   ask: ListAsk;

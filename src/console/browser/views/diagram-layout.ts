@@ -1,6 +1,6 @@
 /** Where the boxes and the lines of the diagram are. */
 
-import { graphlib, layout } from '@dagrejs/dagre';
+import { Graph, layout } from '@dagrejs/dagre';
 import { type Described, type Resource, referencesOf, type Schema, shownType } from '../schema/types.ts';
 
 export const ROW = 22;
@@ -64,7 +64,7 @@ export function around({ resources }: Schema, text: string): readonly Resource[]
 
 /** With all fields, or with keys and relations alone. */
 export function draw(resources: readonly Resource[], isWhole: boolean): Picture {
-  const graph = new graphlib.Graph({ multigraph: true });
+  const graph = new Graph({ multigraph: true });
   graph.setGraph({ rankdir: 'LR', nodesep: GAP, ranksep: 90, marginx: MARGIN, marginy: MARGIN });
   graph.setDefaultEdgeLabel(() => ({}));
   const sizes = new Map(resources.map((resource) => [resource.name, sized(resource, isWhole)]));

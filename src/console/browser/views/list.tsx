@@ -21,9 +21,9 @@ import { ReadOnly } from './read-only.tsx';
 import { useSelection } from './selection.ts';
 import { Table } from './table.tsx';
 
-const Filter = later(async () => (await import('./filter.tsx')).Filter);
-const ColumnChooser = later(async () => (await import('./column-chooser.tsx')).ColumnChooser);
-const Views = later(async () => (await import('./saved-views.tsx')).Views);
+const Filter = later(async () => (await import('./opened.ts')).Filter);
+const ColumnChooser = later(async () => (await import('./opened.ts')).ColumnChooser);
+const Views = later(async () => (await import('./opened.ts')).Views);
 
 interface Props {
   schema: Schema;

@@ -20,7 +20,7 @@ import { Toast } from './toast.tsx';
 import { TokenDialog } from './token.tsx';
 import { tools } from './tools.ts';
 
-const Summoned = later(async () => (await import('./summoned.tsx')).Summoned);
+const Summoned = later(async () => (await import('./opened.ts')).Summoned);
 
 addEventListener('keydown', onShortcut);
 

@@ -17,10 +17,10 @@ import { Record } from './record.tsx';
 import { tools } from './tools.ts';
 
 const Diagram = later(async () => (await import('./diagram.tsx')).Diagram);
-const Live = later(async () => (await import('./live.tsx')).Live);
-const History = later(async () => (await import('./history.tsx')).History);
-const Run = later(async () => (await import('./action.tsx')).Run);
-const Import = later(async () => (await import('./import.tsx')).Import);
+const Live = later(async () => (await import('./opened.ts')).Live);
+const History = later(async () => (await import('./opened.ts')).History);
+const Run = later(async () => (await import('./opened.ts')).Run);
+const Import = later(async () => (await import('./opened.ts')).Import);
 const Operate = later(async () => (await import('./operate/operate.tsx')).Operate);
 
 export function View({ schema, place }: { schema: Schema; place: Place }) {
