@@ -83,11 +83,12 @@ export function createApp(given: AppOptions): App {
   const introspection = config.introspection === 'on';
   const isTimed = config.logSlow !== null;
   const hasReplicas = storage.replicas !== undefined;
+  const notice = (message: string) => observe({ event: 'notice', message });
   const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes, config.limitBody);
   load.tell(metrics);
   storage.tell?.(metrics);
   const journal = model.resources.some((resource) => resource.journal)
-    ? new Journal(storage, model, answerLimits(config), config.liveConcurrency)
+    ? new Journal(storage, model, answerLimits(config), config.liveConcurrency, notice)
     : undefined;
   journal?.live.tell(metrics);
   // Changes tell which request has made them.
@@ -99,11 +100,7 @@ export function createApp(given: AppOptions): App {
     deadline: config.limitDeadline,
     ...(journal && { addChanges: journal.addChanges }),
   };
-  const functions =
-    given.logic &&
-    new Functions(given.logic, model, policy, engineLimits, (message) =>
-      observe({ event: 'notice', message }),
-    );
+  const functions = given.logic && new Functions(given.logic, model, policy, engineLimits, notice);
   const api = apiOf(model, (asked) => engine.inside(asked));
   const jobs = given.logic && jobsOf(given.logic, storage, api, observe);
   jobs?.runner.tell(metrics);

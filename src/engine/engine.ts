@@ -139,7 +139,8 @@ export class Engine {
 
   /** An answer that is kept up to date, by its name, for all who may see the same of it. */
   live(caller: Caller, name: string, watched: Watched): Promise<Seat> {
-    return this.#reader.live(`${this.#policy.viewer(caller)} ${name}`, watched);
+    const mayRead = (resource: Resource) => this.actions(caller, resource).includes('READ');
+    return this.#reader.live(`${this.#policy.viewer(caller)} ${name}`, watched, mayRead);
   }
 
   changes(caller: Caller, operation: ChangesRead): Promise<ChangesPage> {

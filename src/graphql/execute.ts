@@ -116,7 +116,7 @@ class Snapshot {
     const { engine, caller, deadline, noteRead } = this.#context;
     // One by one: what is denied to one field is not denied to its siblings.
     const permitted = engine.permit(caller, operation);
-    noteRead?.(permitted);
+    noteRead?.(permitted, operation);
     const index = this.#operations.push(permitted) - 1;
     this.#answers ??= Promise.resolve().then(() => engine.readPermitted(this.#operations, deadline));
     return found((await this.#answers)[index]);

@@ -32,15 +32,19 @@ export async function live(
   operation: Read,
   respond: (exchange: Exchange) => Soon<Response>,
 ): Promise<Response> {
-  if (!resource.journal) throw notLive([resource]);
   const { caller, key, query, requestId } = exchange;
+  if (!resource.journal) {
+    // That it is closed to the caller is told first, as by a plain request.
+    engine.permit(caller, operation);
+    throw notLive([resource]);
+  }
   const seat = await engine.live(caller, JSON.stringify(['rest', resource.path, key, query]), {
     make: async (noteRead) => {
       let units = 0;
       const spend = (cost: number) => {
         units += cost;
       };
-      noteRead(engine.permit(caller, operation));
+      noteRead(engine.permit(caller, operation), operation);
       const text = await eventOf(await respond({ ...exchange, spend }));
       return { text, units };
     },

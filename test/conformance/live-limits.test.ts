@@ -1,10 +1,19 @@
-/** What a live answer may cost others: judging whether a change can alter it takes little, whatever it asks for. */
+/** What a live answer may cost others, whatever it asks for, and what its refusal may tell. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
 import { Listener } from '../events.ts';
+import { headersOf, SECRET } from './access-matrix.ts';
 
 const sdl = 'type Note @resource @journal { id: ID! text: String! n: Int }';
+
+const ruled = `
+type Post @resource @journal
+  @allow(to: [READ], where: { marks: { some: { ok: { eq: true } } } })
+  @allow(to: [READ], role: "admin")
+{ id: ID! marks: [ShadowBan!]! }
+type ShadowBan @resource @allow(to: [READ], role: "admin") { id: ID! ok: Boolean! post: Post }
+`;
 
 for (const database of databases)
   describe(`on ${database}`, () => {
@@ -50,5 +59,46 @@ for (const database of databases)
           1 + again,
         ]);
       }
+    });
+
+    test('a type that only a rule looks at, or that is closed to the caller, is named in the log alone', async () => {
+      const guarded = await openApp(database, {
+        sdl: ruled,
+        env: { AUTH_SECRET: SECRET, INTROSPECTION: 'off' },
+      });
+      const eve = await headersOf({ name: 'eve', claims: { sub: 'eve' } });
+      const admin = await headersOf({ name: 'root', claims: { sub: 'root', roles: ['admin'] } });
+      const query = (asked: string) => ({ query: `query @live { posts { ${asked} } }` });
+      const cases: [object, string | { query: string }, status: number, isNamed: boolean][] = [
+        [eve, '/posts', 400, false],
+        [eve, query('id'), 400, false],
+        [eve, '/posts?include=marks', 400, false],
+        [eve, query('marks { id }'), 400, false],
+        [eve, '/shadow-bans', 403, false],
+        [admin, '/posts?include=marks', 400, true],
+        [admin, '/posts?where={"marks":{"some":{"ok":{"eq":true}}}}', 400, true],
+        [admin, query('marks { id }'), 400, true],
+        [admin, '/shadow-bans', 400, true],
+      ];
+      for (const [who, asked, status, isNamed] of cases) {
+        const headers = { ...JSON_HEADERS, Accept: 'text/event-stream', ...who };
+        const answer =
+          typeof asked === 'string'
+            ? await guarded.fetch(asked, { headers })
+            : await guarded.fetch('/graphql', { method: 'POST', headers, body: JSON.stringify(asked) });
+        const text = await answer.text();
+        expect([
+          asked,
+          answer.status,
+          text.includes('NOT_LIVE'),
+          text.includes('Add it to ShadowBan'),
+        ]).toEqual([asked, status, status === 400, isNamed]);
+        if (!isNamed) expect(text).not.toContain('ShadowBan');
+      }
+      const notices = guarded.observations
+        .filter(({ event }) => event === 'notice')
+        .map((each: any) => each.message);
+      expect(notices.filter((message) => message.includes('@journal on ShadowBan'))).toHaveLength(1);
+      await guarded.close();
     });
   });

@@ -41,7 +41,13 @@ export class Journal implements Watcher {
   readonly #kept: readonly Resource[];
   #since = 0;
 
-  constructor(storage: Storage, { resources }: Model, limits: AnswerLimits = UNLIMITED, concurrency = 1) {
+  constructor(
+    storage: Storage,
+    { resources }: Model,
+    limits: AnswerLimits = UNLIMITED,
+    concurrency = 1,
+    notice: (message: string) => void = () => {},
+  ) {
     this.storage = storage;
     this.positions = new Positions(storage);
     this.feed = new Feed(storage, this.positions, async (operation) => {
@@ -50,7 +56,7 @@ export class Journal implements Watcher {
       return storage.read(() => this.read(operation, new Budget(limits)), 'many', deadline);
     });
     const { feed, positions } = this;
-    this.live = new Live({ feed, positions, resources, concurrency, longest: limits.bytes });
+    this.live = new Live({ feed, positions, resources, concurrency, longest: limits.bytes, notice });
     this.#kept = resources.filter(({ journal }) => journal?.keepMs !== undefined);
   }
 

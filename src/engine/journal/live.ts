@@ -12,7 +12,7 @@ import type { Feed } from './feed.ts';
 import type { Positions } from './positions.ts';
 import { type Change, MOST_CHANGES } from './reading.ts';
 import { whole } from './sizes.ts';
-import { Sources } from './sources.ts';
+import { namesOf, notLive, Sources } from './sources.ts';
 import { Waiting } from './waiting.ts';
 
 /** No answer is made again sooner than that. */
@@ -33,10 +33,12 @@ export interface Made {
   readonly units: number;
 }
 
+type Readable = Read | Ask | ChangesRead;
+
 /** An answer that somebody wants to be kept up to date. */
 export interface Watched {
-  /** Makes it as a plain request would get it now, and tells what is read for it. */
-  readonly make: (noteRead: (operation: Permitted<Read | Ask | ChangesRead>) => void) => Promise<Made>;
+  /** Makes it as a plain request would get it now, and tells what is read for it, and what was asked for. */
+  readonly make: (noteRead: (permitted: Permitted<Readable>, asked: Readable) => void) => Promise<Made>;
   /** What is told when it can no longer be made. */
   readonly failed: (error: unknown) => string;
 }
@@ -56,17 +58,23 @@ interface LiveOptions {
   readonly concurrency: number;
   /** The bytes of the longest answer. */
   readonly longest: number;
+  /** Tells the operator. */
+  readonly notice: (message: string) => void;
 }
 
 interface Failure {
   readonly error: unknown;
 }
 
+/** What is told where types keep no changes; the caller has asked for those that are named. */
+type Refuse = (unkept: readonly Resource[], named: readonly Resource[]) => DuetError;
+
 /** An answer and those who look at it. */
 class View {
   readonly name: string;
   readonly #watched: Watched;
   readonly #resources: readonly Resource[];
+  readonly #refuse: Refuse;
   readonly waiting = new Waiting();
   seats = 0;
   made: Made = { text: '', units: 0 };
@@ -88,10 +96,11 @@ class View {
   timer: Timer | undefined;
   #sources: Sources | undefined;
 
-  constructor(name: string, watched: Watched, resources: readonly Resource[]) {
+  constructor(name: string, watched: Watched, resources: readonly Resource[], refuse: Refuse) {
     this.name = name;
     this.#watched = watched;
     this.#resources = resources;
+    this.#refuse = refuse;
   }
 
   get bytes(): number {
@@ -107,9 +116,15 @@ class View {
     const sources = new Sources(this.#resources);
     let refusal: DuetError | undefined;
     try {
-      const made = await this.#watched.make((operation) => {
-        refusal ??= sources.add(operation);
-        if (refusal) throw refusal;
+      const made = await this.#watched.make((permitted, asked) => {
+        sources.add(permitted);
+        const { unkept } = sources;
+        if (unkept.length === 0) return;
+        const named = new Sources(this.#resources);
+        // A function looks at what nobody asks for.
+        if (asked.do !== 'ask') named.add(asked);
+        refusal ??= this.#refuse(unkept, named.unkept);
+        throw refusal;
       });
       if (refusal) throw refusal;
       this.#sources = sources;
@@ -158,6 +173,8 @@ export class Live {
   /** Those whose turn it is. */
   readonly #queue: View[] = [];
   readonly #told = new Waiting();
+  /** Types of which the operator knows that they keep no changes. */
+  readonly #noticed = new Set<Resource>();
   /** Out of whatever request is being worked on: an answer is made for many, and no replica is asked that may be behind. */
   readonly #outside = AsyncLocalStorage.snapshot();
   /** Up to where changes have been told. */
@@ -188,9 +205,13 @@ export class Live {
    * Takes a seat before the answer of this name, when it shows all that is committed by now. Fails as a plain request would,
    * where there is no answer yet.
    */
-  async join(name: string, watched: Watched): Promise<Seat> {
+  async join(name: string, watched: Watched, mayRead: (resource: Resource) => boolean): Promise<Seat> {
     const known = this.#views.get(name);
-    const view = known ?? new View(name, watched, this.#options.resources);
+    const refuse: Refuse = (unkept, named) => {
+      this.#notice(unkept);
+      return notLive(named.filter((each) => unkept.includes(each) && mayRead(each)));
+    };
+    const view = known ?? new View(name, watched, this.#options.resources, refuse);
     this.#views.set(name, view);
     view.seats++;
     let isHere = true;
@@ -213,6 +234,14 @@ export class Live {
       leave();
       throw error;
     }
+  }
+
+  /** Once for each type: whoever asks again and again must not fill the log. */
+  #notice(unkept: readonly Resource[]): void {
+    const unheard = unkept.filter((each) => !this.#noticed.has(each));
+    if (unheard.length === 0) return;
+    for (const each of unheard) this.#noticed.add(each);
+    this.#options.notice(`a live answer was refused; it needs @journal on ${namesOf(unheard)}`);
   }
 
   #leave(view: View): void {

@@ -8,7 +8,6 @@ import type { Order } from '../../query/order.ts';
 import { isReferred } from '../../query/referred.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { Aggregate, Ask, Read, Relation, Selection } from '../operation.ts';
-import type { Permitted } from '../policy/permitted.ts';
 import type { ChangesRead } from './asked.ts';
 import type { Change } from './reading.ts';
 import { type Judge, judgeOf, operandsIn } from './verdict.ts';
@@ -29,8 +28,8 @@ export class Sources {
     this.#model = model;
   }
 
-  /** The rules are in the operation: what they look at is looked at too. What is wrong where a type keeps no changes. */
-  add(operation: Permitted<Read | Ask | ChangesRead>): DuetError | undefined {
+  /** The rules are in an operation that is permitted: what they look at is looked at too. */
+  add(operation: Read | Ask | ChangesRead): void {
     switch (operation.do) {
       case 'list':
         this.#addList(operation.resource, operation.list);
@@ -53,8 +52,11 @@ export class Sources {
         this.#addChanges();
         break;
     }
-    const unkept = [...this.#judges.values()].flatMap(({ resource }) => (resource.journal ? [] : resource));
-    return unkept.length > 0 ? notLive(unkept) : undefined;
+  }
+
+  /** Those that keep no changes. */
+  get unkept(): Resource[] {
+    return [...this.#judges.values()].flatMap(({ resource }) => (resource.journal ? [] : resource));
   }
 
   /** Whether the change can have altered the answer. */
@@ -129,10 +131,19 @@ export class Sources {
   }
 }
 
+/** Names those alone that are given: of others that lack it, the caller may not even know that they exist. */
 export function notLive(resources: readonly Resource[]): DuetError {
-  const names = resources.map(({ name }) => name).sort();
+  const cure =
+    resources.length > 0
+      ? `Add it to ${namesOf(resources)}, or ask for the plain answer.`
+      : "What a rule or a function looks at here lacks it, and the server's log names it. Ask for the plain answer.";
   return new DuetError(
     'NOT_LIVE',
-    `A live answer needs @journal on each type that it, or a rule that it is subject to, looks at. Add it to ${names.join(', ')}, or ask for the plain answer.`,
+    `A live answer needs @journal on each type that it, or a rule that it is subject to, looks at. ${cure}`,
   );
+}
+
+export function namesOf(resources: readonly Resource[]): string {
+  const names = resources.map(({ name }) => name).sort();
+  return names.join(', ');
 }

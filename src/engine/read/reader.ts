@@ -2,6 +2,7 @@
 
 import { DuetError } from '../../base/errors.ts';
 import { type Soon, then } from '../../base/soon.ts';
+import type { Resource } from '../../schema/model.ts';
 import { type Deadline, type Prepared, type Program, type Storage, watched } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget, isTooMuch } from '../budget.ts';
 import type { ChangesRead } from '../journal/asked.ts';
@@ -86,8 +87,8 @@ export class Reader {
     return this.#kept.feed.listen(operation, stopped);
   }
 
-  live(name: string, watched: Watched): Promise<Seat> {
-    return this.#kept.live.join(name, watched);
+  live(name: string, watched: Watched, mayRead: (resource: Resource) => boolean): Promise<Seat> {
+    return this.#kept.live.join(name, watched, mayRead);
   }
 
   async changes(operation: Permitted<ChangesRead>, deadline: Deadline): Promise<ChangesPage> {
