@@ -157,6 +157,7 @@ function bodyOf(
   let next: Promise<IteratorResult<string>> | undefined;
   let stalled: Timer | undefined;
   let isFirst = true;
+  let isCancelled = false;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -166,6 +167,8 @@ function bodyOf(
           if (!isFirst) next ??= events.next();
           isFirst = false;
           const text = next ? await oneOf(next, ended) : COMMENT;
+          // Nobody is there any more who could be told, not even that it is over.
+          if (isCancelled) return;
           if (text === 'ended' || (typeof text === 'object' && text.done)) {
             stopped.abort();
             controller.close();
@@ -185,6 +188,7 @@ function bodyOf(
         }
       },
       cancel() {
+        isCancelled = true;
         clearTimeout(stalled);
         stopped.abort();
       },

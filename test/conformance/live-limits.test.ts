@@ -101,4 +101,23 @@ for (const database of databases)
       expect(notices.filter((message) => message.includes('@journal on ShadowBan'))).toHaveLength(1);
       await guarded.close();
     });
+
+    test('a client that goes away is no failure', async () => {
+      await using server = app.listen();
+      for (const path of ['/notes', '/changes/notes']) {
+        const gone = new AbortController();
+        const headers = { Accept: 'text/event-stream' };
+        const { body } = await fetch(`${server.url}${path}`, { headers, signal: gone.signal });
+        await body?.getReader().read();
+        gone.abort();
+        const listener = await Listener.open(app, path);
+        const ended = listener.next();
+        await listener[Symbol.asyncDispose]();
+        await ended;
+      }
+      const open = async () =>
+        /^duet_streams (\d+)$/m.exec((await app.rest('GET', '/metrics')).body as string)?.[1];
+      for (let tries = 0; tries < 200 && (await open()) !== '0'; tries++) await Bun.sleep(50);
+      expect([await open(), app.observations.filter(({ event }) => event === 'failure')]).toEqual(['0', []]);
+    });
   });
