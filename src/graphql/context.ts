@@ -2,7 +2,7 @@
 
 import type { Caller } from '../engine/caller.ts';
 import type { Engine, Gone } from '../engine/engine.ts';
-import type { Watched } from '../engine/journal/live.ts';
+import type { Watched } from '../engine/journal/view.ts';
 import type { Keyed } from '../engine/write/idempotency.ts';
 import type { Door } from './schema.ts';
 

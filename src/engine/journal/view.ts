@@ -1,0 +1,131 @@
+/** An answer that is kept up to date, and those who look at it. */
+
+import { DuetError } from '../../base/errors.ts';
+import type { Resource } from '../../schema/model.ts';
+import type { Ask, Read } from '../operation.ts';
+import type { Permitted } from '../policy/permitted.ts';
+import type { ChangesRead } from './asked.ts';
+import type { Change } from './reading.ts';
+import { Sources } from './sources.ts';
+import { Waiting } from './waiting.ts';
+
+export interface Made {
+  /** As it is told. */
+  readonly text: string;
+  /** What it costs beyond the request for it. */
+  readonly units: number;
+}
+
+type Readable = Read | Ask | ChangesRead;
+
+/** An answer that somebody wants to be kept up to date. */
+export interface Watched {
+  /** Makes it as a plain request would get it now, and tells what is read for it, and what was asked for. */
+  readonly make: (noteRead: (permitted: Permitted<Readable>, asked: Readable) => void) => Promise<Made>;
+  /** What is told when it can no longer be made. */
+  readonly failed: (error: unknown) => string;
+}
+
+interface Failure {
+  readonly error: unknown;
+}
+
+/** What is told where types keep no changes; the caller has asked for those that are named. */
+export type Refuse = (unkept: readonly Resource[], named: readonly Resource[]) => DuetError;
+
+/** An answer and those who look at it. */
+export class View {
+  readonly name: string;
+  readonly #watched: Watched;
+  readonly #resources: readonly Resource[];
+  readonly #refuse: Refuse;
+  readonly waiting = new Waiting();
+  seats = 0;
+  made: Made = { text: '', units: 0 };
+  /** Grows when the answer is another. */
+  version = 0;
+  /** How often it was made, or was tried to be. */
+  runs = 0;
+  state: 'resting' | 'waiting' | 'running' = 'resting';
+  /** Whether a change has come since it was begun to be made. */
+  isStale = false;
+  /** Why there is none, and will be none. */
+  failure: Failure | undefined;
+  /** Why there is none now; those who look at it have been told. */
+  problem: Failure | undefined;
+  hasEnded = false;
+  /** When it was its turn last, and how long it is not its turn again; milliseconds. */
+  due = Number.NEGATIVE_INFINITY;
+  pause = 0;
+  timer: Timer | undefined;
+  #sources: Sources | undefined;
+
+  constructor(name: string, watched: Watched, resources: readonly Resource[], refuse: Refuse) {
+    this.name = name;
+    this.#watched = watched;
+    this.#resources = resources;
+    this.#refuse = refuse;
+  }
+
+  get bytes(): number {
+    return this.made.text.length * (1 + this.seats);
+  }
+
+  mayBeAlteredBy(change: Change): boolean {
+    return this.#sources?.has(change) ?? true;
+  }
+
+  /** Answers whether that failed for now only. */
+  async make(): Promise<boolean> {
+    const sources = new Sources(this.#resources);
+    let refusal: DuetError | undefined;
+    try {
+      const made = await this.#watched.make((permitted, asked) => {
+        sources.add(permitted);
+        const { unkept } = sources;
+        if (unkept.length === 0) return;
+        const named = new Sources(this.#resources);
+        // A function looks at what nobody asks for.
+        if (asked.do !== 'ask') named.add(asked);
+        refusal ??= this.#refuse(unkept, named.unkept);
+        throw refusal;
+      });
+      if (refusal) throw refusal;
+      this.#sources = sources;
+      this.problem = undefined;
+      this.#show(made);
+    } catch (error) {
+      // Whoever waits for the first answer is told by its status.
+      if (!this.#sources) this.failure = { error };
+      else if (isPassing(error)) return true;
+      else {
+        this.problem = { error };
+        this.#show({ text: this.#watched.failed(error), units: 0 });
+      }
+    }
+    return false;
+  }
+
+  #show(made: Made): void {
+    if (this.version > 0 && made.text === this.made.text) return;
+    this.made = made;
+    this.version++;
+  }
+
+  async *follow(stopped: AbortSignal): AsyncGenerator<string> {
+    let seen = 0;
+    const isOver = () => this.hasEnded || this.failure !== undefined;
+    while (!stopped.aborted && !isOver()) {
+      if (this.version !== seen) {
+        seen = this.version;
+        yield this.made.text;
+      } else await this.waiting.until(() => this.version !== seen || isOver(), stopped);
+    }
+    if (this.failure) throw this.failure.error;
+  }
+}
+
+/** What is over when it is tried again says nothing about the answer. */
+function isPassing(error: unknown): boolean {
+  return error instanceof DuetError && error.status === 503;
+}
