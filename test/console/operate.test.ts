@@ -152,14 +152,14 @@ browsing.each([...databases])('with authentication, on %s', (database) => {
     await using here = await visit(duet.url);
     const { page } = here;
     const signIn = async (token: string) => {
-      await page.getByRole('button', { name: 'Token' }).click();
+      await page.getByRole('button', { name: 'Sign in' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Token').fill(token);
       await dialog.getByRole('button', { name: 'Use it' }).click();
     };
     await here.go('');
     await signIn(await tokenOf('bob'));
-    await page.getByRole('button', { name: 'Token' }).filter({ hasText: 'bob' }).waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).filter({ hasText: 'bob' }).waitFor();
     expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
     await here.go('#/operate/keys');
     await page.getByText('It takes the role "admin".').waitFor();
@@ -187,7 +187,7 @@ browsing.each([...databases])('with authentication, on %s', (database) => {
 
     // A reload keeps who one is, for the tab.
     await page.reload();
-    await page.getByRole('button', { name: 'Token' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText(/You are root, with the roles admin, clerk, until 20/).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
 
@@ -206,7 +206,7 @@ browsing.each([...databases])('with authentication, on %s', (database) => {
     await page.getByRole('button', { name: 'Be yourself again' }).click();
     await page.getByText('A lamp').waitFor();
     await page.getByRole('link', { name: 'API keys' }).waitFor();
-    await page.getByRole('button', { name: 'Token' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await shows(() => page.getByRole('link', { name: 'API keys' }).count(), 0);
     expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}');
