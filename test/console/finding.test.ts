@@ -100,8 +100,13 @@ browsing('finding', () => {
     await using here = await visit(duet.url);
     const { page } = here;
     const { keyboard } = page;
+    // What is typed before it is there goes elsewhere.
+    const summon = async () => {
+      await keyboard.press('Control+k');
+      await page.locator('input.palette:focus').waitFor();
+    };
     await here.go('');
-    await keyboard.press('Control+k');
+    await summon();
     await keyboard.type('own');
     await page.getByRole('option', { name: 'Owner' }).first().waitFor();
     await keyboard.press('Enter');
@@ -109,12 +114,12 @@ browsing('finding', () => {
     await page.getByText('Zoe').waitFor();
     await keyboard.press('n');
     await page.getByRole('heading', { name: 'New Owner' }).waitFor();
-    await keyboard.press('Control+k');
+    await summon();
     await keyboard.type('zoe');
     await page.getByRole('option', { name: 'Zoe' }).waitFor();
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Zoe' }).waitFor();
-    await keyboard.press('Control+k');
+    await summon();
     await keyboard.type('import into t');
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Import into Thing' }).waitFor();
