@@ -97,6 +97,8 @@ class GraphqlSocket implements Attendant {
   #stalled: Timer | undefined;
   /** Bytes of bodies that wait until it does. */
   #held = 0;
+  /** When its token does, in milliseconds. */
+  #expires = Number.POSITIVE_INFINITY;
 
   constructor(options: SocketOptions, limits: BodyLimits, { headers }: Request, address: string | undefined) {
     this.#options = options;
@@ -171,6 +173,7 @@ class GraphqlSocket implements Attendant {
       const caller = (await this.#options.authenticate?.({ headers })) ?? anonymous;
       if (this.#stopped.signal.aborted) return;
       this.#options.streams.belong(this.#stopped, caller, Authorization);
+      this.#expires = Number(caller.claims['exp'] ?? Number.POSITIVE_INFINITY) * 1000;
     } catch {
       return this.#close(4403, 'Forbidden');
     }
@@ -224,8 +227,10 @@ class GraphqlSocket implements Attendant {
       this.#operations.delete(id);
       return send('"complete"}');
     }
-    // Cut off: what the client has is no longer kept up to date.
-    if (!operation.signal.aborted) this.#stopped.abort();
+    // Cut off: what the client has is no longer kept up to date. Its token may end it a moment before it ends the socket.
+    if (operation.signal.aborted) return;
+    if (this.#expires <= Date.now()) this.#close(4403, 'Forbidden');
+    else this.#stopped.abort();
   }
 
   /** Until then, the body counts as one that is still arriving: a client that asks and does not read must not fill the memory. */
