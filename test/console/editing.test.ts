@@ -63,6 +63,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
     // A reference, by its name.
     await cell(page, 1, 4).focus();
     await keyboard.press('Enter');
+    await page.locator('td input:focus').waitFor();
     await keyboard.type('Zoe');
     await page.getByRole('option', { name: 'Zoe' }).waitFor();
     await keyboard.press('Enter');

@@ -1,7 +1,7 @@
 /** A cell of a table as an input: Enter saves, Escape gives up, Tab saves and goes on; never over what somebody else has written. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Answer } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { Fault } from '../doors/wire.ts';
@@ -32,7 +32,8 @@ export function CellEditor({ resource, column, row, schema, onSaved, onClose }: 
   const read = () => send({ do: 'get', resource, key, related: false }, door.value, schema);
   const record = useRef<Promise<Answer>>(undefined);
 
-  useEffect(() => {
+  // Before the next key comes: no letter is lost.
+  useLayoutEffect(() => {
     // Its version, while somebody types.
     record.current = read();
     record.current.catch(() => {});
