@@ -53,8 +53,11 @@ export function adminRoutes(options: AdminOptions): (path: string) => Found | un
   const guarded =
     (handler: Handler): Handler =>
     (exchange) => {
-      if (authentication) requireRole(exchange.caller, ADMIN_ROLE);
-      else if (!isOperator(exchange)) throw new DuetError('FORBIDDEN', ELSEWHERE);
+      if (authentication) {
+        requireRole(exchange.caller, ADMIN_ROLE);
+        // Otherwise it could make the next one, or a key, and nobody would know for whom at first.
+        if (exchange.caller.claims['act'] !== undefined) throw new DuetError('FORBIDDEN', LOOKING);
+      } else if (!isOperator(exchange)) throw new DuetError('FORBIDDEN', ELSEWHERE);
       return handler(exchange);
     };
   /** With parameters, and without a body. */
@@ -137,6 +140,8 @@ export function adminRoutes(options: AdminOptions): (path: string) => Found | un
     return keyed && { route: keyed, key: decoded(key) };
   };
 }
+
+const LOOKING = 'This token looks with the eyes of somebody else: sign in as yourself.';
 
 const ELSEWHERE =
   'Without authentication, operators are served on this machine alone: ask for http://localhost or http://127.0.0.1 on it, directly and not from a page of another origin; or set AUTH_SECRET, AUTH_JWKS_URL or AUTH_KEYS, and give the role "admin".';

@@ -272,8 +272,12 @@ class GraphqlSocket implements Attendant {
   }
 
   #send(text: string): void {
-    const sent = this.#socket?.send(text) ?? 0;
-    if (sent > 0 || !this.#socket || this.#full) return;
+    const socket = this.#socket;
+    if (!socket) return;
+    const sent = socket.send(text);
+    // Whoever has lost an answer must not be told that it is complete.
+    if (sent === 0) socket.terminate();
+    if (sent >= 0 || this.#full) return;
     this.#full = Promise.withResolvers();
     this.#stalled = setTimeout(() => this.#socket?.terminate(), STALLED_MS);
   }

@@ -28,11 +28,14 @@ interface Attended extends Socket {
 export interface WebSocketHandlers {
   readonly idleTimeout: number;
   readonly maxPayloadLength: number;
+  readonly backpressureLimit: number;
   readonly open: (socket: Attended) => void;
   readonly message: (socket: Attended, message: string | Uint8Array) => void;
   readonly drain: (socket: Attended) => void;
   readonly close: (socket: Attended) => void;
 }
+
+const MOST_UNSENT = 2 ** 30;
 
 /** The `websocket` of `Bun.serve`; a longer message than `longest` bytes ends a socket. */
 export function socketHandlers(longest: number): WebSocketHandlers {
@@ -40,6 +43,8 @@ export function socketHandlers(longest: number): WebSocketHandlers {
   return {
     idleTimeout: IDLE_SECONDS,
     maxPayloadLength: longest,
+    // Nothing is sent to who does not keep up, so that there is one answer too many at the most; none is dropped for its length.
+    backpressureLimit: MOST_UNSENT,
     open: (socket) => of(socket).opened(socket),
     message: (socket, message) => of(socket).message(String(message)),
     drain: (socket) => of(socket).drained(),

@@ -248,6 +248,13 @@ describe.each(databases)('%s', (database) => {
       const ghost = await guarded.rest('POST', '/_duet/tokens', eyes, admin);
       const next = await guarded.rest('POST', '/_duet/tokens', eyes, bearer(ghost.body.token));
       expect([ghost.status, next.status, next.body.code]).toEqual([201, 403, 'FORBIDDEN']);
+      const key = await guarded.rest(
+        'POST',
+        '/_duet/keys',
+        { name: 'g', roles: [] },
+        bearer(ghost.body.token),
+      );
+      expect([key.status, key.body.code]).toEqual([403, 'FORBIDDEN']);
       expect(guarded.observations).toContainEqual({
         event: 'notice',
         message: expect.stringContaining('"root" was given a token of "eve" with the roles ["editor"] until'),
