@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 /** The `duet` command from its bundle, which loads in a third of the time; from its sources where they are newer. */
 
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dir, '../..');
@@ -9,6 +9,13 @@ const bundle = join(root, 'dist/server/cli.js');
 
 function changedAt(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+}
+
+/** The examples that `duet init` writes. Those with a package of their own are programs beside it, and keep thousands of files. */
+function initialFiles(): string[] {
+  const folder = join(root, 'examples');
+  const names = readdirSync(folder).filter((name) => !existsSync(join(folder, name, 'package.json')));
+  return names.map((name) => join(folder, name));
 }
 
 /** `npm install` makes the bundle; whoever then changes a file, or fetches newer ones, means those. */
@@ -19,8 +26,12 @@ function isFresh(): boolean {
   const isOlder = (file: string) => (changedAt(file) ?? 0) <= made;
   return (
     isOlder(join(root, 'package.json')) &&
-    [join(root, 'src'), join(root, 'examples')].every((folder) =>
-      readdirSync(folder, { recursive: true, encoding: 'utf8' }).every((file) => isOlder(join(folder, file))),
+    [join(root, 'src'), ...initialFiles()].every(
+      (folder) =>
+        isOlder(folder) &&
+        readdirSync(folder, { recursive: true, encoding: 'utf8' }).every((file) =>
+          isOlder(join(folder, file)),
+        ),
     )
   );
 }
