@@ -1,11 +1,10 @@
-/** `npm run compat`: other people's clients, installed as they are published, do their ordinary work on Duet. */
+/** `npm run compat`: other people's clients, installed as they are published, do their ordinary work on Duet; so do the examples that need packages. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import manifest from './package.json' with { type: 'json' };
 
-const folder = import.meta.dir;
-const project = join(folder, '..');
+const project = join(import.meta.dir, '..');
+const examples = ['examples/login'];
 
 async function run(cwd: string, ...command: string[]): Promise<void> {
   const child = Bun.spawn(command, { cwd, stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' });
@@ -13,17 +12,23 @@ async function run(cwd: string, ...command: string[]): Promise<void> {
   if (exit !== 0) process.exit(exit);
 }
 
-async function isInstalled([name, version]: [string, string]): Promise<boolean> {
-  const file = join(folder, 'node_modules', name, 'package.json');
-  return existsSync(file) && (await Bun.file(file).json()).version === version;
+async function install(folder: string): Promise<void> {
+  const { dependencies }: { dependencies: Record<string, string> } = await Bun.file(
+    join(folder, 'package.json'),
+  ).json();
+  const isInstalled = async ([name, version]: [string, string]) => {
+    const file = join(folder, 'node_modules', name, 'package.json');
+    return existsSync(file) && (await Bun.file(file).json()).version === version;
+  };
+  const installed = await Promise.all(Object.entries(dependencies).map(isInstalled));
+  // Nothing that is used here has to be built.
+  if (installed.includes(false))
+    await run(folder, 'npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error');
 }
 
-const installed = await Promise.all(Object.entries(manifest.dependencies).map(isInstalled));
-// Nothing that is used here has to be built.
-if (installed.includes(false))
-  await run(folder, 'npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error');
+for (const name of ['compat', ...examples]) await install(join(project, name));
 
 const bun = [process.execPath, '--no-env-file'];
 await run(project, ...bun, 'compat/generate.ts');
-await run(project, 'tsc', '-p', 'compat');
+for (const name of ['compat', ...examples]) await run(project, 'tsc', '-p', name);
 await run(project, ...bun, 'test', '--no-orphans', '--timeout', '60000', './compat');

@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { cpSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import packageFile from '../../package.json' with { type: 'json' };
 import { Folder, Server, throughBothDoors, written } from '../process.ts';
 
@@ -11,7 +11,11 @@ const project = join(import.meta.dir, '../..');
 const copy = mkdtempSync(join(tmpdir(), 'duet-start-'));
 afterAll(() => rmSync(copy, { recursive: true }));
 for (const name of ['src', 'examples', 'package.json', 'dist/console'])
-  cpSync(join(project, name), join(copy, name), { recursive: true, preserveTimestamps: true });
+  cpSync(join(project, name), join(copy, name), {
+    recursive: true,
+    preserveTimestamps: true,
+    filter: (file) => basename(file) !== 'node_modules',
+  });
 symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'));
 
 const start = [process.execPath, '--no-env-file', join(copy, 'src/cli/start.ts')];
@@ -49,6 +53,9 @@ test('a bundle that is older than a source, or missing, is not run', async () =>
     utimesSync(join(copy, file), new Date(0), new Date(0));
     expect([file, await told()]).toEqual([file, 'the bundle']);
   }
+  // An example with packages of its own is no part of it.
+  utimesSync(join(copy, 'examples/login/start.ts'), later, later);
+  expect(await told()).toBe('the bundle');
 });
 
 test('the bundle does what the sources do, wherever it is', async () => {
