@@ -1,4 +1,4 @@
-/** What generators print for the deployment of this folder, each with the options it has of itself; `tsc` holds it to the tests. */
+/** What generators print for the deployment of this folder, each with the options it has of itself, and for examples/react; `tsc` holds it to the tests. */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,6 +47,11 @@ const sections = await preset.buildGeneratesSection({
   pluginContext: {},
 });
 for (const section of sections) write(section.filename, await codegen(section));
+
+// What `npm start` prints there first.
+const react = join(import.meta.dir, '../examples/react');
+await using tasks = await served({ sdl: await Bun.file(join(react, 'tasks.graphql')).text() });
+await Bun.write(join(react, 'duet.ts'), await fetch(`${tasks.url}/client.ts`));
 
 mkdirSync(join(folder, 'relay'));
 await Promise.all([run('gql.tada', 'generate-output'), run('relay-compiler')]);

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 const project = join(import.meta.dir, '..');
-const examples = ['examples/login'];
+const examples = ['examples/login', 'examples/react'];
 
 async function run(cwd: string, ...command: string[]): Promise<void> {
   const child = Bun.spawn(command, { cwd, stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' });

@@ -5,7 +5,7 @@ import { expect, test } from 'bun:test';
 /** What npm repeats of package.json in the lock. */
 const REPEATED = ['name', 'version', 'license', 'bin', 'engines', 'dependencies', 'devDependencies'];
 
-test.each(['..', '../bench', '../compat', '../examples/login'])('%s', async (folder) => {
+test.each(['..', '../bench', '../compat', '../examples/login', '../examples/react'])('%s', async (folder) => {
   const read = (name: string) => Bun.file(new URL(`${folder}/${name}`, import.meta.url)).json();
   const [manifest, lock] = await Promise.all([read('package.json'), read('package-lock.json')]);
   const repeated = (of: Record<string, unknown>) =>
