@@ -8,7 +8,7 @@ import type { Statement } from '../../storage/statements.ts';
 import { type Program, watched } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget } from '../budget.ts';
 import type { Aggregate, Get, List, WriteOne } from '../operation.ts';
-import type { Access } from '../policy/access.ts';
+import type { Access, Written } from '../policy/access.ts';
 import type { Policy } from '../policy/policy.ts';
 import { aggregate, get, list, type Node } from '../read/read.ts';
 import { Collision } from '../write/collision.ts';
@@ -17,6 +17,8 @@ import { perform } from '../write/perform.ts';
 /** What has become of the transaction in the hands of one function. */
 export class Ledger {
   hasWritten = false;
+  /** What was written last, as it is stored: whoever asks for it next need not read it. */
+  last: { readonly resource: Resource; readonly node: Node } | undefined;
   /** Why the transaction cannot go on. */
   failure: unknown;
   readonly isReadOnly: boolean;
@@ -77,20 +79,30 @@ export class Acting {
       throw new Error(
         `an action of Query only reads, so it cannot ${operation.do} ${operation.resource.plural}`,
       );
-    let isBegun = false;
+    let begun = 0;
+    const { written } = this.access;
     const asks = (statements: readonly Statement[]) => {
-      isBegun ||= statements.some(isWrite);
+      for (const each of statements) {
+        if (isWrite(each)) begun++;
+        if (each.do === 'delete') written?.clear();
+      }
     };
+    const { resource } = operation;
+    this.ledger.last = undefined;
     try {
       const permitted = this.#policy.permit(this.access.caller, operation);
-      const written = yield* watched(perform(this.access, permitted, new Budget(this.#limits)), { asks });
+      const writing = perform(this.access, permitted, new Budget(this.#limits));
+      const node = (yield* watched(writing, { asks })) as Node;
       this.ledger.hasWritten = true;
-      return written as Node;
+      // Where there were others, one of them may have changed it again.
+      if (begun === 1 && operation.do !== 'delete') this.ledger.last = { resource, node };
+      if (operation.do !== 'delete') keysOf(written, resource)?.add(node[resource.key.name]);
+      return node;
     } catch (error) {
-      const told = elsewhere(error, operation.resource, this.access.isSystem);
+      const told = elsewhere(error, resource, this.access.isSystem);
       // Nothing was begun, by functions that take part in it neither: whoever expects that can go on.
       const isMissing = told instanceof DuetError && told.code === 'NOT_FOUND';
-      if (!isMissing || isBegun) this.ledger.failure = told;
+      if (!isMissing || begun > 0) this.ledger.failure = told;
       throw told;
     }
   }
@@ -98,6 +110,12 @@ export class Acting {
   #goOn(): void {
     if (this.ledger.failure !== undefined) throw this.ledger.failure;
   }
+}
+
+function keysOf(written: Written | undefined, resource: Resource): Set<unknown> | undefined {
+  const keys = written?.get(resource) ?? new Set();
+  written?.set(resource, keys);
+  return keys;
 }
 
 /** Errors that were told so before, by a function further inside. */

@@ -10,11 +10,11 @@ import type { Program } from '../../storage/storage.ts';
 import type { AnswerLimits, Budget } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import type { Act, Get, Input, Selection, Wanted, Write } from '../operation.ts';
-import type { Access } from '../policy/access.ts';
+import type { Access, Written } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
 import { touchedBy } from '../policy/races.ts';
-import { get, list, type Node } from '../read/read.ts';
+import { get, list, type Node, spent } from '../read/read.ts';
 import type { Changes } from '../write/changes.ts';
 import { Ledger } from './acting.ts';
 import { answerOf, type ReadRecords, validArguments } from './actions.ts';
@@ -68,10 +68,10 @@ export class Functions {
     return this.#asking.size > 0 && !touchedBy(writes).written.isDisjointFrom(this.#asking);
   }
 
-  /** `path`: the functions that have led here. */
-  #within(access: Access, path: readonly string[]): Access {
+  /** `path`: the functions that have led here; `written`: what the last of them has written. */
+  #within(access: Access, path: readonly string[], written?: Written): Access {
     const known = new Map<Resource, Hooks>();
-    return access.joinedBy((resource) => {
+    const hooksOf = (resource: Resource) => {
       const functions = this.#logic.types.get(resource);
       if (!functions) return undefined;
       let hooks = known.get(resource);
@@ -80,7 +80,8 @@ export class Functions {
         known.set(resource, hooks);
       }
       return hooks;
-    }, access.changes?.along(path));
+    };
+    return access.joinedBy(hooksOf, access.changes?.along(path), written);
   }
 
   #hooks(
@@ -131,7 +132,7 @@ export class Functions {
     const name = path.at(-1) ?? '';
     if (path.length > DEEPEST)
       throw new Error(`functions lead to each other more than ${DEEPEST} deep: ${path.join(' → ')}`);
-    const tx = this.#tx(this.#within(access, path), ledger);
+    const tx = this.#tx(this.#within(access, path, new Map()), ledger);
     const clock = new Clock();
     const made = clock.during(() => run({ ...given, tx, caller: access.caller, refuse }, ...args));
     const isSteps = isGenerator(made);
@@ -182,14 +183,16 @@ export class Functions {
     const run = this.#logic.actions.get(action);
     if (!run) throw new Error(`nothing carries out ${name}`);
     this.admit(access, action);
-    const call = (args: Input, changes: Changes | undefined) => {
+    const call = (args: Input, ledger: Ledger, changes: Changes | undefined) => {
       const noting = changes ? access.noting(changes) : access;
-      return this.#call(noting, [name], run, new Ledger(action.root === 'Query'), {}, args);
+      return this.#call(noting, [name], run, ledger, {}, args);
     };
-    const finish = (value: unknown, budget: Budget) => this.#answered(access, action, answer, value, budget);
+    const finish = (value: unknown, budget: Budget, ledger: Ledger) =>
+      this.#answered(access, action, answer, value, budget, ledger);
     const program = function* (given: Input, budget: Budget, changes?: Changes): Program<unknown> {
-      const value = yield* call(validArguments(action, given), changes);
-      return yield* finish(value, budget);
+      const ledger = new Ledger(action.root === 'Query');
+      const value = yield* call(validArguments(action, given), ledger, changes);
+      return yield* finish(value, budget, ledger);
     };
     return { ...operation, program };
   }
@@ -200,10 +203,17 @@ export class Functions {
     wanted: Wanted,
     value: unknown,
     budget: Budget,
+    { last }: Ledger,
   ): Program<unknown> {
     const { caller } = access;
     const policy = this.#policy;
     const one = function* (selection: Selection, resource: Resource, key: unknown): Program<readonly Node[]> {
+      // On PostgreSQL a look at what others insert beside it would make one of the two lose.
+      if (access.isFree && last?.resource === resource && last.node[resource.key.name] === key) {
+        const node = { ...last.node };
+        yield* spent(selection, [node], budget);
+        return [node];
+      }
       const operation: Get = { do: 'get', resource, key: key as Get['key'], selection, refusal: undefined };
       const node = yield* get(policy.permit(caller, operation), budget);
       return node ? [node] : [];

@@ -9,6 +9,9 @@ import type { Caller } from '../caller.ts';
 import type { HooksOf } from '../logic/hooks.ts';
 import type { Changes } from '../write/changes.ts';
 
+/** The keys of records of each resource. */
+export type Written = Map<Resource, Set<unknown>>;
+
 /** What is the same for everybody who has the same roles. */
 export interface RoleRights {
   readonly rights: Rights;
@@ -30,6 +33,8 @@ export class Access {
   readonly isSystem: boolean;
   /** Where the records that are written are noted; undefined where nobody wants to know. */
   readonly changes: Changes | undefined;
+  /** Records that this transaction has written, and that are there for that reason; undefined where nobody keeps count. */
+  readonly written: Written | undefined;
 
   /** Without rights, everything is allowed. */
   constructor(
@@ -38,6 +43,7 @@ export class Access {
     hooksOf?: HooksOf,
     isSystem = false,
     changes?: Changes,
+    written?: Written,
   ) {
     this.caller = caller;
     this.#rights = of?.rights;
@@ -45,16 +51,17 @@ export class Access {
     this.hooksOf = hooksOf;
     this.isSystem = isSystem;
     this.changes = changes;
+    this.written = written;
   }
 
   /** The same rights, where these functions take part. */
-  joinedBy(hooksOf: HooksOf, changes = this.changes): Access {
-    return new Access(this.caller, this.#of(), hooksOf, false, changes);
+  joinedBy(hooksOf: HooksOf, changes = this.changes, written?: Written): Access {
+    return new Access(this.caller, this.#of(), hooksOf, false, changes, written);
   }
 
   /** The same rights, in a transaction whose changes are noted. */
   noting(changes: Changes): Access {
-    return new Access(this.caller, this.#of(), this.hooksOf, this.isSystem, changes);
+    return new Access(this.caller, this.#of(), this.hooksOf, this.isSystem, changes, this.written);
   }
 
   #of(): RoleRights | undefined {
@@ -63,7 +70,7 @@ export class Access {
 
   /** For what the server does on behalf of the caller, and no rule is asked about. */
   system(): Access {
-    return new Access(this.caller, undefined, this.hooksOf, true, this.changes);
+    return new Access(this.caller, undefined, this.hooksOf, true, this.changes, this.written);
   }
 
   /** Whether there are no rules to ask. */

@@ -33,28 +33,28 @@ export function* missingOf(
   known: Column | undefined,
 ): Program<Reference[][]> {
   const given = resource.references.flatMap((reference) => {
-    const { column } = reference;
-    const keys = column === known ? [] : rows.map((row) => row[column.name]).filter((key) => key != null);
-    return keys.length > 0 ? [{ reference, keys }] : [];
-  });
-  if (given.length === 0) return rows.map(() => []);
-  const found = yield given.map(({ reference: { column, target }, keys }) => {
+    const { column, target } = reference;
+    if (column === known) return [];
     // What the client cannot see does not exist for it; what the server refers to is the server's to know.
     const seen = column.origin.by === 'client' ? access.rows(target, 'READ') : everything;
+    const there = isEverything(seen) ? access.written?.get(target) : undefined;
+    const keys = rows.map((row) => row[column.name]).filter((key) => key != null && !there?.has(key));
+    return keys.length > 0 ? [{ reference, keys, seen }] : [];
+  });
+  if (given.length === 0) return rows.map(() => []);
+  const found = yield given.map(({ reference: { target }, keys, seen }) => {
     if (keys.length === 1 && isEverything(seen))
       return lookup(target, target.key, keys[0], { answers: 'keys' });
     const named = keys.length === 1 ? equal(target.key, keys[0]) : among(target.key, [...new Set(keys)]);
     return select(target, [target.key], all([named, seen]));
   });
-  const there = given.map(({ reference }, index) => {
+  const looked = given.map(({ reference, keys }, index) => {
     const { name } = reference.target.key;
-    return { reference, keys: new Set(found[index]?.map((row) => row[name])) };
+    const there = new Set(found[index]?.map((row) => row[name]));
+    return { reference, missing: new Set(keys.filter((key) => !there.has(key))) };
   });
   return rows.map((row) =>
-    there.flatMap(({ reference, keys }) => {
-      const key = row[reference.column.name];
-      return key == null || keys.has(key) ? [] : [reference];
-    }),
+    looked.flatMap(({ reference, missing }) => (missing.has(row[reference.column.name]) ? [reference] : [])),
   );
 }
 

@@ -30,7 +30,7 @@ import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './evolution.ts';
 import { type Connection, ConnectionLost, Pool } from './pool.ts';
 import { caughtUp, noting, written } from './positions.ts';
 import { Runner, Spread } from './runner.ts';
-import { pause, SERIAL_TRIES, SERIALIZABLE, surprised } from './serial.ts';
+import { Pace, pause, SERIAL_TRIES, SERIALIZABLE, surprised } from './serial.ts';
 import { Server, type ServerOptions } from './server.ts';
 import { SNAPSHOT, Snapshots } from './snapshots.ts';
 import { Ahead, Unforeseen } from './tree.ts';
@@ -69,6 +69,7 @@ export class PostgresStorage implements Storage, Evolvable {
   readonly #pool: Pool;
   readonly #runner: Runner;
   readonly #snapshots: Snapshots;
+  readonly #pace = new Pace();
   #retries = 0;
   #bytes = 0;
   #measureAgain = 0;
@@ -280,7 +281,13 @@ export class PostgresStorage implements Storage, Evolvable {
   ): Promise<T> {
     const since = seen?.position;
     for (let tries = 1; ; tries++) {
+      if (isSerial)
+        await this.#pace.enter(deadline)?.catch((error) => {
+          throw late(error, deadline);
+        });
+      let hasLost = false;
       const connection = await this.#pool.acquire(deadline).catch((error) => {
+        if (isSerial) this.#pace.leave(false);
         throw late(error, deadline);
       });
       connection.deadline = deadline;
@@ -288,7 +295,8 @@ export class PostgresStorage implements Storage, Evolvable {
         if (since !== undefined) await caughtUp(connection, since, this.#options.hosts.wanted);
         return await work(connection);
       } catch (error) {
-        const beaten = isConflictOfTransactions(error) && tries < (isSerial ? SERIAL_TRIES : TRIES);
+        hasLost = isConflictOfTransactions(error);
+        const beaten = hasLost && tries < (isSerial ? SERIAL_TRIES : TRIES);
         const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
         // The server is no longer the one that takes writes: another connection may lead to the one that is.
         const misled = stateOf(error) === '25006' && !this.#readOnly && this.#pool.renew();
@@ -297,6 +305,7 @@ export class PostgresStorage implements Storage, Evolvable {
         this.#retries++;
       } finally {
         this.#pool.release(connection);
+        if (isSerial) this.#pace.leave(hasLost);
       }
       if (isSerial) await pause(tries);
     }
