@@ -12,7 +12,7 @@ import {
   GraphQLString,
   getNamedType,
 } from 'graphql';
-import { DuetError, type FaultCode, pointer } from '../base/errors.ts';
+import { type FaultCode, pointer } from '../base/errors.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
 import { type ChangesPage, DEFAULT_LIMIT, MOST_CHANGES } from '../engine/journal/reading.ts';
 import { filterOf } from '../query/arguments.ts';
@@ -23,12 +23,13 @@ import { readKey } from '../schema/keys.ts';
 import type { Model, Resource } from '../schema/model.ts';
 import { CHANGES, CHANGES_POSITION, journalNames } from '../schema/names.ts';
 import { scalars } from '../schema/scalars.ts';
+import { denied } from './denials.ts';
 import type { Arguments } from './fields.ts';
 import { ID } from './id.ts';
 import { type Planning, readingOf } from './queries.ts';
 import type { RootPlanner } from './selections.ts';
 import { tellingOf } from './telling.ts';
-import { type Fields, guarded, type TypesOf } from './types.ts';
+import { type Fields, guarded, type Resolve, type TypesOf } from './types.ts';
 
 export interface ChangesBinding {
   readonly operation: 'CHANGES' | 'CHANGES_POSITION';
@@ -145,10 +146,10 @@ function changeType(
   const past = (field: string, type: GraphQLOutputType, text: string) => ({
     type,
     description: `${text} It needs the right to HISTORY.`,
-    resolve: (change: unknown) => {
+    resolve: (...[change, , context, info]: Parameters<Resolve>) => {
       const value = (change as Record<string, unknown>)[field];
       if (value !== undefined) return value;
-      throw new DuetError('FORBIDDEN', `You may not read the past of this record, and so not ${field}.`);
+      return denied(context, info, `You may not read the past of this record, and so not ${field}.`);
     },
   });
   return new GraphQLObjectType({

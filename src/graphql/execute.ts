@@ -19,6 +19,7 @@ import { Failed } from '../engine/read/reader.ts';
 import type { Written } from '../engine/write/perform.ts';
 import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
+import type { Denials } from './denials.ts';
 import { asWritten } from './fields.ts';
 import { findNode } from './node.ts';
 import { planner } from './plan.ts';
@@ -34,11 +35,11 @@ export async function execute(
   const performed = isAtomic(args, context) ? await performTogether(args, context) : before;
   if (performed instanceof GraphQLError) return { data: null, errors: [performed] };
   const budget = isLone(args) ? undefined : new Budget(context.engine.limits);
-  const running: Running = { ...context, reads: new Snapshot(context), performed, budget };
+  const running: Running = { ...context, reads: new Snapshot(context), performed, budget, denials: 0 };
   return executeRootSelectionSet({ ...args, contextValue: running, fieldResolver });
 }
 
-interface Running extends Context {
+interface Running extends Context, Denials {
   readonly reads: Snapshot;
   readonly performed: Performed | undefined;
   /** All fields of a mutation share it; undefined where there is only one. */

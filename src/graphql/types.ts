@@ -17,7 +17,6 @@ import {
   GraphQLScalarType,
   GraphQLString,
 } from 'graphql';
-import { DuetError } from '../base/errors.ts';
 import { relationKey } from '../engine/read/read.ts';
 import type {
   Column,
@@ -33,13 +32,14 @@ import type {
 import { OWN_CHANGES } from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { canBeHidden, defaultOf, isScalar } from '../schema/values.ts';
+import { denied } from './denials.ts';
 import { relationName } from './fields.ts';
 import { ID } from './id.ts';
 import { Inputs } from './inputs.ts';
 import { nodeField, nodeInterface, nodesIn } from './node.ts';
 
 export type Fields = Record<string, GraphQLFieldConfig<unknown, unknown>>;
-type Resolve = NonNullable<Fields[string]['resolve']>;
+export type Resolve = NonNullable<Fields[string]['resolve']>;
 
 /** The GraphQL types of a model, each made once. */
 export class TypesOf {
@@ -230,8 +230,9 @@ export function guarded(resource: Resource, field: Field, config: Fields[string]
     ...config,
     resolve: (...of) => {
       const value = resolve(...of);
-      if (value !== undefined) return value;
-      throw new DuetError('FORBIDDEN', `You may not read ${resource.name}.${field.name}.`);
+      return value !== undefined
+        ? value
+        : denied(of[2], of[3], `You may not read ${resource.name}.${field.name}.`);
     },
   };
 }
