@@ -235,8 +235,8 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
     if (!isStream)
       throw new DuetError('NOT_ACCEPTABLE', `${what} is answered with ${EVENT_TYPE}: send that as Accept.`);
     const stream = isLive
-      ? await kept(options.streams, exchange, valid, context, [text, operationName, variables])
-      : await subscribed(options.streams, exchange, valid, context);
+      ? await kept(options.streams, exchange, valid, context, [text, operationName, variables], bytes.length)
+      : await subscribed(options.streams, exchange, valid, context, bytes.length);
     finished(given, valid.operation, { data: {} });
     return stream;
   }

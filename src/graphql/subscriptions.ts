@@ -23,12 +23,13 @@ export function streamedOnce(result: unknown): Response {
   return answerEvents(nextOf(result) + COMPLETE);
 }
 
-/** What is wrong with the subscription itself is thrown before its stream begins. */
+/** What is wrong with the subscription itself is thrown before its stream begins. `sent`: bytes of the body that asks for it. */
 export async function subscribed(
   streams: Streams,
   exchange: Exchange,
   args: ValidatedExecutionArgs,
   context: Context,
+  sent: number,
 ): Promise<Response> {
   const { engine, caller } = context;
   const { name, operation } = planned(args, context);
@@ -36,13 +37,14 @@ export async function subscribed(
     if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
   });
   const from = { ...operation, after: operation.after ?? now?.position };
-  return streams.answer(exchange, async function* (stopped) {
+  const events = async function* (stopped: AbortSignal) {
     for await (const event of engine.follow(caller, from, stopped)) {
       if ('reset' in event) yield nextOf({ data: null, errors: [expired(exchange)] });
       else yield nextOf(answered(await execute(args, context, new Map([[name, event.change]])), exchange));
     }
     yield COMPLETE;
-  });
+  };
+  return streams.answer(exchange, events, sent);
 }
 
 /** A query whose answer is told again whenever it is another. `asked`: what tells it from others. */
@@ -52,6 +54,7 @@ export async function kept(
   args: ValidatedExecutionArgs,
   context: Context,
   asked: readonly unknown[],
+  sent: number,
 ): Promise<Response> {
   const { engine, caller } = context;
   const seat = await engine.live(caller, JSON.stringify(['graphql', ...asked]), {
@@ -68,7 +71,7 @@ export async function kept(
       return nextOf({ data: null, errors: [formattedAlone(told, exchange.requestId)] });
     },
   });
-  return streams.answerLive(exchange, seat);
+  return streams.answerLive(exchange, seat, sent);
 }
 
 /** A subscription has one root field, which validation has seen to. */

@@ -17,6 +17,11 @@ const COMMENT = ':\n\n';
 export const STALLED_MS = 30_000;
 /** How often it is asked whether callers are still who they were; the guard keeps what it knows of them for a while itself. */
 const CHECK_MS = 1_000;
+/**
+ * Bytes of its request that each stream may keep, where all that may be open do: what is asked for again and again stays in memory,
+ * and values that were read take about ten times as much as the body that they came in.
+ */
+const KEPT_BYTES = 16 * 1024;
 
 const fields = {
   'Content-Type': EVENT_TYPE,
@@ -38,6 +43,8 @@ export class Streams {
   readonly #authenticate: Authenticate | undefined;
   /** With the credentials that each was opened with. */
   readonly #open = new Map<AbortController, string | null>();
+  /** Bytes of requests that they keep. */
+  #kept = 0;
   #hasEnded = false;
   #check: Timer | undefined;
 
@@ -53,13 +60,20 @@ export class Streams {
     for (const stream of this.#open.keys()) stream.abort();
   }
 
-  /** Takes a place, until it is stopped. */
-  open(stopped: AbortController, caller: Caller, credentials: string | null): void {
+  /** Takes a place, until it is stopped; `sent`: how many bytes the body of its request has. */
+  open(stopped: AbortController, caller: Caller, credentials: string | null, sent = 0): void {
     if (this.#hasEnded || this.#open.size >= this.#most)
-      throw new DuetError('UNAVAILABLE', `This process has ${this.#most} streams open. Try again later.`, {
-        headers: { 'Retry-After': '5' },
-      });
-    stopped.signal.addEventListener('abort', () => this.#open.delete(stopped), { once: true });
+      throw full(`This process has ${this.#most} streams open. Try again later.`);
+    if (sent > 0 && this.#kept + sent > this.#most * KEPT_BYTES)
+      throw full(
+        'The requests of open streams take all the memory that they may. Send fewer values, or try again later.',
+      );
+    this.#kept += sent;
+    const leave = () => {
+      this.#open.delete(stopped);
+      this.#kept -= sent;
+    };
+    stopped.signal.addEventListener('abort', leave, { once: true });
     this.belong(stopped, caller, credentials);
   }
 
@@ -71,10 +85,10 @@ export class Streams {
     if (timer) stopped.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   }
 
-  answer({ request, caller, failed }: Exchange, events: Events): Response {
+  answer({ request, caller, failed }: Exchange, events: Events, sent?: number): Response {
     if (request.method === 'HEAD') return answerWithoutBody(200, fields);
     const stopped = new AbortController();
-    this.open(stopped, caller, request.headers.get('Authorization'));
+    this.open(stopped, caller, request.headers.get('Authorization'), sent);
     const body = bodyOf(events(stopped.signal), stopped, failed);
     // Whoever has gone while the answer was made would not be heard to go.
     if (request.signal.aborted) stopped.abort();
@@ -83,14 +97,15 @@ export class Streams {
   }
 
   /** An answer that is kept up to date. Whatever becomes of the stream, the seat is left. */
-  answerLive(exchange: Exchange, seat: Seat): Response {
+  answerLive(exchange: Exchange, seat: Seat, sent?: number): Response {
     exchange.spend?.(seat.units);
     if (exchange.request.method === 'HEAD') seat.leave();
     try {
-      return this.answer(exchange, (stopped) => {
+      const events: Events = (stopped) => {
         stopped.addEventListener('abort', seat.leave, { once: true });
         return seat.follow(stopped);
-      });
+      };
+      return this.answer(exchange, events, sent);
     } catch (error) {
       seat.leave();
       throw error;
@@ -121,6 +136,10 @@ export class Streams {
       }
     }
   }
+}
+
+function full(detail: string): DuetError {
+  return new DuetError('UNAVAILABLE', detail, { headers: { 'Retry-After': '5' } });
 }
 
 /** Why a stream has ended whose caller would no longer be let in. */

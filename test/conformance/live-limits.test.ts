@@ -102,6 +102,29 @@ for (const database of databases)
       await guarded.close();
     });
 
+    test('what streams keep of their requests is bounded', async () => {
+      // Room for 64 KiB.
+      const small = await openApp(database, { sdl, env: { LIMIT_STREAMS: '4' } });
+      const ask = (query: string, bytes: number) =>
+        Listener.ask(small, query, { where: { text: { eq: 'x'.repeat(bytes) } } });
+      const queries = [
+        'query ($where: NoteWhere) @live { notes(where: $where) { id } }',
+        'subscription ($where: NoteWhere) { noteChanges(where: $where) { kind } }',
+      ];
+      for (const query of queries) {
+        const first = await ask(query, 40_000);
+        const other = await ask(query, 40_001);
+        expect([first.response.status, other.response.status]).toEqual([200, 503]);
+        await using short = await ask(query, 10_000);
+        expect(short.response.status).toBe(200);
+        // Whoever leaves makes room.
+        await first[Symbol.asyncDispose]();
+        await using again = await ask(query, 40_001);
+        expect(again.response.status).toBe(200);
+      }
+      await small.close();
+    });
+
     test('a client that goes away is no failure', async () => {
       await using server = app.listen();
       for (const path of ['/notes', '/changes/notes']) {
