@@ -114,6 +114,29 @@ for (const database of databases)
         expect(await last()).toBe('CREATED en 2');
       });
 
+      test('each of many versions is found, one change at a time', async () => {
+        const word = (text: string) => app.rest('PUT', '/words/en', { text });
+        await app.rest('POST', '/words', { lang: 'en', text: 'v1' });
+        for (let version = 2; version <= 9; version++) {
+          // Others change meanwhile.
+          if (version % 3 === 0) await app.rest('POST', '/orders', { code: `${version}`, total: 1 });
+          if (version === 6) {
+            await app.rest('DELETE', '/words/en');
+            await app.rest('POST', '/words', { lang: 'en', text: 'v6' });
+          } else await word(`v${version}`);
+        }
+        app.statements.length = 0;
+        for (let version = 9; version >= 1; version--)
+          expect(await restore(app, 'en', version)).toEqual({ lang: 'en', text: `v${version}` });
+        expect([await restore(app, 'en', 19), await restore(app, 'en', 99)]).toEqual([
+          'NOT_FOUND',
+          'NOT_FOUND',
+        ]);
+        const reads = app.statements.filter((sql) => /^SELECT.* FROM "_duet_changes"/s.test(sql));
+        expect(reads.length).toBeGreaterThan(20);
+        expect(reads.filter((sql) => !/LIMIT|"sequence" = /.test(sql))).toEqual([]);
+      });
+
       test('it is written only in the version that is stated', async () => {
         const guarded = async (key: number, version: number | undefined, ifVersion: string) => {
           if (door === 'rest') {

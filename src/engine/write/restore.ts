@@ -1,12 +1,12 @@
 /** Writes a record as it was at an earlier version, by what the journal keeps of it. */
 
 import { DuetError, type Fault, pointer, validationFailed } from '../../base/errors.ts';
-import { all, among, equal, everything } from '../../query/filter.ts';
+import { all, equal, everything, type Filter } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { changes } from '../../storage/own.ts';
-import { type Row, select } from '../../storage/statements.ts';
+import { type Row, type Select, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import { keptOf, recordOf } from '../journal/images.ts';
@@ -67,20 +67,40 @@ function* isSeen(resource: Resource, key: unknown, seen: NonNullable<Restore['se
   return (yield* run(select(resource, [resource.key], where))).length > 0;
 }
 
-/** The change that led to the version, and the one that led away from it; of a deleted record, also the last of all. */
+/** The change that led to the version, or where it is not kept, away from it; of a deleted record, also the last of all. */
 function* changesOf(resource: Resource, key: unknown, version: number | undefined): Program<Row[]> {
-  const { table, key: of, version: at, sequence } = changes.column;
-  const own = [equal(table, resource.table), equal(of, String(key))];
-  const last = select(changes, changes.columns, all(own), {
-    order: [{ column: sequence, descending: true }],
+  const own = [equal(changes.column.table, resource.table), equal(changes.column.key, String(key))];
+  const [last] = yield* run(endOf(own, changes.columns, true));
+  if (!last) return [];
+  const found = version === undefined ? [] : yield* firstFrom(own, version, last);
+  return [...found, last];
+}
+
+/** The first or the last of these changes. */
+function endOf(where: readonly Filter[], columns: readonly Column[], descending: boolean): Select {
+  return select(changes, columns, all(where), {
+    order: [{ column: changes.column.sequence, descending }],
     limit: 1,
   });
-  if (version === undefined) return yield* run(last);
-  const near = select(changes, changes.columns, all([...own, among(at, [version, version + 1])]), {
-    order: [{ column: sequence, descending: false }],
-  });
-  const [found = [], newest = []] = yield [near, last];
-  return [...found, ...newest];
+}
+
+/**
+ * The first change of a record that led to the version or beyond. Versions grow from change to change, so it is looked for by halves:
+ * a record may have a million changes, and an index of their versions would have to be written with each of them.
+ */
+function* firstFrom(own: readonly Filter[], version: number, last: Row): Program<Row[]> {
+  if (Number(last['version']) < version) return [];
+  const { sequence, version: at } = changes.column;
+  const [first] = yield* run(endOf(own, [sequence], false));
+  let from = Number(first?.['sequence']);
+  let to = Number(last['sequence']);
+  while (from < to) {
+    const value = Math.floor((from + to) / 2);
+    const [row] = yield* run(endOf([...own, { is: 'lte', column: sequence, value }], [sequence, at], true));
+    if (Number(row?.['version']) < version) from = value + 1;
+    else to = Number(row?.['sequence']);
+  }
+  return yield* run(select(changes, changes.columns, equal(sequence, to)));
 }
 
 function imageIn(rows: readonly Row[], version: number | undefined): unknown {
