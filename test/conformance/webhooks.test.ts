@@ -379,6 +379,15 @@ describe.each([...databases])('on %s', (database) => {
   ])('%s on %p is refused', async (url, on, why) => {
     await expect(addWebhook(journal, model, { url, on, allowsPrivate: false })).rejects.toThrow(why);
   });
+
+  test.each([
+    [2000, 'no public address'],
+    [2001, '2000 characters at the most: let a short path'],
+  ])('a URL of %d characters', async (length, why) => {
+    const url = 'https://10.1.2.3/'.padEnd(length, 'x');
+    const added = addWebhook(journal, model, { url, on: ['Book.*'], allowsPrivate: false });
+    await expect(added).rejects.toThrow(why);
+  });
 });
 
 test('which addresses are public', () => {

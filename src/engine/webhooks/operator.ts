@@ -123,7 +123,8 @@ async function refuseUnsound(
 
 /** Where it leads is looked at again with each connection: here it is only the earlier answer. */
 async function faultOfUrl(text: string, allowsPrivate: boolean): Promise<string | undefined> {
-  if (text.length > LONGEST_URL) return `the URL must have ${LONGEST_URL} characters at the most`;
+  if (text.length > LONGEST_URL)
+    return `the URL must have ${LONGEST_URL} characters at the most: let a short path of the receiver stand for the rest`;
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol)) return `"${text}" must be https://…`;
   if (url.protocol === 'http:' && !allowsPrivate)
