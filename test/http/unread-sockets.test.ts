@@ -1,6 +1,6 @@
-/** Whoever asks over a WebSocket and does not read holds no more bodies in memory than one may have. */
+/** Whoever asks over a WebSocket and does not read holds no more bodies in memory than one may have, and loses no answer. */
 
-import { expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import net from 'node:net';
 import { within } from '../app.ts';
@@ -17,13 +17,55 @@ function frame(message: object): Buffer {
   return Buffer.concat([head, text]);
 }
 
-test('what waits for a client that does not read counts, and beyond LIMIT_BODY its socket is closed', async () => {
-  using folder = new Folder({
+/** The texts of messages in what was received; what is no text is a close (section 5.5.1). */
+function messagesIn(bytes: Buffer): string[] {
+  const messages: string[] = [];
+  for (let at = 0; at + 2 <= bytes.length; ) {
+    const short = (bytes[at + 1] ?? 0) & 0x7f;
+    const head = short === 127 ? 10 : short === 126 ? 4 : 2;
+    const length =
+      short === 127
+        ? Number(bytes.readBigUInt64BE(at + 2))
+        : short === 126
+          ? bytes.readUInt16BE(at + 2)
+          : short;
+    const end = at + head + length;
+    if (end > bytes.length) break;
+    messages.push(((bytes[at] ?? 0) & 0xf) === 1 ? bytes.toString('latin1', at + head, end) : 'closed');
+    at = end;
+  }
+  return messages;
+}
+
+let folder: Folder;
+let server: Awaited<ReturnType<typeof Server.start>>;
+beforeAll(async () => {
+  folder = new Folder({
     'schema.graphql': 'type Note @resource @journal { id: ID! text: String! }',
     'data.json': JSON.stringify({ notes: [{ id: 1, text: 'x'.repeat(1_000_000) }] }),
   });
   const env = { DATABASE_URL: 'sqlite:notes.db', LIMIT_BODY: String(LIMIT), LIMIT_BODY_TIME: '60000' };
-  await using server = await Server.start(folder, env);
+  server = await Server.start(folder, env);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+/** Acknowledged. */
+async function opened(): Promise<net.Socket> {
+  const socket = net.connect(Number(new URL(server.url).port), '127.0.0.1');
+  const heard = () => within(10_000, once(socket, 'data'));
+  socket.write(
+    `GET /graphql HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n`,
+  );
+  await heard();
+  socket.write(frame({ type: 'connection_init' }));
+  await heard();
+  return socket;
+}
+
+test('what waits for a client that does not read counts, and beyond LIMIT_BODY its socket is closed', async () => {
   const metric = async (name: string) => {
     const text = await (await fetch(`${server.url}/metrics`)).text();
     return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
@@ -33,14 +75,7 @@ test('what waits for a client that does not read counts, and beyond LIMIT_BODY i
     for (let tries = 0; tries < 200 && !isSo(await metric(name)); tries++) await Bun.sleep(50);
     return metric(name);
   };
-  const socket = net.connect(Number(new URL(server.url).port), '127.0.0.1');
-  const heard = () => within(10_000, once(socket, 'data'));
-  socket.write(
-    `GET /graphql HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n`,
-  );
-  await heard();
-  socket.write(frame({ type: 'connection_init' }));
-  await heard();
+  const socket = await opened();
   socket.pause();
   const subscribe = (id: string, query: string) =>
     socket.write(frame({ id, type: 'subscribe', payload: { query } }));
@@ -55,4 +90,36 @@ test('what waits for a client that does not read counts, and beyond LIMIT_BODY i
   expect(await until('duet_streams', (streams) => streams === 0)).toBe(0);
   expect(await until('duet_arriving_bytes', (bytes) => bytes === 0)).toBe(0);
   socket.destroy();
+});
+
+test('of long answers none is lost, however slowly they are read', async () => {
+  const socket = await opened();
+  const parts: Buffer[] = [];
+  const over = Promise.withResolvers<void>();
+  socket.on('close', over.resolve);
+  socket.on('data', (part: Buffer) => {
+    parts.push(part);
+    if (Buffer.concat(parts.slice(-2)).includes('{"id":"last","type":"complete"}')) over.resolve();
+    // Only so much at a time.
+    socket.pause();
+    setTimeout(() => socket.resume(), 1);
+  });
+  const asked = { first: 29, last: 1 };
+  for (const [id, count] of Object.entries(asked)) {
+    const aliases = Array.from({ length: count }, (_, at) => `a${at}: notes { text }`);
+    socket.write(frame({ id, type: 'subscribe', payload: { query: `{ ${aliases.join(' ')} }` } }));
+  }
+  await within(20_000, over.promise);
+  socket.destroy();
+  const told = messagesIn(Buffer.concat(parts)).map((text) => {
+    const { id, type, payload } = JSON.parse(text);
+    const lengths = Object.values<any>(payload?.data ?? {}).map(([note]) => note.text.length);
+    return [id, type, lengths.reduce((sum, length) => sum + length, 0)];
+  });
+  expect(told.sort()).toEqual([
+    ['first', 'complete', 0],
+    ['first', 'next', 29_000_000],
+    ['last', 'complete', 0],
+    ['last', 'next', 1_000_000],
+  ]);
 });
