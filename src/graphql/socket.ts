@@ -119,16 +119,18 @@ class GraphqlSocket implements Attendant {
     this.#introduction = setTimeout(() => this.#close(4408, 'Connection initialisation timeout'), INIT_MS);
   }
 
+  /** Only who has taken all of it keeps up: with every part that is taken another long answer would be handed over, uncounted. */
   drained(): void {
     clearTimeout(this.#stalled);
+    if (this.#socket && this.#socket.getBufferedAmount() > 0) return this.#wait();
     this.#full?.resolve();
     this.#full = undefined;
   }
 
   closed(): void {
     clearTimeout(this.#introduction);
-    this.drained();
     this.#socket = undefined;
+    this.drained();
     this.#stopped.abort();
     for (const operation of this.#operations.values()) operation.abort();
   }
@@ -279,6 +281,11 @@ class GraphqlSocket implements Attendant {
     if (sent === 0) socket.terminate();
     if (sent >= 0 || this.#full) return;
     this.#full = Promise.withResolvers();
+    this.#wait();
+  }
+
+  /** For a while: who takes nothing meanwhile is gone. */
+  #wait(): void {
     this.#stalled = setTimeout(() => this.#socket?.terminate(), STALLED_MS);
   }
 

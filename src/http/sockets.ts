@@ -2,8 +2,10 @@
 
 /** What can be done with one. */
 export interface Socket {
-  /** At most -1 where the client does not keep up: then `drained` tells when it has. */
+  /** At most -1 where the client does not keep up: then `drained` tells whenever it has taken some more. */
   send(text: string): number;
+  /** How many bytes it has yet to take. */
+  getBufferedAmount(): number;
   close(code: number, reason: string): void;
   /** Without a word to the client, who may be gone. */
   terminate(): void;

@@ -44,13 +44,23 @@ beforeAll(async () => {
     'schema.graphql': 'type Note @resource @journal { id: ID! text: String! }',
     'data.json': JSON.stringify({ notes: [{ id: 1, text: 'x'.repeat(1_000_000) }] }),
   });
-  const env = { DATABASE_URL: 'sqlite:notes.db', LIMIT_BODY: String(LIMIT), LIMIT_BODY_TIME: '60000' };
+  const env = {
+    DATABASE_URL: 'sqlite:notes.db',
+    LIMIT_BODY: String(LIMIT),
+    LIMIT_BODY_TIME: '60000',
+    LIMIT_LAG: '10000',
+  };
   server = await Server.start(folder, env);
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
 });
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+}
 
 /** Acknowledged. */
 async function opened(): Promise<net.Socket> {
@@ -66,10 +76,6 @@ async function opened(): Promise<net.Socket> {
 }
 
 test('what waits for a client that does not read counts, and beyond LIMIT_BODY its socket is closed', async () => {
-  const metric = async (name: string) => {
-    const text = await (await fetch(`${server.url}/metrics`)).text();
-    return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
-  };
   /** At most ten seconds. */
   const until = async (name: string, isSo: (value: number) => boolean) => {
     for (let tries = 0; tries < 200 && !isSo(await metric(name)); tries++) await Bun.sleep(50);
@@ -92,19 +98,27 @@ test('what waits for a client that does not read counts, and beyond LIMIT_BODY i
   socket.destroy();
 });
 
-test('of long answers none is lost, however slowly they are read', async () => {
+test('of long answers none is lost, however slowly they are read, and all count until then', async () => {
   const socket = await opened();
   const parts: Buffer[] = [];
   const over = Promise.withResolvers<void>();
+  let read = 0;
+  let ends = 0;
+  let unsent = 0;
   socket.on('close', over.resolve);
-  socket.on('data', (part: Buffer) => {
+  socket.on('data', async (part: Buffer) => {
     parts.push(part);
-    if (Buffer.concat(parts.slice(-2)).includes('{"id":"last","type":"complete"}')) over.resolve();
+    read += part.length;
+    ends += part.toString('latin1').split('"complete"').length - 1;
+    if (ends === 3) over.resolve();
     // Only so much at a time.
     socket.pause();
-    setTimeout(() => socket.resume(), 1);
+    await Bun.sleep(1);
+    // In the middle of the second that is long.
+    if (unsent === 0 && read > 40_000_000) unsent = await metric('duet_unsent_bytes');
+    socket.resume();
   });
-  const asked = { first: 29, last: 1 };
+  const asked = { first: 29, next: 29, last: 1 };
   for (const [id, count] of Object.entries(asked)) {
     const aliases = Array.from({ length: count }, (_, at) => `a${at}: notes { text }`);
     socket.write(frame({ id, type: 'subscribe', payload: { query: `{ ${aliases.join(' ')} }` } }));
@@ -121,5 +135,8 @@ test('of long answers none is lost, however slowly they are read', async () => {
     ['first', 'next', 29_000_000],
     ['last', 'complete', 0],
     ['last', 'next', 1_000_000],
+    ['next', 'complete', 0],
+    ['next', 'next', 29_000_000],
   ]);
+  expect(unsent).toBeGreaterThan(29_000_000);
 });
