@@ -59,8 +59,8 @@ function answered(statement: Query): readonly Column[] {
   return [...(per ? [parentOf(per.column)] : []), ...by, ...extremes];
 }
 
-/** In bytes. */
-function widthOf({ constraint, list, type }: Column): number {
+/** How many bytes a value can have. */
+export function widthOf({ constraint, list, type }: Column): number {
   if (list || (isScalar(type) && type.stored === 'json')) return Number.POSITIVE_INFINITY;
   if (!isScalar(type)) return Math.max(...type.values.map(({ name }) => name.length));
   const characters = constraint?.maxLength ?? Number.POSITIVE_INFINITY;

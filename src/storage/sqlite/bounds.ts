@@ -1,23 +1,34 @@
-/** Whether an index, a limit or the size of the tables bounds the rows that a SQLite statement visits. */
+/** Whether an index, a limit or the size of the tables bounds what a SQLite statement visits, and the texts that it looks at. */
 
 import type { Database } from 'bun:sqlite';
 import { Lru } from '../../base/lru.ts';
 import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
-import type { Column, Resource } from '../../schema/model.ts';
-import { keptAs } from '../../schema/values.ts';
+import type { Resource } from '../../schema/model.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Match, Row, Select, Statement, Table } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
+import { keyIn, keysOf, named, valuesIn } from './keyed.ts';
 import { type Plan, planOf, type Reading } from './plan.ts';
+import {
+  ASSUMED,
+  bytesOf,
+  grow,
+  type Held,
+  held,
+  type Look,
+  lengthIn,
+  looksOf,
+  type Part,
+  read,
+  together,
+  weightOf,
+} from './texts.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
 /** What it costs to change a row, its indexes too; and how many bytes of what is written cost as much as a test. */
 const CHANGE = 50;
 const BYTES = 20;
-/** A row with more bytes of text costs more. */
-const LIGHT = 500;
-const LOOKED_AT = 25;
 /** What it costs to come to a row, beside testing it. */
 const VISIT = 4;
 /** Of rows that could all meet each other, at most one in so many does. */
@@ -27,6 +38,13 @@ const MOST_ROWS = 20_000;
 /** In a larger file the rows may be large themselves. */
 const SMALL_FILE = 64 * 1024 * 1024;
 const MOST_LARGE_ROWS = 1_000;
+const PAGE = 4;
+/** In a smaller one all texts together are short. */
+const SHORT_FILE = BYTES * MOST_TESTS;
+/** What is looked at for each byte counts from here on: a few values that are compared are in most rules. */
+const FEW_LOOKS = 1;
+/** How long one program may keep this process from everything else; on a busy machine a short one takes long, too. */
+const LONGEST_MS = 100;
 /** How long a table counts as small without being looked at again. */
 const RECOUNT_MS = 5_000;
 /** How long a statement that took long is not tried here again. */
@@ -53,21 +71,22 @@ export class Bounds implements Allowance {
   readonly #database: Database;
   readonly #plans = new Lru<string, Kept>(KEPT);
   readonly #rows = new Map<string, number>();
-  readonly #weights = new Map<string, number>();
+  readonly #held = new Map<string, Held>();
   #most = MOST_ROWS;
-  #recount = 0;
+  #hasTexts = false;
+  #recountAt = 0;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
   /** For one program: what its statements cost together is what others wait for. However short each is, many are long. */
-  allowance({ tests = MOST_TESTS, ms = Number.POSITIVE_INFINITY } = {}): Allowance {
-    let left = tests;
-    const until = performance.now() + ms;
+  allowance(): Allowance {
+    let left = MOST_TESTS;
+    const until = performance.now() + LONGEST_MS;
     return {
       admits: (statement, sql, parameters) => {
-        const cost = this.#cost(statement, sql, parameters);
+        const cost = this.#cost(statement, sql, parameters, left);
         if (cost !== 'watched') left -= cost;
         return left >= 0 && performance.now() <= until && (cost !== 'watched' || cost);
       },
@@ -77,8 +96,13 @@ export class Bounds implements Allowance {
 
   /** A statement that is all of a program. */
   admits(statement: Statement, sql: string, parameters: readonly unknown[]): Admission {
-    const cost = this.#cost(statement, sql, parameters);
+    const cost = this.#cost(statement, sql, parameters, MOST_TESTS);
     return cost === 'watched' ? cost : cost <= MOST_TESTS;
+  }
+
+  /** After others have written, nobody knows how much. */
+  recount(): void {
+    this.#recountAt = 0;
   }
 
   readonly wasLong = (sql: string) => {
@@ -86,32 +110,41 @@ export class Bounds implements Allowance {
     if (kept) kept.longUntil = performance.now() + LONG_MS;
   };
 
-  #cost(statement: Statement, sql: string, parameters: readonly unknown[]): number | 'watched' {
+  /** `left`: what it may cost. What may cost more is looked at closer. */
+  #cost(statement: Statement, sql: string, parameters: readonly unknown[], left: number): number | 'watched' {
     if (statement.do !== 'filled' && !statement.resource.version)
       return statement.do === 'select' ? this.#costOfOwn(statement, parameters) : 0;
     switch (statement.do) {
       case 'select':
       case 'aggregate':
-        return this.#costOfReading(statement, sql, parameters);
+        return this.#costOfReading(statement, sql, parameters, left);
       case 'match': {
-        const cost = this.#costOfReading(statement, sql, parameters);
+        const cost = this.#costOfReading(statement, sql, parameters, left / statement.rows.length);
         // What its filter looks at besides, it looks at for each of them.
         return cost === 'watched' ? cost : cost * statement.rows.length + givenTo(statement);
       }
       case 'filled':
-        return this.#costOfReading(statement.select, sql, parameters);
+        return this.#costOfReading(statement.select, sql, parameters, left);
       case 'update': {
-        const change = this.#change(statement.resource) + bytesIn(statement.set) / BYTES;
-        return keysOf(statement.where) * change + splittingOf(statement);
+        const { resource, set, where } = statement;
+        const keys = keysOf(where);
+        this.#grew(resource, 0, set, keys);
+        return (
+          keys * (CHANGE + bytesIn(set) / BYTES) + this.#changed(resource, where) + splittingOf(statement)
+        );
       }
       case 'insert':
-      case 'insert all':
       case 'upsert':
+        this.#grew(statement.resource, 1, statement.values);
+        return splittingOf(statement);
+      case 'insert all':
+        for (const row of statement.rows) this.#grew(statement.resource, 1, row);
+        return splittingOf(statement);
       case 'mend words':
         return splittingOf(statement);
       case 'delete':
       case 'bury':
-        return keysOf(statement.where) * this.#change(statement.resource);
+        return keysOf(statement.where) * CHANGE + this.#changed(statement.resource, statement.where);
       default:
         return 0;
     }
@@ -131,14 +164,20 @@ export class Bounds implements Allowance {
     if (bytes === undefined || where?.is !== 'in') return 0;
     // To ask how long they are reads none of the texts.
     const found = `${quote(where.column.stored)} IN (SELECT value FROM json_each(?1))`;
-    const sum = `COALESCE(SUM(${bytesOf(columns)}), 0)`;
-    const held = this.#count(`SELECT ${sum} AS "rows" FROM ${quote(resource.table)} WHERE ${found}`, [
+    const sizes = columns.map(({ stored }) => `COALESCE(octet_length(${quote(stored)}), 0)`);
+    const sum = `COALESCE(SUM(${sizes.join(' + ')}), 0)`;
+    const there = this.#count(`SELECT ${sum} AS "rows" FROM ${quote(resource.table)} WHERE ${found}`, [
       parameters[0],
     ]);
-    return VISIT * where.values.length + Math.min(bytes, held) / BYTES;
+    return VISIT * where.values.length + Math.min(bytes, there) / BYTES;
   }
 
-  #costOfReading(statement: Reading, sql: string, parameters: readonly unknown[]): number | 'watched' {
+  #costOfReading(
+    statement: Reading,
+    sql: string,
+    parameters: readonly unknown[],
+    left: number,
+  ): number | 'watched' {
     const { where, resource } = statement;
     if (where?.is === 'eq' && where.column === resource.key) return 0;
     // Lists are laid out before anything is looked for.
@@ -149,18 +188,54 @@ export class Bounds implements Allowance {
       kept = { plan: planOf(this.#database, statement, sql), longUntil: 0 };
       this.#plans.set(sql, kept);
     }
-    const { loops, conditions } = kept.plan;
+    const { plan } = kept;
+    const { loops, conditions } = plan;
     // What is left out is visited too.
     const offset = statement.do === 'select' ? statement.offset : 0;
-    if (loops === 0 && offset === 0) return listed;
+    const weight = plan.weight + (where ? weightOf(where) : 0) + (having ? weightOf(having) : 0);
+    if (loops === 0 && offset === 0) {
+      if (weight < FEW_LOOKS) return listed;
+      const cost = listed + (weight * ASSUMED) / BYTES;
+      if (listed === 0 && cost <= left) return cost;
+    }
     this.#recountNowAndThen();
-    if (loops === 0) return listed + offset * VISIT * this.#weightOf(resource);
-    const visits = this.#visits(kept.plan, parameters);
+    const looks = weight < FEW_LOOKS ? none : looksAt(statement, plan);
+    if (loops === 0) {
+      const rows = keyIn(where, resource.key)?.is === 'eq' ? 1 : Math.max(1, listed);
+      // Their texts are not read, but each may be on a page of its own.
+      const passed = offset * VISIT * (this.#most === MOST_ROWS ? 1 : PAGE);
+      const part = named(statement, parameters);
+      return listed + passed + this.#costOfLooks(looks, rows, part, left - listed - passed);
+    }
+    const visits = this.#visits(plan, parameters);
     const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
-    if (isWhole && conditions === 0 && visits <= MOST_ROWS) return listed;
-    const cost = listed + visits * (VISIT + conditions) * this.#weightOf(resource);
-    return cost > MOST_TESTS && kept.plan.looksUp && performance.now() > kept.longUntil ? 'watched' : cost;
+    const tests = isWhole && conditions === 0 && visits <= MOST_ROWS ? 0 : visits * (VISIT + conditions);
+    const part = plan.where === undefined ? undefined : { where: plan.where, parameters: [parameters[0]] };
+    const bare = listed + tests;
+    const all = this.#hasTexts && statement.do !== 'match' ? [...looks, read(resource)] : looks;
+    const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare) : bare;
+    if (cost <= MOST_TESTS || !plan.looksUp || performance.now() <= kept.longUntil) return cost;
+    // It is looked at the clock between two rows, and not within one.
+    return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
+  }
+
+  /** What it costs to look at texts of so many rows; `part` has those that no other rows lead to. */
+  #costOfLooks(looks: readonly Look[], rows: number, part?: Part, left = Number.POSITIVE_INFINITY): number {
+    const cost = costOf(looks, (look) => this.#bytesIn(look, rows));
+    const own = cost > left && part ? looks.find(({ isReached }) => !isReached) : undefined;
+    if (!own) return cost;
+    const found = held(this.#database, own.table, MOST_ROWS, part);
+    return costOf(looks, (look) => (look.isReached ? this.#bytesIn(look, rows) : lengthIn(found, look).all));
+  }
+
+  /** As many as there can be in so many rows. */
+  #bytesIn(look: Look, rows: number): number {
+    const all = this.#heldBy(look.table);
+    if (!all) return rows * look.most;
+    const length = lengthIn(all, look);
+    const most = rows * length.longest;
+    return look.isReached || most === 0 ? most : Math.min(most, length.all * Math.max(1, rows / all.rows));
   }
 
   #visits({ loops, tables, rows: ofValues }: Plan, parameters: readonly unknown[]): number {
@@ -171,35 +246,41 @@ export class Bounds implements Allowance {
     return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
   }
 
-  #change(resource: Table): number {
+  /** Rows that are changed are written anew, with all of their texts. */
+  #changed(resource: Table, where: Filter): number {
     this.#recountNowAndThen();
-    return CHANGE * this.#weightOf(resource);
+    const part = keysOf(where) > 1 && this.#hasTexts ? named({ resource, where }) : undefined;
+    return part ? lengthIn(held(this.#database, resource, MOST_ROWS, part), read(resource)).all / BYTES : 0;
   }
 
-  /** How much more it takes to read a row of this resource than a short one, by a look at its first and its last rows. */
-  #weightOf({ table, key, columns }: Table): number {
-    if (this.#most === MOST_ROWS) return 1;
-    let weight = this.#weights.get(table);
-    if (weight === undefined) {
-      const from = (order: string) =>
-        `SELECT AVG(${bytesOf(columns)}) AS "n" FROM (SELECT * FROM ${quote(table)} ORDER BY ${quote(key.stored)} ${order} LIMIT ${LOOKED_AT})`;
-      const bytes = this.#count(`SELECT MAX("n") AS "rows" FROM (${from('ASC')} UNION ALL ${from('DESC')})`);
-      weight = 1 + (bytes ?? 0) / LIGHT;
-      this.#weights.set(table, weight);
-    }
-    return weight;
+  #heldBy(table: Table): Held | undefined {
+    const known = this.#held.get(table.table);
+    if (known || this.#rowsOf(table.table) > this.#most) return known;
+    const all = held(this.#database, table, MOST_ROWS + 1);
+    this.#held.set(table.table, all);
+    return all;
+  }
+
+  /** What is written between two counts counts at once. */
+  #grew(table: Table, rows: number, values: Row, times = rows): void {
+    const before = this.#rows.get(table.table);
+    if (before === undefined) return;
+    this.#rows.set(table.table, before + rows);
+    const all = this.#held.get(table.table);
+    if (all) grow(all, table, values, times);
   }
 
   #recountNowAndThen(): void {
     const now = performance.now();
-    if (now < this.#recount) return;
-    this.#recount = now + RECOUNT_MS;
+    if (now < this.#recountAt) return;
+    this.#recountAt = now + RECOUNT_MS;
     this.#rows.clear();
-    this.#weights.clear();
+    this.#held.clear();
     const bytes = this.#count(
       'SELECT page_count * page_size AS "rows" FROM pragma_page_count, pragma_page_size',
     );
     this.#most = bytes <= SMALL_FILE ? MOST_ROWS : MOST_LARGE_ROWS;
+    this.#hasTexts = bytes > SHORT_FILE;
   }
 
   #rowsOf(table: string): number {
@@ -223,12 +304,22 @@ function splittingOf(statement: Statement): number {
   return rows.length > 0 ? lengthsOf((statement as { resource: Table }).resource as Resource, rows) : 0;
 }
 
-/** Of the texts of a row. */
-function bytesOf(columns: readonly Column[]): string {
-  const sizes = columns
-    .filter((column) => ['text', 'json'].includes(keptAs(column)))
-    .map(({ stored }) => `COALESCE(octet_length(${quote(stored)}), 0)`);
-  return ['0', ...sizes].join(' + ');
+const none: readonly Look[] = [];
+
+function looksAt(statement: Reading, { looks }: Plan): readonly Look[] {
+  const { where, resource } = statement;
+  const having = statement.do === 'aggregate' ? statement.having : undefined;
+  const all = [
+    ...(where ? looksOf(where, resource) : none),
+    ...(having ? looksOf(having, resource) : none),
+    ...looks,
+  ];
+  // What is given is not in the table.
+  return together(statement.do === 'match' ? all.filter(({ isReached }) => isReached) : all);
+}
+
+function costOf(looks: readonly Look[], bytesIn: (look: Look) => number): number {
+  return looks.reduce((sum, look) => sum + (look.weight * bytesIn(look)) / BYTES, 0);
 }
 
 /** What it takes to hold the values that it is given against the conditions. */
@@ -236,50 +327,14 @@ function givenTo({ resource, rows, where }: Match): number {
   const used = ownColumns(where, resource);
   const conditions = conditionsIn(where).length;
   let bytes = 0;
-  for (const { name } of used)
-    for (const row of rows) {
-      const value = row[name];
-      if (typeof value === 'string') bytes += value.length;
-      else if (Array.isArray(value)) bytes += JSON.stringify(value).length;
-    }
-  return conditions * (rows.length + bytes / BYTES);
+  for (const { name } of used) for (const row of rows) bytes += bytesOf(row[name]);
+  return conditions * rows.length + (Math.max(conditions, weightOf(where)) * bytes) / BYTES;
 }
 
 function bytesIn(set: Row): number {
   let bytes = 0;
-  for (const name in set) {
-    const value = set[name];
-    if (typeof value === 'string') bytes += value.length;
-    else if (typeof value === 'object' && value !== null) bytes += JSON.stringify(value).length;
-  }
+  for (const name in set) bytes += bytesOf(set[name]);
   return bytes;
-}
-
-/** How many values the lists of a filter have. Nothing is made on the way: every read comes by here. */
-function valuesIn(filter: Filter): number {
-  switch (filter.is) {
-    case 'all':
-    case 'any': {
-      let values = 0;
-      for (const each of filter.of) values += valuesIn(each);
-      return values;
-    }
-    case 'not':
-      return valuesIn(filter.of);
-    case 'in':
-    case 'hasSome':
-    case 'hasEvery':
-      return filter.values.length;
-    default:
-      return 'where' in filter ? valuesIn(filter.where) : 0;
-  }
-}
-
-/** How many records a change is about: those are always found before, and named by their keys. */
-function keysOf(where: Filter): number {
-  if (where.is === 'in') return where.values.length;
-  if (where.is === 'all') return Math.min(...where.of.map(keysOf));
-  return where.is === 'eq' ? 1 : Number.POSITIVE_INFINITY;
 }
 
 function counting(sql: string): string {

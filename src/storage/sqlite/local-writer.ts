@@ -12,8 +12,6 @@ import type { Outcome, Waiting } from './write-queue.ts';
 export const BUSY_TIMEOUT_MS = 2000;
 /** After so long, the rest of a batch lets others go first. */
 const TOGETHER_MS = 20;
-/** How long one write may keep this process from everything else; on a busy machine a short one takes long, too. */
-const LONGEST_MS = 100;
 
 /** Thrown out of a batch of which one has waited for too long: it is told so, and the others are run again. */
 const LATE = new Error('a deadline has passed');
@@ -96,7 +94,7 @@ export class LocalWriter {
   }
 
   #drive({ program }: Waiting): unknown {
-    return this.#runner.drive(program(), this.#bounds?.allowance({ ms: LONGEST_MS }));
+    return this.#runner.drive(program(), this.#bounds?.allowance());
   }
 
   /** Those that there is no time for are left for the next batch. */

@@ -3,10 +3,12 @@
 import type { Database } from 'bun:sqlite';
 import { conditionsIn, type Filter, reached } from '../../query/filter.ts';
 import { isReferred } from '../../query/referred.ts';
-import type { Resource } from '../../schema/model.ts';
+import { askedOf, isResult } from '../../query/results.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { indexesOf } from '../evolve/tables.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Aggregate, Match, Select, Table } from '../statements.ts';
+import { COMPARED, type Look, lookAt, looksOf, SORTED } from './texts.ts';
 
 export type Reading = Select | Aggregate | Match;
 
@@ -16,10 +18,16 @@ export interface Plan {
   readonly tables: readonly string[];
   /** How many conditions are tested in the innermost of them. */
   readonly conditions: number;
+  /** What is looked at of texts beside the filter, whose values may be longer the next time. */
+  readonly looks: readonly Look[];
+  /** What they cost for each byte. */
+  readonly weight: number;
   /** Whether all of these look records up by an index, inside of what bounds them: mostly that finds few. */
   readonly looksUp: boolean;
   /** Selects the rows that belong to the values of the first parameter, where these are all that is visited. */
   readonly rows: string | undefined;
+  /** Which records these are, or lead to. */
+  readonly where: string | undefined;
 }
 
 /** A line of EXPLAIN QUERY PLAN. */
@@ -29,8 +37,12 @@ interface Line {
   readonly detail: string;
 }
 
-/** What it costs to find a record that a row refers to, in conditions. */
+/** What it costs to find a record that a row refers to, in conditions; and to tell the values of all rows apart. */
 const LOOKUP = 4;
+const DISTINCT = 8;
+/** So many rows that come first are kept apart, and the others held against the last of them. */
+const FEW_FIRST = 100;
+const FIRST = 1;
 
 type IsOpen = (line: Line) => boolean;
 
@@ -42,9 +54,11 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   const order = statement.do === 'select' ? (statement.order ?? []) : [];
   const links = 'per' in statement ? statement.per?.through : undefined;
   const steps = order.flatMap(({ column }) => (isReferred(column) ? column.through : []));
-  const filters = [where, links?.where, ...steps.map((step) => step.where)].filter(
-    (each) => each !== undefined,
-  );
+  const others: (readonly [Filter, Table])[] = [
+    ...(links?.where ? [[links.where, links.resource] as const] : []),
+    ...steps.map(({ field, where }) => [where, field.target] as const),
+  ];
+  const filters = [...(where ? [where] : []), ...others.map(([filter]) => filter)];
   const asked = filters.flatMap(conditionsIn);
   const resources = new Set<Table>([
     resource,
@@ -61,14 +75,23 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
     statement.do === 'aggregate' && /^SCAN (_ranked|\(subquery-\d+\))$/.test(detail);
   const isOpen: IsOpen = ({ detail }) => isLoop(detail) && !isBounded(detail, uniques) && !isOfGroups(detail);
   const loops = loopsWithin(0, lines, statement, isOpen);
+  const isSorted = lines.some(({ detail }) => detail.startsWith('USE TEMP B-TREE'));
+  const conditions = [...asked, ...ofGroups].filter((each) => 'column' in each).length;
+  const looks = [
+    ...others.flatMap(([filter, table]) => looksOf(filter, table, true)),
+    ...(isSorted && statement.do === 'select' ? ofOrder(statement, order) : []),
+    ...(statement.do === 'aggregate' ? ofMeasures(statement) : []),
+  ];
   return {
     loops,
+    looks,
+    weight: looks.reduce((sum, { weight }) => sum + weight, 0),
     looksUp: lines
       .filter(isOpen)
       .every(({ detail }) => /^SEARCH _\d+ .*INDEX \S+ \((\w+=\?( AND )?)+\)$/.test(detail)),
     tables: Array.from(resources, ({ table }) => table),
-    conditions: [...asked, ...ofGroups].filter((each) => 'column' in each).length + steps.length * LOOKUP,
-    rows: loops === 1 ? rowsOf(statement, lines) : undefined,
+    conditions: conditions + steps.length * LOOKUP + (statement.do === 'aggregate' ? measured(statement) : 0),
+    ...(loops === 1 ? rowsOf(statement, lines) : noRows),
   };
 }
 
@@ -84,11 +107,52 @@ function uniquesOf(tables: Iterable<Table>): ReadonlyMap<string, number> {
 }
 
 /** Where a list of values leads to the rows. */
-function rowsOf(statement: Reading, lines: readonly Line[]): string | undefined {
+function rowsOf(statement: Reading, lines: readonly Line[]): Pick<Plan, 'rows' | 'where'> {
   const per = 'per' in statement ? statement.per : undefined;
-  if (!per || !lines.some(({ detail }) => detail.includes(`(${per.column.stored}=?`))) return undefined;
-  const table = quote((per.through?.resource ?? statement.resource).table);
-  return `SELECT 1 FROM ${table} WHERE ${table}.${quote(per.column.stored)} IN (SELECT value FROM json_each(?1))`;
+  if (!per || !lines.some(({ detail }) => detail.includes(`(${per.column.stored}=?`))) return noRows;
+  const { resource, far } = per.through ?? { ...statement, far: undefined };
+  const from = `FROM ${quote(resource.table)} WHERE ${quote(per.column.stored)} IN (SELECT value FROM json_each(?1))`;
+  const { key } = statement.resource;
+  return {
+    rows: `SELECT 1 ${from}`,
+    where: `${quote(key.stored)} IN (SELECT ${quote((far ?? key).stored)} ${from})`,
+  };
+}
+
+const noRows = { rows: undefined, where: undefined };
+
+function ofOrder({ resource, limit, most, offset }: Select, order: readonly { column: Column }[]): Look[] {
+  const first = offset > 0 ? Number.POSITIVE_INFINITY : (limit ?? most ?? Number.POSITIVE_INFINITY);
+  const weight = first > FEW_FIRST ? SORTED : FIRST;
+  return order.flatMap(({ column }) => {
+    const target = isReferred(column) ? column.through.at(-1)?.field.target : undefined;
+    return lookAt(target ?? resource, column, weight, target !== undefined);
+  });
+}
+
+/** Results that are answered, and those that groups are filtered and ordered by, each once. */
+function resultsOf({ measures, having, order }: Aggregate): { of: string; column: Column | undefined }[] {
+  const asked = having ? askedOf({ having, order }) : order.map(({ column }) => column);
+  const results = asked.filter(isResult).map(({ computed: of, from: column }) => ({ of, column }));
+  const all = [...measures, ...results].map((each) => [`${each.of} ${each.column?.name}`, each] as const);
+  return [...new Map(all).values()];
+}
+
+function measured(statement: Aggregate): number {
+  return resultsOf(statement).reduce(
+    (sum, { of, column }) => sum + (of === 'countDistinct' ? DISTINCT : column ? 1 : 0),
+    statement.by.length,
+  );
+}
+
+function ofMeasures(statement: Aggregate): Look[] {
+  const { resource, by } = statement;
+  return [
+    ...by.flatMap((column) => lookAt(resource, column, SORTED)),
+    ...resultsOf(statement).flatMap(({ of, column }) =>
+      column ? lookAt(resource, column, of === 'countDistinct' ? SORTED : column.folded ? 1 : COMPARED) : [],
+    ),
+  ];
 }
 
 /** Lines under one parent are loops inside of each other, or whole queries that are asked in the innermost. */

@@ -288,7 +288,8 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #commit: Commit = (batch, isAlone, isWanted) => {
     this.#log?.resolveDoubt();
     const [first] = batch;
-    if (isAlone && first && this.#writer) return this.#writer.commit(first, isWanted);
+    if (isAlone && first && this.#writer)
+      return this.#writer.commit(first, isWanted).finally(() => this.#bounds.recount());
     const log = this.#pace.isSlow ? this.#logOfSlowDisk() : undefined;
     return log ? this.#commitInBackground(log, batch) : this.#commitHere(batch);
   };

@@ -1,0 +1,62 @@
+/** The values that a filter lists, and the rows of a SQLite table that it names by their keys. */
+
+import type { Comparison, Filter } from '../../query/filter.ts';
+import type { Column } from '../../schema/model.ts';
+import { encoded } from '../sql/codec.ts';
+import { quote } from '../sql/dialect.ts';
+import { PLACEHOLDER, type Table } from '../statements.ts';
+import { dialect } from './dialect.ts';
+import type { Part } from './texts.ts';
+
+/** How many values the lists of a filter have. Nothing is made on the way: every read comes by here. */
+export function valuesIn(filter: Filter): number {
+  switch (filter.is) {
+    case 'all':
+    case 'any': {
+      let values = 0;
+      for (const each of filter.of) values += valuesIn(each);
+      return values;
+    }
+    case 'not':
+      return valuesIn(filter.of);
+    case 'in':
+    case 'hasSome':
+    case 'hasEvery':
+      return filter.values.length;
+    default:
+      return 'where' in filter ? valuesIn(filter.where) : 0;
+  }
+}
+
+type Keyed = Extract<Filter, { is: Comparison }> | Extract<Filter, { is: 'in' }>;
+
+/** Where a filter names records by their keys. */
+export function keyIn(where: Filter | undefined, key: Column): Keyed | undefined {
+  if (where?.is !== 'all')
+    return (where?.is === 'eq' || where?.is === 'in') && where.column === key ? (where as Keyed) : undefined;
+  for (const each of where.of) {
+    const found = keyIn(each, key);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The rows that it names so. What is left open is the first of the parameters. */
+export function named(
+  { where, resource: { key } }: { readonly where: Filter | undefined; readonly resource: Table },
+  [given]: readonly unknown[] = [],
+): Part | undefined {
+  const by = keyIn(where, key);
+  if (!by) return undefined;
+  const name = quote(key.stored);
+  if (by.is === 'in') return { where: dialect.among(name, '?1'), parameters: [dialect.list(by.values, key)] };
+  const value = by.value === PLACEHOLDER ? given : encoded(dialect.codecs, key, by.value);
+  return { where: `${name} = ?1`, parameters: [value] };
+}
+
+/** How many records a change is about: those are always found before, and named by their keys. */
+export function keysOf(where: Filter): number {
+  if (where.is === 'in') return where.values.length;
+  if (where.is === 'all') return Math.min(...where.of.map(keysOf));
+  return where.is === 'eq' ? 1 : Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,199 @@
+/** What SQLite is asked of long texts leaves the process, since they cost more than the rows that have them; of short ones it stays. */
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { type AppUnderTest, openApp } from '../app.ts';
+import { Folder } from '../process.ts';
+
+setDefaultTimeout(60_000);
+
+const MANY = 30_000;
+const LONG = 500_000;
+const sdl = `
+  type Shelf @resource(plural: "shelves") { id: ID!  notes: [Note!]!  many: [Page!]! }
+  type Note @resource {
+    id: ID!
+    title: String!
+    body: String
+    other: String
+    name: String @caseless
+    tags: [String!]
+    shelf: Shelf @onDelete(do: SET_NULL)
+    lines: [Line!]!
+  }
+  type Line @resource { id: ID!  note: Note! }
+  type Page @resource { id: ID!  code: String! @unique  short: String @constraint(maxLength: 50)  body: String!  shelf: Shelf }
+  type Number @resource { id: ID!  ${Array.from({ length: 9 }, (_, n) => `n${n}: Int!`).join('  ')} }`;
+
+const folder = new Folder({});
+const file = folder.file('duet.db');
+const url = `sqlite:${file}`;
+let app: AppUnderTest;
+
+beforeAll(async () => {
+  await (await openApp('sqlite', { sdl, data: {}, url })).close();
+  {
+    using db = new Database(file);
+    db.run('PRAGMA synchronous = OFF');
+    const numbers = (count: number) =>
+      `WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${count})`;
+    db.run('INSERT INTO "Shelf" (id, _version) VALUES (1, 1), (2, 1)');
+    const note = db.query(
+      `INSERT INTO "Note" (title, body, other, name, "_f_name", tags, "shelfId", _version) VALUES (?, ?, ?, ?, ?, ?, ?, 1)`,
+    );
+    const a = 'a'.repeat(LONG);
+    note.run('long', a, a, a, a, JSON.stringify(Array.from({ length: LONG / 5 }, () => 'aa')), 1);
+    for (let id = 2; id <= 100; id++) note.run(`short ${id}`, 'a', 'b', 'c', 'c', '["a"]', 2);
+    db.run('INSERT INTO "Line" (id, "noteId", _version) VALUES (1, 1, 1), (2, 2, 1)');
+    db.run(`${numbers(MANY)} INSERT INTO "Page" (id, code, short, body, "shelfId", _version)
+      SELECT i, 'page ' || i, 'short', CASE i WHEN 1 THEN '${a}' ELSE 'short' END, CASE WHEN i < 3 THEN i END, 1 FROM s`);
+    const names = Array.from({ length: 9 }, (_, n) => `n${n}`);
+    db.run(
+      `${numbers(3000)} INSERT INTO "Number" (id, ${names}, _version) SELECT i, ${names.map(() => 'i')}, 1 FROM s`,
+    );
+  }
+  // A process that cannot be: whatever needs one fails, and nothing else.
+  app = await openApp('sqlite', { sdl, data: {}, url, apart: ['false'] });
+});
+
+afterAll(async () => {
+  await app.close();
+  folder[Symbol.dispose]();
+});
+
+const many = (count: number, each: (index: number) => object) => ({
+  or: Array.from({ length: count }, (_, index) => each(index)),
+});
+const contains = (count: number, field = 'body', length = 400) =>
+  many(count, (index) => ({ [field]: { contains: `${'a'.repeat(length)}b${index}` } }));
+
+const notes = 'query($where: NoteWhere!) { notes(where: $where, first: 1) { id } }';
+const byShelf = 'query($where: NoteWhere!) { shelf(id: 1) { notes(where: $where) { id } } }';
+const pages = 'query($where: PageWhere!) { pages(where: $where) { id } }';
+const one = { id: { eq: '1' } };
+const two = { id: { eq: '2' } };
+
+/** Answers with the code, if it fails. */
+async function asked(document: string, where: object): Promise<string | undefined> {
+  const { errors } = await app.graphql(document, { where });
+  return errors?.[0].extensions.code;
+}
+
+const leaving: [string, string, object][] = [
+  ['many texts in a record', notes, { ...one, ...contains(20) }],
+  ['where any record has them', notes, contains(20)],
+  [
+    'where a related one has them',
+    'query($where: LineWhere!) { lines(where: $where) { id } }',
+    { ...one, note: contains(20) },
+  ],
+  ['in related lists', byShelf, contains(20)],
+  ['without letter case', notes, { ...one, ...contains(20, 'name') }],
+  ['endings', notes, { ...one, ...many(20, (index) => ({ body: { endsWith: `b${index}` } })) }],
+  [
+    'texts that are compared in turn',
+    notes,
+    { ...one, ...many(100, (index) => ({ [index % 2 ? 'body' : 'other']: { eq: `b${index}` } })) },
+  ],
+  ['values of a list', notes, { ...one, ...many(3, (index) => ({ tags: { has: `b${index}` } })) }],
+  [
+    'values of a list, all of them',
+    notes,
+    { ...one, ...many(3, (index) => ({ tags: { hasEvery: [`b${index}`] } })) },
+  ],
+  ['lists that are empty', notes, { ...one, ...many(10, () => ({ tags: { isEmpty: true } })) }],
+  [
+    'numbers of records',
+    'query($where: NoteWhere!) { notesAggregate(where: $where) { count } }',
+    { ...one, ...contains(20) },
+  ],
+  [
+    'deletes',
+    'mutation($where: NoteWhere!) { deleteNotes(where: $where, atMost: 1) { id } }',
+    { ...one, ...contains(20) },
+  ],
+  [
+    'updates',
+    'mutation($where: NoteWhere!) { updateNotes(where: $where, atMost: 1, set: { title: "x" }) { id } }',
+    { ...one, ...contains(20) },
+  ],
+  [
+    'a few texts, again and again',
+    `query($where: NoteWhere!) { ${Array.from({ length: 20 }, (_, index) => `a${index}: notes(where: $where) { id }`).join(' ')} }`,
+    { ...one, ...contains(1) },
+  ],
+  ['a record of a large table', pages, { ...one, ...contains(20) }],
+  ['a record of a large table by another key', pages, { code: { eq: 'page 1' }, ...contains(20) }],
+  ['records of a large table', pages, { id: { in: ['1', '2'] }, ...contains(20) }],
+  [
+    'related lists of a large table',
+    'query($where: PageWhere!) { shelf(id: 1) { many(where: $where) { id } } }',
+    contains(20),
+  ],
+];
+
+const staying: [string, string, object][] = [
+  ['a short text in a long one', notes, { ...one, body: { contains: 'b' } }],
+  ['an ending', notes, { ...one, body: { endsWith: 'b' } }],
+  ['a few that are equal', notes, { ...one, ...many(5, (index) => ({ body: { eq: `b${index}` } })) }],
+  ['many texts in a short one, beside a long one', notes, { ...one, ...contains(480, 'title') }],
+  ['where any record has them', notes, contains(100, 'title')],
+  ['a record of a large table', pages, { ...two, ...contains(200) }],
+  ['records of a large table', pages, { id: { in: ['3', '2'] }, ...contains(200) }],
+  ['what the file keeps short', pages, { code: { eq: 'page 1' }, ...contains(100, 'short', 10) }],
+  [
+    'one text in a record of a large table by another key',
+    pages,
+    { code: { eq: 'page 1' }, body: { contains: 'b' } },
+  ],
+  [
+    'related lists of a large table',
+    'query($where: PageWhere!) { shelf(id: 2) { many(where: $where) { id } } }',
+    contains(20),
+  ],
+  [
+    'deletes',
+    'mutation($where: NoteWhere!) { deleteNotes(where: $where, atMost: 1) { id } }',
+    { ...two, ...contains(20) },
+  ],
+];
+
+describe('texts that are looked for in', () => {
+  test.each(leaving)('%s leave', async (_, document, where) => {
+    expect(await asked(document, where)).toBe('UNAVAILABLE');
+  });
+
+  test.each(staying)('%s stay', async (_, document, where) => {
+    expect(await asked(document, where)).toBeUndefined();
+  });
+});
+
+/** Each is a few thousand rows, or a hundred. */
+const reading: [string, boolean][] = [
+  ['numbersAggregate { countDistinct { n0 } }', true],
+  ['numbersAggregate { countDistinct { n0 n1 n2 n3 n4 n5 n6 n7 n8 } }', false],
+  [
+    'numbersAggregate(groupBy: [n0], having: { countDistinct: { n1: { gt: 1 }, n2: { gt: 1 }, n3: { gt: 1 }, n4: { gt: 1 } } }) { count }',
+    false,
+  ],
+  ['numbersAggregate { sum { n0 n1 n2 n3 n4 n5 n6 n7 n8 } min { n0 n1 } max { n0 n1 } }', true],
+  ['notesAggregate { countDistinct { title } max { title } }', true],
+  ['notesAggregate { countDistinct { body } }', true],
+  ['notesAggregate { countDistinct { body other name } }', false],
+  ['notesAggregate(groupBy: [body, other, name]) { count }', false],
+  ['notes(orderBy: [{ title: ASC }]) { id }', true],
+  ['notes(orderBy: [{ body: ASC }]) { id }', true],
+  ['notes(orderBy: [{ body: ASC }, { other: ASC }, { name: DESC }]) { id }', false],
+  ['lines(orderBy: [{ note: { title: ASC } }]) { id }', true],
+];
+
+test.each(reading)('{ %s } stays: %p', async (field, stays) => {
+  expect(await asked(`{ ${field} }`, {})).toBe(stays ? undefined : 'UNAVAILABLE');
+});
+
+test('what has just been written counts', async () => {
+  const where = contains(20, 'title');
+  expect(await asked(notes, where)).toBeUndefined();
+  expect((await app.rest('POST', '/notes', { title: 'a'.repeat(LONG) })).status).toBe(201);
+  expect(await asked(notes, where)).toBe('UNAVAILABLE');
+});
