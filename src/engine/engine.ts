@@ -11,7 +11,7 @@ import { type Deadline, run, type Storage } from '../storage/storage.ts';
 import type { AnswerLimits, Budget } from './budget.ts';
 import { anonymous, type Caller } from './caller.ts';
 import type { ChangesRead } from './journal/asked.ts';
-import type { Reset, Told } from './journal/feed.ts';
+import { admitFollowed, type Follow } from './journal/feed.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Seat } from './journal/live.ts';
 import type { ChangesPage } from './journal/reading.ts';
@@ -133,9 +133,10 @@ export class Engine {
     return this.#reader.all(operations, deadline);
   }
 
-  /** What is after a position, and then what is committed, until it is told to stop. */
-  follow(caller: Caller, operation: ChangesRead, stopped: AbortSignal): AsyncGenerator<Told | Reset> {
-    return this.#reader.follow(this.permit(caller, operation), stopped);
+  /** What is after a position, or now, and then what is committed. What is wrong with it is told before somebody follows. */
+  async follow(caller: Caller, operation: ChangesRead): Promise<Follow> {
+    admitFollowed(operation);
+    return this.#reader.follow(this.permit(caller, operation), this.deadline());
   }
 
   /** An answer that is kept up to date, by its name, for all who may see the same of it. */

@@ -33,12 +33,9 @@ export async function subscribed(
 ): Promise<Response> {
   const { engine, caller } = context;
   const { name, operation } = planned(args, context);
-  const now = await engine.changes(caller, { ...operation, limit: 0 }).catch((error) => {
-    if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
-  });
-  const from = { ...operation, after: operation.after ?? now?.position };
+  const follow = await engine.follow(caller, operation);
   const events = async function* (stopped: AbortSignal) {
-    for await (const event of engine.follow(caller, from, stopped)) {
+    for await (const event of follow(stopped)) {
       if ('reset' in event) yield nextOf({ data: null, errors: [expired(exchange)] });
       else yield nextOf(answered(await execute(args, context, new Map([[name, event.change]])), exchange));
     }

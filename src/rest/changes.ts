@@ -1,6 +1,5 @@
 /** `/changes`, `/changes/books` and `/changes/books/1`: what has happened to records, in the order of commits. */
 
-import { DuetError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { Told } from '../engine/journal/feed.ts';
@@ -99,13 +98,9 @@ async function streamed(
 ): Promise<Response> {
   const last = request.headers.get('Last-Event-ID');
   const from = last === null ? asked : { ...asked, after: last, at: { parameter: 'Last-Event-ID' } };
-  // What is wrong with it is told before the stream begins; what is no longer kept is told in it.
-  const now = await engine.changes(exchange.caller, { ...from, limit: 0 }).catch((error) => {
-    if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
-  });
-  const operation = { ...from, after: from.after ?? now?.position };
+  const follow = await engine.follow(exchange.caller, from);
   return streams.answer({ request, ...exchange }, async function* (stopped) {
-    for await (const event of engine.follow(exchange.caller, operation, stopped))
+    for await (const event of follow(stopped))
       yield 'reset' in event ? `event: reset\nid: ${event.reset}\ndata: {}\n\n` : eventOf(event);
   });
 }

@@ -1,7 +1,8 @@
 /** What a feed costs and how long its answers are hangs on what is shown, and whoever follows it gets on. */
 
 import { afterEach, describe, expect, test } from 'bun:test';
-import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
+import { Listener } from '../events.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 
 const sdl = `
@@ -13,6 +14,8 @@ type Pub @resource @journal @allow(to: [READ, CREATE, UPDATE, HISTORY]) { id: ID
 type Sec @resource @journal @allow(to: [READ, CREATE, UPDATE, HISTORY]) { id: ID! pub: Pub! }
 `;
 
+const listened = 'type Book @resource @journal { id: ID! title: String! pages: Int tags: [String!] }';
+
 const eve = await headersOf({ name: 'eve', claims: { sub: 'eve' } });
 const admin = await headersOf({ name: 'root', claims: { sub: 'root', roles: ['admin'] } });
 const LIMIT = 100_000;
@@ -21,8 +24,8 @@ const limited = { AUTH_SECRET: SECRET, LIMIT_BYTES: String(LIMIT) };
 for (const database of databases)
   describe(`on ${database}`, () => {
     let app: AppUnderTest;
-    const open = async (env: Record<string, string>) => {
-      app = await openApp(database, { sdl, env });
+    const open = async (env: Record<string, string>, of = sdl) => {
+      app = await openApp(database, { sdl: of, env });
     };
     afterEach(() => app.close());
 
@@ -153,6 +156,77 @@ for (const database of databases)
       const [refused, shown] = await both;
       expect(refused).not.toContain('next');
       expect(shown).toContain('{"docChanges":{"after":{"id":"1"}}}');
+    });
+
+    /** So many who each ask for something else, by either door. */
+    const listeners = (count: number, where: (at: number) => object) => {
+      const query = 'subscription ($where: BookWhere) { bookChanges(where: $where) { position } }';
+      return Promise.all(
+        Array.from({ length: count }, (_, at) =>
+          at % 2 === 0
+            ? Listener.ask(app, query, { where: where(at) })
+            : Listener.open(app, `/changes/books?where=${encodeURIComponent(JSON.stringify(where(at)))}`),
+        ),
+      );
+    };
+    const positionsOf = async (all: readonly Listener[]) => {
+      const events = await Promise.all(all.map((each) => each.take(1)));
+      return events.map(([event]) => event?.data.position ?? event?.data.data.bookChanges.position);
+    };
+
+    test('changes are read once for all who follow, and held against their filters without the database', async () => {
+      await open({}, listened);
+      const all = await listeners(20, (at) => ({
+        or: [{ pages: { in: [at, 1000] } }, { title: { eq: 'x' } }],
+      }));
+      const reads = () =>
+        app.statements.filter((sql) => sql.startsWith('SELECT') && sql.includes('"before"'));
+      const told = async (book: object) => {
+        await app.rest('POST', '/books', book);
+        return new Set(await positionsOf(all)).size;
+      };
+      expect(await told({ title: 'x' })).toBe(1);
+      const begun = reads().length;
+      expect(await told({ title: 'y', pages: 1000 })).toBe(1);
+      expect(reads().slice(begun)).toEqual([expect.any(String)]);
+      for (const each of all) await each[Symbol.asyncDispose]();
+    });
+
+    test('others have their turn between those who follow', async () => {
+      await open({ LIMIT_URL: '65536' }, listened);
+      // Whether a list has a value is known to the database alone.
+      const all = await listeners(40, (at) => ({
+        tags: { hasSome: [...Array.from({ length: 500 }, (_, value) => `${at} ${value}`), 'all'] },
+      }));
+      const begun = app.statements.length;
+      const seen = new Set<number>();
+      let isTold = false;
+      const others = (async () => {
+        while (!isTold) {
+          seen.add(app.statements.length);
+          await new Promise(setImmediate);
+        }
+      })();
+      await app.rest('POST', '/books', { title: 'x', tags: ['all'] });
+      expect(new Set(await positionsOf(all)).size).toBe(1);
+      isTold = true;
+      await others;
+      const most = app.statements.length;
+      expect([...seen].filter((count) => count > begun + 5 && count < most - 5)).not.toEqual([]);
+      for (const each of all) await each[Symbol.asyncDispose]();
+    });
+
+    test('what is kept for who follows is bounded', async () => {
+      await open({}, listened);
+      const query = 'subscription ($where: BookWhere) { bookChanges(where: $where) { key } }';
+      const where = { title: { in: Array.from({ length: 8000 }, (_, at) => `title ${at}`) } };
+      const headers = { ...JSON_HEADERS, Accept: 'text/event-stream' };
+      const body = JSON.stringify({ query, variables: { where } });
+      const refused = await app.fetch('/graphql', { method: 'POST', headers, body });
+      expect(refused.status).toBe(400);
+      expect(await refused.text()).toContain('where of a stream may have 65536 characters');
+      const { errors } = await app.graphql(query.replace('subscription', 'query'), { where });
+      expect(errors).toBeUndefined();
     });
 
     /** Whatever is asked for, no answer is longer than it may be, and what is much shorter is given. */

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type AppUnderTest, databases, openEmptied } from '../app.ts';
+import { type AppUnderTest, databases, openApp, openEmptied } from '../app.ts';
 
 const sdl = `
 type Author @resource @journal { id: ID! name: String! @unique books: [Book!]! @inverse(of: "author") }
@@ -79,6 +79,51 @@ async function perform(app: AppUnderTest, each: any): Promise<void> {
   }
 }
 
+const things = `
+enum Size { S M L }
+type Thing @resource @journal {
+  id: ID!  text: String  fold: String @caseless  int: Int  float: Float  flag: Boolean  size: Size  uuid: UUID
+  on: Date  at: DateTime  price: Decimal @decimal(scale: 2)  big: BigInt  tags: [String!]
+}
+`;
+const uuids = ['01890a5d-ac96-774b-bcce-b302099a8057', '01890A5D-AC96-774B-BCCE-B302099A8058'];
+const samples: Record<string, readonly unknown[]> = {
+  text: ['', 'a', 'A', 'ab', '\u{10000}', '\uffff', null],
+  fold: ['ä', 'Ä', 'b', null],
+  int: [-1, 0, 7, null],
+  float: [0.5, 7, -0.25, null],
+  flag: [true, false, null],
+  size: ['S', 'L', null],
+  uuid: [...uuids, null],
+  on: ['2026-01-01', '2026-01-02', null],
+  at: ['2026-01-01T00:00:00.000Z', '2026-01-01T01:00:00+01:00', '2026-01-02T00:00:00.001Z', null],
+  price: ['1.00', '0.99', null],
+  big: ['9007199254740993', '-1', null],
+  tags: [[], ['a'], ['a', 'b'], null],
+};
+/** Operators that a column does not have are refused alike. */
+const condition = fc.constantFrom(...Object.keys(samples)).chain((column) => {
+  const given = (samples[column] ?? []).flat().filter((each) => each !== null);
+  const value = fc.constantFrom(...given);
+  const values = fc.array(value, { minLength: 1, maxLength: 3 });
+  const one = fc.constantFrom('eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'contains', 'startsWith', 'endsWith');
+  const operator = fc.oneof(
+    fc.tuple(one, value),
+    fc.tuple(fc.constantFrom('in', 'hasSome', 'hasEvery'), values),
+    fc.tuple(fc.constant('isNull'), fc.boolean()),
+  );
+  return operator.map(([name, operand]) => ({ [column]: { [name]: operand } }));
+});
+const { where } = fc.letrec<{ where: object }>((tie) => ({
+  where: fc.oneof(
+    { maxDepth: 2 },
+    condition,
+    fc.record({ not: tie('where') }),
+    fc.record({ or: fc.array(tie('where'), { minLength: 1, maxLength: 3 }) }),
+    fc.record({ and: fc.array(tie('where'), { minLength: 1, maxLength: 3 }) }),
+  ),
+}));
+
 type Copy = Map<string, any>;
 
 function applied(copy: Copy, { resource, key, kind, before, after }: any): void {
@@ -124,5 +169,29 @@ describe.each([...databases])('on %s', (database) => {
       }),
       { numRuns: database === 'sqlite' ? 60 : 15 },
     );
+  });
+
+  test('a filter asked of changes matches what it does of records', async () => {
+    const app = await openApp(database, { sdl: things });
+    for (let row = 0; row < 12; row++) {
+      const values = Object.entries(samples).map(([name, of], at) => [name, of[(row + at) % of.length]]);
+      const { status } = await app.rest('POST', '/things', Object.fromEntries(values));
+      expect(status).toBe(201);
+    }
+    const keys = async (path: string, where: object, of: (each: any) => unknown) => {
+      const { status, body } = await app.rest(
+        'GET',
+        `${path}?where=${encodeURIComponent(JSON.stringify(where))}`,
+      );
+      return status === 200 ? body.map(of) : body.errors.map(({ code }: any) => code);
+    };
+    await fc.assert(
+      fc.asyncProperty(where, async (asked) => {
+        const listed = await keys('/things', asked, ({ id }) => id);
+        expect([asked, await keys('/changes/things', asked, ({ key }) => key)]).toEqual([asked, listed]);
+      }),
+      { numRuns: database === 'sqlite' ? 300 : 100 },
+    );
+    await app.close();
   });
 });

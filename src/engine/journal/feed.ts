@@ -1,13 +1,17 @@
 /** Those who follow changes as they are committed: one look for all of them, and one read for all who may see the same. */
 
-import { DuetError } from '../../base/errors.ts';
+import { DuetError, pointer, validationFailed } from '../../base/errors.ts';
+import { type Soon, then } from '../../base/soon.ts';
 import { canonical } from '../../query/filter.ts';
-import type { Storage } from '../../storage/storage.ts';
-import { isTooMuch } from '../budget.ts';
+import type { Program, Storage } from '../../storage/storage.ts';
+import { type AnswerLimits, Budget, isTooMuch } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { ChangesRead, Telling } from './asked.ts';
+import { Latest } from './latest.ts';
 import type { Positions } from './positions.ts';
-import type { Change, ChangesPage } from './reading.ts';
+import { type ChangesPage, readChanges } from './reading.ts';
+import type { Change } from './showing.ts';
+import { Turns } from './turns.ts';
 import { Waiting } from './waiting.ts';
 
 /** How often it is looked for what other processes have committed, while somebody follows. */
@@ -25,25 +29,45 @@ export interface Reset {
   readonly reset: string;
 }
 
-type Read = (operation: Permitted<ChangesRead>) => Promise<ChangesPage>;
+/** Until it is told to stop. */
+export type Follow = (stopped: AbortSignal) => AsyncGenerator<Told | Reset>;
+
+/** The characters of a filter that is kept for as long as somebody follows, and that each change is held against. */
+const LONGEST_WHERE = 64 * 1024;
+
+/** No URL has so many: they come in bodies alone. */
+export function admitFollowed({ where }: ChangesRead): void {
+  if (canonical(where).length <= LONGEST_WHERE) return;
+  const detail = `where of a stream may have ${LONGEST_WHERE} characters at the most. Follow all changes of the type, or use several streams`;
+  throw validationFailed([{ pointer: pointer('where'), code: 'OUT_OF_RANGE', detail }]);
+}
+
+interface Listening {
+  readonly operation: Permitted<ChangesRead>;
+  /** The same for all who are to be told the same. */
+  readonly name: string;
+}
 
 export class Feed {
   readonly #storage: Storage;
   readonly #positions: Positions;
-  readonly #read: Read;
+  readonly #limits: AnswerLimits;
+  readonly #latest: Latest;
   readonly #waiting = new Waiting();
-  /** Reads that are under way, by what they ask for. */
-  readonly #reads = new Map<string, Promise<ChangesPage>>();
+  readonly #turns = new Turns();
+  /** What is being read, or was made of the latest changes since they were looked for, by what is asked for. */
+  readonly #pages = new Map<string, Promise<ChangesPage>>();
   #last = 0;
   #listeners = 0;
   #looking: Promise<void> | undefined;
   #isLate = false;
   #timer: Timer | undefined;
 
-  constructor(storage: Storage, positions: Positions, read: Read) {
+  constructor(storage: Storage, positions: Positions, limits: AnswerLimits) {
     this.#storage = storage;
     this.#positions = positions;
-    this.#read = read;
+    this.#limits = limits;
+    this.#latest = new Latest(positions);
   }
 
   /** Something was committed here. */
@@ -75,9 +99,11 @@ export class Feed {
   async *pages(operation: Permitted<ChangesRead>, stopped: AbortSignal): AsyncGenerator<ChangesPage | Reset> {
     this.#begin();
     try {
+      const listening = { operation, name: nameOf(operation) };
       let after = operation.after ?? (await this.#fromNow());
       while (!stopped.aborted) {
-        const page = await this.#shared(operation, after);
+        await this.#turns.next();
+        const page = await this.#shared(listening, after, operation.limit);
         yield page;
         if ('reset' in page) {
           after = page.reset;
@@ -96,8 +122,11 @@ export class Feed {
   /** The last position that was given to what is committed by now. */
   async now(): Promise<number> {
     await this.#positions.ready();
-    const deadline = performance.now() + PATIENCE_MS;
-    return this.#storage.read(() => this.#positions.now(), 'many', deadline);
+    return this.#read(() => this.#positions.now());
+  }
+
+  #read<T>(program: () => Program<T>): Soon<T> {
+    return this.#storage.read(program, 'many', performance.now() + PATIENCE_MS);
   }
 
   async #fromNow(): Promise<string> {
@@ -105,35 +134,61 @@ export class Feed {
   }
 
   /** Once for all who ask for the same with the same rights. */
-  async #shared(operation: Permitted<ChangesRead>, after: string): Promise<ChangesPage | Reset> {
-    const name = `${after} ${nameOf(operation)}`;
-    let reading = this.#reads.get(name);
-    if (!reading) {
-      reading = this.#read({ ...operation, after }).finally(() => this.#reads.delete(name));
-      this.#reads.set(name, reading);
+  async #shared(listening: Listening, after: string, limit: number): Promise<ChangesPage | Reset> {
+    const name = `${after} ${limit} ${listening.name}`;
+    let page = this.#pages.get(name);
+    if (!page) {
+      page = this.#page({ ...listening.operation, after, limit });
+      this.#pages.set(name, page);
     }
     try {
-      return await reading;
+      return await page;
     } catch (error) {
       // Events are sent one by one: what is too much for one answer comes in several.
-      if (isTooMuch(error) && operation.limit > 1)
-        return this.#shared({ ...operation, limit: operation.limit >> 1 }, after);
+      if (isTooMuch(error) && limit > 1) return this.#shared(listening, after, limit >> 1);
       if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
       return { reset: await this.#fromNow() };
     }
   }
 
+  async #page(operation: Permitted<ChangesRead>): Promise<ChangesPage> {
+    const latest = this.#latest.page(operation);
+    if (latest) {
+      const program = () => latest(new Budget(this.#limits));
+      const first = program().next();
+      // What is known without the database is not asked of it.
+      return first.done ? first.value : this.#read(program);
+    }
+    const program = () => readChanges(this.#positions, operation, new Budget(this.#limits));
+    return then(this.#positions.ready(), () => this.#read(program));
+  }
+
   #begin(): void {
-    if (this.#listeners++ === 0) this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    if (this.#listeners++ > 0) return;
+    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#look();
   }
 
   #end(): void {
-    if (--this.#listeners === 0) clearInterval(this.#timer);
+    if (--this.#listeners > 0) return;
+    clearInterval(this.#timer);
+    this.#latest.clear();
+    this.#pages.clear();
   }
 
   /** Waits until something is committed after this position. */
   #beyond(position: number, stopped: AbortSignal): Promise<void> {
     return this.#waiting.until(() => this.#last > position, stopped);
+  }
+
+  async #lookNow(): Promise<void> {
+    await this.#positions.ready();
+    const look = await this.#read(() => this.#latest.look());
+    if (this.#listeners === 0) return;
+    this.#latest.add(look);
+    this.#pages.clear();
+    this.#last = look.now;
+    this.#waiting.wake();
   }
 
   /** One look at a time; who asks while one is under way may have committed after it. */
@@ -143,11 +198,7 @@ export class Feed {
       return;
     }
     this.#isLate = false;
-    this.#looking = this.now()
-      .then((now) => {
-        this.#last = now;
-        this.#waiting.wake();
-      })
+    this.#looking = this.#lookNow()
       // A database that is away is looked at again.
       .catch(() => {})
       .finally(() => {
@@ -157,8 +208,11 @@ export class Feed {
   }
 }
 
-/** The same for all that would be told the same, and as much of it: what is too much for one is not for another. */
-function nameOf({ resources, record, where, rights, limit, telling }: ChangesRead): string {
+/**
+ * The same for all that would be told the same, and as much of it: what is too much for one is not for another. It is made once
+ * for each, and kept as a digest: a filter can be long.
+ */
+function nameOf({ resources, record, where, rights, telling }: ChangesRead): string {
   const ruled = [...(rights?.values() ?? [])].map(({ seen, past, hidden, guards }) => [
     canonical(seen),
     canonical(past),
@@ -167,14 +221,9 @@ function nameOf({ resources, record, where, rights, limit, telling }: ChangesRea
   ]);
   const { fields, names, before, after } = telling;
   const told = [...fields, names, sizeOf(before), sizeOf(after)];
-  return JSON.stringify([
-    resources.map(({ table }) => table),
-    record?.key,
-    canonical(where),
-    limit,
-    ruled,
-    told,
-  ]);
+  const tables = resources.map(({ table }) => table);
+  const text = JSON.stringify([tables, record?.key, canonical(where), ruled, told]);
+  return new Bun.CryptoHasher('sha256').update(text).digest('base64url');
 }
 
 function sizeOf(images: Telling['before']): unknown {

@@ -5,7 +5,7 @@ import type { Model, Resource } from '../../schema/model.ts';
 import { changes, marks } from '../../storage/own.ts';
 import { type Row, select, type Table } from '../../storage/statements.ts';
 import { insertAll, type Program, run, type Storage } from '../../storage/storage.ts';
-import { type AnswerLimits, Budget, UNLIMITED } from '../budget.ts';
+import { type AnswerLimits, type Budget, UNLIMITED } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Change, Watcher } from '../write/changes.ts';
@@ -50,11 +50,7 @@ export class Journal implements Watcher {
   ) {
     this.storage = storage;
     this.positions = new Positions(storage);
-    this.feed = new Feed(storage, this.positions, async (operation) => {
-      await this.positions.ready();
-      const deadline = performance.now() + PATIENCE_MS;
-      return storage.read(() => this.read(operation, new Budget(limits)), 'many', deadline);
-    });
+    this.feed = new Feed(storage, this.positions, limits);
     const { feed, positions } = this;
     this.live = new Live({ feed, positions, resources, concurrency, longest: limits.bytes, notice });
     this.#kept = resources.filter(({ journal }) => journal?.keepMs !== undefined);

@@ -9,9 +9,11 @@ import type { Permitted } from '../policy/permitted.ts';
 import type { ChangesRead } from './asked.ts';
 import type { Feed } from './feed.ts';
 import type { Positions } from './positions.ts';
-import { type Change, MOST_CHANGES } from './reading.ts';
+import { MOST_CHANGES } from './reading.ts';
+import type { Change } from './showing.ts';
 import { whole } from './sizes.ts';
 import { namesOf, notLive } from './sources.ts';
+import { Turns } from './turns.ts';
 import { type Made, type Refuse, View, type Watched } from './view.ts';
 import { Waiting } from './waiting.ts';
 
@@ -21,8 +23,6 @@ const LEAST_MS = 100;
 const MOST_MS = 5000;
 /** To keep an answer up to date takes no more than this part of the time, its waiting for others included. */
 const SHARE = 0.1;
-/** For so long it is judged which answers changes may alter, before others have their turn. */
-const TURN_MS = 4;
 /** So many answers of the greatest length are kept, each counted once for itself and once for each who looks at it. */
 const KEPT_ANSWERS = 8;
 
@@ -58,8 +58,7 @@ export class Live {
   readonly #outside = AsyncLocalStorage.snapshot();
   /** Up to where changes have been told. */
   #at = 0;
-  /** Since when it is judged what they may alter, without a turn for others. */
-  #turn = 0;
+  readonly #turns = new Turns();
   #following: { readonly stop: AbortController; readonly ready: Promise<void> } | undefined;
   #running = 0;
   #runs = 0;
@@ -186,10 +185,7 @@ export class Live {
   /** A page of changes times all answers is much: others have their turns meanwhile. */
   async #mayBeAltered(view: View, changes: readonly Change[], stopped: AbortSignal): Promise<boolean> {
     for (const change of changes) {
-      if (performance.now() - this.#turn > TURN_MS) {
-        await new Promise(setImmediate);
-        this.#turn = performance.now();
-      }
+      if (this.#turns.isOver) await this.#turns.letOthers();
       if (stopped.aborted || view.hasEnded) return false;
       if (view.mayBeAlteredBy(change)) return true;
     }

@@ -12,7 +12,8 @@ import type { Permitted } from '../policy/permitted.ts';
 import { relationKey } from '../read/read.ts';
 import type { ChangesRead, OwnChanges, Telling } from './asked.ts';
 import type { Positions } from './positions.ts';
-import { beginning, byPosition, type Change, LOOKED_AT, lightOf, shownOf, withImages } from './reading.ts';
+import { beginning, byPosition, LOOKED_AT, lightOf, withImages } from './reading.ts';
+import { type Change, shownOf } from './showing.ts';
 import { bytesOfChanges } from './sizes.ts';
 
 /** They have no pages: they are refused where so much more is looked at than answered. */

@@ -8,10 +8,9 @@ import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import { type Budget, LOOKED_BYTES } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import type { ChangeRights, ChangesRead, Telling } from './asked.ts';
-import { recordOf } from './images.ts';
+import type { ChangesRead, Telling } from './asked.ts';
 import type { Place, Positions } from './positions.ts';
-import { allRights, type Judged, judge } from './rights.ts';
+import { type Change, isOpen, shownOf } from './showing.ts';
 import { bytesOfChanges } from './sizes.ts';
 
 export const DEFAULT_LIMIT = 100;
@@ -23,21 +22,6 @@ export const LOOKED_AT = 2000;
 
 /** What is known of a change without what the record was, which may be long. */
 const light = changes.columns.filter(({ name }) => name !== 'before' && name !== 'after');
-
-/** A change as its caller sees it; what it may not see of it is undefined. */
-export interface Change extends Row {
-  readonly position: string;
-  readonly at: string;
-  readonly kind: 'CREATED' | 'UPDATED' | 'DELETED';
-  readonly resource: string;
-  readonly key: string | number;
-  readonly version: number;
-  readonly caller: string | null | undefined;
-  readonly requestId: string | null | undefined;
-  readonly transaction: string;
-  readonly before: Row | null | undefined;
-  readonly after: Row | null;
-}
 
 export interface ChangesPage {
   readonly changes: readonly Change[];
@@ -98,6 +82,29 @@ export function* readChanges(
     if (!isWhole && budget.looked >= LOOKED_AT)
       return { changes: found, position: positions.textOf({ at, past }), more: true };
   }
+}
+
+/** The same of rows that were read before, with what their records were: all that there are up to the position `end`. */
+export function* pageOf(
+  positions: Positions,
+  all: readonly Row[],
+  end: number,
+  operation: Permitted<ChangesRead>,
+  past: number,
+  budget: Budget,
+): Program<ChangesPage> {
+  const { resources, record, limit } = operation;
+  const byTable = new Map(resources.map((resource) => [resource.table, resource]));
+  const isAsked = (row: Row) =>
+    byTable.has(String(row['table'])) && (!record || row['key'] === String(record.key));
+  const rows = all.filter(isAsked);
+  const looked = rows.slice(0, Math.max(limit + 1, PAGE));
+  const shown = yield* shownOf(positions, looked, byTable, operation, past);
+  const found = spent(shown.slice(0, limit), operation, budget);
+  if (shown.length > limit) return { changes: found, position: found.at(-1)?.position ?? '', more: true };
+  const more = looked.length < rows.length;
+  const at = more ? Number(looked.at(-1)?.[positions.column.name]) : end;
+  return { changes: found, position: positions.textOf({ at, past }), more };
 }
 
 /** What comes after a position as it stands in the table, as whoever sees everything sees it; nothing where there is no more. */
@@ -209,10 +216,6 @@ function isEvery({ rights, where }: Pick<ChangesRead, 'rights' | 'where'>): bool
   return [...(rights?.values() ?? [])].every(isOpen);
 }
 
-function isOpen({ seen, past }: ChangeRights): boolean {
-  return isEverything(seen) && isEverything(past);
-}
-
 function spent(found: readonly Change[], operation: ChangesRead, budget: Budget): readonly Change[] {
   budget.take(found.length, (isExact) => bytesOfChanges(found, operation.telling, isExact));
   return found;
@@ -248,99 +251,3 @@ const UNKNOWN: Fault = {
 };
 const EXPIRED =
   'Changes since this position are no longer kept. Read the records again, and go on from the position of now.';
-
-/** Those of the rows that the caller sees, as it does. */
-export function* shownOf(
-  positions: Positions,
-  rows: readonly Row[],
-  byTable: ReadonlyMap<string, Resource>,
-  operation: Permitted<ChangesRead>,
-  past: number,
-): Program<Change[]> {
-  const shown = new Map<Row, Change>();
-  for (const [table, resource] of byTable) {
-    const own = rows.filter((row) => row['table'] === table);
-    if (own.length === 0) continue;
-    const records = own.flatMap((row) =>
-      [row['before'], row['after']].flatMap((image): Row[] => {
-        const record = recordOf(resource, image);
-        return record ? [record] : [];
-      }),
-    );
-    const rights = operation.rights?.get(resource) ?? allRights;
-    const judged = yield* judge(resource, records, rights, wanted(operation, rights));
-    const isPlain = isOpen(rights) && isEverything(operation.where);
-    let next = 0;
-    for (const row of own) {
-      const before = typeof row['before'] === 'string' ? judged[next++] : undefined;
-      const after = typeof row['after'] === 'string' ? judged[next++] : undefined;
-      const at = Number(row[positions.column.name]);
-      const position = () => positions.textOf({ at, past });
-      const change = isPlain
-        ? plainOf(position, resource, row, before, after)
-        : changeOf(position, resource, row, before, after, at <= past);
-      if (change) shown.set(row, change);
-    }
-  }
-  return rows.flatMap((row) => shown.get(row) ?? []);
-}
-
-/** The policy has put into a filter what the caller sees. */
-function wanted({ where }: ChangesRead, { seen }: ChangeRights): Filter {
-  return isEverything(where) ? seen : where;
-}
-
-/**
- * For who sees every change; nobody else sees that there was something of which nothing is left. What was not read, because
- * nobody asked for it, is null too.
- */
-function plainOf(
-  position: () => string,
-  resource: Resource,
-  row: Row,
-  before: Judged | undefined,
-  after: Judged | undefined,
-): Change {
-  const key = String(row['key']);
-  return {
-    position: position(),
-    at: String(row['at']),
-    kind: row['kind'] as Change['kind'],
-    resource: resource.name,
-    key: resource.key.origin.by === 'serial' ? Number(key) : key,
-    version: Number(row['version']),
-    caller: row['caller'] as string | null,
-    requestId: row['requestId'] as string | null,
-    transaction: String(row['transaction']),
-    before: before?.record ?? null,
-    after: after?.record ?? null,
-  };
-}
-
-/** Undefined where the caller sees nothing of it. A record that leaves its sight is deleted for it, and one that enters it new. */
-function changeOf(
-  position: () => string,
-  resource: Resource,
-  row: Row,
-  before: Judged | undefined,
-  after: Judged | undefined,
-  isPast: boolean,
-): Change | undefined {
-  const [was, is] = [before?.isSeen ? before : undefined, after?.isSeen ? after : undefined];
-  const shown = is ?? was;
-  if (!shown || !(was?.isWanted || is?.isWanted) || (isPast && !shown.isPast)) return undefined;
-  const tells = shown.isPast;
-  return {
-    position: position(),
-    at: String(row['at']),
-    kind: was && is ? 'UPDATED' : is ? 'CREATED' : 'DELETED',
-    resource: resource.name,
-    key: shown.record[resource.key.name] as string | number,
-    version: Number(row['version']),
-    caller: tells ? (row['caller'] as string | null) : undefined,
-    requestId: tells ? (row['requestId'] as string | null) : undefined,
-    transaction: String(row['transaction']),
-    before: was ? (was.isPast ? was.record : undefined) : tells ? null : undefined,
-    after: is ? is.record : null,
-  };
-}

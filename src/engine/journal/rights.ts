@@ -6,6 +6,7 @@ import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import { type Demands, demand, matching } from '../policy/matching.ts';
 import type { ChangeRights } from './asked.ts';
+import { keptVerdict } from './verdict.ts';
 
 export const allRights: ChangeRights = { seen: everything, past: everything, hidden: [], guards: [] };
 
@@ -18,7 +19,10 @@ export interface Judged {
   readonly isWanted: boolean;
 }
 
-/** Judges all of them at once; of what is seen, forbidden fields are taken away, and references to what is not are null. */
+/**
+ * Judges all of them at once, by the database where only that knows; of what is seen, forbidden fields are taken away, and
+ * references to what is not are null.
+ */
 export function* judge(
   resource: Resource,
   records: readonly Row[],
@@ -26,13 +30,24 @@ export function* judge(
   where: Filter,
 ): Program<readonly Judged[]> {
   const demands: Demands = new Map();
-  for (const filter of new Set([seen, past, where, ...guards.map((guard) => guard.where)]))
-    for (const place of records.keys()) demand(demands, filter, place);
+  const certain = new Map<Filter, Set<number>>();
+  for (const filter of new Set([seen, past, where, ...guards.map((guard) => guard.where)])) {
+    if (isEverything(filter)) continue;
+    const verdict = keptVerdict(filter, resource);
+    const matches = new Set<number>();
+    certain.set(filter, matches);
+    for (const [place, record] of records.entries()) {
+      const isMet = verdict(record);
+      if (isMet) matches.add(place);
+      else if (isMet === undefined) demand(demands, filter, place);
+    }
+  }
   const met = yield* matching(resource, records, demands);
   const meets = (filter: Filter, place: number) =>
-    isEverything(filter) || met.get(filter)?.has(place) === true;
+    isEverything(filter) || certain.get(filter)?.has(place) === true || met.get(filter)?.has(place) === true;
+  const isWhole = guards.length === 0 && hidden.length === 0;
   return records.map((given, place) => {
-    const record = { ...given };
+    const record = isWhole ? given : { ...given };
     for (const guard of guards)
       if (!meets(guard.where, place)) for (const name of guard.properties) record[name] = guard.instead;
     for (const name of hidden) record[name] = undefined;

@@ -26,6 +26,17 @@ export function operandsIn(filter: Filter): number {
 type Verdict = (record: Row) => boolean | undefined;
 
 const unknown: Verdict = () => undefined;
+const verdicts = new WeakMap<Filter, Verdict>();
+
+/** Made once for a filter, however often it is asked: a list of values becomes a set. */
+export function keptVerdict(filter: Filter, resource: Resource): Verdict {
+  let verdict = verdicts.get(filter);
+  if (!verdict) {
+    verdict = verdictOf(filter, resource);
+    verdicts.set(filter, verdict);
+  }
+  return verdict;
+}
 
 function verdictOf(filter: Filter, resource: Resource): Verdict {
   switch (filter.is) {

@@ -5,7 +5,7 @@ import type { Resource } from '../../schema/model.ts';
 import type { Ask, Read } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { ChangesRead } from './asked.ts';
-import type { Change } from './reading.ts';
+import type { Change } from './showing.ts';
 import { Sources } from './sources.ts';
 import { Waiting } from './waiting.ts';
 

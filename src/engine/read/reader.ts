@@ -6,7 +6,7 @@ import type { Resource } from '../../schema/model.ts';
 import { type Deadline, type Prepared, type Program, type Storage, watched } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget, isTooMuch } from '../budget.ts';
 import type { ChangesRead } from '../journal/asked.ts';
-import type { Reset, Told } from '../journal/feed.ts';
+import type { Follow } from '../journal/feed.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Seat } from '../journal/live.ts';
 import type { ChangesPage } from '../journal/reading.ts';
@@ -84,8 +84,13 @@ export class Reader {
     );
   }
 
-  follow(operation: Permitted<ChangesRead>, stopped: AbortSignal): AsyncGenerator<Told | Reset> {
-    return this.#kept.feed.listen(operation, stopped);
+  /** What is no longer kept is told to who follows. */
+  async follow(operation: Permitted<ChangesRead>, deadline: Deadline): Promise<Follow> {
+    const now = await this.changes({ ...operation, limit: 0 }, deadline).catch((error) => {
+      if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
+    });
+    const from = { ...operation, after: operation.after ?? now?.position };
+    return (stopped) => this.#kept.feed.listen(from, stopped);
   }
 
   live(name: string, watched: Watched, mayRead: (resource: Resource) => boolean): Promise<Seat> {

@@ -2,7 +2,7 @@
 
 import type { Model, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
-import type { Change } from '../journal/reading.ts';
+import type { Change } from '../journal/showing.ts';
 
 export const CLOUD_EVENT_TYPE = 'application/cloudevents+json';
 export const kinds = ['created', 'updated', 'deleted'] as const;
