@@ -1,7 +1,7 @@
 /** Request → Operation, for the routes of a resource. */
 
-import { cited, DuetError, type Fault, pointer, validationFailed } from '../base/errors.ts';
-import type { Get, List, Selection, WriteOne } from '../engine/operation.ts';
+import { cited, DuetError, type Fault, type FaultCode, pointer, validationFailed } from '../base/errors.ts';
+import type { Get, Input, List, Selection, WriteOne } from '../engine/operation.ts';
 import type { Keyed } from '../engine/write/idempotency.ts';
 import { parseJsonObject } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -123,18 +123,27 @@ export function parseRestore(from: Collection, exchange: Exchange, bytes: Uint8A
   const { value: version, refusal } = attempt(() => {
     refuseParameters(resource, exchange.query);
     const body = bytes.length === 0 ? {} : parseJsonObject(exchange.request, bytes, limits);
-    return readRestoredVersion(body);
+    const faults: Fault[] = [];
+    const version = readRestoredVersion(body, (name, code, detail) =>
+      faults.push({ pointer: pointer(name), code, detail }),
+    );
+    if (faults.length > 0) throw validationFailed(faults);
+    return version;
   });
   const key = readKey(resource.key, exchange.key);
-  const { ifVersion, unlessVersion } = versionsWanted(from, exchange.request);
-  // There may be no record, and then none has any version.
-  const isAny = exchange.request.headers.get('If-Match')?.trim() === '*';
-  const versions = { ifVersion: isAny ? ('any' as const) : ifVersion, unlessVersion };
+  const { headers } = exchange.request;
+  const ifVersion = versionsToRestore(headers.get('If-Match'), from);
+  const { unlessVersion } = versionsWanted(from, exchange.request);
   return {
-    operation: { do: 'restore', resource, key, version, ...versions, selection: one, refusal },
+    operation: { do: 'restore', resource, key, version, ifVersion, unlessVersion, selection: one, refusal },
     idempotency: idempotencyOf(exchange, `${resource.path}/${exchange.key}/restore`, bytes),
     shape: undefined,
   };
+}
+
+/** There may be no record, and then none has any version. */
+export function versionsToRestore(ifMatch: string | null, { fingerprint }: Collection) {
+  return ifMatch?.trim() === '*' ? ('any' as const) : versionsOf(ifMatch, fingerprint);
 }
 
 /** Nothing is in its body, but it must not be larger than any other. */
@@ -175,19 +184,13 @@ function attempt<T>(parse: () => T): { value?: T; refusal: DuetError | undefined
   }
 }
 
-function readRestoredVersion(body: Readonly<Record<string, unknown>>): number | undefined {
-  const { version, ...others } = body;
-  const faults = Object.keys(others).map((name): Fault => {
-    const detail = `"${cited(name)}" is not known here; give version`;
-    return { pointer: pointer(cited(name)), code: 'UNKNOWN', detail };
-  });
+export function readRestoredVersion(
+  { version, ...others }: Input,
+  report: (name: string, code: FaultCode, detail: string) => void,
+): number | undefined {
+  for (const name of Object.keys(others).map(cited))
+    report(name, 'UNKNOWN', `"${name}" is not known here; give version`);
   const isVersion = version === undefined || (Number.isSafeInteger(version) && Number(version) > 0);
-  if (!isVersion)
-    faults.push({
-      pointer: pointer('version'),
-      code: 'TYPE',
-      detail: 'version must be a whole number from 1 on',
-    });
-  if (faults.length > 0) throw validationFailed(faults);
+  if (!isVersion) report('version', 'TYPE', 'version must be a whole number from 1 on');
   return version as number | undefined;
 }

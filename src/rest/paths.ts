@@ -1,4 +1,7 @@
-/** `/books` and `/books/{key}`: which collection a path means, and which record of it. */
+/** `/books`, `/books/{key}` and `/books/{key}/restore`: which collection a path means, and which record of it. */
+
+/** What a path ends with where a record is written as it was. */
+export const RESTORE = '/restore';
 
 export interface ResourcePath {
   readonly segment: string;
@@ -16,6 +19,12 @@ export function readPath(path: string): ResourcePath | undefined {
   if (rest === '' || rest.includes('/')) return undefined;
   // Text that is not percent-encoded UTF-8 still stands where a key does; it just names no record.
   return { segment, key: decoded(rest) ?? '\0' };
+}
+
+/** The path of a record that is to be written as it was; undefined for all others. */
+export function readRestorePath(path: string): (ResourcePath & { readonly key: string }) | undefined {
+  const { segment, key } = (path.endsWith(RESTORE) && readPath(path.slice(0, -RESTORE.length))) || {};
+  return segment === undefined || key === undefined ? undefined : { segment, key };
 }
 
 function decoded(segment: string): string | undefined {

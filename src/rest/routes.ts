@@ -25,12 +25,10 @@ import {
   parseRestore,
   parseUpdate,
 } from './parse.ts';
-import { readPath } from './paths.ts';
+import { RESTORE, readPath, readRestorePath } from './paths.ts';
 import type { ReadLimits } from './query.ts';
 import { aggregated, created, deleted, found, foundWhole, listed, updated, upserted } from './respond.ts';
 import { transactionRoute } from './transaction.ts';
-
-const RESTORE = '/restore';
 
 const actions: Readonly<Record<OperationKind, Action>> = {
   LIST: 'READ',
@@ -71,12 +69,12 @@ export function restRoutes(
   return (path) => {
     if (path === '/transaction') return { route: transaction, key: '' };
     const found = readPath(path);
-    if (!found && path.endsWith(RESTORE)) {
-      const { segment = '', key } = readPath(path.slice(0, -RESTORE.length)) ?? {};
-      const route = key === undefined ? undefined : byPath.get(segment)?.restore;
-      return route && key !== undefined ? { route, key } : undefined;
+    if (!found) {
+      const restored = readRestorePath(path);
+      const route = restored && byPath.get(restored.segment)?.restore;
+      return route && { route, key: restored.key };
     }
-    const routes = found && byPath.get(found.segment);
+    const routes = byPath.get(found.segment);
     if (!routes) return undefined;
     const { key = '' } = found;
     const route = found.key === undefined ? routes.list : routes.one;

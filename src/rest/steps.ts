@@ -6,6 +6,7 @@ import { type NamedWrite, ResultOf } from '../engine/write/transaction.ts';
 import { everything } from '../query/filter.ts';
 import { readAtLeast, readAtMost } from '../query/list.ts';
 import { WhereReader } from '../query/where.ts';
+import { isRestorable } from '../schema/journal.ts';
 import { readKey } from '../schema/keys.ts';
 import type { ActionField, Column, OperationKind, Resource } from '../schema/model.ts';
 import { INCREMENTS } from '../schema/names.ts';
@@ -14,8 +15,8 @@ import { keptAs } from '../schema/values.ts';
 import { actOf } from './actions.ts';
 import type { Collection } from './collection.ts';
 import { versionsOf } from './etag.ts';
-import { parseOneParameters } from './parse.ts';
-import { readPath } from './paths.ts';
+import { parseOneParameters, readRestoredVersion, versionsToRestore } from './parse.ts';
+import { readPath, readRestorePath } from './paths.ts';
 import { type OneParameters, refuseParameters } from './query.ts';
 
 type Path = readonly (string | number)[];
@@ -25,6 +26,7 @@ const members: Readonly<Record<string, readonly string[]>> = {
   'CREATE one': ['body', 'as'],
   'UPDATE one': ['body', 'as', 'ifMatch'],
   'DELETE one': ['ifMatch'],
+  'RESTORE one': ['body', 'as', 'ifMatch'],
   'CREATE many': ['body'],
   'UPDATE many': ['where', 'atMost', 'atLeast', 'body'],
   'DELETE many': ['where', 'atMost', 'atLeast'],
@@ -35,6 +37,13 @@ export const kinds: Readonly<Record<string, OperationKind>> = {
   PUT: 'UPDATE',
   DELETE: 'DELETE',
 };
+
+type StepKind = OperationKind | 'RESTORE';
+
+function answers(resource: Resource, kind: StepKind, isOne: boolean): boolean {
+  if (kind === 'RESTORE') return isRestorable(resource);
+  return resource.operations.has(kind) && !(kind === 'CREATE' && isOne);
+}
 
 /** What is deleted alone is not answered with. */
 const NOTHING: Selection = { columns: [], relations: [], rendered: { records: 0, columns: [], names: 0 } };
@@ -109,12 +118,15 @@ class StepReader {
     const { method, path, as } = step;
     const action = method === 'POST' && typeof path === 'string' ? this.#actions.get(path) : undefined;
     if (action) return this.#act(action, step);
-    const kind = typeof method === 'string' && Object.hasOwn(kinds, method) ? kinds[method] : undefined;
-    if (!kind) return this.#report(['method'], 'ENUM', 'method must be POST, PUT or DELETE');
     const [, plain = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(typeof path === 'string' ? path : '') ?? [];
-    const found = readPath(plain.replace(/(?<=.)\/$/, ''));
+    const route = plain.replace(/(?<=.)\/$/, '');
+    const restored = method === 'POST' ? readRestorePath(route) : undefined;
+    const plainKind = typeof method === 'string' && Object.hasOwn(kinds, method) ? kinds[method] : undefined;
+    const kind = restored ? 'RESTORE' : plainKind;
+    if (!kind) return this.#report(['method'], 'ENUM', 'method must be POST, PUT or DELETE');
+    const found = restored ?? readPath(route);
     const from = found && this.#collections.get(found.segment);
-    if (!found || !from?.resource.operations.has(kind) || (kind === 'CREATE' && found.key !== undefined))
+    if (!found || !from || !answers(from.resource, kind, found.key !== undefined))
       return this.#report(['path'], 'UNKNOWN', `path must be one that answers ${method}`);
     if (
       as !== undefined &&
@@ -126,9 +138,9 @@ class StepReader {
     for (const name of Object.keys(step))
       if (!allowed.includes(name))
         this.#report([cited(name)], 'UNKNOWN', `this operation has ${allowed.join(', ')}`);
-    // Alone it answers with nothing.
-    const isSilent = kind === 'DELETE' && !isMany;
-    const parameters = this.#parameters(from, kind, isSilent, query);
+    // Alone, a delete answers with nothing, and a restore with the plain record.
+    const isPlain = kind === 'RESTORE' || (kind === 'DELETE' && !isMany);
+    const parameters = this.#parameters(from, kind, isPlain, query);
     if (!parameters) return undefined;
     const { shape } = parameters;
     if (isMany) {
@@ -163,15 +175,10 @@ class StepReader {
     };
   }
 
-  #parameters(
-    from: Collection,
-    kind: OperationKind,
-    isSilent: boolean,
-    query: string,
-  ): OneParameters | undefined {
+  #parameters(from: Collection, kind: StepKind, isPlain: boolean, query: string): OneParameters | undefined {
     const { resource } = from;
     try {
-      if (!isSilent) return parseOneParameters(from, query, kind === 'CREATE');
+      if (!isPlain) return parseOneParameters(from, query, kind === 'CREATE');
       refuseParameters(resource, query);
       return { shape: undefined, by: undefined };
     } catch (error) {
@@ -184,7 +191,7 @@ class StepReader {
 
   #one(
     from: Collection,
-    kind: OperationKind,
+    kind: StepKind,
     text: string,
     { body, ifMatch }: Input,
     { shape, by }: OneParameters,
@@ -193,6 +200,7 @@ class StepReader {
     const selection = shape ?? from.one;
     if (ifMatch !== undefined && typeof ifMatch !== 'string')
       return this.#report(['ifMatch'], 'TYPE', 'ifMatch must be a string');
+    if (kind === 'RESTORE') return this.#restore(from, text, body, ifMatch ?? null);
     const input = kind === 'DELETE' ? {} : this.#input(from.resource, body, ['body']);
     if (!input) return undefined;
     if (by) return { do: 'upsert', resource, selection, by, input };
@@ -202,10 +210,21 @@ class StepReader {
     return kind === 'DELETE' ? { do: 'delete', ...on, selection: NOTHING } : { do: 'update', ...on, input };
   }
 
+  #restore(from: Collection, text: string, body: unknown = {}, ifMatch: string | null): Write | undefined {
+    const { resource, one: selection } = from;
+    if (!isObject(body)) return this.#report(['body'], 'TYPE', 'body must be an object');
+    const before = this.#faults.length;
+    const version = readRestoredVersion(body, (name, ...told) => this.#report(['body', name], ...told));
+    if (this.#faults.length > before) return undefined;
+    const key = readKey(resource.key, text);
+    const ifVersion = versionsToRestore(ifMatch, from);
+    return { do: 'restore', resource, key, version, ifVersion, selection, refusal: undefined };
+  }
+
   /** A list of new records, or a filter with the most that it may match. */
   #many(
     from: Collection,
-    kind: OperationKind,
+    kind: StepKind,
     { body, where, atMost, atLeast }: Input,
     { shape, by }: OneParameters,
   ): Write | undefined {

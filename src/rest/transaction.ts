@@ -101,6 +101,7 @@ function responseTo(
     case 'upsert':
       return upserted(from, node, shape);
     case 'update':
+    case 'restore':
       return updated(from, node, shape);
     default:
       return deleted();

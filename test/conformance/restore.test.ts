@@ -137,6 +137,43 @@ for (const database of databases)
         expect(reads.filter((sql) => !/LIMIT|"sequence" = /.test(sql))).toEqual([]);
       });
 
+      test('it stands among the writes of a transaction, and sees what those before it have done', async () => {
+        /** The totals that are answered with, or the code of the error and the index of what failed. */
+        const together = async (writes: readonly (readonly [rest: object, graphql: string])[]) => {
+          if (door === 'rest') {
+            const { status, body } = await app.rest('POST', '/transaction', {
+              operations: writes.map(([operation]) => operation),
+            });
+            return status === 200
+              ? body.results.map((each: any) => each.body?.total)
+              : [body.code, body.operation];
+          }
+          const fields = writes.map(([, field], at) => `_${at}: ${field} { total }`);
+          const { data, errors } = await app.graphql(`mutation @atomic { ${fields.join(' ')} }`);
+          if (errors) return [errors[0].extensions.code, Number(errors[0].path[0].slice(1))];
+          return Object.values<any>(data).map(({ total }) => total);
+        };
+        const back = (version?: number) =>
+          [
+            { method: 'POST', path: '/orders/1/restore', ...(version && { body: { version } }) },
+            `restoreOrder(id: 1${version ? `, version: ${version}` : ''})`,
+          ] as const;
+        const put = (total: number) =>
+          [
+            { method: 'PUT', path: '/orders/1', body: { total } },
+            `updateOrder(id: 1, total: ${total})`,
+          ] as const;
+        const gone = [{ method: 'DELETE', path: '/orders/1' }, 'deleteOrder(id: 1)'] as const;
+        await app.rest('POST', '/orders', { code: 'a', total: 1 });
+        expect(await together([put(2), back(1), put(3)])).toEqual([2, 1, 3]);
+        expect(await last()).toBe('UPDATED 1 4');
+        expect(await together([put(4), back()])).toEqual(['VALIDATION_FAILED', 1]);
+        expect(await together([put(4), back(9)])).toEqual(['NOT_FOUND', 1]);
+        expect((await get('/orders/1')).total).toBe(3);
+        const [, , restored] = await together([put(5), gone, back()]);
+        expect([restored, await last()]).toEqual([5, 'CREATED 1 6']);
+      });
+
       test('it is written only in the version that is stated', async () => {
         const guarded = async (key: number, version: number | undefined, ifVersion: string) => {
           if (door === 'rest') {

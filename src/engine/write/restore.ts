@@ -9,7 +9,7 @@ import { changes } from '../../storage/own.ts';
 import { type Row, type Select, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
-import { keptOf, recordOf } from '../journal/images.ts';
+import { imageOf, keptOf, recordOf } from '../journal/images.ts';
 import { allRights, type Judged, judge } from '../journal/rights.ts';
 import type { Input, Restore } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
@@ -20,6 +20,7 @@ import { mayGive } from '../policy/writing.ts';
 import { attach, isDressed, type Node } from '../read/read.ts';
 import { assign } from './assign.ts';
 import { change, versionConflict } from './change.ts';
+import type { Change } from './changes.ts';
 import { createAll } from './create.ts';
 import { validCreate } from './validate.ts';
 import { checkVersion } from './write.ts';
@@ -28,7 +29,7 @@ export function* restore(access: Access, operation: Permitted<Restore>, budget: 
   const { resource, key, seen, refusal, version, ifVersion, selection } = operation;
   const [stored] = key === undefined ? [] : yield* lookedFor(resource, key);
   if (stored && seen && !(yield* isSeen(resource, key, seen))) throw missing(resource);
-  const was = key === undefined ? [] : yield* changesOf(resource, key, version);
+  const was = key === undefined ? [] : yield* changesOf(access, resource, key, version);
   const found = yield* readable(access, resource, imageIn(was, version));
   if (!stored && !(yield* isKnown(access, resource, newestOf(was.at(-1)), found))) throw missing(resource);
   if (refusal) throw refusal;
@@ -68,12 +69,19 @@ function* isSeen(resource: Resource, key: unknown, seen: NonNullable<Restore['se
 }
 
 /** The change that led to the version, or where it is not kept, away from it; of a deleted record, also the last of all. */
-function* changesOf(resource: Resource, key: unknown, version: number | undefined): Program<Row[]> {
+function* changesOf(
+  access: Access,
+  resource: Resource,
+  key: unknown,
+  version: number | undefined,
+): Program<Row[]> {
   const own = [equal(changes.column.table, resource.table), equal(changes.column.key, String(key))];
+  const pending = pendingOf(access, resource, key);
+  if (version === undefined && pending.length > 0) return pending;
   const [last] = yield* run(endOf(own, changes.columns, true));
-  if (!last) return [];
+  if (!last) return pending;
   const found = version === undefined ? [] : yield* firstFrom(own, version, last);
-  return [...found, last];
+  return [...found, last, ...pending];
 }
 
 /** The first or the last of these changes. */
@@ -101,6 +109,18 @@ function* firstFrom(own: readonly Filter[], version: number, last: Row): Program
     else to = Number(row?.['sequence']);
   }
   return yield* run(select(changes, changes.columns, equal(sequence, to)));
+}
+
+/** What the same transaction has written so far: it comes to the journal with the commit. */
+function pendingOf({ changes: noted }: Access, resource: Resource, key: unknown): Row[] {
+  const isOwn = (change: Change) =>
+    change.resource === resource && (change.after ?? change.before)?.[resource.key.name] === key;
+  return (noted?.all ?? []).filter(isOwn).map(({ kind, version, before, after }) => ({
+    kind,
+    version,
+    before: imageOf(resource, before),
+    after: imageOf(resource, after),
+  }));
 }
 
 function imageIn(rows: readonly Row[], version: number | undefined): unknown {

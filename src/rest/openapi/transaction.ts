@@ -31,7 +31,8 @@ export function transaction(
         'path',
         {
           type: 'string',
-          description: 'With `?fields=…`, `?include=…` or `?upsert=…` as for the path itself.',
+          description:
+            'With `?fields=…`, `?include=…` or `?upsert=…` as for the path itself; or a path that ends with `/restore`.',
         },
       ],
       [
