@@ -145,7 +145,13 @@ export async function logicBench(
   return { SQLite: await on('SQLite'), PostgreSQL: await on('PostgreSQL') };
 }
 
-async function besides(own: Process, ask: Ask, by: Process, other: Ask, effort: Effort): Promise<Pair> {
+export async function besides(
+  own: Process,
+  ask: Ask,
+  by: Process,
+  other: Ask,
+  effort: Effort,
+): Promise<Pair> {
   const rounds: { mine: number; theirs: number; processor: number }[] = [];
   // The first round only warms up.
   for (let round = 0; round <= effort.rounds; round++) {

@@ -6,6 +6,7 @@ import { columnNames, columns } from './contenders.ts';
 import type { Evolved } from './evolution.ts';
 import type { Table } from './growth.ts';
 import type { Guard } from './guard.ts';
+import type { JournalResults } from './journal.ts';
 import { CONNECTIONS, median } from './load.ts';
 import type { LogicResults } from './logic.ts';
 import { type Base, type Million, type Question, questions } from './million.ts';
@@ -18,7 +19,7 @@ const ABSENT = '–';
 const thousands = (value: number) => Math.round(value).toLocaleString('en');
 
 export function report(results: Results, { seconds, rounds }: Effort): string {
-  const { comparison, million, growth, guard, logic, overload, evolution } = results;
+  const { comparison, million, growth, guard, logic, journal, overload, evolution } = results;
   const [cpu] = cpus();
   return [
     `${cpus().length} cores${cpu?.model && cpu.model !== 'unknown' ? ` (${cpu.model})` : ''}, ${process.platform} ${process.arch}, Bun ${Bun.version}; \`wrk\` with one thread beside the server, ${rounds} interleaved rounds of ${seconds} s.`,
@@ -29,6 +30,7 @@ export function report(results: Results, { seconds, rounds }: Effort): string {
     ...(growth?.tables ?? []).map(markdown),
     ...(guard ? [markdown(guarded(guard))] : []),
     ...(logic ? [markdown(ofLogic(logic))] : []),
+    ...(journal ? [markdown(ofJournal(journal))] : []),
     ...(overload ? [markdown(overloaded(overload))] : []),
     ...(evolution ? [markdown(served(evolution))] : []),
     markdown(targets(results)),
@@ -182,6 +184,37 @@ function ofLogic(results: LogicResults): Table {
         return [`${on}: ${titles[name]}`, perSecond, against, share.toFixed(2), spent.toFixed(2)];
       }),
     ),
+  };
+}
+
+function ofJournal(results: JournalResults): Table {
+  const delays = ({ p50, p99 }: { readonly p50: number; readonly p99: number }) =>
+    `${p50.toFixed(1)} / ${p99.toFixed(1)}`;
+  return {
+    title: 'The journal, durable',
+    head: [
+      '',
+      'creates/s with @journal',
+      'without',
+      'ratio',
+      'to a listener, p50 / p99 ms',
+      'at another process',
+      'to a crowd',
+      'KB of an idle stream',
+    ],
+    rows: (['SQLite', 'PostgreSQL'] as const).map((on) => {
+      const { creates, here, elsewhere, crowd, kilobytes } = results[on];
+      return [
+        `${on}, a crowd of ${crowd.listeners}`,
+        creates.perSecond,
+        creates.against,
+        creates.share.toFixed(2),
+        delays(here),
+        delays(elsewhere),
+        delays(crowd),
+        kilobytes.toFixed(1),
+      ];
+    }),
   };
 }
 

@@ -8,6 +8,7 @@ import { installPeers } from './contenders.ts';
 import { evolution } from './evolution.ts';
 import { growth } from './growth.ts';
 import { guard } from './guard.ts';
+import { journalBench } from './journal.ts';
 import { requireWrk } from './load.ts';
 import { logicBench } from './logic.ts';
 import { million } from './million.ts';
@@ -19,7 +20,7 @@ import { rowNames } from './rows.ts';
 import type { Results } from './targets.ts';
 import { versus } from './versus.ts';
 
-const parts = [...rowNames, 'million', 'growth', 'guard', 'logic', 'overload', 'evolution'];
+const parts = [...rowNames, 'million', 'growth', 'guard', 'logic', 'journal', 'overload', 'evolution'];
 const flags = ['--quick', '--alone'];
 
 function refuse(message: string): never {
@@ -71,6 +72,7 @@ try {
     ...(wanted('growth') && { growth: await growth({ effort, folder, databases }) }),
     ...(wanted('guard') && { guard: await guard(effort, folder, databases) }),
     ...(wanted('logic') && { logic: await logicBench(effort, folder, databases) }),
+    ...(wanted('journal') && { journal: await journalBench(effort, folder, databases) }),
     // Only where it is named, as it takes half an hour.
     ...(named.includes('evolution') && { evolution: await evolution(quick, folder, databases) }),
     ...(wanted('overload') && { overload: await overload(folder, databases, quick) }),

@@ -5,6 +5,7 @@ import { type Column, columns, peerNames } from './contenders.ts';
 import type { Evolved } from './evolution.ts';
 import type { Growth } from './growth.ts';
 import type { Guard } from './guard.ts';
+import type { JournalResults } from './journal.ts';
 import { median } from './load.ts';
 import type { LogicResults } from './logic.ts';
 import { type Base, type Million, type Question, questions } from './million.ts';
@@ -17,6 +18,7 @@ export interface Results {
   readonly growth?: Growth;
   readonly guard?: Guard;
   readonly logic?: LogicResults;
+  readonly journal?: JournalResults;
   readonly overload?: Overload;
   readonly evolution?: readonly Evolved[];
 }
@@ -50,6 +52,11 @@ const RARE_P99_MS = 20;
 const START_MS: Record<number, number> = { 5: 150, 500: 1000 };
 const MEMORY_MB = 120;
 const GUARDED_SHARE = 0.9;
+/** Of the journal: creates with it, of those without; milliseconds to a listener, and to each of a crowd; a stream that is idle. */
+const JOURNALED_SHARE = { SQLite: 0.6, PostgreSQL: 0.65 };
+const TOLD_MS = { SQLite: 5, PostgreSQL: 60 };
+const CROWD_MS = 250;
+const STREAM_KB = 20;
 const HOOK_SHARE = 0.85;
 const GENERATOR_TIMES = 1.2;
 /** Of the handler by hand; the first may be made up for by so many a second. */
@@ -68,6 +75,7 @@ export function verdicts(results: Results): Verdict[] {
     ...(results.growth ? ofGrowth(results.growth) : []),
     ...(results.guard ? ofGuard(results.guard) : []),
     ...(results.logic ? ofLogic(results.logic) : []),
+    ...(results.journal ? ofJournal(results.journal) : []),
     ...(results.overload ? ofOverload(results.overload) : []),
   ];
 }
@@ -243,6 +251,33 @@ function ofLogic(results: LogicResults): Verdict[] {
         `${elsewhere.toFixed(1)} ms`,
         elsewhere < ELSEWHERE_MS,
       ),
+    ];
+  });
+}
+
+function ofJournal(results: JournalResults): Verdict[] {
+  return (['SQLite', 'PostgreSQL'] as const).flatMap((on) => {
+    const { creates, here, elsewhere, crowd, kilobytes } = results[on];
+    const below = (target: string, most: number, unit: string, found: number): Verdict => ({
+      target: `${on}: ${target}`,
+      asked: `< ${most} ${unit}`,
+      found: `${found.toFixed(1)} ${unit}`,
+      held: found < most,
+    });
+    return [
+      {
+        target: `${on}: durable creates with @journal, of those without`,
+        asked: `≥ ${JOURNALED_SHARE[on]} ×`,
+        found: `${creates.share.toFixed(2)} ×`,
+        held: creates.share >= JOURNALED_SHARE[on],
+      },
+      below('from the answer to a write to a listener, p50', TOLD_MS[on], 'ms', here.p50),
+      // On SQLite it is the process that writes which tells at once.
+      ...(on === 'PostgreSQL'
+        ? [below('the same at another process, p50', TOLD_MS[on], 'ms', elsewhere.p50)]
+        : []),
+      below(`${crowd.listeners} listeners of one type at 100 writes/s, p99`, CROWD_MS, 'ms', crowd.p99),
+      below('an idle stream', STREAM_KB, 'KB', kilobytes),
     ];
   });
 }
