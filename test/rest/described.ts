@@ -107,7 +107,7 @@ export class Description {
     const type = (headers.get('Content-Type') ?? '').replace(/; charset=utf-8$/, '');
     if (!declared.content[type]) throw new Error(`undeclared type ${type}: ${about}`);
     const body = /^application\/(json|.*\+json)$/.test(type) ? JSON.parse(text) : text;
-    this.fit(`${join(`${pointer}/content`, type)}/schema`, body, about);
+    if (declared.content[type].schema) this.fit(`${join(`${pointer}/content`, type)}/schema`, body, about);
     return { status, headers, body };
   }
 
@@ -168,12 +168,13 @@ export class Description {
   }
 
   /** Where the schema of a parameter stands. */
-  pointerTo({ pointer, operation }: DescribedOperation, name: string): string {
-    const index = operation.parameters.findIndex(
-      (each: any) => (each.$ref ? this.at(each.$ref) : each).name === name,
-    );
-    const { $ref } = operation.parameters[index];
-    return `${$ref ?? `${pointer}/parameters/${index}`}/schema`;
+  pointerTo({ pointer }: DescribedOperation, name: string): string {
+    const above = pointer.slice(0, pointer.lastIndexOf('/'));
+    for (const all of [`${pointer}/parameters`, `${above}/parameters`])
+      for (const [index, each] of (this.at(all) ?? []).entries())
+        if ((each.$ref ? this.at(each.$ref) : each).name === name)
+          return `${each.$ref ?? `${all}/${index}`}/schema`;
+    throw new Error(`${pointer} has no parameter ${name}`);
   }
 
   /** A parameter, and each way to write it: `pages`, `pages[gte]`. */

@@ -21,6 +21,8 @@ export function object(
   return { type: 'object', properties: Object.fromEntries(properties), ...more, additionalProperties: false };
 }
 
+export const NOT_EMPTY: JsonSchema = { minProperties: 1 };
+
 /** What the file says of it, and that it is deprecated. */
 export function documented({ description, deprecated }: Described): JsonSchema {
   const text = [description, deprecated === undefined ? undefined : `Deprecated: ${deprecated}`];

@@ -7,7 +7,7 @@ import { ACTIONS, actionPaths, actionSchemas } from './actions.ts';
 import { CHANGES_TAG, changesPaths, changesSchemas } from './changes.ts';
 import { documented } from './json-schema.ts';
 import { type Context, deprecatedWithin, pathsOf, recordParameters, recordResponses } from './operations.ts';
-import { SharedParameters, sortPath } from './parameters.ts';
+import { SharedParameters, sortSchema } from './parameters.ts';
 import { positioned, positionedAll, positionHeaders, positionParameters } from './positions.ts';
 import { errorSchemas, Failures, headers } from './responses.ts';
 import { Schemas } from './schemas.ts';
@@ -83,7 +83,7 @@ export function* openapi(model: Model, served: Served, profile: Profile): Genera
       ...serviceSchemas(schemas, trusted),
     };
     yield* Object.entries(all);
-    yield [schemas.name('SortPath'), sortPath];
+    yield [schemas.name('Sort'), sortSchema];
   }
   const used = new Used();
   yield `${JSON.stringify(head).slice(0, -1)},"paths":{`;
@@ -147,6 +147,10 @@ const introduction = `Resources as JSON over HTTP.
 \`HEAD\` goes with every \`GET\`, and \`OPTIONS\` answers 204 with \`Allow\`. Another method on one of these paths is 405
 with \`Allow\`, another path is 404; both have the body of any other error. Unknown or repeated parameters are 400. Every answer has an \`X-Request-Id\`, which
 names it in the log; a client may choose it by the same header.
+
+An answer has all fields of a record, or those that \`fields\` asks for, and related records where \`include\` asks for them. A
+body called \`…Create\` is a new record, \`…Update\` changes of one, the rest of which stays, and \`…Where\` says which records
+are meant.
 
 Filters are parameters: \`pages=412\`, \`pages[gte]=100\`; in \`pages[in]=1,2\`, as in every list, values stand between commas. They
 lead through references too: \`author.name=Ann\`. \`where\` is a filter as JSON, for what parameters cannot say; all of them

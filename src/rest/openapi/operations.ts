@@ -9,7 +9,12 @@ import { upsertKeys } from '../../schema/upserts.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../export.ts';
 import { visible } from '../shape.ts';
 import { documented, list, reference, typeSchema } from './json-schema.ts';
-import { parametersOfList, parametersOfOne, parametersOfWrite, type SharedParameters } from './parameters.ts';
+import {
+  parametersOfCreate,
+  parametersOfList,
+  parametersOfOne,
+  type SharedParameters,
+} from './parameters.ts';
 import { FAILURE, idempotencyKey, withHeaders } from './responses.ts';
 import type { Schemas } from './schemas.ts';
 
@@ -50,7 +55,10 @@ export function pathsOf(context: Context, resource: Resource): [string, JsonSche
     ...(exampleOf(key) !== undefined && { example: exampleOf(key) }),
   });
   const found: [string, JsonSchema][] = [];
-  if (all.length > 0) found.push([`/${path}`, Object.fromEntries(all)]);
+  if (all.length > 0) {
+    const parameters = parametersOfOne({ ...context, resource });
+    found.push([`/${path}`, { ...(parameters.length > 0 && { parameters }), ...Object.fromEntries(all) }]);
+  }
   if (one.length > 0) {
     const parameters = [parameter, ifNoneMatch];
     found.push([`/${path}/{${key.name}}`, { parameters, ...Object.fromEntries(one) }]);
@@ -73,19 +81,18 @@ function operation(resource: Resource, verb: string, summary: string, rest: Oper
 
 function listing(context: Context, resource: Resource): Operation {
   const { schemas } = context;
-  const file = { schema: { type: 'string' } };
   const plain = { [JSON_TYPE]: { schema: list(reference(resource.name)) } };
   const shaped = {
-    [JSON_TYPE]: { schema: list({ anyOf: [...schemas.shown(resource), schemas.ref('Aggregate')] }) },
-    [CSV_TYPE]: file,
-    [NDJSON_TYPE]: file,
+    [JSON_TYPE]: { schema: list({ anyOf: [reference(resource.name), schemas.ref('Aggregate')] }) },
+    [CSV_TYPE]: {},
+    [NDJSON_TYPE]: {},
     ...live(resource),
   };
   return operation(resource, 'list', `List ${resource.plural}`, {
     parameters: parametersOfList({ ...context, resource }),
     responses: {
       200: {
-        description: `The ${resource.plural}${schemas.isPlain ? '' : ', or numbers about them'}.`,
+        description: `The ${resource.plural}.`,
         headers: withHeaders(['Vary'], [...deprecation(context, resource), 'Link', 'X-Total-Count']),
         content: schemas.isPlain ? plain : shaped,
       },
@@ -111,7 +118,7 @@ function creation(context: Context, resource: Resource): Operation {
   const { schemas } = context;
   const example = schemas.isPlain ? undefined : exampleInput(resource, () => true);
   return operation(resource, 'create', `Create one ${resource.singular}`, {
-    parameters: [...parametersOfWrite({ ...context, resource }, true), keyOfWrite],
+    parameters: [...parametersOfCreate({ ...context, resource }), keyOfWrite],
     requestBody: body(schemas.part(resource, 'Create'), example),
     responses: {
       201: one(context, resource),
@@ -123,7 +130,7 @@ function creation(context: Context, resource: Resource): Operation {
 
 function update(context: Context, resource: Resource): Operation {
   return operation(resource, 'update', `Change one ${resource.singular}`, {
-    parameters: [...parametersOfWrite({ ...context, resource }, false), ifMatch, keyOfWrite],
+    parameters: [...parametersOfOne({ ...context, resource }), ifMatch, keyOfWrite],
     requestBody: body(context.schemas.part(resource, 'Update')),
     responses: { 200: one(context, resource), default: FAILURE },
   });
@@ -140,12 +147,11 @@ function deletion(resource: Resource): Operation {
 function one(context: Context, resource: Resource, more?: JsonSchema): JsonSchema {
   const { schemas, answers } = context;
   const others = schemas.isPlain ? undefined : more;
-  const name = `${resource.name}.${others ? 'read' : 'one'}`;
-  const shown = schemas.shown(resource);
+  const name = others ? `${resource.name}.live` : resource.name;
   answers[name] ??= {
     description: `The ${resource.singular}.`,
     headers: withHeaders(others ? ['Vary'] : [], ['ETag', 'Location', ...deprecation(context, resource)]),
-    content: { [JSON_TYPE]: { schema: shown.length > 1 ? { anyOf: shown } : shown[0] }, ...others },
+    content: { [JSON_TYPE]: { schema: reference(resource.name) }, ...others },
   };
   return { $ref: `#/components/responses/${name}` };
 }

@@ -11,8 +11,9 @@ import { withArticle } from '../../schema/names.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { upsertKeys } from '../../schema/upserts.ts';
 import { includedParameters, isListParameter, listParameters, oneParameters } from '../parameters.ts';
+import { visible } from '../shape.ts';
 import { documented, filterName, list, operandSchema, typeSchema } from './json-schema.ts';
-import { type Schemas, shownFields } from './schemas.ts';
+import type { Schemas } from './schemas.ts';
 
 type Parameter = JsonSchema;
 type Name = (typeof listParameters)[number];
@@ -48,9 +49,12 @@ export class SharedParameters {
 
 export function parametersOfList(about: About): Parameter[] {
   const { resource, schemas } = about;
-  const names = schemas.isPlain ? listParameters.filter((name) => !shaping.has(name)) : listParameters;
+  const names = listParameters.filter((name) => !(schemas.isPlain ? shaping : shared).has(name));
   return [...named(about, names), ...resource.columns.flatMap((column) => filters(about, column))];
 }
+
+/** What lists, reads and writes of records have in common is told beside the operations of a path, where all of them take it. */
+const shared: ReadonlySet<Name> = new Set(oneParameters);
 
 /** What makes an answer another one than the plain records. */
 const shaping: ReadonlySet<Name> = new Set(['fields', 'include', 'aggregate', 'groupBy', 'having']);
@@ -59,15 +63,16 @@ export function parametersOfOne(about: About): Parameter[] {
   return about.schemas.isPlain ? [] : named(about, oneParameters);
 }
 
-export function parametersOfWrite(about: About, mayUpsert: boolean): Parameter[] {
-  const keys = mayUpsert ? [...upsertKeys(about.resource).keys()] : [];
+export function parametersOfCreate({ resource }: About): Parameter[] {
+  const keys = [...upsertKeys(resource).keys()];
+  if (keys.length === 0) return [];
   const upsert = {
     name: 'upsert',
     in: 'query',
-    description: `By what ${withArticle(about.resource.singular)} is looked up: one that is there is changed.`,
+    description: `By what ${withArticle(resource.singular)} is looked up: one that is there is changed.`,
     schema: { enum: keys },
   };
-  return [...parametersOfOne(about), ...(keys.length > 0 ? [upsert] : [])];
+  return [upsert];
 }
 
 function named(about: About, names: readonly Name[]): Parameter[] {
@@ -75,7 +80,8 @@ function named(about: About, names: readonly Name[]): Parameter[] {
     const told: Parameter | undefined = describe[name](about);
     if (!told) return [];
     const parameter = { name, in: 'query', ...told };
-    const isOwn = name === 'sort' || name === 'search' || (name === 'where' && !about.schemas.isPlain);
+    const { isPlain } = about.schemas;
+    const isOwn = name === 'search' || name === (isPlain ? 'sort' : 'where');
     return isOwn ? [parameter] : [about.parameters.share(name, parameter)];
   });
 }
@@ -100,11 +106,10 @@ const describe = {
   }),
   sort: ({ resource, schemas }: About) => {
     const relevance = isSearchable(resource)
-      ? ` With \`${SEARCH}\`, \`${RELEVANCE}\` has the most relevant first: a word counts ${resource.searched.length} in ${resource.searched[0]?.name}, and less in each field after it.`
+      ? ` With \`${SEARCH}\`, \`${RELEVANCE}\` has the most relevant first.`
       : '';
-    const told = `Fields to sort by; \`-\` is descending.${relevance}`;
-    if (schemas.isPlain) return { description: told, ...words(ownSorts(resource)) };
-    return { description: told, ...words({ anyOf: [ownSorts(resource), schemas.ref('SortPath')] }) };
+    const description = `Fields to sort by, any but lists and JSON; \`-\` is descending.${relevance}`;
+    return { description, ...words(schemas.isPlain ? ownSorts(resource) : schemas.ref('Sort')) };
   },
   where: ({ resource, schemas }: About) => {
     // What is generated from an object would write its parts as parameters of their own.
@@ -118,7 +123,7 @@ const describe = {
   search: ({ resource }: About) =>
     isSearchable(resource)
       ? {
-          description: `Words to look for in ${namesOf(resource.searched).join(', ')}: all of them must be there, in whichever of these; the last may be the beginning of one. Letter case and accents do not count. ${MOST_WORDS} words at most.`,
+          description: `Words to look for in ${namesOf(resource.searched).join(', ')}: all of them must be there, in whichever of these; the last may be the beginning of one. Letter case and accents do not count. ${MOST_WORDS} words at most. For \`${RELEVANCE}\` a word counts ${resource.searched.length} in the first of these fields, and less in each after it.`,
           schema: { type: 'string', minLength: 1, maxLength: LONGEST_SEARCH },
         }
       : undefined,
@@ -128,7 +133,7 @@ const describe = {
     ...words(PATH),
   }),
   include: ({ resource }: About) =>
-    shownFields(resource).some(({ kind }) => kind !== 'column')
+    resource.fields.some((field) => field.kind !== 'column' && visible(field))
       ? {
           description: `Related records to answer along. A path leads further: \`posts.comments\`. What an included list is to have is said in brackets: ${includedParameters.map((name) => `\`posts[${name}]\``).join(', ')}. With \`groupBy\`, the records that groups are of, by references whose keys it names.`,
           ...words(PATH),
@@ -166,12 +171,12 @@ function ownSorts(resource: Resource): JsonSchema {
   return { enum: names.flatMap((name) => [name, `-${name}`]) };
 }
 
-/** `author.name`, `-sum(total)`: what else a list is sorted by. */
-export const sortPath: JsonSchema = {
+/** `-title`, `author.name`, `-sum(total)`: the same for all types. */
+export const sortSchema: JsonSchema = {
   description:
-    'A path through references, `author.name`. Of groups, what is computed of them, `sum(total)`, and what they have in common, `month(orderedOn)`.',
+    'A field, or a path through references, `author.name`. Of groups, what is computed of them, `sum(total)`, and what they have in common, `month(orderedOn)`.',
   type: 'string',
-  pattern: `^-?([A-Za-z0-9_]+(\\.[A-Za-z0-9_]+){1,${MOST_STEPS}}|count|[A-Za-z]+\\([A-Za-z0-9_]+\\))$`,
+  pattern: `^-?([A-Za-z0-9_]+(\\.[A-Za-z0-9_]+){0,${MOST_STEPS}}|[A-Za-z]+\\([A-Za-z0-9_]+\\))$`,
 };
 
 /** `pages=412`, `pages[gte]=100`. */

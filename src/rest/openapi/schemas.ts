@@ -1,16 +1,9 @@
-/** Records, bodies, filters and aggregates as JSON Schema: the components of the API description. */
+/** Records and bodies as JSON Schema, beside what can be asked of them: the components of the API description. */
 
-import { aggregateFunctions } from '../../query/aggregates.ts';
-import { MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
+import { MOST_VALUES } from '../../query/operators.ts';
 import { shapesOf } from '../../schema/actions.ts';
 import type { Column, Field, Inverse, Model, Reference, Resource } from '../../schema/model.ts';
-import {
-  INCREMENTS,
-  nestedTypeName,
-  ownFilters,
-  withArticle,
-  withCapitalArticle,
-} from '../../schema/names.ts';
+import { INCREMENTS, nestedTypeName, withArticle } from '../../schema/names.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { ADD, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
 import {
@@ -24,6 +17,7 @@ import {
   updatable,
 } from '../../schema/values.ts';
 import { visible } from '../shape.ts';
+import { aggregateSchema, comparison, filterSchema, havingSchema, whereSchema } from './filters.ts';
 import {
   columnSchema,
   documented,
@@ -31,8 +25,8 @@ import {
   filterName,
   keyBounds,
   list,
+  NOT_EMPTY,
   object,
-  operandSchema,
   orNull,
   readOnly,
   reference,
@@ -42,7 +36,7 @@ import {
 
 /** What can be there, or must not. */
 type Property = [string, JsonSchema | false];
-type Part = 'Fields' | 'Partial' | 'Create' | 'Update' | 'Where';
+type Part = 'Fields' | 'Create' | 'Update' | 'Where';
 
 export class Schemas {
   /** Whether records are described as they are without `fields` and `include`, for code that is generated. */
@@ -65,10 +59,10 @@ export class Schemas {
     for (const resource of served) yield* this.#ofResource(resource);
     for (const each of this.#model.enums) yield [each.name, enumSchema(each)];
     const filters = new Map(served.flatMap(({ columns }) => columns.map((each) => [filterName(each), each])));
-    for (const column of filters.values()) yield this.#filter(column);
+    for (const [name, column] of filters) yield [this.name(name), filterSchema(column)];
     yield* scalarSchemas;
-    yield [this.name('Aggregate'), this.#aggregate()];
-    yield [this.name('Having'), this.#having()];
+    yield [this.name('Aggregate'), aggregateSchema()];
+    yield [this.name('Having'), havingSchema((wanted) => this.ref(wanted))];
     yield [this.name('Comparison'), comparison];
     const [version] = served.map((resource) => resource.version);
     if (version)
@@ -115,31 +109,26 @@ export class Schemas {
     return this.ref(resource.name + part);
   }
 
-  /** A record with all of its fields, or, when `fields` asks for it, with some. */
-  shown(resource: Resource): JsonSchema[] {
-    const whole = reference(resource.name);
-    return this.isPlain ? [whole] : [whole, this.part(resource, 'Partial')];
-  }
-
   #ofResource(resource: Resource): [string, JsonSchema][] {
     const part = (name: Part, schema: JsonSchema): [string, JsonSchema] => [
       this.name(resource.name + name),
       schema,
     ];
-    const fields = (): [string, JsonSchema][] => [
-      part('Fields', { type: 'object', properties: Object.fromEntries(this.#columnsOf(resource)) }),
-      part('Partial', this.#partial(resource)),
-    ];
+    const own = () =>
+      part('Fields', { type: 'object', properties: Object.fromEntries(this.#columnsOf(resource)) });
     return [
       [resource.name, this.#record(resource)],
-      ...(this.isPlain ? [] : fields()),
+      ...(this.isPlain ? [] : [own()]),
       part('Create', this.#create(resource)),
       ...nestedIn(resource).map((reference): [string, JsonSchema] => [
         this.name(nestedName(reference)),
         this.#create(resource, reference.column),
       ]),
       part('Update', this.#update(resource)),
-      part('Where', this.#where(resource)),
+      part(
+        'Where',
+        whereSchema(resource, (wanted) => this.ref(wanted)),
+      ),
     ];
   }
 
@@ -152,10 +141,6 @@ export class Schemas {
 
   /** `known`: the reference that is set by what the record is nested in. */
   #create(resource: Resource, known?: Column): JsonSchema {
-    if (known && !this.isPlain && !neededOnCreate(known)) {
-      const allOf = [this.part(resource, 'Create')];
-      return { description: `A new ${resource.singular}.`, allOf, properties: { [known.name]: false } };
-    }
     const columns = creatable(resource).filter((column) => column !== known);
     const properties = this.isPlain
       ? columns.map((column): Property => {
@@ -169,86 +154,44 @@ export class Schemas {
           return value === undefined ? [] : [[column.name, { default: value }]];
         });
     for (const { name, reference } of nestable(resource)) {
-      properties.push([name, { type: ['array', 'null'], items: this.ref(nestedName(reference)) }]);
+      properties.push([name, { type: ['array', 'null'], items: this.#nested(reference) }]);
     }
     properties.push(...linksOf(resource));
     const required = columns.filter(neededOnCreate).map(({ name }) => name);
-    const description = `A new ${resource.singular}.`;
-    if (this.isPlain) return { description, ...object(properties, { required }) };
-    return { description, ...this.#withColumns(resource, properties, { required }) };
+    if (!this.isPlain) return this.#withColumns(resource, properties, { required });
+    return { description: `A new ${resource.singular}.`, ...object(properties, { required }) };
+  }
+
+  /** A new record without the reference to what it is nested in; where that may be left out anyway, it must be. */
+  #nested(reference: Reference): JsonSchema {
+    const { owner, column } = reference;
+    if (this.isPlain || neededOnCreate(column)) return this.ref(nestedName(reference));
+    return { ...this.part(owner, 'Create'), properties: { [column.name]: false } };
   }
 
   #record(resource: Resource): JsonSchema {
+    const computed = this.#computedOf(resource);
+    if (!this.isPlain) {
+      const tag: Property = [resource.version.name, this.ref('Version')];
+      return {
+        ...documented(resource),
+        ...this.#withColumns(resource, [...this.#relatedTo(resource), ...computed, tag]),
+      };
+    }
     const made = resource.computed.map(({ column }) => column);
     const shown = [...resource.columns, ...made].filter((column) => !canBeHidden(column));
     const required = shown.map(({ name }) => name);
-    const told = documented(resource);
-    if (!this.isPlain) return { ...told, allOf: [this.part(resource, 'Partial')], required };
-    return {
-      ...told,
-      ...object([...this.#columnsOf(resource), ...this.#computedOf(resource)], { required }),
-    };
+    return { ...documented(resource), ...object([...this.#columnsOf(resource), ...computed], { required }) };
   }
 
-  #partial(resource: Resource): JsonSchema {
-    const article = withCapitalArticle(resource.singular);
-    const description = `${article} as \`fields\` and \`include\` ask for it.`;
-    const related = shownFields(resource).flatMap((field): Property[] => {
+  #relatedTo({ fields }: Resource): Property[] {
+    return fields.filter(visible).flatMap((field): Property[] => {
       if (field.kind === 'column') return [];
-      const one = this.part(field.target, 'Partial');
+      const one = reference(field.target.name);
       const nullable = field.kind === 'reference' && !field.required;
       const related = field.kind === 'reference' ? (nullable ? orNull(one) : one) : list(one);
-      return [[field.name, { ...related, ...answered(field), readOnly: true }]];
+      return [[field.name, { ...related, ...answered(field) }]];
     });
-    const tag: Property = [resource.version.name, this.ref('Version')];
-    return { description, ...this.#withColumns(resource, [...related, ...this.#computedOf(resource), tag]) };
-  }
-
-  #where(resource: Resource): JsonSchema {
-    // Only what is empty as a whole, or behind `some` and `none`, means everything.
-    const self = { ...this.part(resource, 'Where'), ...NOT_EMPTY };
-    const fields = shownFields(resource).map((field): [string, JsonSchema] => {
-      if (field.kind === 'column')
-        return [field.name, { ...this.ref(filterName(field)), ...documented(field) }];
-      const target = this.part(field.target, 'Where');
-      const schema =
-        field.kind === 'reference'
-          ? { ...target, ...NOT_EMPTY }
-          : object(
-              [
-                ['some', target],
-                ['none', target],
-              ],
-              NOT_EMPTY,
-            );
-      return [field.name, { ...schema, ...documented(field) }];
-    });
-    return { description: `Which ${resource.plural} are meant.`, ...object([...fields, ...logic(self)]) };
-  }
-
-  #having(): JsonSchema {
-    const self = { ...this.ref('Having'), ...NOT_EMPTY };
-    const one = this.ref('Comparison');
-    const results = aggregateFunctions.map((name): [string, JsonSchema] => [
-      name,
-      name === 'count' ? one : { type: 'object', additionalProperties: one, ...NOT_EMPTY },
-    ]);
-    const description =
-      'Which groups are meant, by what is computed of them: `{"sum": {"total": {"gt": 9}}}`.';
-    return { description, ...object([...results, ...logic(self)]) };
-  }
-
-  /** The same for all types: what the numbers are of is what `aggregate` and `groupBy` name. */
-  #aggregate(): JsonSchema {
-    const whole = { type: 'integer', minimum: 0 };
-    const results = aggregateFunctions.map((name): [string, JsonSchema] => {
-      if (name === 'count') return [name, whole];
-      const value = name === 'countDistinct' ? whole : {};
-      return [name, { type: 'object', additionalProperties: value }];
-    });
-    const description =
-      'Numbers about all records, or about those that are alike in what they are grouped by.';
-    return { description, ...object([['by', { type: 'object' }], ...results]) };
   }
 
   #update(resource: Resource): JsonSchema {
@@ -259,7 +202,6 @@ export class Schemas {
       const description = 'Added to what is stored.';
       properties.push([INCREMENTS, { description, ...object(amounts, NOT_EMPTY) }]);
     }
-    const description = `Changes of ${withArticle(resource.singular)}; the rest of it stays.`;
     const changeable = updatable(resource);
     if (!this.isPlain) {
       // What was read can be sent: what is `readOnly`, as it is stored; so too what only a create can choose.
@@ -267,41 +209,15 @@ export class Schemas {
         (column) => !changeable.includes(column) && !('readOnly' in readOnly(column)),
       );
       properties.push(...chosen.map(({ name }): Property => [name, { readOnly: true }]));
-      return { description, ...this.#withColumns(resource, properties, NOT_EMPTY) };
+      return this.#withColumns(resource, properties, NOT_EMPTY);
     }
     const changed = changeable.map(
       (column): Property => [column.name, { ...this.#column(column), ...documented(column) }],
     );
+    const description = `Changes of ${withArticle(resource.singular)}; the rest of it stays.`;
     return { description, ...object([...changed, ...properties], NOT_EMPTY) };
   }
-
-  #filter(column: Column): [string, JsonSchema] {
-    const entries = operatorsOf(column).map((name): [string, JsonSchema] => [
-      name,
-      { description: operators[name].doc, ...operandSchema(column, name) },
-    ]);
-    return [this.name(filterName(column)), object(entries, NOT_EMPTY)];
-  }
 }
-
-const NOT_EMPTY: JsonSchema = { minProperties: 1 };
-
-/** What filters are combined by, where this is one. */
-function logic(self: JsonSchema): [string, JsonSchema][] {
-  return ownFilters.map((name) => [name, name === 'not' ? self : { ...list(self), minItems: 1 }]);
-}
-
-/** What is computed of a group is compared as the field is that it is computed of. */
-const comparison: JsonSchema = object(
-  (['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'isNull'] as const).map((name) => [
-    name,
-    {
-      description: operators[name].doc,
-      ...{ value: {}, list: { type: 'array' }, flag: { type: 'boolean' } }[operators[name].operand],
-    },
-  ]),
-  { minProperties: 1 },
-);
 
 /** Generators take a field with a `default` for one that is always there, also in a body. */
 function withDefault(column: Column): JsonSchema {
@@ -311,11 +227,6 @@ function withDefault(column: Column): JsonSchema {
     .filter((each) => each !== undefined)
     .join('\n\n');
   return { ...told, ...(text !== '' && { description: text }) };
-}
-
-/** The fields of a record as this door shows them. */
-export function shownFields(resource: Resource): Field[] {
-  return resource.fields.filter(visible);
 }
 
 /** What there is to say of a field in an answer. */

@@ -6,7 +6,6 @@ import {
   type Inverse,
   labelOf,
   type Operation,
-  RELEVANCE,
   type Reference,
   type Resource,
 } from './types.ts';
@@ -120,12 +119,8 @@ class Reader {
       rest: { path: this.#path, operations },
       graphql: undefined,
       label: labelOf(columns, key),
-      searchable: names(this.#sorts).includes(RELEVANCE),
+      searchable: this.#parameters(this.#all?.get).some((parameter) => parameter.name === 'search'),
     };
-  }
-
-  get #sorts(): JsonSchema | undefined {
-    return this.#parameters(this.#all?.get).find((parameter) => parameter.name === 'sort')?.schema.items;
   }
 
   #parameters(of: PathItem | Described | undefined): Parameter[] {
@@ -166,12 +161,10 @@ class Reader {
     return { ...rest, properties: Object.fromEntries(found) };
   }
 
-  /** A record is what it can be asked for as, with all of its fields. */
   #targetOf(schema: JsonSchema): string | undefined {
     const one = schema.items ?? schema;
     const $ref = one.$ref ?? one.anyOf?.[0]?.$ref;
-    if ($ref === undefined) return undefined;
-    return this.#document.tags.find(({ name }) => this.#schemas[name]?.allOf?.[0]?.$ref === $ref)?.name;
+    return this.#document.tags.find(({ name }) => $ref === `#/components/schemas/${name}`)?.name;
   }
 
   #columns(record: Flat): Column[] {
@@ -194,11 +187,9 @@ class Reader {
   }
 
   #column(name: string, schema: JsonSchema): Column {
-    return {
-      ...columnOf(name, schema, this.#schemas),
-      operators: this.#operators(name),
-      sortable: names(this.#sorts).includes(name),
-    };
+    const operators = this.#operators(name);
+    // What can be compared can be sorted by.
+    return { ...columnOf(name, schema, this.#schemas), operators, sortable: operators.includes('eq') };
   }
 
   #inverses(record: Flat): Inverse[] {
@@ -207,7 +198,7 @@ class Reader {
     return Object.entries(record.properties).flatMap(([name, schema]): Inverse[] => {
       const target = schema.items && this.#targetOf(schema);
       if (target === undefined) return [];
-      const without = /CreateWithout(\w+?)_*$/.exec(body.properties[name]?.items?.$ref ?? '')?.[1];
+      const without = withoutWhich(body.properties[name]?.items);
       const linkedBy: Operation[] = [
         ...(body.properties[`_${name}`] ? (['CREATE'] as const) : []),
         ...(changes.properties[`_${name}`] ? (['UPDATE'] as const) : []),
@@ -248,7 +239,8 @@ class Reader {
   }
 }
 
-/** All values that are named, in whichever of several kinds. */
-function names(schema: JsonSchema | undefined): readonly unknown[] {
-  return [...(schema?.enum ?? []), ...(schema?.anyOf ?? []).flatMap(names)];
+/** The reference that a new record must not have, because it is set by what it is nested in. */
+function withoutWhich({ $ref = '', properties = {} }: JsonSchema = {}): string | undefined {
+  const forbidden = Object.keys(properties).find((name) => properties[name] === false);
+  return forbidden?.replace(/Id$/, '') ?? /CreateWithout(\w+?)_*$/.exec($ref)?.[1];
 }
