@@ -3,12 +3,10 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Soon } from '../base/soon.ts';
+import { Turns } from '../base/turns.ts';
 import { acceptsCoding } from '../http/accept.ts';
 import { answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-
-/** How long others wait at most for a piece and those before it: a fraction of what a request takes that does much. */
-const SLICE_MS = 5;
 
 interface Texts {
   readonly plain: string;
@@ -40,12 +38,10 @@ export class Description {
   /** Piece by piece, with a turn for others in between. */
   async #put(): Promise<Texts> {
     const pieces: string[] = [];
-    let began = performance.now();
+    const turns = new Turns();
     for (const piece of this.#make()) {
       pieces.push(piece);
-      if (performance.now() - began < SLICE_MS) continue;
-      await new Promise(setImmediate);
-      began = performance.now();
+      await turns.next();
     }
     const plain = pieces.join('');
     this.#texts = { plain, zipped: await zip(plain) };

@@ -21,6 +21,7 @@ import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
 import type { Denials } from './denials.ts';
 import { asWritten } from './fields.ts';
+import { inTurns } from './introspection.ts';
 import { findNode } from './node.ts';
 import { planner } from './plan.ts';
 
@@ -36,7 +37,8 @@ export async function execute(
   if (performed instanceof GraphQLError) return { data: null, errors: [performed] };
   const budget = isLone(args) ? undefined : new Budget(context.engine.limits);
   const running: Running = { ...context, reads: new Snapshot(context), performed, budget, denials: 0 };
-  return executeRootSelectionSet({ ...args, contextValue: running, fieldResolver });
+  const schema = inTurns(args.schema);
+  return executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
 }
 
 interface Running extends Context, Denials {

@@ -4,7 +4,6 @@ import {
   type ExecutionResult,
   GraphQLError,
   getOperationAST,
-  Kind,
   type OperationDefinitionNode,
   validateExecutionArgs,
 } from 'graphql';
@@ -27,6 +26,7 @@ import { type CheckedDocument, Documents } from './documents.ts';
 import { type Envelope, envelopeInUrl, readEnvelope } from './envelope.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute, type Performed } from './execute.ts';
+import { describes, written } from './introspection.ts';
 import type { DocumentLimits } from './limits.ts';
 import type { Door } from './schema.ts';
 import { openSocket, type SocketOptions, wantsSocket } from './socket.ts';
@@ -191,12 +191,13 @@ function finished(
   { options, exchange, started }: Given,
   { name, operation }: OperationDefinitionNode,
   { data, errors }: ExecutionResult,
+  units?: number,
 ): void {
   const { requestId } = exchange;
   const ms = performance.now() - started;
   const outcome = errors ? 'error' : 'ok';
   options.observe({ event: 'operation', requestId, name: name?.value, type: operation, outcome, ms });
-  exchange.spend?.(costOf(operation, data));
+  exchange.spend?.(costOf(operation, data, units));
 }
 
 /** By the executor: what is no plain query, and what has errors. */
@@ -241,23 +242,20 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
     return stream;
   }
   const result = await execute(valid, context, performed);
-  finished(given, valid.operation, result);
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
-  const told = errors ? { errors, data: result.data } : { data: result.data };
+  const long = describes(text) ? await written(result.data) : undefined;
+  finished(given, valid.operation, result, long?.units);
+  const data = long?.json ?? JSON.stringify(result.data ?? null);
+  const told = `{${errors ? `"errors":${JSON.stringify(errors)},` : ''}"data":${data}}`;
   if (isStream) return streamedOnce(told);
-  const response = respond(200, type, told);
-  return describes(valid.operation) ? compressed(exchange.request, response, ['gzip']) : response;
-}
-
-/** Whether it asks for the schema, which is long and says the same in many places. */
-function describes({ selectionSet }: OperationDefinitionNode): boolean {
-  return selectionSet.selections.some((each) => each.kind === Kind.FIELD && each.name.value === '__schema');
+  const response = answer(200, told, undefined, headers[type]);
+  return long ? compressed(exchange.request, response, ['gzip']) : response;
 }
 
 /** As much as the same work costs through REST; the first unit is paid for. */
-function costOf(type: string, data: unknown): number {
+function costOf(type: string, data: unknown, units = costOfAnswer(data)): number {
   const fields = Math.max(1, Object.keys(data ?? {}).length);
-  return fields * (type === 'mutation' ? WRITE_COST : 1) - 1 + costOfAnswer(data);
+  return fields * (type === 'mutation' ? WRITE_COST : 1) - 1 + units;
 }
 
 function respond(status: number, type: MediaType, body: unknown): Response {

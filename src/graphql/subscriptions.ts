@@ -15,12 +15,16 @@ import { planner } from './plan.ts';
 const COMPLETE = 'event: complete\ndata:\n\n';
 
 function nextOf(result: unknown): string {
-  return `event: next\ndata: ${JSON.stringify(result)}\n\n`;
+  return nextText(JSON.stringify(result));
+}
+
+function nextText(json: string): string {
+  return `event: next\ndata: ${json}\n\n`;
 }
 
 /** A query or a mutation: one answer, and that is all. What is done by now must be told, however many streams are open. */
-export function streamedOnce(result: unknown): Response {
-  return answerEvents(nextOf(result) + COMPLETE);
+export function streamedOnce(json: string): Response {
+  return answerEvents(nextText(json) + COMPLETE);
 }
 
 /** What is wrong with the subscription itself is thrown before its stream begins. `sent`: bytes of the body that asks for it. */
