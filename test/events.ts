@@ -35,6 +35,18 @@ export class Listener implements AsyncDisposable {
     return new Listener(await app.fetch(path, { headers: { Accept: 'text/event-stream', ...headers } }));
   }
 
+  /** Several live answers on one stream. */
+  static async share(
+    app: Pick<AppUnderTest, 'fetch'>,
+    queries: readonly string[],
+    headers: Record<string, string> = {},
+  ) {
+    const all = { ...JSON_HEADERS, Accept: 'text/event-stream', ...headers };
+    return new Listener(
+      await app.fetch('/live', { method: 'POST', headers: all, body: JSON.stringify({ queries }) }),
+    );
+  }
+
   /** Undefined when the stream has ended. */
   async next(): Promise<Event | undefined> {
     for (;;) {

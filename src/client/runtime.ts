@@ -54,6 +54,7 @@ export class VersionConflict extends DuetError {
 }
 
 interface Problem {
+  readonly status: number;
   readonly code: DuetCode;
   readonly detail: string;
   readonly errors: readonly Fault[];
@@ -83,6 +84,8 @@ interface Step {
 /** After a broken connection, or when the server is busy. */
 const RETRIES = 3;
 const FIRST_PAUSE_MS = 200;
+/** When something live is asked for again that cannot be had now. */
+const BUSY_MS = 5000;
 /** A page of a list that is followed to its end. */
 const PAGE = 100;
 
@@ -91,7 +94,10 @@ class Connection {
   readonly #options: DuetOptions;
   /** How far the writes of this client have come; reads that show less would be stale. */
   #position = '';
-  readonly #streams = new Map<string, Stream>();
+  /** What is live, by its path, and the stream that tells of it. */
+  readonly #queries = new Map<string, LiveQuery>();
+  #stream = new AbortController();
+  #opening: ReturnType<typeof setTimeout> | undefined;
 
   constructor(url: string, options: DuetOptions) {
     this.#url = url.replace(/\/+$/, '');
@@ -138,51 +144,74 @@ class Connection {
     return (own ?? fetch)(this.#url + path, init);
   }
 
-  /** Calls back with what is there, and again whenever it is something else. Those who ask for the same share a stream. */
+  /** Calls back with what is there, and again whenever it is something else. All share one stream. */
   live(path: string, show: (answer: unknown) => void, failed: (error: unknown) => void): () => void {
     const watcher = { show, failed };
-    let stream = this.#streams.get(path);
-    if (!stream) {
-      stream = { watchers: new Set(), end: new AbortController(), last: '' };
-      this.#streams.set(path, stream);
-      void this.#follow(path, stream);
+    let query = this.#queries.get(path);
+    if (!query) {
+      query = { watchers: new Set(), last: '' };
+      this.#queries.set(path, query);
+      this.#open();
     }
-    const { watchers, end, last } = stream;
+    const { watchers, last } = query;
     watchers.add(watcher);
     // Never before its caller has what it gets back.
     if (last !== '') queueMicrotask(() => watchers.has(watcher) && show(JSON.parse(last)));
     return () => {
       watchers.delete(watcher);
-      if (watchers.size > 0 || this.#streams.get(path)?.end !== end) return;
-      this.#streams.delete(path);
-      end.abort();
+      if (watchers.size > 0 || this.#queries.get(path)?.watchers !== watchers) return;
+      this.#queries.delete(path);
+      this.#open();
     };
   }
 
-  async #follow(path: string, stream: Stream): Promise<void> {
-    const { signal } = stream.end;
-    const tell = (error: unknown) => {
-      for (const { failed } of stream.watchers) failed(error);
+  /** Anew, for what is wanted now; once for all that a page begins and ends together. */
+  #open(ms = 0): void {
+    if (ms > 0 && this.#opening !== undefined) return;
+    clearTimeout(this.#opening);
+    this.#opening = setTimeout(() => {
+      this.#opening = undefined;
+      this.#stream.abort();
+      this.#stream = new AbortController();
+      void this.#follow(this.#stream.signal);
+    }, ms);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const paths = [...this.#queries.keys()];
+    const tell = (error: DuetError, among: readonly string[]) => {
+      // What is refused would be refused again: it is over for all who ask for it.
+      const isOver = error.status < 500 && !isBusy(error);
+      for (const path of among) {
+        const { watchers = [] } = this.#queries.get(path) ?? {};
+        if (isOver) this.#queries.delete(path);
+        for (const { failed } of isOver ? watchers : []) failed(error);
+      }
+      return isOver;
     };
-    for (let attempt = 0; !signal.aborted; attempt++) {
+    for (let attempt = 0; paths.length > 0 && !signal.aborted; attempt++) {
       try {
-        const headers = { Accept: 'text/event-stream' };
-        const response = await this.#fetch(path, { method: 'GET', headers, signal });
+        const headers = { Accept: 'text/event-stream', 'Content-Type': 'application/json' };
+        const body = JSON.stringify({ queries: paths });
+        const response = await this.#fetch('/live', { method: 'POST', headers, body, signal });
         if (!response.ok) throw refusal(response, await response.text());
         for await (const [event, data] of eventsOf(response)) {
           attempt = 0;
-          if (event === 'problem') tell(new DuetError(response.status, problemIn(data), null));
-          if (event !== '' || data === stream.last) continue;
-          stream.last = data;
-          for (const { show } of stream.watchers) show(JSON.parse(data));
+          const [place = '', kind] = event.split('.');
+          const path = paths[Number(place)] ?? '';
+          const query = this.#queries.get(path);
+          if (!query) continue;
+          const problem = problemIn(data);
+          const error = new DuetError(problem.status ?? response.status, problem, null);
+          if (kind === 'problem') for (const { failed } of query.watchers) failed(error);
+          // The others need not wait for it.
+          if (kind === 'refused' && !tell(error, [path])) this.#open(BUSY_MS);
+          if (kind !== undefined || data === query.last) continue;
+          query.last = data;
+          for (const { show } of query.watchers) show(JSON.parse(data));
         }
       } catch (error) {
-        if (signal.aborted) return;
-        // What is refused would be refused again: it is over for all who ask for it.
-        if (error instanceof DuetError && error.status < 500 && !isBusy(error)) {
-          this.#streams.delete(path);
-          return tell(error);
-        }
+        if (signal.aborted || (error instanceof DuetError && tell(error, paths))) return;
       }
       await pause(FIRST_PAUSE_MS * 2 ** Math.min(attempt, 6) * (0.5 + Math.random()), signal).catch(() => {});
     }
@@ -190,9 +219,8 @@ class Connection {
 }
 
 /** One answer that is kept up to date, and those who are shown it. */
-interface Stream {
+interface LiveQuery {
   readonly watchers: Set<{ show: (answer: unknown) => void; failed: (error: unknown) => void }>;
-  readonly end: AbortController;
   /** As it came last. */
   last: string;
 }

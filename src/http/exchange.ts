@@ -4,6 +4,7 @@ import { DuetError } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Gone } from '../engine/engine.ts';
+import type { Seat } from '../engine/journal/live.ts';
 import { answerWithoutBody } from './answer.ts';
 import type { Connections } from './guard/address.ts';
 
@@ -21,6 +22,8 @@ export interface Exchange {
   readonly query: string;
   /** Told what the request costs beyond its first unit, where somebody counts. */
   readonly spend?: ((units: number) => void) | undefined;
+  /** Takes an answer that is kept up to date, where it shares a stream with others. */
+  readonly seated?: ((seat: Seat) => Response) | undefined;
 }
 
 /** Whether the client has hung up, or was hung up on. */

@@ -55,7 +55,7 @@ export async function live(
       return `event: problem\ndata: ${JSON.stringify(problemBody(told, requestId))}\n\n`;
     },
   });
-  return streams.answerLive(exchange, seat);
+  return exchange.seated?.(seat) ?? streams.answerLive(exchange, seat);
 }
 
 async function eventOf(response: Response): Promise<string> {

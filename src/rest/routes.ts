@@ -10,12 +10,13 @@ import { type Exchange, type Found, goneOf, type Handler, type Route } from '../
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { problem } from '../http/problem.ts';
 import { EVENT_TYPE, type Streams } from '../http/streams.ts';
-import { isRestorable } from '../schema/journal.ts';
+import { isRestorable, journaled } from '../schema/journal.ts';
 import type { Action, Model, OperationKind } from '../schema/model.ts';
 import { type Aggregation, type Collection, collection, VARY } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
 import { contentType, type ExportType, exported, listType } from './export.ts';
 import { live, wantsEvents } from './live.ts';
+import { liveRoute } from './live-stream.ts';
 import {
   parseCreate,
   parseDelete,
@@ -65,9 +66,11 @@ export function restRoutes(
     [...collections].map(([path, from]) => [path, answering(routesOf(from, engine, streams))]),
   );
   const transaction = transactionRoute(engine, collections, model.actions, limits);
+  const shared = journaled(model, 'rest').length > 0 ? liveRoute(find, streams, limits) : undefined;
 
-  return (path) => {
+  function find(path: string): Found | undefined {
     if (path === '/transaction') return { route: transaction, key: '' };
+    if (path === shared?.template) return { route: shared, key: '' };
     const found = readPath(path);
     if (!found) {
       const restored = readRestorePath(path);
@@ -79,7 +82,8 @@ export function restRoutes(
     const { key = '' } = found;
     const route = found.key === undefined ? routes.list : routes.one;
     return route && { route, key };
-  };
+  }
+  return find;
 }
 
 /** A path on which nothing is registered does not exist. */

@@ -196,6 +196,9 @@ export const ACTIONS_PATH = 'actions';
 /** Below it are the changes of each type that keeps them, where there is one. */
 export const CHANGES_PATH = 'changes';
 
+/** Where several live answers share a stream, if a type keeps changes. */
+export const LIVE_PATH = 'live';
+
 /** First path segments that are not free for resources. */
 export const ownPaths: readonly string[] = [
   'graphql',

@@ -156,43 +156,60 @@ for (const database of databases)
       expect(await api.actions.counted({ least: 1000 })).toBe(0);
     });
 
-    test('a live list comes again whenever it is another, by one stream for all who ask for the same', async () => {
-      const [one, other]: string[][] = [[], []];
-      const shows = (seen: string[]) => (rows: any[]) => seen.push(rows.map(({ title }) => title).join());
+    test('live lists come again whenever they are others, all of them by one stream', async () => {
+      const seen: Record<string, string[]> = { open: [], same: [], done: [] };
+      const shows = (name: string) => (rows: any[]) =>
+        seen[name]?.push(rows.map(({ title }) => title).join());
       const until = async (isSo: () => boolean) => {
         for (let tries = 0; tries < 500 && !isSo(); tries++) await Bun.sleep(10);
-        expect([one, other, isSo()]).toEqual([one, other, true]);
+        expect([seen, isSo()]).toEqual([seen, true]);
       };
-      const query = { where: { done: { eq: false } }, orderBy: { title: 'ASC' } };
+      const last = () => Object.values(seen).map((texts) => texts.at(-1));
+      const query = (eq: boolean) => ({ where: { done: { eq } }, orderBy: { title: 'ASC' } });
+      const streams = async () => /^duet_streams (\d+)$/m.exec((await app.rest('GET', '/metrics')).body)?.[1];
       sent = [];
-      const stop = api.tasks.live(query, shows(one ?? []));
-      await until(() => one?.length === 1);
-      const stopOther = api.tasks.live(query, shows(other ?? []));
+      const stop = api.tasks.live(query(false), shows('open'));
+      const stopDone = api.tasks.live(query(true), shows('done'));
+      await until(() => seen['open']?.length === 1 && seen['done']?.length === 1);
+      const stopSame = api.tasks.live(query(false), shows('same'));
+      // What begins together, and what is asked for already, needs no other stream.
+      expect(sent.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /live']);
       const task = await api.tasks.create({ title: 'b' });
       await api.tasks.create({ title: 'a' });
-      await until(() => one?.at(-1) === 'a,b' && other?.at(-1) === 'a,b');
-      stopOther();
-      const { length } = other ?? [];
+      await until(() => last().join(' ') === 'a,b a,b ');
+      stopSame();
+      const { length } = seen['same'] ?? [];
       await api.tasks.update(task, { done: true });
-      await until(() => one?.at(-1) === 'a');
+      await until(() => last().join(' ') === 'a a,b b');
+      // Something else joins, and something goes: there is still one stream, for what is wanted now.
+      stopDone();
+      const stopAll = api.tasks.live({ orderBy: { title: 'DESC' } }, shows('same'));
+      await until(() => last().join(' ') === 'a b,a b');
+      expect([await streams(), seen['same']?.length]).toEqual(['1', length + 1]);
       stop();
-      expect([one?.[0], other?.length]).toEqual(['', length]);
-      expect(sent.filter(({ method }) => method === 'GET')).toHaveLength(1);
+      stopAll();
+      for (let tries = 0; tries < 500 && (await streams()) !== '0'; tries++) await Bun.sleep(10);
+      expect([await streams(), seen['open']?.[0]]).toEqual(['0', '']);
     });
 
     test('a live list is asked for again when its stream breaks, and tells what is refused', async () => {
       const seen: number[] = [];
+      const stops: (() => void)[] = [];
       const before = (await api.tasks.list()).length;
       let left = 2;
-      trouble = () => (left-- > 0 ? new Response('data: []\n\n') : undefined);
+      trouble = () => (left-- > 0 ? new Response('event: 0\ndata: []\n\n') : undefined);
       const stop = api.tasks.live({}, (rows: unknown[]) => seen.push(rows.length));
       for (let tries = 0; tries < 500 && seen.at(-1) !== before; tries++) await Bun.sleep(10);
       stop();
       trouble = undefined;
       // The same answer twice is one.
       expect(seen).toEqual([0, before]);
+      // What is refused takes nothing else with it.
+      const shown = new Promise<unknown[]>((resolve) => stops.push(api.tasks.live({}, resolve)));
       const error: any = await new Promise((resolve) => api.users.live({}, () => {}, resolve));
-      expect([error instanceof DuetError, error.code]).toEqual([true, 'NOT_LIVE']);
+      expect([error instanceof DuetError, error.code, error.status]).toEqual([true, 'NOT_LIVE', 400]);
+      expect(await shown).toHaveLength(before);
+      for (const end of stops) end();
     });
 
     const busy = (status: number) => () =>

@@ -107,6 +107,52 @@ for (const database of databases)
       expect([head.status, head.headers.get('Content-Type')]).toEqual([200, 'text/event-stream']);
     });
 
+    test('several share one stream, by their places; what is wrong with one is told, and the others go on', async () => {
+      const ann = await post('/authors', { name: 'Sh' });
+      const book = await post('/books', { title: 'shared', authorId: ann.id });
+      const own = `/books?authorId=${ann.id}&fields=title,pages`;
+      await using listener = await Listener.share(app, [
+        own,
+        `/authors/${ann.id}/`,
+        '/nowhere',
+        '/tags',
+        '/books?nothing=1',
+        '/books/999999',
+      ]);
+      expect(listener.response.headers.get('Content-Type')).toBe('text/event-stream');
+      const told = (await listener.take(7)).map(({ event, data }) => [event, data.code ?? data]);
+      expect(Object.fromEntries(told)).toEqual({
+        0: [{ title: 'shared', pages: 1 }],
+        1: ann,
+        '1.headers': { ETag: (await app.rest('GET', `/authors/${ann.id}`)).headers.get('ETag') },
+        '2.refused': 'NOT_FOUND',
+        '3.refused': 'NOT_LIVE',
+        '4.refused': 'VALIDATION_FAILED',
+        '5.refused': 'NOT_FOUND',
+      });
+      await app.rest('PUT', `/books/${book.id}`, { pages: 2 });
+      expect(await listener.next()).toMatchObject({ event: '0', data: [{ title: 'shared', pages: 2 }] });
+      await app.rest('DELETE', `/books/${book.id}`);
+      expect(await listener.next()).toMatchObject({ event: '0', data: [] });
+      await app.rest('DELETE', `/authors/${ann.id}`);
+      expect(await listener.next()).toMatchObject({ event: '1.problem', data: { status: 404 } });
+    });
+
+    test('a stream for several needs a list of paths', async () => {
+      const many = Array(1001).fill('/books');
+      for (const body of [
+        {},
+        { queries: [] },
+        { queries: ['/books', 1] },
+        { queries: many },
+        { queries: ['/books'], more: 1 },
+      ]) {
+        const { status, body: told } = await app.rest('POST', '/live', body);
+        const at = told.errors?.map(({ pointer }: any) => pointer);
+        expect([status, at]).toEqual([400, ['more' in body ? '#/more' : '#/queries']]);
+      }
+    });
+
     test('numbers are live too, and so is a query with several fields', async () => {
       const ann = await post('/authors', { name: 'Cy' });
       const sums = `/books?aggregate=count&authorId=${ann.id}`;
@@ -259,6 +305,9 @@ for (const database of databases)
       expect((await own.take(1))[0]?.data).toEqual([]);
       const refused = await guarded.fetch('/members', { headers: { ...EVENTS, ...eve } });
       expect(refused.status).toBe(403);
+      await using shared = await Listener.share(guarded, ['/members', path], eve);
+      const told = (await shared.take(2)).map(({ event, data }) => [event, data.code ?? data]);
+      expect(Object.fromEntries(told)).toEqual({ '0.refused': 'FORBIDDEN', 1: [] });
     });
 
     test('a function may look at any type: with a journal on each, what it answers is live', async () => {
@@ -302,7 +351,8 @@ for (const database of databases)
 
     test('they count among the streams', async () => {
       const small = await openApp(database, { sdl, url, env: { LIMIT_STREAMS: '1', LIVE_CONCURRENCY: '1' } });
-      const first = await Listener.open(small, '/books?id=1');
+      const first = await Listener.share(small, ['/books?id=1', '/authors?id=1']);
+      expect(await first.take(2)).toHaveLength(2);
       const second = await small.fetch('/books?id=1', { headers: EVENTS });
       expect([first.response.status, second.status]).toEqual([200, 503]);
       await first[Symbol.asyncDispose]();

@@ -105,6 +105,7 @@ describe.each([...databases])('on %s', (database) => {
       return (await described.check(of, await app.fetch(path, init), `${method} ${path}`)).status;
     };
     expect(await ask('GET', '/changes')).toBe(200);
+    expect(await ask('POST', '/live', '/live', { queries: [] })).toBe(400);
     expect(await ask('GET', '/changes', '/changes?limit=2')).toBe(200);
     expect(await ask('GET', '/changes', '/changes?limit=0')).toBe(400);
     for (const [list, key] of [

@@ -5,8 +5,9 @@ import { JSON_TYPE } from '../../http/answer.ts';
 import { EVENT_TYPE } from '../../http/streams.ts';
 import { isRestorable, journaled } from '../../schema/journal.ts';
 import type { Model, Resource } from '../../schema/model.ts';
-import { CHANGES_PATH, journalNames } from '../../schema/names.ts';
+import { CHANGES_PATH, journalNames, LIVE_PATH } from '../../schema/names.ts';
 import { type JsonSchema, scalars } from '../../schema/scalars.ts';
+import { MOST_QUERIES } from '../live-stream.ts';
 import { columnSchema, documented, list, object, orNull, reference, typeSchema } from './json-schema.ts';
 import { ifMatch, ifNoneMatch } from './operations.ts';
 import { always, bodied, type Failures, idempotencyKey, stored, withHeaders, written } from './responses.ts';
@@ -41,6 +42,7 @@ export function changesPaths(model: Model, schemas: Schemas, failures: Failures)
   });
   const any = { anyOf: resources.map((resource) => schemas.ref(journalNames.change(resource))) };
   return Object.fromEntries([
+    ...(schemas.isPlain ? [] : [[`/${LIVE_PATH}`, { post: shared(failures) }]]),
     [`/${CHANGES_PATH}`, feed('changes', 'What has happened to records', any, [])],
     ...resources.flatMap((resource): [string, JsonSchema][] => {
       const { path, plural, singular, name, key } = resource;
@@ -83,6 +85,27 @@ export function changesPaths(model: Model, schemas: Schemas, failures: Failures)
       ];
     }),
   ]);
+}
+
+/** Several live answers on one stream. */
+function shared(failures: Failures): JsonSchema {
+  const path = { type: 'string', description: 'As for the path itself, with its parameters.' };
+  const queries = { ...list(path), minItems: 1, maxItems: MOST_QUERIES };
+  const description =
+    'Events that are named by the places of the queries: `0` is the answer to the first, again whenever it is another, `0.headers` what a plain answer says beside it, `0.problem` why there is none now, `0.refused` why there will be none.';
+  return {
+    operationId: 'live',
+    summary: 'Several lists and records, kept up to date',
+    tags: [CHANGES_TAG],
+    requestBody: {
+      required: true,
+      content: { [JSON_TYPE]: { schema: object([['queries', queries]], { required: ['queries'] }) } },
+    },
+    responses: {
+      200: { description, content: { [EVENT_TYPE]: { schema: { type: 'string' } } } },
+      ...failures.of([...bodied, ...always]),
+    },
+  };
 }
 
 const parameters: readonly JsonSchema[] = [

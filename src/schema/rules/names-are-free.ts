@@ -10,6 +10,7 @@ import {
   CHANGES_PATH,
   changeTypes,
   journalNames,
+  LIVE_PATH,
   ownArguments,
   ownFilters,
   ownPaths,
@@ -74,7 +75,7 @@ export const namesAreFree: Rule = (model, report) => {
   const shapes = shapesOf(model.actions);
   for (const { name, fields } of shapes) distinct(`${name} field`, fields, []);
   const acting = model.actions.length > 0 ? [ACTIONS_PATH] : [];
-  const reserved = [...ownPaths, ...acting, ...(kept.length > 0 ? [CHANGES_PATH] : [])];
+  const reserved = [...ownPaths, ...acting, ...(kept.length > 0 ? [CHANGES_PATH, LIVE_PATH] : [])];
   const paths = new Map(reserved.map((path) => [path, 'Duet']));
   for (const { name, path, place, rest, plural } of model.resources) {
     const other = paths.get(path.toLowerCase());

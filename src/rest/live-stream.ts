@@ -1,0 +1,139 @@
+/** `POST /live`: several reads that are kept up to date, all of them on one stream. */
+
+import { cited, DuetError, type Fault, pointer, validationFailed } from '../base/errors.ts';
+import type { Seat } from '../engine/journal/live.ts';
+import { Waiting } from '../engine/journal/waiting.ts';
+import { answerWithoutBody } from '../http/answer.ts';
+import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
+import type { Exchange, Found, Route } from '../http/exchange.ts';
+import { problem, problemBody } from '../http/problem.ts';
+import { EVENT_TYPE, type Streams } from '../http/streams.ts';
+import { LIVE_PATH } from '../schema/names.ts';
+import { QueryParameters } from './parameters.ts';
+
+/** As many as there may be operations on one WebSocket. */
+export const MOST_QUERIES = 1000;
+
+export function liveRoute(
+  find: (path: string) => Found | undefined,
+  streams: Streams,
+  limits: BodyLimits,
+): Route {
+  const open = (exchange: Exchange, bytes: Uint8Array): Response => {
+    const queries = queriesIn(parseJsonObject(exchange.request, bytes, limits));
+    new QueryParameters(exchange.query).finish([], undefined);
+    exchange.spend?.(queries.length - 1);
+    return streams.answer(exchange, (stopped) => together(find, exchange, queries, stopped));
+  };
+  return {
+    template: `/${LIVE_PATH}`,
+    failed: problem,
+    methods: new Map([
+      ['POST', (exchange) => readBody(exchange.request, limits, (bytes) => open(exchange, bytes))],
+    ]),
+  };
+}
+
+function queriesIn({ queries, ...others }: Record<string, unknown>): readonly string[] {
+  const faults = Object.keys(others).map(
+    (name): Fault => ({
+      pointer: pointer(cited(name)),
+      code: 'UNKNOWN',
+      detail: 'the body holds only queries',
+    }),
+  );
+  const isList = Array.isArray(queries) && queries.length > 0 && queries.length <= MOST_QUERIES;
+  if (isList && faults.length === 0 && queries.every((each) => typeof each === 'string')) return queries;
+  if (!isList || faults.length === 0)
+    faults.push({
+      pointer: '#/queries',
+      code: 'TYPE',
+      detail: `queries must be a list of 1 to ${MOST_QUERIES} paths with their parameters, such as "/books?limit=10"`,
+    });
+  throw validationFailed(faults);
+}
+
+/**
+ * The events of all of them, each named by the place of its query. Of each the latest waits to be sent, and no more:
+ * every answer is whole. When one of them ends, all do, so that the client asks again.
+ */
+async function* together(
+  find: (path: string) => Found | undefined,
+  exchange: Exchange,
+  queries: readonly string[],
+  stopped: AbortSignal,
+): AsyncGenerator<string> {
+  const waiting = new Waiting();
+  const latest = new Map<number, string>();
+  let hasEnded = false;
+  const tell = (place: number, events: string) => {
+    latest.set(place, named(place, events));
+    waiting.wake();
+  };
+  const end = () => {
+    hasEnded = true;
+    waiting.wake();
+  };
+  const follow = async (query: string, place: number) => {
+    const seat = await seatOf(find, exchange, query).catch((error) => tell(place, refused(exchange, error)));
+    if (!seat) return;
+    stopped.addEventListener('abort', seat.leave, { once: true });
+    if (stopped.aborted) seat.leave();
+    for await (const events of seat.follow(stopped)) tell(place, events);
+    end();
+  };
+  for (const [place, query] of queries.entries())
+    follow(query, place).catch((error) => {
+      exchange.failed(error);
+      end();
+    });
+  while (!stopped.aborted && !hasEnded) {
+    for (const [place, events] of latest) {
+      latest.delete(place);
+      yield events;
+    }
+    await waiting.until(() => latest.size > 0 || hasEnded, stopped);
+  }
+}
+
+/** As a request for it alone would have. */
+async function seatOf(
+  find: (path: string) => Found | undefined,
+  exchange: Exchange,
+  text: string,
+): Promise<Seat> {
+  const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(text) ?? [];
+  const { route, key = '' } = find(path.replace(/(?<=.)\/$/, '')) ?? {};
+  const get = route?.methods.get('GET');
+  if (!get) throw new DuetError('NOT_FOUND', `There is nothing to read at ${cited(path)}.`);
+  const { promise, resolve } = Promise.withResolvers<Seat>();
+  const request = new Request('http://localhost', { headers: { Accept: EVENT_TYPE } });
+  await get({
+    ...exchange,
+    request,
+    key,
+    query,
+    seated: (seat) => {
+      exchange.spend?.(seat.units);
+      resolve(seat);
+      return answerWithoutBody(200);
+    },
+  });
+  return promise;
+}
+
+/** What is wrong with a query from the beginning; the others go on without it. */
+function refused({ failed, requestId }: Exchange, error: unknown): string {
+  const isTold = error instanceof DuetError;
+  if (!isTold || error.cause !== undefined) failed(error);
+  const told = isTold ? error : new DuetError('INTERNAL', 'Internal server error');
+  return `event: refused\ndata: ${JSON.stringify(problemBody(told, requestId))}\n\n`;
+}
+
+/** Events of the query at this place: `0`, `0.headers`, `0.problem`, `0.refused`. JSON has no line breaks of its own. */
+function named(place: number, events: string): string {
+  return events.replaceAll(
+    /^(?:event: (\w+)\n)?data: /gm,
+    (_, name?: string) => `event: ${name === undefined ? place : `${place}.${name}`}\ndata: `,
+  );
+}
