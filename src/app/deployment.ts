@@ -144,7 +144,11 @@ export function readModelOrFaults(
   sdl: string | undefined,
   fills: (type: string) => boolean,
 ): { readonly model?: Model; readonly faults: readonly string[] } {
-  const { model, faults } = readSchema(sdl ?? readText(schema, 'DUET_SCHEMA'), accessRules, fills);
+  const { model, faults } = readSchema(
+    sdl ?? readText(schema, '`duet init` writes one to begin with, and DUET_SCHEMA'),
+    accessRules,
+    fills,
+  );
   if (model) return { model, faults: [] };
   const file = sdl === undefined ? schema : 'schema';
   return { faults: faults.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`) };

@@ -37,9 +37,9 @@ export interface AppOptions {
 
 /** What the console of `duet dev` tells of the schema file that is being worked on. */
 export interface Dev {
-  /** What is wrong with it: then an earlier one is served. */
+  /** What is wrong with it: then an earlier one is served, if there was one. */
   faults: readonly string[];
-  /** How often it was taken up. */
+  /** How often it was taken up; 0 where it could not be yet. */
   loads: number;
 }
 

@@ -32,6 +32,7 @@ import { agentRoutes } from './agents.ts';
 import { Description } from './description.ts';
 import { hookRoutes } from './hooks.ts';
 import type { AppOptions } from './options.ts';
+import { fileRoute } from './waiting.ts';
 
 /** Who may read the metrics, where callers are known at all: they tell much of what is done here, and by how many. */
 const METRICS_ROLE = 'metrics';
@@ -118,9 +119,7 @@ export function router(
       return client.answer(exchange);
     });
   }
-  if (introspection)
-    // Nobody's secret: there are no faults to tell of but before the developer's own eyes.
-    add(FILE_STATE, () => text(JSON.stringify(dev ?? {}), JSON_TYPE), { open: true });
+  if (introspection) fixed.set(FILE_STATE, fileRoute(config, dev));
   // Those who watch over the service have no credentials.
   add('/healthz', () => text('{"status":"ok"}', JSON_TYPE), { open: true, spared: true });
   const ready = async () => {

@@ -8,6 +8,11 @@ export function isExecutable(): boolean {
   return /^(\/\$bunfs\/|B:[\\/]~BUN[\\/])/.test(Bun.main);
 }
 
+/** What people call it in a shell. */
+export function ownName(): string {
+  return isExecutable() ? 'duet' : 'npx duet';
+}
+
 /** The command that this process was started with. */
 export function self(): string[] {
   return isExecutable() ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];

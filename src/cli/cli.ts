@@ -28,10 +28,10 @@ import { dev } from './dev.ts';
 import { takeOption } from './options.ts';
 import { nobody, print, tell, terminal } from './output.ts';
 import { prepare, reloader } from './reload.ts';
-import { serve } from './serve.ts';
+import { serve, serveWaiting } from './serve.ts';
 import { type Apply, endWithParent, untilStopped } from './signals.ts';
 import { digestOf, logicPlace, sourcesOf } from './sources.ts';
-import { onReload, superviseWorkers, tellReady, workerPeers } from './workers.ts';
+import { onReload, superviseWorkers, tellParent, workerPeers } from './workers.ts';
 
 const WRONG_USE = 2;
 /** As the shell reports a program that SIGPIPE has ended. */
@@ -94,7 +94,7 @@ const commands: Readonly<Record<string, Command>> = {
       process.on('SIGHUP', () => {});
       const { reload } = await untilStopped(observe, () => serve(config, observe, { peers: workerPeers() }));
       onReload(() => reload(reread()).catch((cause) => observe({ event: 'failure', cause })));
-      tellReady();
+      tellParent('ready');
     },
   },
   'dev-server': {
@@ -103,7 +103,22 @@ const commands: Readonly<Record<string, Command>> = {
     run: async (given) => {
       const { config, observe } = given;
       const dev: Dev = { faults: [], loads: 1 };
-      const { reload } = await untilStopped(observe, () => serve(config, observe, { dev }));
+      const begin = async () => {
+        try {
+          return await serve(config, observe, { dev });
+        } catch (error) {
+          if (!(error instanceof StartFault) || config.introspection === 'off') throw error;
+          dev.faults = error.message.split('\n');
+          dev.loads = 0;
+          const waiting = serveWaiting(config, observe, dev);
+          for (const fault of dev.faults) tell(`duet: ${fault}`);
+          tell(`duet: ${waiting.url} shows this, and how to go on`);
+          return waiting;
+        }
+      };
+      const { reload } = await untilStopped(observe, begin);
+      // With the next change of a file it is started again.
+      if (dev.loads === 0) return tellParent('waiting');
       onReload(
         reloading(given, reload, (faults) => {
           dev.faults = faults;
@@ -111,7 +126,7 @@ const commands: Readonly<Record<string, Command>> = {
           else for (const fault of faults) tell(`duet: ${fault}`);
         }),
       );
-      tellReady();
+      tellParent('ready');
     },
   },
   prepare: {

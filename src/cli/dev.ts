@@ -25,18 +25,18 @@ export async function dev(
   { files, logic, code, digest, generate }: Watched,
   args: readonly string[],
 ): Promise<void> {
-  let isReady = false;
+  let state: 'starting' | 'ready' | 'waiting' = 'starting';
   let [loaded, read] = ['', ''];
   const contents = () =>
     files.map((file) => (existsSync(file) ? Bun.hash(readFileSync(file)) : '')).join(' ');
   const start = () => {
-    isReady = false;
+    state = 'starting';
     generate();
     [loaded, read] = [digest(), contents()];
     const started = Bun.spawn([...self(), 'dev-server', ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
       ipc: (message: Message) => {
-        if (message.say === 'ready' && started === child) isReady = true;
+        if ((message.say === 'ready' || message.say === 'waiting') && started === child) state = message.say;
       },
     });
     return started;
@@ -54,7 +54,7 @@ export async function dev(
     if (digest() !== loaded) return relogic();
     // What was started last has read it.
     if (contents() === read && child.exitCode === null) return;
-    if (!isReady || child.exitCode !== null) return restart();
+    if (state !== 'ready' || child.exitCode !== null) return restart();
     read = contents();
     child.send({ say: 'reload' } satisfies Message);
   };
@@ -63,6 +63,8 @@ export async function dev(
     generate();
     watchCode();
     if (digest() === loaded && child.exitCode === null) return;
+    // Nothing is served that could be kept, and what is wrong now is for the console to tell.
+    if (state === 'waiting') return restart();
     const checking = Bun.spawn([...self(), 'check', ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
     if ((await checking.exited) === 0) await restart();
   };

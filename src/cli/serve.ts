@@ -2,7 +2,9 @@
 
 import type { App } from '../app/app.ts';
 import { StartFault } from '../app/deployment.ts';
+import type { Dev } from '../app/options.ts';
 import { type RunningApp, type RunningOptions, runApp, warnings } from '../app/running.ts';
+import { waiting } from '../app/waiting.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import { Recent } from '../base/recent.ts';
@@ -70,6 +72,17 @@ export async function serve(
     await current.close();
     throw error;
   }
+}
+
+/** Serves the console alone, because of what is wrong with the files; throws a StartFault. */
+export function serveWaiting(config: Config, observe: Observe, dev: Dev): Running {
+  const server = listen(config, waiting(config, dev), observe, false);
+  return {
+    url: urlOf(config.host, server.port ?? config.port),
+    // Whoever watches the files starts the server again.
+    reload: async () => {},
+    stop: async () => void (await server.stop()),
+  };
 }
 
 /** Closes what is served no more, when those whom it serves have their answers. */

@@ -16,6 +16,8 @@ const TELL_MS = 1000;
 /** What a worker and its parent say to each other. */
 export type Message =
   | { readonly say: 'ready' }
+  /** From the server of `duet dev`: the files cannot be served, and it serves the console alone. */
+  | { readonly say: 'waiting' }
   /** To a worker, or to the server of `duet dev`: take up what the files say now. */
   | { readonly say: 'reload' }
   /** To the parent: what does everybody tell about this? To a worker: what do you? */
@@ -124,8 +126,8 @@ export function workerPeers(): Peers {
   };
 }
 
-export function tellReady(): void {
-  process.send?.({ say: 'ready' } satisfies Message);
+export function tellParent(say: 'ready' | 'waiting'): void {
+  process.send?.({ say } satisfies Message);
 }
 
 /** Calls back when the parent wants a reload. */

@@ -6,9 +6,12 @@ import {
   type FieldDefinitionNode,
   GraphQLError,
   Kind,
+  Lexer,
   type ObjectTypeDefinitionNode,
   parse,
+  Source,
   stripIgnoredCharacters,
+  TokenKind,
 } from 'graphql';
 import { isAction, plainTypes, readActions } from './actions.ts';
 import { readColumnSets, readSearched } from './column-sets.ts';
@@ -43,7 +46,7 @@ export function readSchema(
   const faults = new Faults();
   let document: DocumentNode;
   try {
-    document = parse(text);
+    document = isBlank(text) ? { kind: Kind.DOCUMENT, definitions: [] } : parse(text);
   } catch (error) {
     if (error instanceof RangeError)
       return { faults: [{ line: 1, column: 1, message: 'The file nests too deep to be read. Flatten it.' }] };
@@ -55,6 +58,11 @@ export function readSchema(
     rule(model, (place, message) => faults.report(place, message), fills);
   if (faults.found.length === 0) return { model };
   return { faults: faults.found.toSorted((a, b) => a.line - b.line || a.column - b.column) };
+}
+
+/** To the parser, nothing but comments is a mistake at the end of the file, which tells nobody what to write. */
+function isBlank(text: string): boolean {
+  return new Lexer(new Source(text)).lookahead().kind === TokenKind.EOF;
 }
 
 const nobodyFills = () => false;

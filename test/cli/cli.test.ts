@@ -42,7 +42,15 @@ describe('a wrong use is one clear line and exit 2', () => {
     using folder = new Folder();
     const { stderr, exit } = await command(folder, ['serve', '--schema', 'nope.graphql']);
     expect(exit).toBe(2);
-    expect(stderr).toMatch(/^duet: cannot read nope\.graphql \(.+\)\. DUET_SCHEMA names another file\n$/);
+    expect(stderr).toMatch(
+      /^duet: cannot read nope\.graphql \(.+\)\. `duet init` writes one to begin with, and DUET_SCHEMA names another file\n$/,
+    );
+  });
+
+  test('a schema file without a resource', async () => {
+    using folder = new Folder({ 'schema.graphql': '# Later.' });
+    const { stderr, exit } = await command(folder, ['serve']);
+    expect([stderr, exit]).toEqual([expect.stringContaining('The file declares no resource. Add one'), 2]);
   });
 
   test('a schema with faults: all of them, with their places', async () => {

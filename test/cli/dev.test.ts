@@ -58,7 +58,7 @@ test.each(['sqlite:duet.db', 'sqlite::memory:'])(
     // Nothing was started again, and nothing was lost.
     expect(await dev.status('/books/1')).toBe(200);
     const state = await (await fetch(`${dev.url}/_console/file.json`)).json();
-    expect(state).toEqual({
+    expect(state).toMatchObject({
       loads: 1,
       faults: expect.arrayContaining([expect.stringContaining('resoruce')]),
     });
@@ -77,6 +77,15 @@ test('a file that has faults from the beginning is served when it has none', asy
   using folder = new Folder({ 'schema.graphql': 'type Book', 'data.json': '{}' });
   await using dev = await developing(folder);
   await until('the fault', async () => dev.told().includes('duet: schema.graphql:1:'));
+  await until('the console', async () => (await dev.status('/')) === 200);
+  const text = await (await fetch(`${dev.url}/_console/file.json`)).json();
+  expect(text).toMatchObject({ loads: 0, path: folder.file('schema.graphql'), text: 'type Book' });
+  const paths = ['/healthz', '/readyz', '/books', '/graphql', '/_duet/keys', '/_console/nothing.js'];
+  expect(await Promise.all(paths.map((path) => dev.status(path)))).toEqual([200, 503, 503, 503, 503, 404]);
+  expect(await (await fetch(`${dev.url}/books`)).json()).toMatchObject({
+    code: 'UNAVAILABLE',
+    requestId: expect.any(String),
+  });
   await dev.write(BOOK);
   await until('the first start', async () => (await dev.status('/books')) === 200);
 }, 60_000);
@@ -88,6 +97,35 @@ test('nobody is told of the file of a server', async () => {
 });
 
 browsing('on the console', () => {
+  test('an empty folder: the file, where it is, what to do next, and what is wrong with it, until it is served', async () => {
+    await buildConsole();
+    using folder = Folder.empty();
+    await using dev = await developing(folder);
+    await until('the console', async () => (await dev.status('/')) === 200);
+    await using visited = await visit(dev.url);
+    const { page } = visited;
+    await page.goto(dev.url);
+    await page.getByRole('heading', { name: 'Nothing is served yet' }).waitFor();
+    const part = (name: string) => page.getByRole('region', { name });
+    await part('The schema file').getByText(folder.file('schema.graphql')).waitFor();
+    await part('The schema file').getByText('There is no such file yet.').waitFor();
+    expect(await part('Next commands').locator('dt').allTextContents()).toEqual([
+      'npx duet init',
+      'npx duet check',
+      'npx duet serve',
+    ]);
+    await dev.write('# Nothing but a line of words.\n');
+    await part('The schema file').getByText('Line 1: The file declares no resource.').waitFor();
+    await dev.write('type Book @resource {\n  id: ID!\n  pages: Itn\n}\n');
+    await part('The schema file').getByText('Line 3: Unknown type "Itn" on Book.pages.').waitFor();
+    await part('The schema file').getByText('pages: Itn', { exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'The service cannot start yet' }).waitFor();
+    await dev.write('type Book @resource {\n  id: ID!\n  pages: Int\n}\n');
+    await page.locator('nav a[href="#/data/Book"]').waitFor();
+    await page.getByRole('heading', { name: 'What is served here' }).waitFor();
+    expect(visited.complaints).toEqual([]);
+  }, 120_000);
+
   test('the faults are shown, and what is new when there are none', async () => {
     await buildConsole();
     using folder = new Folder({ 'schema.graphql': BOOK, 'data.json': '{}' });

@@ -156,6 +156,15 @@ const rows: readonly Row[] = [
     faults: ['1:22 Syntax Error: Expected Name, found "}".'],
   },
   {
+    name: 'The file as a whole: nothing but a comment',
+    sdl: `
+      # Later.
+    `,
+    faults: [
+      '1:1 The file declares no resource. Add one, such as: type Book @resource { id: ID! title: String! }',
+    ],
+  },
+  {
     name: 'The file as a whole: no resource at all',
     sdl: `
       enum Color { RED }

@@ -12,7 +12,7 @@ import trackerData from '../../../examples/tracker/data.json' with { type: 'text
 import trackerSchema from '../../../examples/tracker/schema.graphql' with { type: 'text' };
 import { accessRules } from '../../access/faults.ts';
 import { StartFault } from '../../app/deployment.ts';
-import { isExecutable } from '../../app/self.ts';
+import { ownName } from '../../app/self.ts';
 import { readSchema } from '../../schema/read.ts';
 import { logicTypes } from '../../typescript/logic.ts';
 
@@ -94,7 +94,7 @@ export async function init(name: string | undefined, print: (line: string) => vo
   }
   print(`wrote ${Object.keys(files).join(', ')}. Next:`);
   print('');
-  print(`  ${isExecutable() ? 'duet' : 'npx duet'} dev`);
+  print(`  ${ownName()} dev`);
   print(`  curl 'localhost:4000${example.rest}'`);
   print(`  curl -G localhost:4000/graphql --data-urlencode 'query=${example.graphql}'`);
   print('');

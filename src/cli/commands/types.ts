@@ -27,6 +27,7 @@ export async function types(
 
 /** Where somebody uses them, the types follow the schema file. Faults of that are told by whoever serves it. */
 export function followTypes(config: Config): void {
+  if (!existsSync(config.schema)) return;
   const file = typesFile(config);
   const { model } = readModelOrFaults(config, undefined, () => true);
   if (!model || !(existsSync(file) || isImported(config))) return;

@@ -4,16 +4,21 @@ import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { place } from './address.ts';
 import { findMe } from './operate.ts';
-import { fileFaults, followFile } from './schema/file.ts';
+import { file, followFile, isWaiting } from './schema/file.ts';
 import { refresh, schema, schemaFault } from './schema/load.ts';
 import { token } from './session.ts';
-import { FaultNotice, FileNotice } from './views/parts.tsx';
+import { FileNotice } from './views/file-notice.tsx';
+import { later } from './views/later.tsx';
+import { FaultNotice } from './views/parts.tsx';
 import { Shell } from './views/shell.tsx';
 import { View } from './views/view.tsx';
 import { ViewingNotice } from './views/viewing.tsx';
 
+const Begin = later(async () => (await import('./views/opened.ts')).Begin);
+
 function App() {
-  const known = schema.value;
+  const isFileAll = isWaiting.value;
+  const known = isFileAll ? undefined : schema.value;
   // Whoever comes with another token may be told of another schema.
   useEffect(() => {
     refresh();
@@ -22,8 +27,9 @@ function App() {
   return (
     <Shell schema={known}>
       <ViewingNotice />
-      {fileFaults.value.length > 0 && <FileNotice faults={fileFaults.value} />}
-      {schemaFault.value && <FaultNotice fault={schemaFault.value} again={refresh} />}
+      {isFileAll && <Begin state={file.value} />}
+      {!isFileAll && (file.value.faults?.length ?? 0) > 0 && <FileNotice state={file.value} />}
+      {!isFileAll && schemaFault.value && <FaultNotice fault={schemaFault.value} again={refresh} />}
       {known && <View schema={known} place={place.value} />}
     </Shell>
   );

@@ -1,30 +1,37 @@
 /** The schema file that somebody is working on under `duet dev`: what is wrong with it, and when it was taken up. */
 
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { refresh } from './load.ts';
 
 /** Soon enough for somebody who has just saved a file. */
 const LOOK_MS = 1000;
 
-/** Undefined where nobody is working on it. */
-interface FileState {
+/** Empty where nobody is working on it. */
+export interface FileState {
   readonly faults?: readonly string[];
+  /** 0 while there was none yet that could be served. */
   readonly loads?: number;
+  /** The rest is told while there are faults: where it is, how faults name it, and what is in it, if it is there. */
+  readonly path?: string;
+  readonly file?: string;
+  readonly text?: string;
+  /** What its command is called here. */
+  readonly command?: string;
 }
 
-/** An earlier file is served as long as there are any. */
-export const fileFaults = signal<readonly string[]>([]);
+export const file = signal<FileState>({});
 
-let loads: number | undefined;
+/** Nothing is served but this page. */
+export const isWaiting = computed(() => file.value.loads === 0);
 
 /** Asks once, and again and again where there is something to be told. */
 export async function followFile(): Promise<void> {
   const state = await fileState();
   if (state && state.loads === undefined) return;
   if (state) {
-    fileFaults.value = state.faults ?? [];
-    if (loads !== undefined && loads !== state.loads) void refresh();
-    loads = state.loads;
+    const before = file.value.loads;
+    file.value = state;
+    if (before !== undefined && before !== state.loads) void refresh();
   }
   setTimeout(followFile, LOOK_MS);
 }

@@ -69,24 +69,6 @@ export function FaultNotice({ fault, again }: { fault: Fault; again?: () => void
   );
 }
 
-/** What is wrong with the schema file that somebody is working on. */
-export function FileNotice({ faults }: { faults: readonly string[] }) {
-  return (
-    <div class="notice bad" role="alert">
-      <div>
-        <strong>The schema file has faults; the last one without is served.</strong>
-        <ul>
-          {faults.map((fault) => (
-            <li key={fault}>
-              <code>{fault}</code>
-            </li>
-          ))}
-        </ul>
-      </div>
-    </div>
-  );
-}
-
 /** What the schema file says of something, with its `code` as code. */
 export function Prose({ text }: { text: string }) {
   return <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>;

@@ -7,6 +7,7 @@ import { place } from '../address.ts';
 import { underWay } from '../doors/send.ts';
 import { actionLink, dataLink, to } from '../links.ts';
 import { me } from '../operate.ts';
+import { isWaiting } from '../schema/file.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
 import { door, isRefused, theme, token, tokenWanted } from '../session.ts';
@@ -183,6 +184,7 @@ function Progress() {
 
 function Side({ schema }: { schema: Schema | undefined }) {
   const [area, name] = place.value.path;
+  if (isWaiting.value) return <nav class="side" />;
   return (
     <nav class={menuOpen.value ? 'side open' : 'side'} aria-label="Places">
       <h2>Data</h2>

@@ -1,0 +1,80 @@
+/** The first screen where nothing can be served yet: the file that everything follows from, what is wrong with it, and what to do next. */
+
+import type { FileState } from '../schema/file.ts';
+import { FileFaults } from './file-notice.tsx';
+import { Copy, counted } from './parts.tsx';
+
+const EXAMPLE = `type Book @resource {
+  id: ID!
+  title: String!
+  pages: Int
+}
+`;
+
+/** By what there is: a file that is not there can be written, and one that is there can be looked at. */
+const commands = (isThere: boolean): readonly (readonly [string, string])[] => [
+  isThere
+    ? ['diff', 'shows what the file would change: tables, REST, GraphQL and rules.']
+    : ['init', 'writes a small schema file with records to begin with; with --example shop, a whole shop.'],
+  ['check', 'tells all that is wrong with the file. It needs no database.'],
+  ['serve', 'serves the file as in production, where it does not start while there are faults.'],
+];
+
+export function Begin({ state }: { state: FileState }) {
+  const { path, text, command, faults = [] } = state;
+  const isNew = !text?.includes('@resource');
+  return (
+    <div class="begin">
+      <div>
+        <h1>{isNew ? 'Nothing is served yet' : 'The service cannot start yet'}</h1>
+        <p class="quiet lead">
+          One file declares the whole service. This page looks at it again whenever it is saved, and shows the
+          data as soon as there are no faults.
+        </p>
+      </div>
+      <section aria-label="The schema file" class="card">
+        <h2>The schema file</h2>
+        <p class="row">
+          <code>{path}</code>
+          <Copy text={() => path ?? ''} label="Copy the path" />
+        </p>
+        {text === undefined ? (
+          <p role="status">There is no such file yet.</p>
+        ) : (
+          <div role="status">
+            <p>{counted(faults.length, 'fault')} as it was saved last:</p>
+            <FileFaults state={state} />
+          </div>
+        )}
+      </section>
+      {isNew && (
+        <section aria-label="What to write" class="card">
+          <h2>What to write into it</h2>
+          <p>
+            Every type with <code>@resource</code> becomes a table, a path in REST and fields in GraphQL, with
+            the same checks and rules. This one is <code>/books</code> and <code>books</code>:
+          </p>
+          <pre>{EXAMPLE}</pre>
+          <p>
+            <Copy text={() => EXAMPLE} label="Copy the example" />
+          </p>
+        </section>
+      )}
+      <section aria-label="Next commands" class="card">
+        <h2>The next three commands</h2>
+        <dl>
+          {commands(text !== undefined).map(([name, does]) => (
+            <div key={name}>
+              <dt>
+                <code>
+                  {command} {name}
+                </code>
+              </dt>
+              <dd>{does}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+    </div>
+  );
+}
