@@ -100,14 +100,19 @@ browsing('finding', () => {
     await using here = await visit(duet.url);
     const { page } = here;
     const { keyboard } = page;
-    // What is typed before it is there goes elsewhere.
-    const summon = async () => {
-      await keyboard.press('Control+k');
-      await page.locator('input.palette:focus').waitFor();
-    };
-    await here.go('');
+    const summon = () => keyboard.press('Control+k');
+    // What is typed before it is there for the first time is in it.
+    const fetching = Promise.withResolvers<void>();
+    await page.route('**/opened-*.js', async (route) => {
+      await fetching.promise;
+      await route.continue();
+    });
+    await here.go('#/data/Thing');
+    await page.getByText('Thing 1', { exact: true }).waitFor();
     await summon();
     await keyboard.type('own');
+    fetching.resolve();
+    await shows(() => page.locator('input.palette').inputValue(), 'own');
     await page.getByRole('option', { name: 'Owner' }).first().waitFor();
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Owner' }).waitFor();

@@ -5,9 +5,20 @@ import { signal } from '@preact/signals';
 /** What stands before everything else because of a key. */
 export const summoned = signal<'palette' | 'help' | undefined>(undefined);
 
+/** What is typed while the palette is fetched for the first time. */
+let early = '';
+
+export function takeEarly(): string {
+  const text = early;
+  early = '';
+  return text;
+}
+
 export function onShortcut(event: KeyboardEvent): void {
   if (document.querySelector('dialog[open]')) return;
-  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') summoned.value = 'palette';
+  const isLetter = event.key.length === 1 && !event.ctrlKey && !event.metaKey;
+  if (summoned.value === 'palette' && isLetter) early += event.key;
+  else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') summoned.value = 'palette';
   else if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target as Element)) return;
   else if (event.key === '?') summoned.value = 'help';
   else {

@@ -17,8 +17,11 @@ export function countAsk(list: ListAsk): ListAsk {
 /** Undefined as long as nobody looks, and where it takes the service too long. */
 export function useTotal(ask: ListAsk, schema: Schema, isSeen: boolean, round = 0): number | undefined {
   const total = useSignal<number | undefined>(undefined);
+  const key = askKey(ask);
   useEffect(() => {
     total.value = undefined;
+  }, [key, token.value]);
+  useEffect(() => {
     if (!isSeen) return;
     let current = true;
     send(ask, doorFor(ask, door.value, schema), schema).then(
@@ -30,7 +33,7 @@ export function useTotal(ask: ListAsk, schema: Schema, isSeen: boolean, round = 
     return () => {
       current = false;
     };
-  }, [askKey(ask), isSeen, round, token.value, schema]);
+  }, [key, isSeen, round, token.value, schema]);
   return total.value;
 }
 

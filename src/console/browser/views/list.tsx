@@ -14,6 +14,7 @@ import { countAsk, useTotal } from './count.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
 import { FilterChips } from './filter-chips.tsx';
+import { Refresh, useFollowed } from './following.tsx';
 import { later } from './later.tsx';
 import { listAsk, listLink, PAGE_SIZES } from './list-place.ts';
 import { counted, Empty, FaultNotice, Icon, Prose } from './parts.tsx';
@@ -52,11 +53,12 @@ function Listed({ schema, resource, query }: Props) {
   const keyName = resource.key.name;
   const rows = (answer?.rows ?? []).map((row) => ({ ...row, ...changed.value.get(row[keyName]) }));
   const selection = useSelection(resource, rows);
-  useEffect(() => selection.all(false), [answer]);
+  useEffect(selection.keepShown, [answer]);
   const refresh = () => {
     again();
     round.value++;
   };
+  const isLive = useFollowed(resource, undefined, refresh);
   const first = { ...ask, after: undefined, before: undefined };
   const close = () => {
     panel.value = undefined;
@@ -80,9 +82,7 @@ function Listed({ schema, resource, query }: Props) {
             <Icon name={icon} /> {name}
           </button>
         ))}
-        <button type="button" aria-keyshortcuts="r" aria-label="Refresh" title="Refresh" onClick={refresh}>
-          <Icon name="refresh" />
-        </button>
+        <Refresh isLive={isLive} refresh={refresh} />
         {resource.rest && <Download ask={first} schema={schema} />}
         {may(resource, 'CREATE') && (
           <a class="button" href={dataLink(resource.name, 'import')}>

@@ -12,6 +12,7 @@ import { tell } from '../told.ts';
 import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
 import { Fields } from './fields.tsx';
+import { Refresh, useFollowed } from './following.tsx';
 import { allLink } from './list.tsx';
 import { Dialog, Empty, FaultNotice, Icon } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
@@ -22,6 +23,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
   const ask = { do: 'get', resource, key: id, related: true } as const;
   const removal: DeleteAsk = { do: 'delete', resource, key: id };
   const { answer, fault, again } = useAnswer(ask, schema);
+  const isLive = useFollowed(resource, id, again);
   useDock([
     { title: 'This record', ask, answer },
     ...(resource.operations.has('DELETE') ? [{ title: 'Delete it', ask: removal }] : []),
@@ -64,9 +66,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
             </a>
           )}
           {past}
-          <button type="button" aria-keyshortcuts="r" aria-label="Refresh" title="Refresh" onClick={again}>
-            <Icon name="refresh" />
-          </button>
+          <Refresh isLive={isLive} refresh={again} />
           {may(resource, 'DELETE', id) && (
             <Delete ask={removal} schema={schema} name={labelled(resource, row)} />
           )}

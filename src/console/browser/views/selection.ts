@@ -9,6 +9,8 @@ export interface Selection {
   /** `isRange`: from the one that was chosen last up to this. */
   choose(at: number, isRange: boolean): void;
   all(is: boolean): void;
+  /** Of those that were chosen, what the table still shows: rows may have gone, or it is another page. */
+  keepShown(): void;
 }
 
 export function useSelection({ key }: Resource, rows: readonly Row[]): Selection {
@@ -29,6 +31,10 @@ export function useSelection({ key }: Resource, rows: readonly Row[]): Selection
     },
     all(is) {
       keys.value = new Set(is ? rows.map((row) => row[key.name]) : []);
+    },
+    keepShown() {
+      const shown = rows.map((row) => row[key.name]).filter((each) => keys.value.has(each));
+      if (shown.length !== keys.value.size) keys.value = new Set(shown);
     },
   };
 }

@@ -1,13 +1,13 @@
 /** What a key brings up: the palette, in which everything is found by its name, and the page of all keys. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { go } from '../address.ts';
 import { send } from '../doors/send.ts';
 import { actionLink, dataLink, to } from '../links.ts';
 import { labelled, type Resource, type Schema } from '../schema/types.ts';
 import { door, may } from '../session.ts';
-import { summoned } from '../shortcuts.ts';
+import { summoned, takeEarly } from '../shortcuts.ts';
 import { Dialog } from './parts.tsx';
 import { recordSearch } from './reference-input.tsx';
 import { savedViews } from './saved-views.tsx';
@@ -73,7 +73,7 @@ const PAUSE_MS = 150;
 const SHOWN = 40;
 
 function Palette({ schema }: { schema: Schema }) {
-  const text = useSignal('');
+  const text = useSignal(useMemo(takeEarly, []));
   const records = useSignal<readonly Entry[]>([]);
   const active = useSignal(0);
   const list = useRef<HTMLDivElement>(null);

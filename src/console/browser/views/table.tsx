@@ -1,7 +1,7 @@
 /** Records as a table: a name that opens each, columns to choose and to resize, and no more rows drawn than are seen. */
 
 import { useSignal } from '@preact/signals';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { go, retell } from '../address.ts';
 import { type ListAsk, SHOWN_INVERSES } from '../ask.ts';
 import { allColumns, chosenColumns, isList, type Shown, writtenColumns } from '../columns.ts';
@@ -47,6 +47,7 @@ const DRAWN = 60;
 /** How many rows are drawn beyond the edges, for whoever scrolls. */
 const BEYOND = 12;
 const LEAST_WIDTH = 48;
+const FRESH_MS = 2000;
 
 export function Table(props: Props) {
   const { resource, rows, schema, ask, pending = false, isCurrent = true, without, selection } = props;
@@ -234,6 +235,7 @@ function RowOf({ at, row, columns, resource, schema, selection, editing, grid }:
   return (
     // From the keyboard, the link in the row does the same.
     <tr
+      ref={useFresh(row)}
       aria-rowindex={at + 2}
       class={link && 'opens'}
       aria-selected={selection?.keys.value.has(row[resource.key.name])}
@@ -267,6 +269,20 @@ function RowOf({ at, row, columns, resource, schema, selection, editing, grid }:
       ))}
     </tr>
   );
+}
+
+/** A row that has other values than before is lit up for a moment: somebody else may have written them. */
+function useFresh(row: Row) {
+  const element = useRef<HTMLTableRowElement>(null);
+  const text = JSON.stringify(row);
+  const before = useRef(text);
+  useEffect(() => {
+    if (before.current === text) return;
+    before.current = text;
+    if (!matchMedia('(prefers-reduced-motion: reduce)').matches)
+      element.current?.animate({ backgroundColor: ['var(--accent-wash)', 'transparent'] }, FRESH_MS);
+  });
+  return element;
 }
 
 interface CellProps {
