@@ -70,7 +70,7 @@ export class TypesOf {
     for (const type of model.enums) {
       const values = type.values.map((value) => [value.name, { value: value.name, ...texts(value) }]);
       const config = { name: type.name, description: type.description, values: Object.fromEntries(values) };
-      this.#leaves.set(type.name, new GraphQLEnumType(config));
+      this.#leaves.set(type.name, new StoredEnum(config));
     }
     const nodes = nodesIn(model);
     const id = this.#leaves.get('UUID') as GraphQLScalarType;
@@ -243,6 +243,13 @@ export function nonNull<T extends GraphQLNullableType>(type: T, required: boolea
 
 export function texts({ description, deprecated }: Described) {
   return { description, deprecationReason: deprecated };
+}
+
+/** What nodes of another file have stored is answered as it is, as in REST: an error for each would keep whole lists from being read. */
+class StoredEnum extends GraphQLEnumType {
+  override coerceOutputValue(value: unknown): string {
+    return value as string;
+  }
 }
 
 /** Values pass unchecked: the engine holds them against the same rules as those of REST, with the same errors. */

@@ -78,6 +78,24 @@ describe.each([...databases])('on %s', (kind) => {
     await after.close();
   });
 
+  test('a value that only the new enum has is told by old nodes as it is, through either door', async () => {
+    await using deployment = await Deployment.create(kind);
+    const file = (values: string) =>
+      `enum E { ${values} } type A @resource { id: ID!  e: E  r: E!  l: [E!] }`;
+    const before = await deployment.app(file('X'));
+    const after = await deployment.app(file('X Y'));
+    await post(after, { e: 'Y', r: 'Y', l: ['X', 'Y'] });
+    const told = [{ id: 1, e: 'Y', r: 'Y', l: ['X', 'Y'] }];
+    expect(await list(before)).toEqual(told);
+    const query = '{ as { id e r l } }';
+    for (const asked of [query, query, query.replace('{', '{ __typename ')]) {
+      const { data, errors } = await before.graphql(asked);
+      expect([data.as, errors]).toEqual([[{ ...told[0], id: '1' }], undefined]);
+    }
+    await before.close();
+    await after.close();
+  });
+
   test('a node with the old schema is told of the new unique', async () => {
     await using deployment = await Deployment.create(kind);
     const before = await deployment.app(old);

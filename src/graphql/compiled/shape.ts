@@ -11,7 +11,6 @@ import {
   type GraphQLScalarType,
   GraphQLString,
   getNamedType,
-  isEnumType,
   isLeafType,
   isListType,
   isNonNullType,
@@ -150,8 +149,6 @@ function fieldOf(
 }
 
 function leafOf(type: GraphQLScalarType | GraphQLEnumType): Make {
-  if (isEnumType(type))
-    return admitting((value) => typeof value === 'string' && type.getValue(value) != null);
   switch (type) {
     case ID:
       return (value) => {
@@ -168,7 +165,7 @@ function leafOf(type: GraphQLScalarType | GraphQLEnumType): Make {
     case GraphQLBoolean:
       return admitting((value) => typeof value === 'boolean');
     default:
-      // Duet's own scalars are given back as the engine keeps them.
+      // Enums and Duet's own scalars are given back as the engine keeps them.
       return (value) => value;
   }
 }
