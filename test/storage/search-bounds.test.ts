@@ -57,6 +57,47 @@ describe('a reader that cannot be', () => {
   );
 });
 
+/** Of a small table, what counts is how much of the index of words has to be read. */
+describe('of records with many words', async () => {
+  const own = new Folder({});
+  const sheets = `type Sheet @resource @search(fields: ["a", "b", "c", "d"]) { id: ID!  a: String  b: String  c: String  d: String }`;
+  const deployment = { sdl: sheets, data: {}, url: `sqlite:${own.file('duet.db')}` };
+  await (await openApp('sqlite', deployment)).close();
+  {
+    using db = new Database(own.file('duet.db'));
+    splitsWords(db);
+    db.run('PRAGMA synchronous = OFF');
+    const insert = db.query('INSERT INTO "Sheet" (a, b, _version) VALUES (?, ?, 1)');
+    const common = Array.from({ length: 8 }, (_, word) => `common${word}`).join(' ');
+    db.transaction(() => {
+      for (let id = 0; id < 1500; id++) {
+        const texts = Array.from({ length: 60 }, (_, word) => `x${(id * 31 + word * 7919) % 20_000}`);
+        insert.run(`${texts.join(' ')} rare${id % 5}`, common);
+      }
+    })();
+  }
+  const app = await openApp('sqlite', { ...deployment, apart: ['false'] });
+  afterAll(async () => {
+    await app.close();
+    own[Symbol.dispose]();
+  });
+  const words = (count: number) => Array.from({ length: count }, (_, word) => `common${word}`).join('+');
+
+  test.each([
+    ['rare3', true],
+    ['rare', true],
+    ['x12345', true],
+    ['x', false],
+    ['rare3+x', false],
+    [words(8), true],
+    ['rare3&sort=_relevance', true],
+    [`${words(8)}&sort=_relevance`, false],
+  ])('search=%s stays: %p', async (search, stays) => {
+    const { status } = await app.rest('GET', `/sheets?search=${search}&limit=1`);
+    expect(status).toBe(stays ? 200 : 503);
+  });
+});
+
 /** As many characters as a text may have that is split here, and many more. */
 const texts = {
   short: 'left hand '.repeat(500),

@@ -3,6 +3,7 @@
 import type { Database } from 'bun:sqlite';
 import { Lru } from '../../base/lru.ts';
 import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
+import { isRelevance } from '../../query/search.ts';
 import type { Resource } from '../../schema/model.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Match, Row, Select, Statement, Table } from '../statements.ts';
@@ -23,6 +24,7 @@ import {
   together,
   weightOf,
 } from './texts.ts';
+import { pagesOf, pagesTable } from './words.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
@@ -31,6 +33,9 @@ const CHANGE = 50;
 const BYTES = 20;
 /** What it costs to come to a row, beside testing it. */
 const VISIT = 4;
+/** What it costs to read a page of an index of words, of which each has some hundred; those that begin alike are put in order, too. */
+const WHOLE_PAGE = 400;
+const BEGUN_PAGE = 2_500;
 /** Of rows that could all meet each other, at most one in so many does. */
 const SELDOM = 12;
 /** A table with more rows is large. */
@@ -212,12 +217,28 @@ export class Bounds implements Allowance {
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
     const tests = isWhole && conditions === 0 && visits <= MOST_ROWS ? 0 : visits * (VISIT + conditions);
     const part = plan.where === undefined ? undefined : { where: plan.where, parameters: [parameters[0]] };
-    const bare = listed + tests;
+    const bare = listed + tests + this.#costOfSearch(statement, left - listed - tests);
     const all = this.#hasTexts && statement.do !== 'match' ? [...looks, read(resource)] : looks;
     const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare) : bare;
     if (cost <= MOST_TESTS || !plan.looksUp || performance.now() <= kept.longUntil) return cost;
     // It is looked at the clock between two rows, and not within one.
     return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
+  }
+
+  /** What it costs to read an index of words. How relevant a record is is asked of it again, for each word and field. */
+  #costOfSearch(statement: Reading, left: number): number {
+    const { where } = statement;
+    const asked = where && left >= 0 ? conditionsIn(where).filter((each) => each.is === 'search') : [];
+    return asked.reduce((sum, searched) => {
+      const { resource, words } = searched;
+      const times = isByRelevance(statement) ? 1 + words.length * (resource.searched.length - 1) : 1;
+      const cost = (whole: number, begun: number) => times * (whole * WHOLE_PAGE + begun * BEGUN_PAGE);
+      const all = this.#rowsOf(pagesTable(resource));
+      const most = cost(all * (words.length - 1), all);
+      if (sum + most <= left) return sum + most;
+      const { whole, begun } = pagesOf(this.#database, searched);
+      return sum + cost(whole, begun);
+    }, 0);
   }
 
   /** What it costs to look at texts of so many rows; `part` has those that no other rows lead to. */
@@ -302,6 +323,12 @@ export class Bounds implements Allowance {
 function splittingOf(statement: Statement): number {
   const rows = splitBy(statement);
   return rows.length > 0 ? lengthsOf((statement as { resource: Table }).resource as Resource, rows) : 0;
+}
+
+function isByRelevance(statement: Reading): boolean {
+  if (statement.do !== 'select') return false;
+  const { columns, order = [] } = statement;
+  return columns.some(isRelevance) || order.some(({ column }) => isRelevance(column));
 }
 
 const none: readonly Look[] = [];

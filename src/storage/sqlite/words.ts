@@ -72,6 +72,39 @@ export function dropWords(table: string, words: string): string[] {
   ];
 }
 
+/** The first words of the pages of the index, in each of its segments. */
+export function pagesTable(resource: Resource): string {
+  return `${tableOf(resource)}_idx`;
+}
+
+/** FTS5 keeps them behind a sign for its main index. */
+const MAIN = '0';
+
+/**
+ * On how many pages of the index these words are, the beginnings of words apart: they are read to the end, whatever is then
+ * found. Those of a word are between the last that begins before it and the first that begins after.
+ */
+export function pagesOf(
+  database: Database,
+  { resource, words }: Searched,
+): Record<'whole' | 'begun', number> {
+  const pages = quote(pagesTable(resource));
+  const ranges = words.flatMap(({ text, begins }) =>
+    resource.searched.map((_, field) => {
+      const from = Buffer.from(MAIN + inField(text, field));
+      return [begins, from.toString('hex'), `${from.toString('hex')}${begins ? 'ff' : '00'}`];
+    }),
+  );
+  const page = (which: string) => `SELECT "pgno" / 2 FROM ${pages} WHERE "segid" = "_segment" AND ${which}`;
+  const after = `COALESCE((${page('"term" > unhex(value ->> 2) ORDER BY "term" LIMIT 1')}), (${page('TRUE ORDER BY "term" DESC LIMIT 1')}))`;
+  const before = `COALESCE((${page('"term" <= unhex(value ->> 1) ORDER BY "term" DESC LIMIT 1')}), 1)`;
+  const next = `SELECT (SELECT MIN("segid") FROM ${pages} WHERE "segid" > "_segment") FROM "_segments" WHERE "_segment" IS NOT NULL`;
+  const segments = `WITH RECURSIVE "_segments" ("_segment") AS (SELECT MIN("segid") FROM ${pages} UNION ALL ${next})`;
+  const sql = `${segments} SELECT value ->> 0, SUM(max(0, ${after} - ${before})) FROM json_each(?1) CROSS JOIN "_segments" WHERE "_segment" IS NOT NULL GROUP BY 1`;
+  const found = new Map(database.query(sql).values(JSON.stringify(ranges)) as [number, number][]);
+  return { whole: found.get(0) ?? 0, begun: found.get(1) ?? 0 };
+}
+
 export const words: Words = {
   match: (searched, record, given) => among(searched.resource, record, given(textOf(searched))),
   isIn: (searched, word, field, record, given) => {
