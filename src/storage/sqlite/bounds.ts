@@ -10,11 +10,10 @@ import type { Match, Row, Select, Statement, Table } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
 import { keyIn, keysOf, named, valuesIn } from './keyed.ts';
 import { type Plan, planOf, type Reading } from './plan.ts';
+import { MOST_ROWS, Sizes } from './sizes.ts';
 import {
   ASSUMED,
   bytesOf,
-  grow,
-  type Held,
   held,
   type Look,
   lengthIn,
@@ -38,20 +37,14 @@ const WHOLE_PAGE = 400;
 const BEGUN_PAGE = 2_500;
 /** Of rows that could all meet each other, at most one in so many does. */
 const SELDOM = 12;
-/** A table with more rows is large. */
-const MOST_ROWS = 20_000;
-/** In a larger file the rows may be large themselves. */
-const SMALL_FILE = 64 * 1024 * 1024;
-const MOST_LARGE_ROWS = 1_000;
+/** In a large file a row may have a page of its own. */
 const PAGE = 4;
-/** In a smaller one all texts together are short. */
+/** In a smaller file all texts together are short. */
 const SHORT_FILE = BYTES * MOST_TESTS;
 /** What is looked at for each byte counts from here on: a few values that are compared are in most rules. */
 const FEW_LOOKS = 1;
 /** How long one program may keep this process from everything else; on a busy machine a short one takes long, too. */
 const LONGEST_MS = 100;
-/** How long a table counts as small without being looked at again. */
-const RECOUNT_MS = 5_000;
 /** How long a statement that took long is not tried here again. */
 const LONG_MS = 5_000;
 const KEPT = 1_000;
@@ -75,14 +68,11 @@ export interface Allowance {
 export class Bounds implements Allowance {
   readonly #database: Database;
   readonly #plans = new Lru<string, Kept>(KEPT);
-  readonly #rows = new Map<string, number>();
-  readonly #held = new Map<string, Held>();
-  #most = MOST_ROWS;
-  #hasTexts = false;
-  #recountAt = 0;
+  readonly #sizes: Sizes;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#sizes = new Sizes(database);
   }
 
   /** For one program: what its statements cost together is what others wait for. However short each is, many are long. */
@@ -107,7 +97,7 @@ export class Bounds implements Allowance {
 
   /** After others have written, nobody knows how much. */
   recount(): void {
-    this.#recountAt = 0;
+    this.#sizes.outdate();
   }
 
   readonly wasLong = (sql: string) => {
@@ -133,17 +123,17 @@ export class Bounds implements Allowance {
       case 'update': {
         const { resource, set, where } = statement;
         const keys = keysOf(where);
-        this.#grew(resource, 0, set, keys);
+        this.#sizes.grew(resource, 0, set, keys);
         return (
           keys * (CHANGE + bytesIn(set) / BYTES) + this.#changed(resource, where) + splittingOf(statement)
         );
       }
       case 'insert':
       case 'upsert':
-        this.#grew(statement.resource, 1, statement.values);
+        this.#sizes.grew(statement.resource, 1, statement.values);
         return splittingOf(statement);
       case 'insert all':
-        for (const row of statement.rows) this.#grew(statement.resource, 1, row);
+        for (const row of statement.rows) this.#sizes.grew(statement.resource, 1, row);
         return splittingOf(statement);
       case 'mend words':
         return splittingOf(statement);
@@ -162,16 +152,15 @@ export class Bounds implements Allowance {
   ): number {
     if (per && limit !== undefined) {
       const rows = per.values.length * limit;
-      this.#recountNowAndThen();
-      const held = this.#rowsOf(resource.table);
-      return VISIT * (held > MOST_ROWS ? rows : Math.min(rows, held));
+      const there = this.#sizes.rowsOf(resource.table);
+      return VISIT * (there > MOST_ROWS ? rows : Math.min(rows, there));
     }
     if (bytes === undefined || where?.is !== 'in') return 0;
     // To ask how long they are reads none of the texts.
     const found = `${quote(where.column.stored)} IN (SELECT value FROM json_each(?1))`;
     const sizes = columns.map(({ stored }) => `COALESCE(octet_length(${quote(stored)}), 0)`);
     const sum = `COALESCE(SUM(${sizes.join(' + ')}), 0)`;
-    const there = this.#count(`SELECT ${sum} AS "rows" FROM ${quote(resource.table)} WHERE ${found}`, [
+    const there = this.#sizes.number(`SELECT ${sum} FROM ${quote(resource.table)} WHERE ${found}`, [
       parameters[0],
     ]);
     return VISIT * where.values.length + Math.min(bytes, there) / BYTES;
@@ -203,12 +192,11 @@ export class Bounds implements Allowance {
       const cost = listed + (weight * ASSUMED) / BYTES;
       if (listed === 0 && cost <= left) return cost;
     }
-    this.#recountNowAndThen();
     const looks = weight < FEW_LOOKS ? none : looksAt(statement, plan);
     if (loops === 0) {
       const rows = keyIn(where, resource.key)?.is === 'eq' ? 1 : Math.max(1, listed);
       // Their texts are not read, but each may be on a page of its own.
-      const passed = offset * VISIT * (this.#most === MOST_ROWS ? 1 : PAGE);
+      const passed = offset * VISIT * (this.#sizes.isLarge ? PAGE : 1);
       const part = named(statement, parameters);
       return listed + passed + this.#costOfLooks(looks, rows, part, left - listed - passed);
     }
@@ -217,8 +205,10 @@ export class Bounds implements Allowance {
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
     const tests = isWhole && conditions === 0 && visits <= MOST_ROWS ? 0 : visits * (VISIT + conditions);
     const part = plan.where === undefined ? undefined : { where: plan.where, parameters: [parameters[0]] };
-    const bare = listed + tests + this.#costOfSearch(statement, left - listed - tests);
-    const all = this.#hasTexts && statement.do !== 'match' ? [...looks, read(resource)] : looks;
+    const rest = left - listed - tests;
+    const bare = listed + tests + (plan.isSearch && rest >= 0 ? this.#costOfSearch(statement, rest) : 0);
+    const all =
+      this.#sizes.bytes > SHORT_FILE && statement.do !== 'match' ? [...looks, read(resource)] : looks;
     const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare) : bare;
     if (cost <= MOST_TESTS || !plan.looksUp || performance.now() <= kept.longUntil) return cost;
     // It is looked at the clock between two rows, and not within one.
@@ -227,13 +217,12 @@ export class Bounds implements Allowance {
 
   /** What it costs to read an index of words. How relevant a record is is asked of it again, for each word and field. */
   #costOfSearch(statement: Reading, left: number): number {
-    const { where } = statement;
-    const asked = where && left >= 0 ? conditionsIn(where).filter((each) => each.is === 'search') : [];
+    const asked = statement.where ? conditionsIn(statement.where).filter((each) => each.is === 'search') : [];
     return asked.reduce((sum, searched) => {
       const { resource, words } = searched;
       const times = isByRelevance(statement) ? 1 + words.length * (resource.searched.length - 1) : 1;
       const cost = (whole: number, begun: number) => times * (whole * WHOLE_PAGE + begun * BEGUN_PAGE);
-      const all = this.#rowsOf(pagesTable(resource));
+      const all = this.#sizes.rowsOf(pagesTable(resource));
       const most = cost(all * (words.length - 1), all);
       if (sum + most <= left) return sum + most;
       const { whole, begun } = pagesOf(this.#database, searched);
@@ -252,7 +241,7 @@ export class Bounds implements Allowance {
 
   /** As many as there can be in so many rows. */
   #bytesIn(look: Look, rows: number): number {
-    const all = this.#heldBy(look.table);
+    const all = this.#sizes.heldBy(look.table);
     if (!all) return rows * look.most;
     const length = lengthIn(all, look);
     const most = rows * length.longest;
@@ -260,62 +249,17 @@ export class Bounds implements Allowance {
   }
 
   #visits({ loops, tables, rows: ofValues }: Plan, parameters: readonly unknown[]): number {
-    const rows = Math.max(...tables.map((table) => this.#rowsOf(table)));
-    if (rows <= this.#most) return loops === 1 ? rows : rows ** loops / SELDOM;
+    const rows = Math.max(...tables.map((table) => this.#sizes.rowsOf(table)));
+    if (rows <= this.#sizes.most) return loops === 1 ? rows : rows ** loops / SELDOM;
     const counted =
-      ofValues === undefined ? Number.POSITIVE_INFINITY : this.#count(counting(ofValues), [parameters[0]]);
+      ofValues === undefined ? Number.POSITIVE_INFINITY : this.#sizes.count(ofValues, [parameters[0]]);
     return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
   }
 
   /** Rows that are changed are written anew, with all of their texts. */
   #changed(resource: Table, where: Filter): number {
-    this.#recountNowAndThen();
-    const part = keysOf(where) > 1 && this.#hasTexts ? named({ resource, where }) : undefined;
+    const part = keysOf(where) > 1 && this.#sizes.bytes > SHORT_FILE ? named({ resource, where }) : undefined;
     return part ? lengthIn(held(this.#database, resource, MOST_ROWS, part), read(resource)).all / BYTES : 0;
-  }
-
-  #heldBy(table: Table): Held | undefined {
-    const known = this.#held.get(table.table);
-    if (known || this.#rowsOf(table.table) > this.#most) return known;
-    const all = held(this.#database, table, MOST_ROWS + 1);
-    this.#held.set(table.table, all);
-    return all;
-  }
-
-  /** What is written between two counts counts at once. */
-  #grew(table: Table, rows: number, values: Row, times = rows): void {
-    const before = this.#rows.get(table.table);
-    if (before === undefined) return;
-    this.#rows.set(table.table, before + rows);
-    const all = this.#held.get(table.table);
-    if (all) grow(all, table, values, times);
-  }
-
-  #recountNowAndThen(): void {
-    const now = performance.now();
-    if (now < this.#recountAt) return;
-    this.#recountAt = now + RECOUNT_MS;
-    this.#rows.clear();
-    this.#held.clear();
-    const bytes = this.#count(
-      'SELECT page_count * page_size AS "rows" FROM pragma_page_count, pragma_page_size',
-    );
-    this.#most = bytes <= SMALL_FILE ? MOST_ROWS : MOST_LARGE_ROWS;
-    this.#hasTexts = bytes > SHORT_FILE;
-  }
-
-  #rowsOf(table: string): number {
-    let rows = this.#rows.get(table);
-    if (rows === undefined) {
-      rows = this.#count(counting(`SELECT 1 FROM ${quote(table)}`));
-      this.#rows.set(table, rows);
-    }
-    return rows;
-  }
-
-  #count(sql: string, parameters: readonly unknown[] = []): number {
-    const row = this.#database.query(sql).get(...(parameters as string[])) as { rows: number };
-    return row.rows;
   }
 }
 
@@ -362,8 +306,4 @@ function bytesIn(set: Row): number {
   let bytes = 0;
   for (const name in set) bytes += bytesOf(set[name]);
   return bytes;
-}
-
-function counting(sql: string): string {
-  return `SELECT COUNT(*) AS "rows" FROM (${sql} LIMIT ${MOST_ROWS + 1})`;
 }

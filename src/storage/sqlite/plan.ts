@@ -1,7 +1,7 @@
 /** What SQLite's plan of a read says of the rows that it visits, whatever the parameters are. */
 
 import type { Database } from 'bun:sqlite';
-import { conditionsIn, type Filter, reached } from '../../query/filter.ts';
+import { type Condition, conditionsIn, type Filter, reached } from '../../query/filter.ts';
 import { isReferred } from '../../query/referred.ts';
 import { askedOf, isResult } from '../../query/results.ts';
 import type { Column, Resource } from '../../schema/model.ts';
@@ -18,6 +18,7 @@ export interface Plan {
   readonly tables: readonly string[];
   /** How many conditions are tested in the innermost of them. */
   readonly conditions: number;
+  readonly isSearch: boolean;
   /** What is looked at of texts beside the filter, whose values may be longer the next time. */
   readonly looks: readonly Look[];
   /** What they cost for each byte. */
@@ -38,8 +39,10 @@ interface Line {
 }
 
 /** What it costs to find a record that a row refers to, in conditions; and to tell the values of all rows apart. */
-const LOOKUP = 4;
+const LOOKUP = 8;
 const DISTINCT = 8;
+/** To take a list apart, however short it is. */
+const LISTED = 16;
 /** So many rows that come first are kept apart, and the others held against the last of them. */
 const FEW_FIRST = 100;
 const FIRST = 1;
@@ -76,7 +79,7 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   const isOpen: IsOpen = ({ detail }) => isLoop(detail) && !isBounded(detail, uniques) && !isOfGroups(detail);
   const loops = loopsWithin(0, lines, statement, isOpen);
   const isSorted = lines.some(({ detail }) => detail.startsWith('USE TEMP B-TREE'));
-  const conditions = [...asked, ...ofGroups].filter((each) => 'column' in each).length;
+  const conditions = [...asked, ...ofGroups].reduce((sum, each) => sum + testsOf(each), 0);
   const looks = [
     ...others.flatMap(([filter, table]) => looksOf(filter, table, true)),
     ...(isSorted && statement.do === 'select' ? ofOrder(statement, order) : []),
@@ -84,6 +87,7 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   ];
   return {
     loops,
+    isSearch: asked.some(({ is }) => is === 'search'),
     looks,
     weight: looks.reduce((sum, { weight }) => sum + weight, 0),
     looksUp: lines
@@ -93,6 +97,13 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
     conditions: conditions + steps.length * LOOKUP + (statement.do === 'aggregate' ? measured(statement) : 0),
     ...(loops === 1 ? rowsOf(statement, lines) : noRows),
   };
+}
+
+/** What a condition costs, where a comparison costs 1. */
+function testsOf(condition: Condition): number {
+  if ('where' in condition) return LOOKUP;
+  if (condition.is === 'hasSome' || condition.is === 'hasEvery') return LISTED;
+  return 'column' in condition ? 1 : 0;
 }
 
 /** How many columns the unique indexes have that the file declares, by name; of Duet's own tables, that of the key. */

@@ -1,0 +1,95 @@
+/** How large a SQLite file and its tables are, looked at now and then. */
+
+import type { Database } from 'bun:sqlite';
+import { quote } from '../sql/dialect.ts';
+import type { Row, Table } from '../statements.ts';
+import { grow, type Held, held } from './texts.ts';
+
+/** A table with more rows is large. */
+export const MOST_ROWS = 20_000;
+/** In a larger file the rows may be large themselves. */
+const SMALL_FILE = 64 * 1024 * 1024;
+const MOST_LARGE_ROWS = 1_000;
+/** How long a table counts as small without being looked at again. */
+const RECOUNT_MS = 5_000;
+
+export class Sizes {
+  readonly #database: Database;
+  readonly #rows = new Map<string, number>();
+  readonly #held = new Map<string, Held>();
+  #bytes = 0;
+  #recountAt = 0;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Of the file. */
+  get bytes(): number {
+    this.#recountNowAndThen();
+    return this.#bytes;
+  }
+
+  get isLarge(): boolean {
+    return this.bytes > SMALL_FILE;
+  }
+
+  /** How many rows a small table has at the most. */
+  get most(): number {
+    return this.isLarge ? MOST_LARGE_ROWS : MOST_ROWS;
+  }
+
+  /** Up to one more than a small table has. */
+  rowsOf(table: string): number {
+    this.#recountNowAndThen();
+    let rows = this.#rows.get(table);
+    if (rows === undefined) {
+      rows = this.count(`SELECT 1 FROM ${quote(table)}`, []);
+      this.#rows.set(table, rows);
+    }
+    return rows;
+  }
+
+  /** What there is of texts in a small table. */
+  heldBy(table: Table): Held | undefined {
+    if (this.rowsOf(table.table) > this.most) return undefined;
+    let all = this.#held.get(table.table);
+    if (!all) {
+      all = held(this.#database, table, MOST_ROWS + 1);
+      this.#held.set(table.table, all);
+    }
+    return all;
+  }
+
+  /** Counts what is written until then: so many new rows, and so many that were given these values. */
+  grew(table: Table, rows: number, values: Row, times = rows): void {
+    const before = this.#rows.get(table.table);
+    if (before === undefined) return;
+    this.#rows.set(table.table, before + rows);
+    const all = this.#held.get(table.table);
+    if (all) grow(all, table, values, times);
+  }
+
+  /** After others have written, nobody knows how much. */
+  outdate(): void {
+    this.#recountAt = 0;
+  }
+
+  count(sql: string, parameters: readonly unknown[]): number {
+    return this.number(`SELECT COUNT(*) FROM (${sql} LIMIT ${MOST_ROWS + 1})`, parameters);
+  }
+
+  number(sql: string, parameters: readonly unknown[] = []): number {
+    const [[number] = []] = this.#database.query(sql).values(...(parameters as string[]));
+    return Number(number);
+  }
+
+  #recountNowAndThen(): void {
+    const now = performance.now();
+    if (now < this.#recountAt) return;
+    this.#recountAt = now + RECOUNT_MS;
+    this.#rows.clear();
+    this.#held.clear();
+    this.#bytes = this.number('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size');
+  }
+}
