@@ -192,7 +192,7 @@ export class Bounds implements Allowance {
       const cost = listed + (weight * ASSUMED) / BYTES;
       if (listed === 0 && cost <= left) return cost;
     }
-    const looks = weight < FEW_LOOKS ? none : looksAt(statement, plan);
+    const looks = weight >= FEW_LOOKS && this.#hasLong(plan) ? looksAt(statement, plan) : none;
     if (loops === 0) {
       const rows = keyIn(where, resource.key)?.is === 'eq' ? 1 : Math.max(1, listed);
       // Their texts are not read, but each may be on a page of its own.
@@ -213,6 +213,10 @@ export class Bounds implements Allowance {
     if (cost <= MOST_TESTS || !plan.looksUp || performance.now() <= kept.longUntil) return cost;
     // It is looked at the clock between two rows, and not within one.
     return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
+  }
+
+  #hasLong({ tables }: Plan): boolean {
+    return tables.some((table) => this.#sizes.heldBy(table)?.hasLong !== false);
   }
 
   /** What it costs to read an index of words. How relevant a record is is asked of it again, for each word and field. */
@@ -249,7 +253,7 @@ export class Bounds implements Allowance {
   }
 
   #visits({ loops, tables, rows: ofValues }: Plan, parameters: readonly unknown[]): number {
-    const rows = Math.max(...tables.map((table) => this.#sizes.rowsOf(table)));
+    const rows = Math.max(...tables.map(({ table }) => this.#sizes.rowsOf(table)));
     if (rows <= this.#sizes.most) return loops === 1 ? rows : rows ** loops / SELDOM;
     const counted =
       ofValues === undefined ? Number.POSITIVE_INFINITY : this.#sizes.count(ofValues, [parameters[0]]);

@@ -15,7 +15,7 @@ export type Reading = Select | Aggregate | Match;
 export interface Plan {
   /** How many loops that nothing bounds stand inside of each other. */
   readonly loops: number;
-  readonly tables: readonly string[];
+  readonly tables: readonly Table[];
   /** How many conditions are tested in the innermost of them. */
   readonly conditions: number;
   readonly isSearch: boolean;
@@ -93,7 +93,7 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
     looksUp: lines
       .filter(isOpen)
       .every(({ detail }) => /^SEARCH _\d+ .*INDEX \S+ \((\w+=\?( AND )?)+\)$/.test(detail)),
-    tables: Array.from(resources, ({ table }) => table),
+    tables: [...resources],
     conditions: conditions + steps.length * LOOKUP + (statement.do === 'aggregate' ? measured(statement) : 0),
     ...(loops === 1 ? rowsOf(statement, lines) : noRows),
   };

@@ -43,6 +43,8 @@ export interface Look {
 /** Of the rows of a table, or of some of them: the bytes beyond what counts as short, by stored names. */
 export interface Held {
   readonly rows: number;
+  /** Whether there are any at all. */
+  hasLong: boolean;
   readonly texts: ReadonlyMap<string, Length>;
 }
 
@@ -155,7 +157,7 @@ export function held(
       { all: lengths[2 * index] ?? 0, longest: lengths[2 * index + 1] ?? 0 },
     ]),
   );
-  return { rows, texts };
+  return { rows, hasLong: lengths.some((bytes) => bytes > 0), texts };
 }
 
 /** Which rows of a table. */
@@ -165,11 +167,12 @@ export interface Part {
 }
 
 /** After so many rows have been given these values: what they had before may be there still. */
-export function grow({ texts }: Held, table: Table, values: Row, times: number): void {
+export function grow(all: Held, table: Table, values: Row, times: number): void {
   let row = 0;
   const add = (stored: string, bytes: number) => {
-    const length = texts.get(stored);
+    const length = all.texts.get(stored);
     if (!length || bytes <= 0) return;
+    all.hasLong = true;
     length.all += bytes * times;
     length.longest = Math.max(length.longest, bytes);
   };
