@@ -235,9 +235,9 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
     const what = isLive ? 'A query that is marked @live' : 'A subscription';
     if (!isStream)
       throw new DuetError('NOT_ACCEPTABLE', `${what} is answered with ${EVENT_TYPE}: send that as Accept.`);
-    const stream = isLive
-      ? await kept(options.streams, exchange, valid, context, [text, operationName, variables], bytes.length)
-      : await subscribed(options.streams, exchange, valid, context, bytes.length);
+    const answer = isLive ? kept : subscribed;
+    const asked = [text, operationName, variables];
+    const stream = await answer(options.streams, exchange, valid, context, asked, bytes.length);
     finished(given, valid.operation, { data: {} });
     return stream;
   }

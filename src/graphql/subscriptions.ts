@@ -3,9 +3,11 @@
 import type { ExecutionResult, GraphQLObjectType, ValidatedExecutionArgs } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
+import type { Told } from '../engine/journal/feed.ts';
+import type { Change } from '../engine/journal/showing.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
-import { answerEvents, type Streams } from '../http/streams.ts';
+import { answerEvents, joined, type Streams } from '../http/streams.ts';
 import type { Context } from './context.ts';
 import { formatted, formattedAlone } from './errors.ts';
 import { execute } from './execute.ts';
@@ -27,28 +29,55 @@ export function streamedOnce(json: string): Response {
   return answerEvents(nextText(json) + COMPLETE);
 }
 
-/** What is wrong with the subscription itself is thrown before its stream begins. `sent`: bytes of the body that asks for it. */
+interface Event {
+  readonly result: ExecutionResult;
+  /** Undefined where it has errors, which name the request. */
+  readonly text: string | undefined;
+}
+
+/** What was made of changes, by what was asked for: all who may see the same of them are shown the same change. */
+const made = new WeakMap<Change, Map<string, Promise<Event>>>();
+
+/**
+ * What is wrong with the subscription itself is thrown before its stream begins. `asked`: what tells it from others;
+ * `sent`: bytes of the body that asks for it.
+ */
 export async function subscribed(
   streams: Streams,
   exchange: Exchange,
   args: ValidatedExecutionArgs,
   context: Context,
+  asked: readonly unknown[],
   sent: number,
 ): Promise<Response> {
   const { engine, caller } = context;
   const { name, operation } = planned(args, context);
   const follow = await engine.follow(caller, operation);
+  // What is denied is told otherwise to whom nobody knows.
+  const text = JSON.stringify([asked, caller.subject === undefined]);
+  const own = new Bun.CryptoHasher('sha256').update(text).digest('base64url');
+  const makeOf = async (change: Change): Promise<Event> => {
+    const result = await execute(args, context, new Map([[name, change]]));
+    return { result, text: result.errors ? undefined : nextOf(answered(result, exchange)) };
+  };
+  const eventOf = async ({ change }: Told) => {
+    const known = made.get(change) ?? new Map<string, Promise<Event>>();
+    made.set(change, known);
+    const making = known.get(own) ?? makeOf(change);
+    known.set(own, making);
+    const { result, text } = await making;
+    return text ?? nextOf(answered(result, exchange));
+  };
   const events = async function* (stopped: AbortSignal) {
-    for await (const event of follow(stopped)) {
-      if ('reset' in event) yield nextOf({ data: null, errors: [expired(exchange)] });
-      else yield nextOf(answered(await execute(args, context, new Map([[name, event.change]])), exchange));
-    }
+    for await (const told of follow(stopped))
+      if ('reset' in told) yield nextOf({ data: null, errors: [expired(exchange)] });
+      else yield* joined(await Promise.all(told.map(eventOf)));
     yield COMPLETE;
   };
   return streams.answer(exchange, events, sent);
 }
 
-/** A query whose answer is told again whenever it is another. `asked`: what tells it from others. */
+/** A query whose answer is told again whenever it is another. `asked`: the same. */
 export async function kept(
   streams: Streams,
   exchange: Exchange,

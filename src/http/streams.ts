@@ -34,6 +34,21 @@ export function answerEvents(text: string): Response {
   return answer(200, text, fields);
 }
 
+/** Events that are there together are sent together, up to so many characters: each time something is sent takes long. */
+const SENT_TOGETHER = 64 * 1024;
+
+export function* joined(events: Iterable<string>): Generator<string> {
+  let text = '';
+  for (const event of events) {
+    if (text.length > SENT_TOGETHER) {
+      yield text;
+      text = '';
+    }
+    text += event;
+  }
+  if (text !== '') yield text;
+}
+
 /** Makes events as text, until it is told to stop. */
 export type Events = (stopped: AbortSignal) => AsyncGenerator<string>;
 

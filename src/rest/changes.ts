@@ -4,13 +4,14 @@ import type { Engine } from '../engine/engine.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { Told } from '../engine/journal/feed.ts';
 import type { ChangesPage } from '../engine/journal/reading.ts';
+import type { Change } from '../engine/journal/showing.ts';
 import { whole } from '../engine/journal/sizes.ts';
 import { preferredType } from '../http/accept.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { problem } from '../http/problem.ts';
-import { EVENT_TYPE, type Streams } from '../http/streams.ts';
+import { EVENT_TYPE, joined, type Streams } from '../http/streams.ts';
 import { journaled } from '../schema/journal.ts';
 import { readKey } from '../schema/keys.ts';
 import type { Model, Resource } from '../schema/model.ts';
@@ -100,14 +101,23 @@ async function streamed(
   const from = last === null ? asked : { ...asked, after: last, at: { parameter: 'Last-Event-ID' } };
   const follow = await engine.follow(exchange.caller, from);
   return streams.answer({ request, ...exchange }, async function* (stopped) {
-    for await (const event of follow(stopped))
-      yield 'reset' in event ? `event: reset\nid: ${event.reset}\ndata: {}\n\n` : eventOf(event);
+    for await (const told of follow(stopped))
+      if ('reset' in told) yield `event: reset\nid: ${told.reset}\ndata: {}\n\n`;
+      else yield* joined(told.values().map(eventOf));
   });
 }
 
+/** Changes as JSON, for all who are shown the same. */
+const written = new WeakMap<Change, string>();
+
 /** Who goes on from the middle of a transaction would not know: only its last event has an id. */
 function eventOf({ change, isLast }: Told): string {
-  return `${isLast ? `id: ${change.position}\n` : ''}data: ${JSON.stringify(change)}\n\n`;
+  let data = written.get(change);
+  if (data === undefined) {
+    data = JSON.stringify(change);
+    written.set(change, data);
+  }
+  return `${isLast ? `id: ${change.position}\n` : ''}data: ${data}\n\n`;
 }
 
 function shown({ request, query }: Exchange, { changes, position, more }: ChangesPage): Response {

@@ -72,6 +72,24 @@ for (const database of databases)
       ]);
     });
 
+    test('what is there together is sent together, by either door', async () => {
+      const Accept = 'text/event-stream';
+      const body = JSON.stringify({ query: 'subscription { bookChanges { after { title } } }' });
+      const asked: [string, RequestInit][] = [
+        ['/changes/books', { headers: { Accept } }],
+        ['/graphql', { method: 'POST', headers: { ...JSON_HEADERS, Accept }, body }],
+      ];
+      for (const each of asked) {
+        const response = await app.fetch(...each);
+        const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+        const read = async () => new TextDecoder().decode((await reader.read()).value);
+        expect(await read()).toBe(':\n\n');
+        await app.graphql('mutation { createBooks(records: [{ title: "a" }, { title: "b" }]) { id } }');
+        expect([...(await read()).matchAll(/"title":"(\w)/g)].map(([, title]) => title)).toEqual(['a', 'b']);
+        await reader.cancel();
+      }
+    });
+
     test('who comes back goes on, with what other processes have written', async () => {
       const first = await Listener.open(app, '/changes');
       await app.rest('POST', '/books', { title: 'a' });
@@ -229,11 +247,16 @@ for (const database of databases)
         ['shown', false, false],
         [undefined, false, false],
       ]);
-      await using asked = await Listener.ask(
-        guarded,
-        `subscription { noteChanges(after: "${position}") { kind before { text } after { text } } }`,
-      );
-      const [first, second] = await asked.take(2);
+      const query = `subscription { noteChanges(after: "${position}") { kind before { text } after { text } } }`;
+      // The same question at the same moment, with other rights.
+      await using privileged = await Listener.ask(guarded, query, {}, admin);
+      await using asked = await Listener.ask(guarded, query);
+      const [whole, [first, second]] = await Promise.all([privileged.take(3), asked.take(2)]);
+      expect(whole.map(({ data }) => data.data.noteChanges.before?.text)).toEqual([
+        undefined,
+        'hidden',
+        'shown',
+      ]);
       expect(first?.data.data.noteChanges).toEqual({
         kind: 'CREATED',
         before: null,

@@ -30,7 +30,7 @@ export interface Reset {
 }
 
 /** Until it is told to stop. */
-export type Follow = (stopped: AbortSignal) => AsyncGenerator<Told | Reset>;
+export type Follow = (stopped: AbortSignal) => AsyncGenerator<readonly Told[] | Reset>;
 
 /** The characters of a filter that is kept for as long as somebody follows, and that each change is held against. */
 const LONGEST_WHERE = 64 * 1024;
@@ -75,8 +75,11 @@ export class Feed {
     if (this.#listeners > 0) this.#look();
   }
 
-  /** From the position that the operation names, until it is told to stop. */
-  async *listen(operation: Permitted<ChangesRead>, stopped: AbortSignal): AsyncGenerator<Told | Reset> {
+  /** From the position that the operation names, until it is told to stop; together what is there together. */
+  async *listen(
+    operation: Permitted<ChangesRead>,
+    stopped: AbortSignal,
+  ): AsyncGenerator<readonly Told[] | Reset> {
     let held: Change | undefined;
     for await (const page of this.pages(operation, stopped)) {
       if ('reset' in page) {
@@ -84,14 +87,17 @@ export class Feed {
         yield page;
         continue;
       }
+      const told: Told[] = [];
       for (const change of page.changes) {
-        if (held) yield { change: held, isLast: held.transaction !== change.transaction };
+        if (held) told.push({ change: held, isLast: held.transaction !== change.transaction });
         held = change;
       }
-      if (page.more) continue;
       // No transaction is committed in parts.
-      if (held) yield { change: held, isLast: true };
-      held = undefined;
+      if (held && !page.more) {
+        told.push({ change: held, isLast: true });
+        held = undefined;
+      }
+      if (told.length > 0) yield told;
     }
   }
 
