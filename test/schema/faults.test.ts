@@ -281,6 +281,7 @@ const rows: readonly Row[] = [
       type Note @resource @allow(to: [READ, HISTORY]) { id: ID! }
       type BookChange @resource { id: ID! }
       type Change @resource(path: "changes") { id: ID! }
+      type Show @resource(path: "live") { id: ID! }
     `,
     faults: [
       '1:21 "@journal" on Book keeps changes for "30 days", which is no time. Write a number of minutes, hours or days, such as "90m", "12h" or "30d", or "forever".',
@@ -291,6 +292,7 @@ const rows: readonly Row[] = [
       '5:6 Type "Change" collides with a name that Duet derives. Rename it.',
       '5:6 The path "/changes" of Change is taken by Duet. Choose one: @resource(path: "…")',
       '5:6 Change needs the root field Query.changes, which "@journal" has. Choose another: @resource(plural: "…")',
+      '6:6 The path "/live" of Show is taken by Duet. Choose one: @resource(path: "…")',
     ],
   },
   {
