@@ -238,10 +238,41 @@ for (const database of databases)
       expect(await api.logs.list().catch(({ status }: any) => status)).toBe(503);
       expect(sent.length).toBe(4);
       sent = [];
-      const ended = AbortSignal.abort(new Error('enough'));
-      expect(await api.logs.list({ signal: ended }).catch(() => 'ended')).toBe('ended');
+      const call = { signal: AbortSignal.abort(new Error('enough')) };
+      const calls: (() => Promise<unknown>)[] = [
+        () => api.logs.list(call),
+        () => api.logs.all(call).next(),
+        () => api.users.get(1, call),
+        () => api.logs.create({ text: 'x' }, call),
+        () => api.users.update(1, { name: 'x' }, call),
+        () => api.users.delete(1, call),
+        () => api.transaction((t: any) => t.logs.create({ text: 'x' }), call),
+        () => api.actions.rename({ id: 1, name: 'x' }, call),
+        () => api.actions.counted({}, call),
+      ];
+      for (const each of calls) expect(await each().catch(({ message }: Error) => message)).toBe('enough');
       expect(sent.length).toBe(0);
       trouble = undefined;
+    });
+
+    test('it waits as long as it is asked to before it sends again', async () => {
+      const { setTimeout: real } = globalThis;
+      const asked: number[] = [];
+      const soon = (then: () => void, ms = 0) => {
+        asked.push(ms);
+        return real(then, 0);
+      };
+      let left = 1;
+      trouble = () =>
+        left-- > 0 ? new Response('', { status: 503, headers: { 'Retry-After': '77' } }) : undefined;
+      globalThis.setTimeout = soon as typeof real;
+      try {
+        await api.logs.create({ text: 'later' });
+      } finally {
+        globalThis.setTimeout = real;
+        trouble = undefined;
+      }
+      expect(asked.some((ms) => ms >= 77_000 && ms < 78_000)).toBe(true);
     });
   });
 
@@ -280,6 +311,10 @@ const snippets: [string, string | undefined][] = [
   ],
   [
     'const u = await api.users.get(1, { select: { name: true, posts: { select: { title: true } } } }); const exact: Same<typeof u, { readonly name: string; readonly posts: { readonly title: string }[] } | null> = true;',
+    undefined,
+  ],
+  [
+    'const [p] = await api.posts.list({ include: { author: { select: { name: true } } } }); const exact: Same<typeof p, { readonly id: number; readonly title: string; readonly pages: number; readonly kind: "LONG" | "SHORT"; readonly authorId: number; readonly _version: number; readonly author: { readonly name: string } } | undefined> = true;',
     undefined,
   ],
   ['await api.users.get(1, { select: { nam: true } });', 'TS2561'],

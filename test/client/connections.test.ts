@@ -145,3 +145,34 @@ test.each([
   expect(seen).toContain(Number(status));
   expect(await api.entries.list()).toHaveLength(3);
 });
+
+const PROGRAM = `
+  import { duet } from './duet.mjs';
+  const api = duet(process.argv[2]);
+  const made = await api.entries.create({ text: 'a' });
+  const seen = [];
+  await new Promise((resolve) => {
+    const stop = api.entries.live({ select: { text: true } }, (rows) => {
+      seen.push(rows.length);
+      if (rows.length === 1) return api.entries.create({ text: 'b' });
+      stop();
+      resolve();
+    });
+  });
+  await api.entries.update(made, { text: 'c' });
+  const texts = [];
+  for await (const { text } of api.entries.all()) texts.push(text);
+  console.log(JSON.stringify([seen, texts, await api.entries.get(99)]));
+`;
+
+test('it runs in Node, and leaves nothing behind that keeps a program from ending', async () => {
+  const kept = 'type Entry @resource @journal { id: ID! text: String! }';
+  using files = new Folder({ 'schema.graphql': kept, 'data.json': '{}', 'main.mjs': PROGRAM });
+  const { model: own } = readSchema(kept);
+  writeFileSync(files.file('duet.ts'), own ? clientText(own) : '');
+  const { outputs } = await Bun.build({ entrypoints: [files.file('duet.ts')], target: 'node' });
+  writeFileSync(files.file('duet.mjs'), (await outputs[0]?.text()) ?? '');
+  await using server = await Server.start(files, {});
+  const node = Bun.spawn(['node', files.file('main.mjs'), server.url], { timeout: 30_000 });
+  expect([await node.stdout.text(), await node.exited]).toEqual(['[[1,2],["c","b"],null]\n', 0]);
+});
