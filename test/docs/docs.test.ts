@@ -151,3 +151,8 @@ test.each(documents)('no cell of a table in %s takes more than two lines', async
     .map((cell) => cell.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').trim());
   expect(cells.filter((cell) => cell.length > LONGEST_CELL)).toEqual([]);
 });
+
+test('the data provider for react-admin has no more than 100 lines, so that it can be read before it is copied', async () => {
+  const { length } = (await read('examples/react-admin/dataProvider.ts')).trimEnd().split('\n');
+  expect(length).toBeLessThanOrEqual(100);
+});

@@ -8,83 +8,77 @@ import type { Model, Resource } from '../../schema/model.ts';
 import { CHANGES_PATH, journalNames, LIVE_PATH } from '../../schema/names.ts';
 import { type JsonSchema, scalars } from '../../schema/scalars.ts';
 import { MOST_QUERIES } from '../live-stream.ts';
-import { columnSchema, documented, list, object, orNull, reference, typeSchema } from './json-schema.ts';
-import { ifMatch, ifNoneMatch } from './operations.ts';
-import { always, bodied, type Failures, idempotencyKey, stored, withHeaders, written } from './responses.ts';
+import { documented, list, object, orNull, typeSchema } from './json-schema.ts';
+import { type Context, ifMatch, ifNoneMatch, keyOfWrite, keyParameter, LIVE, one } from './operations.ts';
+import { whereParameter } from './parameters.ts';
+import { always, bodied, FAILURE, type Failures, withHeaders } from './responses.ts';
 import type { Schemas } from './schemas.ts';
 
 export const CHANGES_TAG = 'Changes';
 
-export function changesPaths(model: Model, schemas: Schemas, failures: Failures): Record<string, JsonSchema> {
+export function changesPaths(model: Model, context: Context, failures: Failures): Record<string, JsonSchema> {
   const resources = journaled(model, 'rest');
   if (resources.length === 0) return {};
-  const feed = (operationId: string, summary: string, items: JsonSchema, more: readonly JsonSchema[]) => ({
+  const { schemas, answers } = context;
+  const parameters = Object.entries(ofFeeds).map(([name, parameter]) =>
+    context.parameters.share(`changes.${name}`, { name, in: 'query', ...parameter }),
+  );
+  const feed = (operationId: string, summary: string, answer: JsonSchema, more: readonly JsonSchema[]) => ({
     get: {
       operationId,
       summary,
       tags: [CHANGES_TAG],
       parameters: [...parameters, ...more],
-      responses: {
-        200: {
-          description:
-            'What has happened, in the order of commits. Without `after`: all that is kept, or nothing without the right to HISTORY.',
-          headers: withHeaders(['Changes-Position', 'Vary'], ['Link']),
-          content: {
-            [JSON_TYPE]: { schema: list(items) },
-            [EVENT_TYPE]: {
-              schema: { type: 'string', description: 'The same, one by one, as they are committed.' },
-            },
-          },
-        },
-        ...failures.of(['VALIDATION_FAILED', 'ANSWER_TOO_LARGE', 'POSITION_EXPIRED', ...always, ...stored]),
-      },
+      responses: { 200: answer, default: FAILURE },
     },
   });
   const any = { anyOf: resources.map((resource) => schemas.ref(journalNames.change(resource))) };
   return Object.fromEntries([
     ...(schemas.isPlain ? [] : [[`/${LIVE_PATH}`, { post: shared(failures) }]]),
-    [`/${CHANGES_PATH}`, feed('changes', 'What has happened to records', any, [])],
+    [`/${CHANGES_PATH}`, feed('changes', 'What has happened to records', happened(any, schemas), [])],
     ...resources.flatMap((resource): [string, JsonSchema][] => {
       const { path, plural, singular, name, key } = resource;
-      const items = schemas.ref(journalNames.change(resource));
-      const where = {
-        name: 'where',
-        in: 'query',
-        description: 'What a record is like before or after, by its own fields.',
-        content: { [JSON_TYPE]: { schema: schemas.part(resource, 'Where') } },
-      };
-      const one = { name: key.name, in: 'path', required: true, schema: typeSchema(key) };
-      const all = feed(`changesOf${name}`, `What has happened to ${plural}`, items, [where]);
-      const own = feed(`changesOfOne${name}`, `What has happened to one ${singular}`, items, [where]);
-      const isDeprecated = resource.columns.some(({ deprecated }) => deprecated !== undefined);
-      const deprecation = isDeprecated ? (['Deprecation'] as const) : [];
+      const change = journalNames.change(resource);
+      answers[change] = happened(schemas.ref(change), schemas);
+      const answer = { $ref: `#/components/responses/${change}` };
+      const where = whereParameter({ ...context, resource });
+      const all = feed(`changesOf${name}`, `What has happened to ${plural}`, answer, [where]);
+      const own = feed(`changesOfOne${name}`, `What has happened to one ${singular}`, answer, [where]);
+      const parametersOfKey = [keyParameter(context, resource)];
       const back = {
         operationId: `restore${name}`,
         summary: `Write one ${singular} as it was`,
         tags: [CHANGES_TAG],
-        parameters: [ifMatch, ifNoneMatch, idempotencyKey],
-        requestBody: {
-          required: false,
-          content: { [JSON_TYPE]: { schema: object([['version', { type: 'integer', minimum: 1 }]]) } },
-        },
-        responses: {
-          200: {
-            description: `The ${singular} as it is now.`,
-            headers: withHeaders([], ['ETag', ...deprecation]),
-            content: { [JSON_TYPE]: { schema: reference(name) } },
-          },
-          ...failures.of(['NOT_FOUND', 'CONFLICT', 'VERSION_CONFLICT', ...bodied, ...always, ...written]),
-        },
+        parameters: [ifMatch, ifNoneMatch, keyOfWrite],
+        requestBody: { content: { [JSON_TYPE]: { schema: schemas.ref(RESTORE) } } },
+        responses: { 200: one(context, resource), default: FAILURE },
       };
       return [
         ...(isRestorable(resource)
-          ? [[`/${path}/{${key.name}}/restore`, { parameters: [one], post: back }] as [string, JsonSchema]]
+          ? [
+              [`/${path}/{${key.name}}/restore`, { parameters: parametersOfKey, post: back }] as [
+                string,
+                JsonSchema,
+              ],
+            ]
           : []),
         [`/${CHANGES_PATH}/${path}`, all],
-        [`/${CHANGES_PATH}/${path}/{${key.name}}`, { parameters: [one], ...own }],
+        [`/${CHANGES_PATH}/${path}/{${key.name}}`, { parameters: parametersOfKey, ...own }],
       ];
     }),
   ]);
+}
+
+function happened(items: JsonSchema, schemas: Schemas): JsonSchema {
+  return {
+    description:
+      'What has happened, in the order of commits. Without `after`: all that is kept, or nothing without the right to HISTORY.',
+    headers: withHeaders(['Changes-Position', 'Vary'], ['Link']),
+    content: {
+      [JSON_TYPE]: { schema: list(items) },
+      [EVENT_TYPE]: { schema: schemas.ref(FEED) },
+    },
+  };
 }
 
 /** Several live answers on one stream. */
@@ -108,66 +102,77 @@ function shared(failures: Failures): JsonSchema {
   };
 }
 
-const parameters: readonly JsonSchema[] = [
-  {
-    name: 'after',
-    in: 'query',
+const ofFeeds = {
+  after: {
     description: 'Only changes after this position, which an earlier change or answer has told.',
     schema: { type: 'string' },
   },
-  {
-    name: 'limit',
-    in: 'query',
+  limit: {
     description: 'How many at the most.',
     schema: { type: 'integer', minimum: 1, maximum: MOST_CHANGES },
   },
-];
+};
+
+const RESTORE = 'Restore';
+const FEED = 'ChangeEvents';
 
 export function changesSchemas(model: Model, schemas: Schemas): Record<string, JsonSchema> {
-  return Object.fromEntries(
-    journaled(model, 'rest').flatMap((resource): [string, JsonSchema][] => {
-      const change = journalNames.change(resource);
-      // `BookFields`, as GraphQL calls it, is here what records and bodies have in common.
-      const image = `${change}Fields`;
-      return [
-        [schemas.name(change), changeSchema(resource, schemas.ref(image))],
-        [schemas.name(image), imageSchema(resource)],
-      ];
-    }),
-  );
+  const own = journaled(model, 'rest').flatMap((resource): [string, JsonSchema][] => {
+    const change = journalNames.change(resource);
+    // `BookFields`, as GraphQL calls it, is here what records and bodies have in common.
+    const image = `${change}Fields`;
+    return [
+      [schemas.name(change), changeSchema(resource, schemas, schemas.ref(image))],
+      [schemas.name(image), imageSchema(resource, schemas)],
+    ];
+  });
+  return {
+    [schemas.name(CHANGE)]: anyChange,
+    [schemas.name(FEED)]: { ...text, description: 'The same, one by one, as they are committed.' },
+    [schemas.name(LIVE)]: {
+      ...text,
+      description: 'The answer of now, and again, whole, whenever a change has altered it.',
+    },
+    [schemas.name(RESTORE)]: object([['version', { type: 'integer', minimum: 1 }]]),
+    ...Object.fromEntries(own),
+  };
 }
 
 const text = { type: 'string' };
 const textOrNull = { type: ['string', 'null'] };
 
-function changeSchema({ name, key }: Resource, image: JsonSchema): JsonSchema {
-  const required = ['position', 'at', 'kind', 'resource', 'key', 'version', 'transaction', 'after'];
-  return {
-    description: `A change of one ${name}; without the right to HISTORY it has no caller, requestId or before.`,
-    ...object(
-      [
-        ['position', { ...text, description: 'Texts that sort; go on after the last one.' }],
-        ['at', { ...scalars.get('DateTime')?.jsonSchema }],
-        ['kind', { ...text, enum: ['CREATED', 'UPDATED', 'DELETED'] }],
-        ['resource', { const: name }],
-        ['key', typeSchema(key)],
-        ['version', { type: 'integer', minimum: 1 }],
-        ['caller', { ...textOrNull, description: 'Who did it; null for the anonymous.' }],
-        ['requestId', { ...textOrNull, description: 'The `X-Request-Id` of the request.' }],
-        ['transaction', { ...text, description: 'Changes that happened together have the same.' }],
-        ['before', orNull(image)],
-        ['after', orNull(image)],
-      ],
-      { required },
-    ),
+/** What changes of all types have in common. */
+const CHANGE = 'Change';
+const anyChange: JsonSchema = {
+  description: 'Without the right to HISTORY it has no caller, requestId or before.',
+  type: 'object',
+  properties: {
+    position: { ...text, description: 'Texts that sort; go on after the last one.' },
+    at: { ...scalars.get('DateTime')?.jsonSchema },
+    kind: { ...text, enum: ['CREATED', 'UPDATED', 'DELETED'] },
+    version: { type: 'integer', minimum: 1 },
+    caller: { ...textOrNull, description: 'Who did it; null for the anonymous.' },
+    requestId: { ...textOrNull, description: 'The `X-Request-Id` of the request.' },
+    transaction: { ...text, description: 'Changes that happened together have the same.' },
+  },
+  required: ['position', 'at', 'kind', 'resource', 'key', 'version', 'transaction', 'after'],
+};
+
+function changeSchema({ name, key }: Resource, schemas: Schemas, image: JsonSchema): JsonSchema {
+  const properties = {
+    resource: { const: name },
+    key: typeSchema(key),
+    before: orNull(image),
+    after: orNull(image),
   };
+  return { allOf: [schemas.ref(CHANGE)], properties, unevaluatedProperties: false };
 }
 
 /** What was added to the type since is null, and what the caller may not read is left out. */
-function imageSchema({ columns, plural }: Resource): JsonSchema {
+function imageSchema({ columns, plural }: Resource, schemas: Schemas): JsonSchema {
   const properties = columns.map((column): [string, JsonSchema] => [
     column.name,
-    { ...columnSchema({ ...column, required: false }), ...documented(column) },
+    { ...schemas.column({ ...column, required: false }), ...documented(column) },
   ]);
   return { description: `The own fields of ${plural}, as one was.`, ...object(properties) };
 }

@@ -13,7 +13,7 @@ import { errorSchemas, Failures, headers } from './responses.ts';
 import { Schemas } from './schemas.ts';
 import { SERVICE, servicePaths, serviceSchemas } from './service.ts';
 import { transaction } from './transaction.ts';
-import { webhooksOf } from './webhooks.ts';
+import { webhookSchemas, webhooksOf } from './webhooks.ts';
 
 export interface Served {
   /** The longest page. */
@@ -70,20 +70,22 @@ export function* openapi(model: Model, served: Served, profile: Profile): Genera
   function* paths(): Generator<[string, JsonSchema]> {
     for (const resource of resources) yield* pathsOf(context, resource);
     yield* Object.entries(actionPaths(model.actions));
-    yield* Object.entries(changesPaths(model, schemas, failures));
+    yield* Object.entries(changesPaths(model, context, failures));
     yield ['/transaction', { post: transaction(resources, failures, operations, hasActions) }];
     if (!isPlain) yield* Object.entries(servicePaths(schemas, failures, graphql, trusted));
   }
   function* described(): Generator<[string, JsonSchema]> {
-    yield* schemas.all();
     const all = {
       ...actionSchemas(model.actions),
       ...changesSchemas(model, schemas),
+      ...webhookSchemas(schemas),
       ...errorSchemas(schemas),
       ...serviceSchemas(schemas, trusted),
     };
     yield* Object.entries(all);
     yield [schemas.name('Sort'), sortSchema];
+    // The last ones: they have what columns of the others have in common.
+    yield* schemas.all();
   }
   const used = new Used();
   yield `${JSON.stringify(head).slice(0, -1)},"paths":{`;

@@ -46,7 +46,21 @@ export function pathsOf(context: Context, resource: Resource): [string, JsonSche
     delete: ['DELETE', () => deletion(resource)],
   });
   const { path, key } = resource;
-  const parameter = context.parameters.share(`path.${key.name}`, {
+  const found: [string, JsonSchema][] = [];
+  if (all.length > 0) {
+    const parameters = parametersOfOne({ ...context, resource });
+    found.push([`/${path}`, { ...(parameters.length > 0 && { parameters }), ...Object.fromEntries(all) }]);
+  }
+  if (one.length > 0) {
+    const parameters = [keyParameter(context, resource), ifNoneMatch];
+    found.push([`/${path}/{${key.name}}`, { parameters, ...Object.fromEntries(one) }]);
+  }
+  return found;
+}
+
+/** Which record, in the path. */
+export function keyParameter({ parameters }: Context, { key }: Resource): JsonSchema {
+  return parameters.share(`path.${key.name}`, {
     name: key.name,
     in: 'path',
     required: true,
@@ -54,16 +68,6 @@ export function pathsOf(context: Context, resource: Resource): [string, JsonSche
     schema: typeSchema(key),
     ...(exampleOf(key) !== undefined && { example: exampleOf(key) }),
   });
-  const found: [string, JsonSchema][] = [];
-  if (all.length > 0) {
-    const parameters = parametersOfOne({ ...context, resource });
-    found.push([`/${path}`, { ...(parameters.length > 0 && { parameters }), ...Object.fromEntries(all) }]);
-  }
-  if (one.length > 0) {
-    const parameters = [parameter, ifNoneMatch];
-    found.push([`/${path}/{${key.name}}`, { parameters, ...Object.fromEntries(one) }]);
-  }
-  return found;
 }
 
 function operation(resource: Resource, verb: string, summary: string, rest: Operation): Operation {
@@ -86,7 +90,7 @@ function listing(context: Context, resource: Resource): Operation {
     [JSON_TYPE]: { schema: list({ anyOf: [reference(resource.name), schemas.ref('Aggregate')] }) },
     [CSV_TYPE]: {},
     [NDJSON_TYPE]: {},
-    ...live(resource),
+    ...live(schemas, resource),
   };
   return operation(resource, 'list', `List ${resource.plural}`, {
     parameters: parametersOfList({ ...context, resource }),
@@ -104,15 +108,20 @@ function listing(context: Context, resource: Resource): Operation {
 function getting(context: Context, resource: Resource): Operation {
   return operation(resource, 'get', `Get one ${resource.singular}`, {
     parameters: parametersOfOne({ ...context, resource }),
-    responses: { 200: one(context, resource, live(resource)), 304: NOT_MODIFIED, default: FAILURE },
+    responses: {
+      200: one(context, resource, live(context.schemas, resource)),
+      304: NOT_MODIFIED,
+      default: FAILURE,
+    },
   });
 }
 
 /** The same answer as events, where the type tells when it changes. */
-function live({ journal }: Resource): JsonSchema | undefined {
-  const description = 'The answer of now, and again, whole, whenever a change has altered it.';
-  return journal && { [EVENT_TYPE]: { schema: { type: 'string', description } } };
+function live(schemas: Schemas, { journal }: Resource): JsonSchema | undefined {
+  return journal && { [EVENT_TYPE]: { schema: schemas.ref(LIVE) } };
 }
+
+export const LIVE = 'LiveEvents';
 
 function creation(context: Context, resource: Resource): Operation {
   const { schemas } = context;
@@ -144,7 +153,7 @@ function deletion(resource: Resource): Operation {
 }
 
 /** One record as an answer, described once for each type. */
-function one(context: Context, resource: Resource, more?: JsonSchema): JsonSchema {
+export function one(context: Context, resource: Resource, more?: JsonSchema): JsonSchema {
   const { schemas, answers } = context;
   const others = schemas.isPlain ? undefined : more;
   const name = others ? `${resource.name}.live` : resource.name;

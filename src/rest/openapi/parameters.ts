@@ -18,7 +18,7 @@ import type { Schemas } from './schemas.ts';
 type Parameter = JsonSchema;
 type Name = (typeof listParameters)[number];
 
-interface About {
+export interface About {
   readonly resource: Resource;
   readonly schemas: Schemas;
   readonly parameters: SharedParameters;
@@ -58,6 +58,12 @@ const shared: ReadonlySet<Name> = new Set(oneParameters);
 
 /** What makes an answer another one than the plain records. */
 const shaping: ReadonlySet<Name> = new Set(['fields', 'include', 'aggregate', 'groupBy', 'having']);
+
+/** Which records, as JSON. */
+export function whereParameter(about: About): Parameter {
+  const [where = {}] = named(about, ['where']);
+  return where;
+}
 
 export function parametersOfOne(about: About): Parameter[] {
   return about.schemas.isPlain ? [] : named(about, oneParameters);

@@ -31,6 +31,7 @@ export const headers = {
   },
   'Changes-Position': {
     description: 'Where to go on from: send it as `after`.',
+    required: true,
     schema: text,
   },
   Vary: {
@@ -148,6 +149,7 @@ const ofRecords: readonly Code[] = [
   'TOO_MANY_OBJECTS',
   'ANSWER_TOO_LARGE',
   'QUERY_TOO_DEEP',
+  'POSITION_EXPIRED',
 ];
 
 export const idempotencyKey: JsonSchema = {

@@ -71,7 +71,7 @@ export class Schemas {
   }
 
   /** What a column admits: without a constraint of its own, the same as all others of its type. */
-  #column(column: Column): JsonSchema {
+  column(column: Column): JsonSchema {
     const schema = columnSchema(column);
     const { type, required, constraint } = column;
     if (column.list || constraint !== undefined || !('$ref' in typeSchema(column))) return schema;
@@ -85,14 +85,14 @@ export class Schemas {
   #columnsOf({ columns }: Resource): Property[] {
     return columns.map((column) => [
       column.name,
-      { ...this.#column(column), ...answered(column), ...readOnly(column) },
+      { ...this.column(column), ...answered(column), ...readOnly(column) },
     ]);
   }
 
   #computedOf({ computed }: Resource): Property[] {
     return computed.map(({ column }) => [
       column.name,
-      { ...this.#column(column), ...answered(column), readOnly: true },
+      { ...this.column(column), ...answered(column), readOnly: true },
     ]);
   }
 
@@ -145,7 +145,7 @@ export class Schemas {
     const properties = this.isPlain
       ? columns.map((column): Property => {
           const key = column === resource.key ? keyBounds(column) : {};
-          return [column.name, { ...this.#column(column), ...key, ...withDefault(column) }];
+          return [column.name, { ...this.column(column), ...key, ...withDefault(column) }];
         })
       : resource.columns.flatMap((column): Property[] => {
           if (!columns.includes(column)) return [[column.name, false]];
@@ -212,7 +212,7 @@ export class Schemas {
       return this.#withColumns(resource, properties, NOT_EMPTY);
     }
     const changed = changeable.map(
-      (column): Property => [column.name, { ...this.#column(column), ...documented(column) }],
+      (column): Property => [column.name, { ...this.column(column), ...documented(column) }],
     );
     const description = `Changes of ${withArticle(resource.singular)}; the rest of it stays.`;
     return { description, ...object([...changed, ...properties], NOT_EMPTY) };

@@ -6,7 +6,6 @@ import type { Model } from '../../schema/model.ts';
 import { journalNames } from '../../schema/names.ts';
 import { type JsonSchema, scalars } from '../../schema/scalars.ts';
 import { CHANGES_TAG } from './changes.ts';
-import { object } from './json-schema.ts';
 import type { SharedParameters } from './parameters.ts';
 import type { Schemas } from './schemas.ts';
 
@@ -21,6 +20,21 @@ const headers = [
   ],
 ] as const;
 
+/** What events of all types have in common (CloudEvents 1.0). */
+const EVENT = 'ChangeEvent';
+
+export function webhookSchemas(schemas: Schemas): Record<string, JsonSchema> {
+  const properties = {
+    specversion: { const: '1.0' },
+    id: { ...text, description: 'The position of the change.' },
+    subject: { ...text, description: 'The key of the record.' },
+    time: { ...scalars.get('DateTime')?.jsonSchema },
+    datacontenttype: { const: 'application/json' },
+  };
+  const required = ['specversion', 'id', 'source', 'type', 'subject', 'time', 'data'];
+  return { [schemas.name(EVENT)]: { type: 'object', properties, required } };
+}
+
 /** By what `duet webhook add --on` calls them. */
 export function webhooksOf(
   model: Model,
@@ -30,19 +44,12 @@ export function webhooksOf(
   return Object.fromEntries(
     journaled(model, 'rest').map((resource) => {
       const { name, singular, path } = resource;
-      const event = object(
-        [
-          ['specversion', { const: '1.0' }],
-          ['id', { ...text, description: 'The position of the change.' }],
-          ['source', { const: `/${path}` }],
-          ['type', { enum: kinds.map((kind) => `${name}.${kind}`) }],
-          ['subject', { ...text, description: 'The key of the record.' }],
-          ['time', { ...scalars.get('DateTime')?.jsonSchema }],
-          ['datacontenttype', { const: 'application/json' }],
-          ['data', schemas.ref(journalNames.change(resource))],
-        ],
-        { required: ['specversion', 'id', 'source', 'type', 'subject', 'time', 'data'] },
-      );
+      const properties = {
+        source: { const: `/${path}` },
+        type: { enum: kinds.map((kind) => `${name}.${kind}`) },
+        data: schemas.ref(journalNames.change(resource)),
+      };
+      const event = { allOf: [schemas.ref(EVENT)], properties, unevaluatedProperties: false };
       const post = {
         summary: `Something has happened to one ${singular}`,
         tags: [CHANGES_TAG],
