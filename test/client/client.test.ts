@@ -39,6 +39,23 @@ writeFileSync(file, clientText(model));
 const { duet, DuetError, VersionConflict } = await import(file);
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Which pauses are asked for meanwhile; none of them is made. */
+async function withoutPauses(run: () => Promise<unknown>): Promise<number[]> {
+  const { setTimeout: real } = globalThis;
+  const asked: number[] = [];
+  const soon = (then: () => void, ms = 0) => {
+    asked.push(ms);
+    return real(then, 0);
+  };
+  globalThis.setTimeout = soon as typeof real;
+  try {
+    await run();
+  } finally {
+    globalThis.setTimeout = real;
+  }
+  return asked;
+}
+
 for (const database of databases)
   describe(`on ${database}`, () => {
     let app: AppUnderTest;
@@ -256,23 +273,31 @@ for (const database of databases)
     });
 
     test('it waits as long as it is asked to before it sends again', async () => {
-      const { setTimeout: real } = globalThis;
-      const asked: number[] = [];
-      const soon = (then: () => void, ms = 0) => {
-        asked.push(ms);
-        return real(then, 0);
-      };
       let left = 1;
       trouble = () =>
         left-- > 0 ? new Response('', { status: 503, headers: { 'Retry-After': '77' } }) : undefined;
-      globalThis.setTimeout = soon as typeof real;
-      try {
-        await api.logs.create({ text: 'later' });
-      } finally {
-        globalThis.setTimeout = real;
-        trouble = undefined;
-      }
+      const asked = await withoutPauses(() => api.logs.create({ text: 'later' }));
+      trouble = undefined;
       expect(asked.some((ms) => ms >= 77_000 && ms < 78_000)).toBe(true);
+    });
+
+    test('what cannot be live for now is asked for again, while the stream of the others goes on', async () => {
+      const refused = 'event: 0.refused\ndata: {"status":503,"code":"UNAVAILABLE","detail":"busy"}\n\n';
+      const endless = () =>
+        new Response(new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode(refused)) }));
+      let left = 1;
+      trouble = () => (left-- > 0 ? endless() : undefined);
+      const { length } = await app.rest('GET', '/tasks').then(({ body }) => body);
+      let stop = () => {};
+      const asked = await withoutPauses(async () => {
+        const shown = new Promise<unknown[]>((resolve, reject) => {
+          stop = api.tasks.live({}, resolve, reject);
+        });
+        expect(await shown).toHaveLength(length);
+      });
+      stop();
+      trouble = undefined;
+      expect(asked).toContain(5000);
     });
   });
 
