@@ -6,7 +6,7 @@ import { METRICS_TYPE, type Metrics, render } from '../base/metrics.ts';
 import { type Recent, together } from '../base/recent.ts';
 import { clientFault, clientPieces } from '../client/client.ts';
 import { documentLimits, hasAuthentication } from '../config/config.ts';
-import { consoleRoute, FILE_STATE } from '../console/routes.ts';
+import { consoleRoutes, FILE_STATE } from '../console/routes.ts';
 import { requireRole } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal/journal.ts';
@@ -166,11 +166,12 @@ export function router(
     recent: async () => together(peers ? [...(await peers.collect('recent')).values()] : [recent.tell()]),
     slow: config.logSlow,
   });
+  const pages = consoleRoutes(model);
   return (path) => {
     const route = fixed.get(path);
     const found = route ? { route, key: '' } : (changes(path) ?? rest(path) ?? admin(path));
     if (found || !introspection) return found;
-    const page = consoleRoute(path);
+    const page = pages(path);
     return page && { route: page, key: '' };
   };
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DuetError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
-import { consoleRoute, FILE_STATE } from '../console/routes.ts';
+import { consoleRoutes, FILE_STATE } from '../console/routes.ts';
 import { anonymous } from '../engine/caller.ts';
 import { answer } from '../http/answer.ts';
 import { type Exchange, handlerOf, type Route, withoutBody } from '../http/exchange.ts';
@@ -37,10 +37,11 @@ export function waiting(config: Config, dev: Dev): (request: Request) => Promise
       route,
     ]),
   );
+  const page = consoleRoutes(undefined);
   const answered = async (exchange: Exchange, path: string): Promise<Response> => {
     const { request } = exchange;
     try {
-      const route = routes.get(path) ?? consoleRoute(path);
+      const route = routes.get(path) ?? page(path);
       if (!route)
         throw new DuetError(
           'UNAVAILABLE',

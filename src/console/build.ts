@@ -2,6 +2,7 @@
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 import type { BunPlugin } from 'bun';
 import { PREFIX } from './routes.ts';
 
@@ -14,6 +15,9 @@ const workers = {
   json: 'monaco-editor/esm/vs/language/json/json.worker.js',
   graphql: 'monaco-graphql/esm/graphql.worker.js',
 };
+
+/** The console's own files are as small as can be; for the larger ones of GraphiQL and the reference, that would take minutes. */
+const BROTLI_BYTES = 128 * 1024;
 
 interface File {
   readonly url: string;
@@ -65,16 +69,23 @@ async function bundle(
 
 /** The list of what was made, as a module: so that an executable takes the files along. */
 function listing(files: readonly File[]): string {
-  const lines = files.map(({ url, type }, at) => ({
-    import: `import f${at} from './${stored(url)}' with { type: 'file' };`,
-    entry: `  ${JSON.stringify(url)}: { type: ${JSON.stringify(type)}, path: f${at} },`,
-  }));
+  const lines = files.map((file, at) => {
+    const { url, type } = file;
+    return {
+      import: `import f${at} from './${stored(file)}' with { type: 'file' };`,
+      entry: `  ${JSON.stringify(url)}: { type: ${JSON.stringify(type)}, coding: '${codingOf(file)}', path: f${at} },`,
+    };
+  });
   const imports = lines.map((line) => line.import).join('\n');
   return `${imports}\nexport const files = {\n${lines.map(({ entry }) => entry).join('\n')}\n};\n`;
 }
 
-function stored(url: string): string {
-  return `${url.slice(PREFIX.length)}.gz`;
+function stored(file: File): string {
+  return `${file.url.slice(PREFIX.length)}.${codingOf(file)}`;
+}
+
+function codingOf({ bytes }: File): 'br' | 'gzip' {
+  return bytes.length <= BROTLI_BYTES ? 'br' : 'gzip';
 }
 
 async function build(): Promise<File[]> {
@@ -93,6 +104,11 @@ async function build(): Promise<File[]> {
 const files = await build();
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
-for (const { url, bytes } of files)
-  await Bun.write(join(out, stored(url)), Bun.gzipSync(bytes, { level: 12, library: 'libdeflate' }));
+for (const file of files)
+  await Bun.write(
+    join(out, stored(file)),
+    codingOf(file) === 'br'
+      ? brotliCompressSync(file.bytes)
+      : Bun.gzipSync(file.bytes, { level: 12, library: 'libdeflate' }),
+  );
 await Bun.write(join(out, 'files.js'), listing(files));

@@ -1,6 +1,13 @@
 /** What `build.ts` makes. */
 
+interface BuiltFile {
+  readonly type: string;
+  /** How it is kept compressed. */
+  readonly coding: 'br' | 'gzip';
+  readonly path: string;
+}
+
 declare module '#console' {
-  /** By URL; each is kept compressed by gzip. */
-  export const files: Readonly<Record<string, { readonly type: string; readonly path: string }>>;
+  /** By URL. */
+  export const files: Readonly<Record<string, BuiltFile>>;
 }

@@ -1,9 +1,12 @@
 /** The console at `/` and the files it is made of, as `build.ts` left them. */
 
+import { brotliDecompressSync } from 'node:zlib';
 import { DuetError } from '../base/errors.ts';
 import { acceptsCoding } from '../http/accept.ts';
 import type { Exchange, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
+import type { Model } from '../schema/model.ts';
+import { withFirstScreen } from './first-screen.ts';
 
 /** No path of a resource begins with `_`. */
 export const PREFIX = '/_console/';
@@ -40,28 +43,39 @@ const documents = new Map([
   [`${PREFIX}reference`, { file: `${PREFIX}reference.html`, policy: FRAMED }],
 ]);
 
-/** Undefined for paths that are not the console's. */
-export function consoleRoute(path: string): Route | undefined {
-  const document = documents.get(path);
-  if (document) {
-    const policy = Object.entries(document.policy).map(([name, value]) => `${name} ${value}`);
-    const headers = { 'Content-Security-Policy': policy.join('; '), 'Cache-Control': 'private, no-cache' };
-    return answering(path, (exchange) => served(document.file, exchange, headers));
-  }
-  if (!path.startsWith(PREFIX) || path.endsWith('.html')) return undefined;
-  // The names of files say what is in them.
-  const headers = { 'Cache-Control': 'public, max-age=31536000, immutable' };
-  return answering(`${PREFIX}{file}`, (exchange) => served(path, exchange, headers));
+/** What finds them; undefined for paths that are not the console's. Without a model, there is nothing to show before the script does. */
+export function consoleRoutes(model: Model | undefined): (path: string) => Route | undefined {
+  /** Made when somebody asks for it. */
+  let first: Uint8Array<ArrayBuffer> | undefined;
+  const firstScreen = async (file: BuiltFile) => {
+    first ??= Buffer.from(withFirstScreen((await plain(file)).toString(), model));
+    return first;
+  };
+  return (path) => {
+    const document = documents.get(path);
+    if (document) {
+      const policy = Object.entries(document.policy).map(([name, value]) => `${name} ${value}`);
+      const headers = { 'Content-Security-Policy': policy.join('; '), 'Cache-Control': 'private, no-cache' };
+      const make = path === '/' ? firstScreen : undefined;
+      return answering(path, (exchange) => served(document.file, exchange, headers, make));
+    }
+    if (!path.startsWith(PREFIX) || path.endsWith('.html')) return undefined;
+    // The names of files say what is in them.
+    const headers = { 'Cache-Control': 'public, max-age=31536000, immutable' };
+    return answering(`${PREFIX}{file}`, (exchange) => served(path, exchange, headers));
+  };
 }
 
 function answering(template: string, handler: (exchange: Exchange) => Promise<Response>): Route {
   return { template, methods: new Map([['GET', handler]]), failed: problem };
 }
 
+/** `make`: what is sent instead of the file, made of it. */
 async function served(
   url: string,
   { request }: Exchange,
   headers: Record<string, string>,
+  make?: (file: BuiltFile) => Promise<Uint8Array<ArrayBuffer>>,
 ): Promise<Response> {
   const files = await built();
   const file = Object.hasOwn(files, url) ? files[url] : undefined;
@@ -73,10 +87,18 @@ async function served(
     Vary: 'Accept-Encoding',
     'X-Content-Type-Options': 'nosniff',
   };
-  const kept = Bun.file(file.path);
+  if (!make && acceptsCoding(request, file.coding))
+    return new Response(Bun.file(file.path), { headers: { ...told, 'Content-Encoding': file.coding } });
+  const bytes = await (make ?? plain)(file);
+  // Over plain HTTP, browsers take no Brotli but from the machine itself.
   if (acceptsCoding(request, 'gzip'))
-    return new Response(kept, { headers: { ...told, 'Content-Encoding': 'gzip' } });
-  return new Response(Bun.gunzipSync(await kept.bytes()), { headers: told });
+    return new Response(Bun.gzipSync(bytes), { headers: { ...told, 'Content-Encoding': 'gzip' } });
+  return new Response(bytes, { headers: told });
+}
+
+async function plain({ coding, path }: BuiltFile): Promise<Buffer<ArrayBuffer>> {
+  const bytes = await Bun.file(path).bytes();
+  return coding === 'br' ? brotliDecompressSync(bytes) : Buffer.from(Bun.gunzipSync(bytes));
 }
 
 function nothing(files: object): string {

@@ -237,13 +237,29 @@ browsing('manners', () => {
     )) as [string, number][];
     const sum = (of: RegExp) => sizes.reduce((all, [name, size]) => all + (of.test(name) ? size : 0), 0);
     expect(sum(/\.js$/)).toBeGreaterThan(10_000);
-    expect(sum(/\.js$/)).toBeLessThan(55_000);
+    expect(sum(/\.js$/)).toBeLessThan(32_000);
     expect(sum(/./)).toBeLessThan(240_000);
     expect(
       fetched.filter((path) =>
-        /^\/_console\/(graphiql|reference|diagram|opened|operate|.*worker)/.test(path),
+        /^\/_console\/(graphiql|reference|diagram|opened|records|.*worker)/.test(path),
       ),
     ).toEqual([]);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('what is served can be read and followed where no script has arrived', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const arriving = Promise.withResolvers<void>();
+    await page.route('**/*.js', async (route) => {
+      await arriving.promise;
+      await route.continue();
+    });
+    await page.goto(duet.url, { waitUntil: 'commit' });
+    const card = page.getByRole('listitem').filter({ hasText: '/museums' });
+    await card.getByRole('link', { name: 'Museum' }).click();
+    arriving.resolve();
+    await page.getByRole('heading', { name: 'Museum', exact: true }).waitFor();
     expect(here.complaints).toEqual([]);
   });
 });

@@ -1,7 +1,6 @@
 /** The console begins here: it asks the service what it serves, and shows the place that the address names. */
 
 import { render } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { place } from './address.ts';
 import { findMe } from './operate.ts';
 import { file, followFile, isWaiting } from './schema/file.ts';
@@ -19,11 +18,6 @@ const Begin = later(async () => (await import('./views/opened.ts')).Begin);
 function App() {
   const isFileAll = isWaiting.value;
   const known = isFileAll ? undefined : schema.value;
-  // Whoever comes with another token may be told of another schema.
-  useEffect(() => {
-    refresh();
-    findMe();
-  }, [token.value]);
   return (
     <Shell schema={known}>
       <ViewingNotice />
@@ -35,6 +29,23 @@ function App() {
   );
 }
 
+/** What the page came with is there to be read, until there is more to see. */
+async function begin(root: HTMLElement) {
+  // It is about the first screen.
+  if (place.value.path.length > 0) root.querySelector('main')?.replaceChildren();
+  await Promise.allSettled([refresh(), followFile()]);
+  root.replaceChildren();
+  render(<App />, root);
+}
+
 const root = document.getElementById('app');
-if (root) render(<App />, root);
-void followFile();
+if (root) void begin(root);
+void findMe();
+let used = token.value;
+// Whoever comes with another token may be told of another schema.
+token.subscribe((now) => {
+  if (now === used) return;
+  used = now;
+  void refresh();
+  void findMe();
+});

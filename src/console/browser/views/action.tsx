@@ -11,7 +11,7 @@ import { useDock } from './dock.tsx';
 import { useDraft } from './draft.ts';
 import { Fields } from './fields.tsx';
 import { Form, prefilled } from './form.tsx';
-import { Prose } from './parts.tsx';
+import { Heading } from './heading.tsx';
 import { Table } from './table.tsx';
 
 interface Props {
@@ -32,19 +32,15 @@ export function Run({ schema, action, query }: Props) {
   };
   return (
     <>
-      <div class="heading">
-        <div>
-          <h1>
-            {action.name} <span class="type">{typeOf(action.answer)}</span>{' '}
-            {action.deprecated && <span class="tag">deprecated</span>}
-          </h1>
-          {action.description && (
-            <p class="quiet">
-              <Prose text={action.description} />
-            </p>
-          )}
-        </div>
-      </div>
+      <Heading
+        title={
+          <>
+            {action.name} <span class="type">{typeOf(action.answer)}</span>
+          </>
+        }
+        about={action.description}
+        deprecated={action.deprecated}
+      />
       <Form
         schema={schema}
         fields={action.arguments}

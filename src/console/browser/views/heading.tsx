@@ -1,23 +1,37 @@
 /** The name of a view, where it belongs, and what can be done with it. */
 
 import type { ComponentChildren } from 'preact';
+import { Prose } from './parts.tsx';
 
 interface HeadingProps {
   title: ComponentChildren;
   /** Links to what it is a part of. */
   crumbs?: ComponentChildren;
-  about?: ComponentChildren;
+  /** What the schema file, or the console, says of it. */
+  about?: string | undefined;
+  deprecated?: boolean | undefined;
+  /** How many there are. */
+  count?: number | undefined;
   /** Buttons and links. */
   children?: ComponentChildren;
 }
 
-export function Heading({ title, crumbs, about, children }: HeadingProps) {
+export function Heading({ title, crumbs, about, deprecated, count, children }: HeadingProps) {
   return (
     <div class="heading">
       <div>
         {crumbs && <p class="crumbs">{crumbs}</p>}
-        <h1 dir="auto">{title}</h1>
-        {about && <p class="quiet">{about}</p>}
+        <div class="title">
+          <h1 dir="auto">
+            {title} {deprecated && <span class="tag">deprecated</span>}
+          </h1>
+          {count !== undefined && <span class="count quiet">{count.toLocaleString('en')}</span>}
+        </div>
+        {about && (
+          <p class="quiet">
+            <Prose text={about} />
+          </p>
+        )}
       </div>
       {children && <div class="tools">{children}</div>}
     </div>

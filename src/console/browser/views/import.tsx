@@ -12,6 +12,7 @@ import { isRefused } from '../session.ts';
 import { tell } from '../told.ts';
 import { unreadable } from '../typed.ts';
 import { useDock } from './dock.tsx';
+import { Heading } from './heading.tsx';
 import { bytes, counted, Empty, FaultNotice, Icon } from './parts.tsx';
 import { Refused } from './read-only.tsx';
 
@@ -75,14 +76,10 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
   const told = [...faults, ...found.value];
   return (
     <>
-      <div class="heading">
-        <div>
-          <p class="crumbs">
-            <a href={dataLink(resource.name)}>{resource.name}</a>
-          </p>
-          <h1>Import into {resource.name}</h1>
-        </div>
-      </div>
+      <Heading
+        title={`Import into ${resource.name}`}
+        crumbs={<a href={dataLink(resource.name)}>{resource.name}</a>}
+      />
       <section
         aria-label="File"
         class={isOver.value ? 'drop over' : 'drop'}

@@ -15,9 +15,10 @@ import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
 import { FilterChips } from './filter-chips.tsx';
 import { Refresh, useFollowed } from './following.tsx';
+import { Heading } from './heading.tsx';
 import { later } from './later.tsx';
 import { listAsk, listLink, PAGE_SIZES } from './list-place.ts';
-import { counted, Empty, FaultNotice, Icon, Prose } from './parts.tsx';
+import { counted, Empty, FaultNotice, Icon } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
 import { useSelection } from './selection.ts';
 import { Table } from './table.tsx';
@@ -65,7 +66,12 @@ function Listed({ schema, resource, query }: Props) {
   };
   return (
     <>
-      <Heading resource={resource} total={total}>
+      <Heading
+        title={resource.name}
+        about={resource.description}
+        deprecated={resource.deprecated}
+        count={total}
+      >
         {(resource.searchable || textsOf(resource).length > 0) && (
           <Search key={ask.search ?? ask.find} ask={first} />
         )}
@@ -187,33 +193,6 @@ function files(ask: ListAsk): Shown[] {
   ];
 }
 
-interface HeadingProps {
-  resource: Resource;
-  total?: number | undefined;
-  children?: preact.ComponentChildren;
-}
-
-function Heading({ resource, total, children }: HeadingProps) {
-  return (
-    <div class="heading">
-      <div>
-        <div class="title">
-          <h1>
-            {resource.name} {resource.deprecated && <span class="tag">deprecated</span>}
-          </h1>
-          {total !== undefined && <span class="count quiet">{total.toLocaleString('en')}</span>}
-        </div>
-        {resource.description && (
-          <p class="quiet">
-            <Prose text={resource.description} />
-          </p>
-        )}
-      </div>
-      <div class="tools">{children}</div>
-    </div>
-  );
-}
-
 function New({ resource }: { resource: Resource }) {
   return (
     <>
@@ -236,7 +215,7 @@ function NoList({ resource }: { resource: Resource }) {
   useDock([]);
   return (
     <>
-      <Heading resource={resource}>
+      <Heading title={resource.name} about={resource.description} deprecated={resource.deprecated}>
         <New resource={resource} />
       </Heading>
       {resource.operations.has('GET') ? (

@@ -18,6 +18,7 @@ import {
 import type { Schema } from '../schema/types.ts';
 import { token } from '../session.ts';
 import { useDock } from './dock.tsx';
+import { Heading } from './heading.tsx';
 import { Empty, milliseconds } from './parts.tsx';
 import { Plot } from './plot.tsx';
 
@@ -61,13 +62,10 @@ export function Live(_: { schema: Schema }) {
   }, [token.value]);
   return (
     <>
-      <div>
-        <h1>Live</h1>
-        <p class="quiet">
-          From <code>/metrics</code>, every two seconds. The plots show up to two minutes, the numbers the
-          last half minute.
-        </p>
-      </div>
+      <Heading
+        title="Live"
+        about="From `/metrics`, every two seconds. The plots show up to two minutes, the numbers the last half minute."
+      />
       {fault.value ? (
         <Empty icon="pulse" title="There are no metrics to show">
           {fault.value.message}

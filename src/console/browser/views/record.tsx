@@ -13,6 +13,7 @@ import { useAnswer } from './answer.ts';
 import { useDock } from './dock.tsx';
 import { Fields } from './fields.tsx';
 import { Refresh, useFollowed } from './following.tsx';
+import { Heading } from './heading.tsx';
 import { allLink } from './list.tsx';
 import { Dialog, Empty, FaultNotice, Icon } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
@@ -47,32 +48,31 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
   if (!row) return null;
   return (
     <>
-      <div class="heading">
-        <div>
-          <p class="crumbs">
+      <Heading
+        title={labelled(resource, row)}
+        crumbs={
+          <>
             <a href={dataLink(resource.name)}>{resource.name}</a> <span class="quiet">{id}</span>
             <CopyKey text={id} />
-          </p>
-          <h1 dir="auto">{labelled(resource, row)}</h1>
-        </div>
-        <div class="tools">
-          {may(resource, 'UPDATE', id) && resource.update.length > 0 && (
-            <a
-              class="button primary"
-              aria-keyshortcuts="e"
-              href={dataLink(resource.name, 'record', id, 'edit')}
-            >
-              Edit
-            </a>
-          )}
-          {past}
-          <Refresh isLive={isLive} refresh={again} />
-          {may(resource, 'DELETE', id) && (
-            <Delete ask={removal} schema={schema} name={labelled(resource, row)} />
-          )}
-          <ReadOnly resource={resource} writes={['UPDATE', 'DELETE']} id={id} />
-        </div>
-      </div>
+          </>
+        }
+      >
+        {may(resource, 'UPDATE', id) && resource.update.length > 0 && (
+          <a
+            class="button primary"
+            aria-keyshortcuts="e"
+            href={dataLink(resource.name, 'record', id, 'edit')}
+          >
+            Edit
+          </a>
+        )}
+        {past}
+        <Refresh isLive={isLive} refresh={again} />
+        {may(resource, 'DELETE', id) && (
+          <Delete ask={removal} schema={schema} name={labelled(resource, row)} />
+        )}
+        <ReadOnly resource={resource} writes={['UPDATE', 'DELETE']} id={id} />
+      </Heading>
       <Fields resource={resource} row={row} schema={schema} />
       {resource.inverses.map((inverse) => (
         <InverseList key={inverse.name} inverse={inverse} row={row} resource={resource} schema={schema} />

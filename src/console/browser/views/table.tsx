@@ -1,28 +1,18 @@
 /** Records as a table: a name that opens each, columns to choose and to resize, and no more rows drawn than are seen. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { go, retell } from '../address.ts';
-import { type ListAsk, SHOWN_INVERSES } from '../ask.ts';
-import { allColumns, chosenColumns, isList, type Shown, writtenColumns } from '../columns.ts';
-import { dataLink } from '../links.ts';
-import {
-  type Column,
-  type Inverse,
-  labelled,
-  type Resource,
-  type Row,
-  type Schema,
-  sortOf,
-} from '../schema/types.ts';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { retell } from '../address.ts';
+import type { ListAsk } from '../ask.ts';
+import { allColumns, chosenColumns, type Shown, writtenColumns } from '../columns.ts';
+import type { Column, Resource, Row, Schema } from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
 import { remember, remembered } from '../session.ts';
-import { CellEditor } from './cell-editor.tsx';
-import { type At, type Grid, useGrid } from './grid.ts';
+import { type At, useGrid } from './grid.ts';
 import { listLink } from './list-place.ts';
-import { Icon } from './parts.tsx';
 import type { Selection } from './selection.ts';
-import { CopyKey, directionOf, shortKey, Value, wholeText } from './value.tsx';
+import { ChooseAll, Head } from './table-head.tsx';
+import { RowOf } from './table-row.tsx';
 
 interface Props {
   resource: Resource;
@@ -47,7 +37,6 @@ const DRAWN = 60;
 /** How many rows are drawn beyond the edges, for whoever scrolls. */
 const BEYOND = 12;
 const LEAST_WIDTH = 48;
-const FRESH_MS = 2000;
 
 export function Table(props: Props) {
   const { resource, rows, schema, ask, pending = false, isCurrent = true, without, selection } = props;
@@ -204,259 +193,4 @@ function useDrawn(section: { readonly current: HTMLElement | null }, count: numb
 function Gap({ height }: { height: number }) {
   // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it can have the focus
   return height > 0 ? <tr aria-hidden="true" style={{ height: `${height}px` }} /> : null;
-}
-
-interface RowProps {
-  at: number;
-  row: Row;
-  columns: readonly Shown[];
-  resource: Resource;
-  schema: Schema;
-  selection: Selection | undefined;
-  editing: At | undefined;
-  grid: Grid;
-}
-
-function RowOf({ at, row, columns, resource, schema, selection, editing, grid }: RowProps) {
-  const link = resource.operations.has('GET')
-    ? dataLink(resource.name, 'record', row[resource.key.name])
-    : undefined;
-  const open = (event: MouseEvent) => {
-    const isTaken = (event.target as Element).closest('a, button, input, select, textarea, label');
-    // Whoever marks a text wants to copy it.
-    if (isTaken || getSelection()?.isCollapsed === false) return;
-    const cell = (event.target as Element).closest('td');
-    if (cell && grid.isPencil(event, cell)) return grid.edit(at, cell.cellIndex);
-    if (selection && event.shiftKey) return selection.choose(at, true);
-    if (!link) return;
-    if (event.ctrlKey || event.metaKey) window.open(link);
-    else go(link);
-  };
-  return (
-    // From the keyboard, the link in the row does the same.
-    <tr
-      ref={useFresh(row)}
-      aria-rowindex={at + 2}
-      class={link && 'opens'}
-      aria-selected={selection?.keys.value.has(row[resource.key.name])}
-      onClick={open}
-    >
-      {columns.map((shown, column) => (
-        <Cell
-          key={shown.name}
-          shown={shown}
-          row={row}
-          link={link}
-          resource={resource}
-          schema={schema}
-          isEditable={grid.isEditable(shown, row)}
-          choose={column === 0 && selection && <Choose {...{ selection, at, row, resource }} />}
-          editor={
-            editing?.column === column &&
-            !isList(shown.of) && (
-              <CellEditor
-                key={shown.name}
-                resource={resource}
-                column={shown.of}
-                row={row}
-                schema={schema}
-                onSaved={(next, step) => grid.saved(next, shown.of as Column, step)}
-                onClose={grid.close}
-              />
-            )
-          }
-        />
-      ))}
-    </tr>
-  );
-}
-
-/** A row that has other values than before is lit up for a moment: somebody else may have written them. */
-function useFresh(row: Row) {
-  const element = useRef<HTMLTableRowElement>(null);
-  const text = JSON.stringify(row);
-  const before = useRef(text);
-  useEffect(() => {
-    if (before.current === text) return;
-    before.current = text;
-    if (!matchMedia('(prefers-reduced-motion: reduce)').matches)
-      element.current?.animate({ backgroundColor: ['var(--accent-wash)', 'transparent'] }, FRESH_MS);
-  });
-  return element;
-}
-
-interface CellProps {
-  shown: Shown;
-  row: Row;
-  /** To the record. */
-  link: string | undefined;
-  resource: Resource;
-  schema: Schema;
-  isEditable: boolean;
-  choose: preact.ComponentChildren;
-  editor: preact.ComponentChildren;
-}
-
-function Cell({ shown: { of }, row, link, resource, schema, isEditable, choose, editor }: CellProps) {
-  if (isList(of))
-    return (
-      <td tabIndex={-1}>
-        {choose}
-        <Linked list={of} row={row} schema={schema} />
-      </td>
-    );
-  const { key, label } = resource;
-  return (
-    <td
-      tabIndex={-1}
-      class={`${of.kind}${isEditable ? ' editable' : ''}${editor ? ' editing' : ''}`}
-      dir={directionOf(of)}
-      title={editor ? undefined : wholeText(of, row)}
-    >
-      {choose}
-      {editor}
-      {of === label && link ? (
-        <a class={`name ${of.kind}`} href={link}>
-          {of === key ? shortKey(String(row[key.name])) : labelled(resource, row)}
-        </a>
-      ) : (
-        <Value column={of} row={row} schema={schema} short />
-      )}
-      {of === key && <CopyKey text={String(row[key.name])} />}
-    </td>
-  );
-}
-
-interface ChooseProps {
-  selection: Selection;
-  at: number;
-  row: Row;
-  resource: Resource;
-}
-
-function Choose({ selection, at, row, resource }: ChooseProps) {
-  const key = row[resource.key.name];
-  return (
-    <input
-      type="checkbox"
-      class="choose"
-      tabIndex={-1}
-      aria-label={`Choose ${labelled(resource, row)}`}
-      checked={selection.keys.value.has(key)}
-      onClick={(event) => selection.choose(at, event.shiftKey)}
-    />
-  );
-}
-
-function ChooseAll({ selection, rows }: { selection: Selection; rows: readonly Row[] }) {
-  const { size } = selection.keys.value;
-  return (
-    <input
-      type="checkbox"
-      class="choose"
-      aria-label="Choose all rows"
-      checked={size > 0 && size === rows.length}
-      onChange={(event) => selection.all(event.currentTarget.checked)}
-    />
-  );
-}
-
-/** The first records of a list through a join type, by what people call them. */
-function Linked({ list, row, schema }: { list: Inverse; row: Row; schema: Schema }) {
-  const target = schema.byName.get(list.target);
-  const rows = row[list.name];
-  if (!target || !Array.isArray(rows)) return <span class="null">hidden</span>;
-  return (
-    <span class="items">
-      {rows.length === 0 && <span class="null">none</span>}
-      {rows.slice(0, SHOWN_INVERSES).map((each) => (
-        <span class="tag" dir="auto" key={String(each[target.key.name])}>
-          {labelled(target, each)}
-        </span>
-      ))}
-      {rows.length > SHOWN_INVERSES && <span class="quiet">…</span>}
-    </span>
-  );
-}
-
-interface HeadProps {
-  shown: Shown;
-  ask: ListAsk | undefined;
-  schema: Schema;
-  onResize: (name: string, width: number, isDone: boolean) => void;
-  /** Chooses all rows. */
-  all?: preact.ComponentChildren;
-}
-
-function Head({ shown: { name, title: called, type, of }, ask, schema, onResize, all }: HeadProps) {
-  const sort = isList(of) ? undefined : sortOf(of, schema);
-  const at = sort && ask?.sort.find((each) => each.replace(/^-/, '') === sort);
-  const descending = at?.startsWith('-') ?? false;
-  const title = (
-    <>
-      <span class={of.deprecated ? 'deprecated' : ''}>{called}</span>
-      {at && <Icon name={descending ? 'down' : 'up'} />}
-      <span class="type">{type}</span>
-    </>
-  );
-  const order = at === undefined ? 'none' : descending ? 'descending' : 'ascending';
-  return (
-    <th
-      scope="col"
-      class={isList(of) ? '' : of.kind}
-      title={of.description}
-      // Not also by the box that chooses all rows.
-      aria-label={all ? called : undefined}
-      aria-sort={ask && sort ? order : undefined}
-    >
-      {all}
-      {ask && sort ? (
-        <button
-          type="button"
-          class="head"
-          onClick={(event) => go(listLink({ ...ask, sort: turned(ask.sort, sort, event.shiftKey) }))}
-          onKeyDown={(event) => {
-            const step = event.altKey ? { ArrowLeft: -WIDER, ArrowRight: WIDER }[event.key] : undefined;
-            if (step === undefined) return;
-            event.preventDefault();
-            onResize(name, (event.currentTarget.parentElement?.offsetWidth ?? 0) + step, true);
-          }}
-        >
-          {title}
-        </button>
-      ) : (
-        <span class="head">{title}</span>
-      )}
-      {ask && <Grip onResize={(width, isDone) => onResize(name, width, isDone)} />}
-    </th>
-  );
-}
-
-/** How much a key makes a column wider. */
-const WIDER = 24;
-
-/** The edge of a column, to be dragged. */
-function Grip({ onResize }: { onResize: (width: number, isDone: boolean) => void }) {
-  const drag = (event: PointerEvent & { currentTarget: HTMLElement }) => {
-    const { currentTarget: grip, clientX, pointerId } = event;
-    const width = grip.parentElement?.offsetWidth ?? 0;
-    event.preventDefault();
-    grip.setPointerCapture(pointerId);
-    const onMove = (move: PointerEvent) => onResize(width + move.clientX - clientX, false);
-    const end = (last: PointerEvent) => {
-      grip.removeEventListener('pointermove', onMove);
-      onResize(width + last.clientX - clientX, true);
-    };
-    grip.addEventListener('pointermove', onMove);
-    grip.addEventListener('pointerup', end, { once: true });
-  };
-  return <span class="grip" aria-hidden="true" onPointerDown={drag} />;
-}
-
-/** Up, then down, then not at all; with Shift beside the other columns, otherwise in their place. */
-function turned(sort: readonly string[], name: string, keep: boolean): string[] {
-  const at = sort.findIndex((each) => each.replace(/^-/, '') === name);
-  const next = at === -1 ? [name] : sort[at]?.startsWith('-') ? [] : [`-${name}`];
-  if (!keep) return next;
-  return at === -1 ? [...sort, ...next] : sort.toSpliced(at, 1, ...next);
 }

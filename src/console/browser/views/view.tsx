@@ -1,27 +1,32 @@
 /** Which view a place is. */
 
 import { useEffect, useRef } from 'preact/hooks';
-import type { Place } from '../address.ts';
+import { place as here, type Place } from '../address.ts';
 import { graphqlWire } from '../doors/graphql.ts';
 import { to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
-import { Create, Edit } from './form.tsx';
 import { Framed } from './framed.tsx';
 import { Home } from './home.tsx';
 import { later } from './later.tsx';
-import { List } from './list.tsx';
 import { listAsk } from './list-place.ts';
 import { labelOf } from './operate/places.ts';
 import { Empty } from './parts.tsx';
-import { Record } from './record.tsx';
 import { tools } from './tools.ts';
 
+const records = () => import('./records.ts');
+// Whoever comes to a record waits for it while the service describes itself, and not after that.
+if (here.value.path[0] === 'data') void records();
+
+const List = later(async () => (await records()).List);
+const Record = later(async () => (await records()).Record);
+const Create = later(async () => (await records()).Create);
+const Edit = later(async () => (await records()).Edit);
 const Diagram = later(async () => (await import('./diagram.tsx')).Diagram);
 const Live = later(async () => (await import('./opened.ts')).Live);
 const History = later(async () => (await import('./opened.ts')).History);
 const Run = later(async () => (await import('./opened.ts')).Run);
 const Import = later(async () => (await import('./opened.ts')).Import);
-const Operate = later(async () => (await import('./operate/operate.tsx')).Operate);
+const Operate = later(async () => (await import('./opened.ts')).Operate);
 
 export function View({ schema, place }: { schema: Schema; place: Place }) {
   const [area, ...rest] = place.path;

@@ -7,6 +7,7 @@ import { to } from '../../links.ts';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
 import { viewAs } from '../../session.ts';
 import { FaultNotice, Icon } from '../parts.tsx';
+import { Line } from './new-secret.tsx';
 import { namesIn, Page, Sheet } from './page.tsx';
 
 interface Explanation {
@@ -141,43 +142,18 @@ function Who({ somebody, named }: { somebody: Somebody; named: readonly string[]
   const unknown = namesIn(roles.value).filter((role) => role !== 'authenticated' && !named.includes(role));
   return (
     <form class="who card" onSubmit={explain}>
-      <label>
-        Subject
-        <input
-          value={subject.value}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder="the sub of their token"
-          onInput={(event) => {
-            subject.value = event.currentTarget.value;
-          }}
-        />
-      </label>
-      <label>
-        Roles, with commas between them
-        <input
-          value={roles.value}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder={named.join(', ') || 'none are named in the rules'}
-          onInput={(event) => {
-            roles.value = event.currentTarget.value;
-          }}
-        />
-      </label>
-      <label>
-        Other claims, as JSON
-        <input
-          value={claims.value}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder={'{"team": 3}'}
-          aria-invalid={wrong !== undefined}
-          onInput={(event) => {
-            claims.value = event.currentTarget.value;
-          }}
-        />
-      </label>
+      <Line label="Subject" value={subject} placeholder="the sub of their token" />
+      <Line
+        label="Roles, with commas between them"
+        value={roles}
+        placeholder={named.join(', ') || 'none are named in the rules'}
+      />
+      <Line
+        label="Other claims, as JSON"
+        value={claims}
+        placeholder={'{"team": 3}'}
+        isWrong={wrong !== undefined}
+      />
       <div class="tools">
         <button type="submit" class="primary">
           Show what they may do

@@ -5,13 +5,14 @@ import type { Wire } from '../../doors/wire.ts';
 import { to } from '../../links.ts';
 import type { Told } from '../../operate.ts';
 import { useDock } from '../dock.tsx';
+import { Refresh } from '../following.tsx';
 import { Heading } from '../heading.tsx';
 import { FaultNotice } from '../parts.tsx';
 import { moment } from '../value.tsx';
 
 interface PageProps<T> {
   title: string;
-  about: ComponentChildren;
+  about: string;
   /** What the page asks. */
   wire: Wire;
   told: Told<T>;
@@ -27,9 +28,7 @@ export function Page<T>({ title, about, wire, told, tools, children }: PageProps
     <>
       <Heading title={title} about={about}>
         {tools}
-        <button type="button" onClick={again}>
-          Refresh
-        </button>
+        <Refresh isLive={false} refresh={again} />
       </Heading>
       {fault && <FaultNotice fault={fault} again={again} />}
       {value !== undefined && children(value)}

@@ -4,10 +4,12 @@ import { useSignal } from '@preact/signals';
 import type { Fault } from '../../doors/wire.ts';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
 import { Confirm } from '../confirm.tsx';
-import { counted, Dialog, Empty, FaultNotice, Icon } from '../parts.tsx';
+import { counted, Empty } from '../parts.tsx';
+import { Line, NewSecret } from './new-secret.tsx';
 import { Once } from './once.tsx';
 import { namesIn, Page, Sheet, Tags, Time } from './page.tsx';
 
+/** As the service tells it: of its own types, the console knows none. */
 interface Delivery {
   readonly at: string;
   readonly event: string;
@@ -22,7 +24,6 @@ interface Webhook {
   readonly id: string;
   readonly url: string;
   readonly on: readonly string[];
-  readonly at: string;
   readonly disabled: string | null;
   readonly rotatesUntil: string | null;
   readonly position: string;
@@ -34,49 +35,28 @@ interface Webhook {
 export function Webhooks() {
   const wire = wireTo('GET', 'webhooks');
   const told = useTold<readonly Webhook[]>(wire);
-  const adding = useSignal(false);
   return (
-    <>
-      <Page
-        title="Webhooks"
-        about="Other services that are told of changes as they are committed. Each is told of whole records, whatever the rules say."
-        wire={wire}
-        told={told}
-        tools={
-          <button
-            type="button"
-            class="primary"
-            onClick={() => {
-              adding.value = true;
-            }}
-          >
-            <Icon name="plus" /> New webhook
-          </button>
-        }
-      >
-        {(webhooks) =>
-          webhooks.length === 0 ? (
-            <Empty icon="send" title="Nobody is told of changes yet" />
-          ) : (
-            <ul class="webhooks">
-              {webhooks.map((webhook) => (
-                <li key={webhook.id} class="card">
-                  <Shown webhook={webhook} again={told.again} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Page>
-      {adding.value && (
-        <NewWebhook
-          onClose={() => {
-            adding.value = false;
-            told.again();
-          }}
-        />
-      )}
-    </>
+    <Page
+      title="Webhooks"
+      about="Other services that are told of changes as they are committed. Each is told of whole records, whatever the rules say."
+      wire={wire}
+      told={told}
+      tools={<NewWebhook onDone={told.again} />}
+    >
+      {(webhooks) =>
+        webhooks.length === 0 ? (
+          <Empty icon="send" title="Nobody is told of changes yet" />
+        ) : (
+          <ul class="webhooks">
+            {webhooks.map((webhook) => (
+              <li key={webhook.id} class="card">
+                <Shown webhook={webhook} again={told.again} />
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Page>
   );
 }
 
@@ -214,94 +194,54 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
   );
 }
 
-function NewWebhook({ onClose }: { onClose: () => void }) {
+function NewWebhook({ onDone }: { onDone: () => void }) {
   const url = useSignal('');
   const on = useSignal('');
   const isInside = useSignal(false);
-  const secret = useSignal('');
-  const fault = useSignal<Fault | undefined>(undefined);
-  const add = async (event: Event) => {
-    event.preventDefault();
-    try {
-      const body = {
-        url: url.value.trim(),
-        on: namesIn(on.value),
-        ...(isInside.value && { allowPrivate: true }),
-      };
-      secret.value = (await ask<{ secret: string }>(wireTo('POST', 'webhooks', body))).secret;
-      fault.value = undefined;
-    } catch (error) {
-      fault.value = error as Fault;
-    }
+  const make = async () => {
+    const body = {
+      url: url.value.trim(),
+      on: namesIn(on.value),
+      ...(isInside.value && { allowPrivate: true }),
+    };
+    return (await ask<{ secret: string }>(wireTo('POST', 'webhooks', body))).secret;
   };
-  if (secret.value !== '')
-    return (
-      <Once
-        title="The secret of the webhook"
-        about="Give it to the receiver, which verifies signatures with it."
-        secret={secret.value}
-        copy="Copy the secret"
-        onClose={onClose}
-      />
-    );
   return (
-    <Dialog title="New webhook" onClose={onClose}>
-      <form class="token" onSubmit={add}>
-        <label>
-          URL of the receiver
+    <NewSecret
+      title="New webhook"
+      submit="Add it"
+      make={make}
+      once={{
+        title: () => 'The secret of the webhook',
+        about: 'Give it to the receiver, which verifies signatures with it.',
+        copy: 'Copy the secret',
+      }}
+      onDone={() => {
+        url.value = '';
+        on.value = '';
+        isInside.value = false;
+        onDone();
+      }}
+    >
+      <Line label="URL of the receiver" value={url} placeholder="https://shop.example/hooks" required />
+      <Line
+        label="Events, with commas between them"
+        value={on}
+        placeholder="Book.created, Order.*"
+        required
+      />
+      {me.value?.authentication === false && (
+        <label class="inside">
           <input
-            value={url.value}
-            required
-            autocomplete="off"
-            spellcheck={false}
-            placeholder="https://shop.example/hooks"
-            onInput={(event) => {
-              url.value = event.currentTarget.value;
+            type="checkbox"
+            checked={isInside.value}
+            onChange={(event) => {
+              isInside.value = event.currentTarget.checked;
             }}
           />
+          The receiver is inside of this network
         </label>
-        <label>
-          Events, with commas between them
-          <input
-            value={on.value}
-            required
-            autocomplete="off"
-            spellcheck={false}
-            placeholder="Book.created, Order.*"
-            onInput={(event) => {
-              on.value = event.currentTarget.value;
-            }}
-          />
-        </label>
-        {me.value?.authentication === false && (
-          <label class="inside">
-            <input
-              type="checkbox"
-              checked={isInside.value}
-              onChange={(event) => {
-                isInside.value = event.currentTarget.checked;
-              }}
-            />
-            The receiver is inside of this network
-          </label>
-        )}
-        {fault.value && <FaultNotice fault={fault.value} />}
-        {fault.value && fault.value.errors.length > 1 && (
-          <ul class="fault">
-            {fault.value.errors.map(({ detail }) => (
-              <li key={detail}>{detail}</li>
-            ))}
-          </ul>
-        )}
-        <div class="actions">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary">
-            Add it
-          </button>
-        </div>
-      </form>
-    </Dialog>
+      )}
+    </NewSecret>
   );
 }

@@ -1,0 +1,181 @@
+/** One record in a table: its cells, the box that chooses it, and the editor of the cell that is being edited. */
+
+import { useEffect, useRef } from 'preact/hooks';
+import { go } from '../address.ts';
+import { SHOWN_INVERSES } from '../ask.ts';
+import { isList, type Shown } from '../columns.ts';
+import { dataLink } from '../links.ts';
+import {
+  type Column,
+  type Inverse,
+  labelled,
+  type Resource,
+  type Row,
+  type Schema,
+} from '../schema/types.ts';
+import { CellEditor } from './cell-editor.tsx';
+import type { At, Grid } from './grid.ts';
+import type { Selection } from './selection.ts';
+import { CopyKey, directionOf, shortKey, Value, wholeText } from './value.tsx';
+
+const FRESH_MS = 2000;
+
+interface RowProps {
+  at: number;
+  row: Row;
+  columns: readonly Shown[];
+  resource: Resource;
+  schema: Schema;
+  selection: Selection | undefined;
+  editing: At | undefined;
+  grid: Grid;
+}
+
+export function RowOf({ at, row, columns, resource, schema, selection, editing, grid }: RowProps) {
+  const link = resource.operations.has('GET')
+    ? dataLink(resource.name, 'record', row[resource.key.name])
+    : undefined;
+  const open = (event: MouseEvent) => {
+    const isTaken = (event.target as Element).closest('a, button, input, select, textarea, label');
+    // Whoever marks a text wants to copy it.
+    if (isTaken || getSelection()?.isCollapsed === false) return;
+    const cell = (event.target as Element).closest('td');
+    if (cell && grid.isPencil(event, cell)) return grid.edit(at, cell.cellIndex);
+    if (selection && event.shiftKey) return selection.choose(at, true);
+    if (!link) return;
+    if (event.ctrlKey || event.metaKey) window.open(link);
+    else go(link);
+  };
+  return (
+    // From the keyboard, the link in the row does the same.
+    <tr
+      ref={useFresh(row)}
+      aria-rowindex={at + 2}
+      class={link && 'opens'}
+      aria-selected={selection?.keys.value.has(row[resource.key.name])}
+      onClick={open}
+    >
+      {columns.map((shown, column) => (
+        <Cell
+          key={shown.name}
+          shown={shown}
+          row={row}
+          link={link}
+          resource={resource}
+          schema={schema}
+          isEditable={grid.isEditable(shown, row)}
+          choose={column === 0 && selection && <Choose {...{ selection, at, row, resource }} />}
+          editor={
+            editing?.column === column &&
+            !isList(shown.of) && (
+              <CellEditor
+                key={shown.name}
+                resource={resource}
+                column={shown.of}
+                row={row}
+                schema={schema}
+                onSaved={(next, step) => grid.saved(next, shown.of as Column, step)}
+                onClose={grid.close}
+              />
+            )
+          }
+        />
+      ))}
+    </tr>
+  );
+}
+
+/** A row that has other values than before is lit up for a moment: somebody else may have written them. */
+function useFresh(row: Row) {
+  const element = useRef<HTMLTableRowElement>(null);
+  const text = JSON.stringify(row);
+  const before = useRef(text);
+  useEffect(() => {
+    if (before.current === text) return;
+    before.current = text;
+    if (!matchMedia('(prefers-reduced-motion: reduce)').matches)
+      element.current?.animate({ backgroundColor: ['var(--accent-wash)', 'transparent'] }, FRESH_MS);
+  });
+  return element;
+}
+
+interface CellProps {
+  shown: Shown;
+  row: Row;
+  /** To the record. */
+  link: string | undefined;
+  resource: Resource;
+  schema: Schema;
+  isEditable: boolean;
+  choose: preact.ComponentChildren;
+  editor: preact.ComponentChildren;
+}
+
+function Cell({ shown: { of }, row, link, resource, schema, isEditable, choose, editor }: CellProps) {
+  if (isList(of))
+    return (
+      <td tabIndex={-1}>
+        {choose}
+        <Linked list={of} row={row} schema={schema} />
+      </td>
+    );
+  const { key, label } = resource;
+  return (
+    <td
+      tabIndex={-1}
+      class={`${of.kind}${isEditable ? ' editable' : ''}${editor ? ' editing' : ''}`}
+      dir={directionOf(of)}
+      title={editor ? undefined : wholeText(of, row)}
+    >
+      {choose}
+      {editor}
+      {of === label && link ? (
+        <a class={`name ${of.kind}`} href={link}>
+          {of === key ? shortKey(String(row[key.name])) : labelled(resource, row)}
+        </a>
+      ) : (
+        <Value column={of} row={row} schema={schema} short />
+      )}
+      {of === key && <CopyKey text={String(row[key.name])} />}
+    </td>
+  );
+}
+
+interface ChooseProps {
+  selection: Selection;
+  at: number;
+  row: Row;
+  resource: Resource;
+}
+
+function Choose({ selection, at, row, resource }: ChooseProps) {
+  const key = row[resource.key.name];
+  return (
+    <input
+      type="checkbox"
+      class="choose"
+      tabIndex={-1}
+      aria-label={`Choose ${labelled(resource, row)}`}
+      checked={selection.keys.value.has(key)}
+      onClick={(event) => selection.choose(at, event.shiftKey)}
+    />
+  );
+}
+
+/** The first records of a list through a join type, by what people call them. */
+function Linked({ list, row, schema }: { list: Inverse; row: Row; schema: Schema }) {
+  const target = schema.byName.get(list.target);
+  const rows = row[list.name];
+  if (!target || !Array.isArray(rows)) return <span class="null">hidden</span>;
+  return (
+    <span class="items">
+      {rows.length === 0 && <span class="null">none</span>}
+      {rows.slice(0, SHOWN_INVERSES).map((each) => (
+        <span class="tag" dir="auto" key={String(each[target.key.name])}>
+          {labelled(target, each)}
+        </span>
+      ))}
+      {rows.length > SHOWN_INVERSES && <span class="quiet">…</span>}
+    </span>
+  );
+}
