@@ -16,6 +16,14 @@ const data = {
   debts: [{ id: 1, clubId: 3 }],
 };
 
+/** Refuses what a router of queries would: to lock by anything but one key. */
+const routed = `CREATE FUNCTION routed() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$ BEGIN
+    IF current_query() ~ 'FOR (NO KEY )?UPDATE$' AND current_query() !~ 'WHERE "\\w+"."id" = \\$1::int8 FOR (NO KEY )?UPDATE$' THEN
+      RAISE 'could not run distributed query with FOR UPDATE/SHARE commands' USING ERRCODE = '0A000';
+    END IF;
+    RETURN true;
+  END $$;`;
+
 let app: AppUnderTest;
 let other: SQL;
 
@@ -23,15 +31,10 @@ beforeAll(async () => {
   const url = await (await sharedPostgres()).database();
   app = await openApp('postgres', { sdl, data, url });
   other = new SQL(url, { max: 1 });
-  // In front of each table stands a view that refuses what a router of queries would: to lock by anything but one key.
+  // In front of each table stands a view that asks it first.
   await other
     .unsafe(`
-    CREATE FUNCTION routed() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$ BEGIN
-      IF current_query() ~ 'FOR (NO KEY )?UPDATE$' AND current_query() !~ 'WHERE "\\w+"."id" = \\$1::int8 FOR (NO KEY )?UPDATE$' THEN
-        RAISE 'could not run distributed query with FOR UPDATE/SHARE commands' USING ERRCODE = '0A000';
-      END IF;
-      RETURN true;
-    END $$;
+    ${routed}
     CREATE FUNCTION spread() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF current_query() LIKE '%_duet_duties%' THEN
         RAISE 'relation _duet_duties is not distributed';
@@ -123,4 +126,36 @@ test('a node that an update of the schema has passed by writes nothing, alone or
   );
   await other`DELETE FROM _duet_duties WHERE "duty" = 'of a newer file'`;
   expect([await ids('/fans'), await ids('/clubs'), await ids('/debts')]).toEqual(before);
+});
+
+test('records that were there before get what a new file keeps of them', async () => {
+  const url = new URL(await (await sharedPostgres()).database());
+  const role = `spread_${crypto.randomUUID().slice(0, 8)}`;
+  const admin = new SQL(url.href, { max: 1 });
+  // Policies of rows do not hold for superusers.
+  await admin
+    .unsafe(`CREATE ROLE ${role} LOGIN; GRANT CREATE ON SCHEMA public TO ${role}; ${routed}`)
+    .simple();
+  url.username = role;
+  const type = 'Log @resource { id: ID!  text: String! }';
+  const logs = Array.from({ length: 20 }, (_, index) => ({ text: index === 13 ? 'odd' : 'even' }));
+  try {
+    await (await openApp('postgres', { sdl: `type ${type}`, data: { logs }, url: url.href })).close();
+    const policy = 'CREATE POLICY "spread" ON "Log" USING (routed())';
+    await admin
+      .unsafe(
+        `ALTER TABLE "Log" ENABLE ROW LEVEL SECURITY; ALTER TABLE "Log" FORCE ROW LEVEL SECURITY; ${policy}`,
+      )
+      .simple();
+    const sdl = `type ${type.replace('{', '@search(fields: ["text"]) {')}`;
+    const newer = await openApp('postgres', { sdl, url: url.href });
+    const found = await newer.rest('GET', '/logs?search=odd');
+    await newer.close();
+    expect(found.body).toEqual([{ id: 14, text: 'odd' }]);
+  } finally {
+    await admin
+      .unsafe(`REASSIGN OWNED BY ${role} TO CURRENT_USER; DROP OWNED BY ${role}; DROP ROLE ${role}`)
+      .simple();
+    await admin.close();
+  }
 });

@@ -7,6 +7,7 @@ import type { Program } from '../storage.ts';
 import { postgresDdl } from './ddl.ts';
 import { isConflictOfTransactions, stateOf } from './errors.ts';
 import type { Connection } from './pool.ts';
+import { Spread } from './runner.ts';
 
 /** How long a change of a table waits at first for others to leave it: everybody who comes later waits behind it. */
 const TABLE_LOCK_MS = 500;
@@ -32,6 +33,7 @@ export function sessionOf(
           return result;
         } catch (error) {
           await connection.send('ROLLBACK').catch(() => {});
+          if (error instanceof Spread) continue;
           if (stateOf(error) !== '55P03' && !isConflictOfTransactions(error)) throw error;
           await Bun.sleep(TABLE_LOCK_MS);
         }
