@@ -5,6 +5,7 @@ import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageFile from '../../package.json' with { type: 'json' };
 import { settings } from '../../src/config/settings.ts';
+import { JSON_HEADERS } from '../app.ts';
 import { freePort } from '../postgres.ts';
 import { Folder, Server } from '../process.ts';
 
@@ -33,24 +34,104 @@ test.skipIf(!systemd)('systemd understands every line of the unit', () => {
   expect(verify(unit.replace('KillMode=mixed', 'KillMode=mixt'))).toContain('kill mode');
 });
 
+const JOURNALED = 'type Note @resource @journal(keep: "1d") { id: ID!  title: String! }';
+const TLS = { tls: { rejectUnauthorized: false, serverName: 'api.example.com' } };
+
+/** Starts a proxy, and asks through it: streams and sockets come through at once, and it tells who asks. */
+async function expectProxy(
+  folder: Folder,
+  server: { readonly url: string },
+  command: string[],
+  ports: Ports,
+) {
+  const child = Bun.spawn(command, {
+    cwd: folder.path,
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder.path },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
+  const get = (path: string, headers: Record<string, string>) =>
+    fetch(`https://127.0.0.1:${ports.tls}${path}`, {
+      headers: { Host: 'api.example.com', ...headers },
+      ...TLS,
+    });
+  try {
+    for (let tries = 0; tries < 500; tries++)
+      if (await get('/healthz', {}).catch(() => undefined)) break;
+      else await Bun.sleep(20);
+    const plain = await fetch(`http://127.0.0.1:${ports.plain}/notes`, {
+      headers: { Host: 'api.example.com' },
+      redirect: 'manual',
+    });
+    expect([301, 308]).toContain(plain.status);
+    expect((await get('/metrics', {})).status).toBeOneOf([403, 404]);
+
+    const stream = await get('/changes/notes', { Accept: 'text/event-stream', 'X-Request-Id': 'mine' });
+    expect(stream.headers.get('X-Request-Id')).toBe('mine');
+    const socket = new WebSocket(`wss://127.0.0.1:${ports.tls}/graphql`, {
+      protocols: ['graphql-transport-ws'],
+      headers: { Host: 'api.example.com' },
+      ...TLS,
+    } as Bun.WebSocketOptions);
+    const messages: any[] = [];
+    socket.onopen = () => socket.send('{"type":"connection_init"}');
+    socket.onmessage = ({ data }) => {
+      messages.push(JSON.parse(data));
+      const query = 'subscription { noteChanges { after { title } } }';
+      if (messages.length === 1)
+        socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query } }));
+    };
+    const told = (async () => {
+      let text = '';
+      for await (const chunk of stream.body ?? []) {
+        text += new TextDecoder().decode(chunk);
+        if (text.includes('"title":"later"')) return true;
+      }
+      return text;
+    })();
+    // The subscription begins at some time: what is written until then is not for it.
+    for (let tries = 0; tries < 200 && messages.length < 2; tries++) {
+      const headers = { ...JSON_HEADERS, 'X-Forwarded-For': `198.51.100.${tries}` };
+      await fetch(`${server.url}/notes`, { method: 'POST', headers, body: '{"title":"later"}' });
+      await Bun.sleep(20);
+    }
+    expect(messages[1]?.payload).toEqual({ data: { noteChanges: { after: { title: 'later' } } } });
+    expect(await told).toBe(true);
+    socket.close();
+
+    // Whatever a client claims, its own address is limited.
+    const statuses: number[] = [];
+    for (let n = 0; n < 20; n++)
+      statuses.push((await get('/notes', { 'X-Forwarded-For': `203.0.113.${n}` })).status);
+    expect([statuses[0], statuses.at(-1)]).toEqual([200, 429]);
+  } finally {
+    // Caddy waits for those who listen.
+    child.kill('SIGKILL');
+    await child.exited;
+  }
+}
+
+interface Ports {
+  readonly plain: number;
+  readonly tls: number;
+}
+
+const behind = { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_ADDRESS: '15/60' };
 const nginx = find('nginx');
 
 test.skipIf(!nginx || !Bun.which('openssl'))('nginx ends TLS, and tells who asks', async () => {
-  using folder = new Folder();
+  using folder = new Folder({ 'schema.graphql': JOURNALED, 'data.json': '{}' });
   const made = said(
     `openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=api.example.com -keyout ${folder.file('privkey.pem')} -out ${folder.file('fullchain.pem')}`.split(
       ' ',
     ),
   );
   expect([existsSync(folder.file('fullchain.pem')), made]).toEqual([true, expect.any(String)]);
-  await using server = await Server.start(folder, {
-    TRUSTED_PROXIES: '127.0.0.1',
-    RATE_LIMIT_ADDRESS: '3/60',
-  });
-  const [plain, tls] = [freePort(), freePort()];
+  await using server = await Server.start(folder, behind);
+  const ports = { plain: freePort(), tls: freePort() };
   const config = read('deploy/nginx.conf')
-    .replace('listen 80;', `listen 127.0.0.1:${plain};`)
-    .replace('listen 443 ssl', `listen 127.0.0.1:${tls} ssl`)
+    .replace('listen 80;', `listen 127.0.0.1:${ports.plain};`)
+    .replace('listen 443 ssl', `listen 127.0.0.1:${ports.tls} ssl`)
     .replace('server 127.0.0.1:4000', `server ${new URL(server.url).host}`)
     .replaceAll('/etc/ssl/api.example.com', folder.path);
   const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -58,38 +139,24 @@ test.skipIf(!nginx || !Bun.which('openssl'))('nginx ends TLS, and tells who asks
   );
   await Bun.write(
     folder.file('nginx.conf'),
-    `daemon off; error_log stderr; pid ${folder.file('pid')}; events {} http { access_log off; ${folders.join(' ')} ${config} }`,
+    `daemon off; master_process off; error_log stderr; pid ${folder.file('pid')}; events {} http { access_log off; ${folders.join(' ')} ${config} }`,
   );
-  const child = Bun.spawn([nginx ?? '', '-e', 'stderr', '-c', folder.file('nginx.conf'), '-p', folder.path], {
-    stdout: 'ignore',
-    stderr: 'ignore',
-  });
-  try {
-    // Whatever a client claims, its own address is limited.
-    const get = (claimed: string) =>
-      fetch(`https://127.0.0.1:${tls}/notes`, {
-        headers: { Host: 'api.example.com', 'X-Forwarded-For': claimed },
-        tls: { rejectUnauthorized: false },
-      }).then(({ status }) => status);
-    for (let tries = 0; tries < 200; tries++)
-      if (await fetch(`http://127.0.0.1:${plain}/`, { redirect: 'manual' }).catch(() => undefined)) break;
-      else await Bun.sleep(20);
-    const statuses: number[] = [];
-    for (let n = 0; n < 5; n++) statuses.push(await get(`203.0.113.${n}`));
-    expect([statuses[0], statuses.at(-1)]).toEqual([200, 429]);
-  } finally {
-    child.kill();
-    await child.exited;
-  }
+  const command = [nginx ?? '', '-e', 'stderr', '-c', folder.file('nginx.conf'), '-p', folder.path];
+  await expectProxy(folder, server, command, ports);
 });
 
 const caddy = find('caddy');
 
-test.skipIf(!caddy)('Caddy understands its file', () => {
-  const config = join(root, 'deploy/Caddyfile');
-  expect(said([caddy ?? '', 'validate', '--adapter', 'caddyfile', '--config', config])).toContain(
-    'Valid configuration',
-  );
+test.skipIf(!caddy)('so does Caddy', async () => {
+  using folder = new Folder({ 'schema.graphql': JOURNALED, 'data.json': '{}' });
+  await using server = await Server.start(folder, behind);
+  const ports = { plain: freePort(), tls: freePort() };
+  // The authority that makes certificates is one of its own.
+  const own = `{\n local_certs\n skip_install_trust\n admin off\n http_port ${ports.plain}\n https_port ${ports.tls}\n}\n`;
+  const config = read('deploy/Caddyfile').replace('127.0.0.1:4000', new URL(server.url).host);
+  await Bun.write(folder.file('Caddyfile'), own + config);
+  const command = [caddy ?? '', 'run', '--adapter', 'caddyfile', '--config', folder.file('Caddyfile')];
+  await expectProxy(folder, server, command, ports);
 });
 
 test('containers and clusters ask for what there is', () => {
