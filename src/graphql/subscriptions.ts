@@ -54,8 +54,8 @@ export async function subscribed(
   const { name, operation } = planned(args, context);
   const follow = await engine.follow(caller, operation);
   // What is denied is told otherwise to whom nobody knows.
-  const text = JSON.stringify([asked, caller.subject === undefined]);
-  const own = new Bun.CryptoHasher('sha256').update(text).digest('base64url');
+  const named = JSON.stringify([asked, caller.subject === undefined]);
+  const own = new Bun.CryptoHasher('sha256').update(named).digest('base64url');
   const makeOf = async (change: Change): Promise<Event> => {
     const result = await execute(args, context, new Map([[name, change]]));
     return { result, text: result.errors ? undefined : nextOf(answered(result, exchange)) };
