@@ -23,13 +23,13 @@ import { readKey } from '../schema/keys.ts';
 import type { Model, Resource } from '../schema/model.ts';
 import { CHANGES, CHANGES_POSITION, journalNames } from '../schema/names.ts';
 import { scalars } from '../schema/scalars.ts';
-import { denied } from './denials.ts';
 import type { Arguments } from './fields.ts';
 import { ID } from './id.ts';
 import { type Planning, readingOf } from './queries.ts';
 import type { RootPlanner } from './selections.ts';
 import { tellingOf } from './telling.ts';
 import { type Fields, guarded, type Resolve, type TypesOf } from './types.ts';
+import { denied } from './untold.ts';
 
 export interface ChangesBinding {
   readonly operation: 'CHANGES' | 'CHANGES_POSITION';

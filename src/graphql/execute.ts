@@ -6,6 +6,7 @@ import {
   GraphQLError,
   type GraphQLFieldResolver,
   type GraphQLResolveInfo,
+  isNonNullType,
   Kind,
   type ValidatedExecutionArgs,
 } from 'graphql';
@@ -19,11 +20,11 @@ import { Failed } from '../engine/read/reader.ts';
 import type { Written } from '../engine/write/perform.ts';
 import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
-import type { Denials } from './denials.ts';
 import { asWritten } from './fields.ts';
 import { inTurns } from './introspection.ts';
 import { findNode } from './node.ts';
 import { planner } from './plan.ts';
+import { lacking, type Telling, withoutUntold } from './untold.ts';
 
 /** What root fields answer with, by their names in the answer, where it is known before the executor asks. */
 export type Performed = ReadonlyMap<string, unknown>;
@@ -36,12 +37,13 @@ export async function execute(
   const performed = isAtomic(args, context) ? await performTogether(args, context) : before;
   if (performed instanceof GraphQLError) return { data: null, errors: [performed] };
   const budget = isLone(args) ? undefined : new Budget(context.engine.limits);
-  const running: Running = { ...context, reads: new Snapshot(context), performed, budget, denials: 0 };
+  const running: Running = { ...context, reads: new Snapshot(context), performed, budget, told: 0 };
   const schema = inTurns(args.schema);
-  return executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
+  const result = executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
+  return withoutUntold(await result);
 }
 
-interface Running extends Context, Denials {
+interface Running extends Context, Telling {
   readonly reads: Snapshot;
   readonly performed: Performed | undefined;
   /** All fields of a mutation share it; undefined where there is only one. */
@@ -55,7 +57,9 @@ function isLone({ operation }: ValidatedExecutionArgs): boolean {
 
 const fieldResolver: GraphQLFieldResolver<Node | undefined, Running> = (node, args, context, info) => {
   // Only root fields have no node; the relations of others carry resolvers of their own.
-  return node === undefined ? resolveRoot(args, context, info) : node[info.fieldName];
+  if (node === undefined) return resolveRoot(args, context, info);
+  const value = node[info.fieldName];
+  return value === null && isNonNullType(info.returnType) ? lacking(context, info) : value;
 };
 
 async function resolveRoot(

@@ -122,7 +122,10 @@ class GraphqlSocket implements Attendant {
   /** Only who has taken all of it keeps up: with every part that is taken another long answer would be handed over, uncounted. */
   drained(): void {
     clearTimeout(this.#stalled);
-    if (this.#socket && this.#socket.getBufferedAmount() > 0) return void this.#wait();
+    if (this.#socket && this.#socket.getBufferedAmount() > 0) {
+      this.#wait();
+      return;
+    }
     this.#full?.resolve();
     this.#full = undefined;
   }

@@ -16,6 +16,7 @@ import {
   type GraphQLOutputType,
   GraphQLScalarType,
   GraphQLString,
+  isNonNullType,
 } from 'graphql';
 import { relationKey } from '../engine/read/read.ts';
 import type {
@@ -32,11 +33,11 @@ import type {
 import { OWN_CHANGES } from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { canBeHidden, defaultOf, isScalar } from '../schema/values.ts';
-import { denied } from './denials.ts';
 import { relationName } from './fields.ts';
 import { ID } from './id.ts';
 import { Inputs } from './inputs.ts';
 import { nodeField, nodeInterface, nodesIn } from './node.ts';
+import { denied, lacking } from './untold.ts';
 
 export type Fields = Record<string, GraphQLFieldConfig<unknown, unknown>>;
 export type Resolve = NonNullable<Fields[string]['resolve']>;
@@ -219,7 +220,10 @@ export class TypesOf {
 
 /** What the engine has added to a record under the name of a field, with its arguments. */
 function related(name: string): Resolve {
-  return (node, args) => (node as Record<string, unknown>)[relationKey(relationName(name, args))];
+  return (node, args, context, info) => {
+    const value = (node as Record<string, unknown>)[relationKey(relationName(name, args))];
+    return value === null && isNonNullType(info.returnType) ? lacking(context, info) : value;
+  };
 }
 
 /** What the engine leaves out of a record is what the caller may not read. */

@@ -63,6 +63,30 @@ describe.each([...databases])('on %s', (kind) => {
     await deployment.using(old, async (app) => expect(await create(app, { n: 2, s: 'z' })).toBe(409));
   });
 
+  test('of many records that lack what the older file requires, not every one is told', async () => {
+    await using deployment = await Deployment.create(kind);
+    const file = (mark: string) => `
+      type A @resource { id: ID!  s: String${mark}  o: O${mark} }
+      type B @resource { id: ID!  a: A }
+      type O @resource { id: ID! }`;
+    await deployment.evolve(file('!'));
+    await deployment.evolve(file(''));
+    await deployment.load(file(''), { as: [{}], bs: Array(2500).fill({ aId: 1 }) });
+    await deployment.using(file('!'), async (app) => {
+      for (const field of ['s', 'o { id }', 's '.repeat(1500)]) {
+        const { data, errors = [] } = await app.graphql(`{ bs { id a { ${field} } } }`);
+        expect([data.bs.length, new Set(data.bs.map(({ a }: any) => a))]).toEqual([2500, new Set([null])]);
+        const messages = errors.map(({ message }) => message);
+        expect([messages.length > 1000, messages.length < 2500]).toEqual([true, true]);
+        expect(messages[0]).toMatch(/^Cannot return null for non-nullable field A\..\.$/);
+        expect(messages.at(-1)).toEndWith('left out; what they are about is null.');
+        expect(errors[0]).toMatchObject({ path: ['bs', 0, 'a', field[0]], locations: [{ line: 1 }] });
+        expect(errors[0].extensions).toEqual({ code: 'INTERNAL' });
+        expect(JSON.stringify(errors).length).toBeLessThan(600_000);
+      }
+    });
+  });
+
   test('forward again after a rollback, with the very same files', async () => {
     await using deployment = await Deployment.create(kind);
     await deployment.evolve(old, { as: [{ n: 1, s: 'x' }] });
