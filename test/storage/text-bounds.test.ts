@@ -22,7 +22,7 @@ const sdl = `
     lines: [Line!]!
   }
   type Line @resource { id: ID!  note: Note! }
-  type Page @resource { id: ID!  code: String! @unique  short: String @constraint(maxLength: 50)  body: String!  shelf: Shelf }
+  type Page @resource { id: ID! @column(name: "i*/d")  code: String! @unique  short: String @constraint(maxLength: 50)  body: String!  shelf: Shelf }
   type Number @resource { id: ID!  shelf: Shelf  list: [Int!]  ${Array.from({ length: 9 }, (_, n) => `n${n}: Int!`).join('  ')} }`;
 
 const folder = new Folder({});
@@ -37,7 +37,7 @@ beforeAll(async () => {
     db.run('PRAGMA synchronous = OFF');
     const numbers = (count: number) =>
       `WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${count})`;
-    db.run('INSERT INTO "Shelf" (id, _version) VALUES (1, 1), (2, 1)');
+    db.run('INSERT INTO "Shelf" (id, _version) VALUES (1, 1), (2, 1), (3, 1)');
     const note = db.query(
       `INSERT INTO "Note" (title, body, other, name, "_f_name", tags, "shelfId", _version) VALUES (?, ?, ?, ?, ?, ?, ?, 1)`,
     );
@@ -45,8 +45,8 @@ beforeAll(async () => {
     note.run('long', a, a, a, a, JSON.stringify(Array.from({ length: LONG / 5 }, () => 'aa')), 1);
     for (let id = 2; id <= 100; id++) note.run(`short ${id}`, 'a', 'b', 'c', 'c', '["a"]', 2);
     db.run('INSERT INTO "Line" (id, "noteId", _version) VALUES (1, 1, 1), (2, 2, 1)');
-    db.run(`${numbers(MANY)} INSERT INTO "Page" (id, code, short, body, "shelfId", _version)
-      SELECT i, 'page ' || i, 'short', CASE i WHEN 1 THEN '${a}' ELSE 'short' END, CASE WHEN i < 3 THEN i END, 1 FROM s`);
+    db.run(`${numbers(MANY)} INSERT INTO "Page" ("i*/d", code, short, body, "shelfId", _version)
+      SELECT i, 'page ' || i, 'short', CASE WHEN i = 1 OR i > ${MANY - 20} THEN '${a}' ELSE 'short' END, CASE WHEN i < 3 THEN i WHEN i > ${MANY - 20} THEN 3 END, 1 FROM s`);
     const names = Array.from({ length: 9 }, (_, n) => `n${n}`);
     db.run(
       `${numbers(3000)} INSERT INTO "Number" (id, "shelfId", list, ${names}, _version) SELECT i, 1, '[1,2,3]', ${names.map(() => 'i')}, 1 FROM s`,
@@ -130,6 +130,11 @@ const leaving: [string, string, object][] = [
     'query($where: PageWhere!) { shelf(id: 1) { many(where: $where) { id } } }',
     contains(20),
   ],
+  [
+    'a few records that an index finds',
+    'query($where: ShelfWhere!) { shelves(where: $where) { id } }',
+    { id: { eq: '3' }, many: { some: contains(1, 'body', 50) } },
+  ],
 ];
 
 const staying: [string, string, object][] = [
@@ -155,6 +160,11 @@ const staying: [string, string, object][] = [
     'deletes',
     'mutation($where: NoteWhere!) { deleteNotes(where: $where, atMost: 1) { id } }',
     { ...two, ...contains(20) },
+  ],
+  [
+    'the records that an index finds',
+    'query($where: ShelfWhere!) { shelves(where: $where) { id } }',
+    { id: { eq: '2' }, many: { some: { code: { ne: 'x' }, ...contains(1, 'body', 40) } } },
   ],
 ];
 

@@ -71,7 +71,7 @@ export const dialect: Dialect = {
   // No stored name begins with `_`.
   perValue: ({ columns, table, list, joined, belongs, condition, order, limit, offset, most }) =>
     `SELECT "_one".* FROM unnest(${list}) AS "_listed"(${quote(PARENT)}) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table}${joined(table)} WHERE ${belongs(table)}${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}${offset ? ` OFFSET ${offset}` : ''}) AS "_one" ORDER BY "#"${most}`,
-  visit: '',
+  visit: () => '',
   byCodePoint: ' COLLATE "C"',
   clock: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
   lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,

@@ -100,7 +100,8 @@ export class Conditions {
     // No stored name begins with `_`.
     const alias = `"_${++this.#aliases}"`;
     const inner = this.condition(where, alias);
-    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner}${this.#dialect.visit})`;
+    const visit = this.#dialect.visit(`${alias}.${quote(target.key.stored)}`);
+    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner}${visit})`;
   }
 
   /** `of`: what rows are compared by. */

@@ -74,8 +74,8 @@ export interface Dialect {
   most(select: string, most: number): string;
   /** Limits the rows of each value of a list. */
   perValue(parts: PerValue): string;
-  /** Stands behind the conditions of related records that are looked at. */
-  readonly visit: string;
+  /** Stands behind the conditions of related records that are looked at, which have this key. */
+  visit(key: string): string;
   /** Follows a text that has the collation of its database, to compare it as all others. */
   readonly byCodePoint: string;
   /** The milliseconds since 1970. */

@@ -6,8 +6,13 @@ import { PARENT } from '../statements.ts';
 import { codecs } from './codecs.ts';
 import { words } from './words.ts';
 
-/** Where a statement that may turn out to be long is made to look at the clock. */
-export const VISIT = '/*visit*/';
+/** Where a statement that may turn out to be long is made to look at the clock, by a function of the row that is visited. */
+const VISIT = /\/\*visit (\S+)\*\//g;
+
+/** Not of nothing: it would be called once for all rows that SQLite joins where it was asked whether there is one. */
+export function visiting(sql: string, watch: string): string {
+  return sql.replaceAll(VISIT, (_, key: string) => ` AND ${watch}(${decodeURIComponent(key)})`);
+}
 
 export const dialect: Dialect = {
   parameter: (position) => `?${position}`,
@@ -75,7 +80,8 @@ export const dialect: Dialect = {
   // begins with `_`.
   perValue: ({ columns, table, key, list, joined, belongs, condition, order, limit, offset, most }) =>
     `SELECT ${columns} FROM (SELECT value AS ${quote(PARENT)} FROM json_each(${list})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i"${joined('"_i"')} WHERE ${belongs('"_i"')}${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}${offset ? ` OFFSET ${offset}` : ''})${joined(table)} ORDER BY ${order(table)}${most}`,
-  visit: VISIT,
+  // A name may have what ends a comment.
+  visit: (key) => `/*visit ${encodeURIComponent(key)}*/`,
   byCodePoint: '',
   clock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
   lastId: ({ table }) => `SELECT "seq" AS "last" FROM "sqlite_sequence" WHERE "name" = ${literal(table)}`,

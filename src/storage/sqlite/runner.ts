@@ -12,7 +12,7 @@ import { type Insert, lookup, type Query, type Row, type Statement, type Update 
 import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import type { Allowance } from './bounds.ts';
-import { dialect, VISIT } from './dialect.ts';
+import { dialect, visiting } from './dialect.ts';
 import { toldToPrograms } from './errors.ts';
 import { type Asked, type Bound, counted } from './statement-process.ts';
 
@@ -185,7 +185,7 @@ export class Runner {
   #watched(sql: string, allowance: Allowance | undefined): Prepared {
     this.#watch ??= watchOf(this.#database);
     this.#watch.begin(() => allowance?.wasLong(sql));
-    return this.prepare(sql.replaceAll(VISIT, ` AND ${WATCH}()`));
+    return this.prepare(visiting(sql, WATCH));
   }
 
   prepare(sql: string): Prepared {
@@ -232,7 +232,7 @@ interface Watch {
 function watchOf(database: Database): Watch {
   let until = 0;
   let late = () => {};
-  database.function(WATCH.slice(1, -1), () => {
+  database.function(WATCH.slice(1, -1), (_row) => {
     if (performance.now() > until) {
       late();
       throw UNBOUNDED;
