@@ -90,6 +90,23 @@ for (const database of databases)
       }
     });
 
+    test('a transaction of more changes than are kept for all who follow is told as a whole', async () => {
+      await using listener = await Listener.open(app, '/changes/books');
+      await app.rest('POST', '/books', { title: 'first' });
+      await listener.take(1);
+      const records = Array.from({ length: 1100 }, (_, at) => ({ title: `${at}` }));
+      const query = 'mutation ($records: [BookInput!]!) { createBooks(records: $records) { id } }';
+      const { errors } = await app.graphql(query, { records });
+      expect(errors).toBeUndefined();
+      await app.rest('POST', '/books', { title: 'last' });
+      const events = await listener.take(1101);
+      expect(events.map(({ data }) => data.after.title)).toEqual([
+        ...records.map(({ title }) => title),
+        'last',
+      ]);
+      expect(events.flatMap(({ id }, at) => (id === undefined ? [] : at))).toEqual([1099, 1100]);
+    });
+
     test('who comes back goes on, with what other processes have written', async () => {
       const first = await Listener.open(app, '/changes');
       await app.rest('POST', '/books', { title: 'a' });
