@@ -34,6 +34,8 @@ export function parametersOf({ open }: Template, value: unknown): readonly unkno
   return parameters;
 }
 
+const NONE: Decoders = [];
+
 export class Compiler {
   readonly #dialect: Dialect;
   readonly #templates = new WeakMap<Query, Template>();
@@ -64,6 +66,8 @@ export class Compiler {
       const { sql, parameters } = this.#changes.compile(statement);
       return { sql, parameters, decoders: this.#answered(answers(statement)).decoders };
     }
+    const whole = statement.do === 'insert all' ? this.#insertions.compileWhole(statement) : undefined;
+    if (whole) return { ...whole, decoders: NONE };
     const { sql, decoders, open } = this.#compile(statement);
     return { sql, decoders, parameters: open.parameters };
   }

@@ -1,8 +1,8 @@
-/** The texts of INSERT statements, made once for all records that have values for the same columns. */
+/** The texts of INSERT statements, made once for all rows that have values for the same columns. */
 
 import type { Column, Resource } from '../../schema/model.ts';
-import { writtenColumns } from '../../schema/values.ts';
-import type { Insert } from '../statements.ts';
+import { keptColumns, writtenColumns } from '../../schema/values.ts';
+import type { Insert, InsertAll, Table } from '../statements.ts';
 import { type Codecs, encoded } from './codec.ts';
 import type { Compiled, Dialect, Words } from './dialect.ts';
 
@@ -23,11 +23,13 @@ interface Known {
 export class Insertions {
   readonly #codecs: Codecs;
   readonly #words: Words['kept'];
-  readonly #write: (insert: Insert) => string;
+  readonly #write: (insert: Insert | InsertAll) => string;
   readonly #kept = new WeakMap<Resource, Known>();
+  /** Of a single row with a value for each column. */
+  readonly #whole = new WeakMap<Table, string>();
 
   /** `write`: makes the text of one. */
-  constructor({ codecs, words }: Dialect, write: (insert: Insert) => string) {
+  constructor({ codecs, words }: Dialect, write: (insert: Insert | InsertAll) => string) {
     this.#codecs = codecs;
     this.#words = words.kept;
     this.#write = write;
@@ -53,6 +55,20 @@ export class Insertions {
     parameters.push(version);
     const { sql } = same ?? this.#textOf(insert, known);
     return { sql, parameters };
+  }
+
+  /** Undefined where there is more than one row, or more to do than to store it. */
+  compileWhole(insert: InsertAll): Omit<Compiled, 'decoders'> | undefined {
+    const { resource, rows, claims } = insert;
+    const [row] = rows;
+    if (!row || rows.length > 1 || claims || this.#words?.columns(resource).length) return undefined;
+    let sql = this.#whole.get(resource);
+    if (sql === undefined) {
+      sql = this.#write(insert);
+      this.#whole.set(resource, sql);
+    }
+    const value = (column: Column) => encoded(this.#codecs, column, row[column.name] ?? null);
+    return { sql, parameters: keptColumns(resource).map(value) };
   }
 
   #begun(resource: Resource): Known {

@@ -52,10 +52,14 @@ export class Writer {
         const words = kept?.columns(resource) ?? [];
         const columns = words.length > 0 ? [...keptColumns(resource), ...words] : keptColumns(resource);
         const withWords = (row: Row) => ({ ...row, ...kept?.of(resource as Resource, row) });
-        const rows = this.conditions.rows(
-          columns,
-          words.length > 0 ? statement.rows.map(withWords) : statement.rows,
-        );
+        const given = words.length > 0 ? statement.rows.map(withWords) : statement.rows;
+        const [row] = given;
+        const one = (column: Column) => this.conditions.parameter(column, row?.[column.name] ?? null);
+        // A list of values takes longer than a value, to send and to read.
+        const rows =
+          given.length === 1 && !statement.claims
+            ? `SELECT ${columns.map(one).join(', ')}`
+            : this.conditions.rows(columns, given);
         const insert = `INSERT INTO ${table} (${listOf(columns)}) ${rows}${ifCurrent('WHERE')}`;
         if (!statement.claims) return insert;
         const primary = resource.primary ?? [resource.key];
