@@ -135,6 +135,11 @@ const leaving: [string, string, object][] = [
     'query($where: ShelfWhere!) { shelves(where: $where) { id } }',
     { id: { eq: '3' }, many: { some: contains(1, 'body', 50) } },
   ],
+  [
+    'records that are written anew',
+    'mutation($where: PageWhere!) { updatePages(where: $where, atMost: 20, set: { short: "new" }) { id } }',
+    { id: { in: Array.from({ length: 20 }, (_, index) => String(MANY - index)) } },
+  ],
 ];
 
 const staying: [string, string, object][] = [
@@ -165,6 +170,11 @@ const staying: [string, string, object][] = [
     'the records that an index finds',
     'query($where: ShelfWhere!) { shelves(where: $where) { id } }',
     { id: { eq: '2' }, many: { some: { code: { ne: 'x' }, ...contains(1, 'body', 40) } } },
+  ],
+  [
+    'records that are written anew',
+    'mutation($where: PageWhere!) { updatePages(where: $where, atMost: 20, set: { short: "new" }) { id } }',
+    { id: { in: Array.from({ length: 20 }, (_, index) => String(MANY / 2 - index)) } },
   ],
 ];
 
