@@ -12,13 +12,16 @@ const EXAMPLE = `type Book @resource {
 `;
 
 /** By what there is: a file that is not there can be written, and one that is there can be looked at. */
-const commands = (isThere: boolean): readonly (readonly [string, string])[] => [
-  isThere
-    ? ['diff', 'shows what the file would change: tables, REST, GraphQL and rules.']
-    : ['init', 'writes a small schema file with records to begin with; with --example shop, a whole shop.'],
-  ['check', 'tells all that is wrong with the file. It needs no database.'],
-  ['serve', 'serves the file as in production, where it does not start while there are faults.'],
-];
+const commands = (isThere: boolean): readonly (readonly [string, string])[] => {
+  const init = 'writes a small schema file with records to begin with; with --example shop, a whole shop.';
+  const diff = 'shows what the file would change: tables, REST, GraphQL and rules.';
+  const check = ['check', 'tells all that is wrong with the file. It needs no database.'] as const;
+  const serve = 'serves the file as in production, where it does not start while there are faults.';
+  return [
+    ...(isThere ? [check, ['diff', diff] as const] : [['init', init] as const, check]),
+    ['serve', serve],
+  ];
+};
 
 export function Begin({ state }: { state: FileState }) {
   const { path, text, command, faults = [] } = state;

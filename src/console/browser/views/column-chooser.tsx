@@ -71,7 +71,7 @@ export function ColumnChooser({ ask, rows, onClose }: Props) {
           Close
         </button>
         <button type="button" class="plain" onClick={() => choose([])}>
-          All columns, as they come
+          Show all columns
         </button>
       </div>
     </fieldset>

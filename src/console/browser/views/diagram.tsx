@@ -23,6 +23,8 @@ const PAN = 60;
 /** Between these it is fitted into the window: below, nobody could read it, and one pans instead. */
 const SMALL = 0.85;
 const LARGE = 1.6;
+/** What stands over its upper edge. */
+const TOOLS = 40;
 
 export function Diagram({ schema }: { schema: Schema }) {
   const text = useSignal('');
@@ -40,14 +42,15 @@ export function Diagram({ schema }: { schema: Schema }) {
   useDock([{ title: 'The schema', wires: { rest, ...(schema.hasGraphql && { graphql }) } }]);
 
   const fit = () => {
-    const { width = 0, height = 0 } = frame.current?.getBoundingClientRect() ?? {};
+    const { width = 0, height: all = 0 } = frame.current?.getBoundingClientRect() ?? {};
+    const height = all - TOOLS;
     hasRoom.value = Math.min(width / whole.width, height / whole.height) >= SMALL;
     const scale = Math.min(LARGE, width / picture.width, height / picture.height);
     const readable = Math.max(scale, SMALL);
     camera.value = {
       scale: readable,
       x: Math.max(0, (width - picture.width * readable) / 2),
-      y: Math.max(0, (height - picture.height * readable) / 2),
+      y: TOOLS + Math.max(0, (height - picture.height * readable) / 2),
     };
     fitted.current = camera.value;
   };

@@ -88,8 +88,15 @@ export function Dock({ schema }: { schema: Schema }) {
       </div>
       {dockOpen.value && (
         <div class="doors">
-          <RestDoor wire={rest} ask={'ask' in entry ? entry.ask : undefined} schema={schema} />
-          <GraphqlDoor wire={graphql} isFile={'ask' in entry && entry.ask.do === 'list' && !!entry.ask.as} />
+          {(rest || 'ask' in entry) && (
+            <RestDoor wire={rest} ask={'ask' in entry ? entry.ask : undefined} schema={schema} />
+          )}
+          {(graphql || 'ask' in entry) && (
+            <GraphqlDoor
+              wire={graphql}
+              isFile={'ask' in entry && entry.ask.do === 'list' && !!entry.ask.as}
+            />
+          )}
         </div>
       )}
     </section>

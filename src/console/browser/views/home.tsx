@@ -25,7 +25,7 @@ export function Home({ schema }: { schema: Schema }) {
         <h1>What is served here</h1>
         <p class="quiet lead">
           Every resource as REST and as GraphQL, with the same rules. Whatever you see or do here, the panel
-          below has it ready to paste.
+          “REST and GraphQL” has it ready to paste.
         </p>
       </div>
       <ul class="cards">

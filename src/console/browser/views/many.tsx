@@ -1,6 +1,7 @@
 /** What can be done to the rows that are chosen: changed or deleted in one transaction, after a look at exactly what is sent. */
 
 import { useSignal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { DeleteManyAsk, UpdateManyAsk } from '../ask.ts';
 import { send, wireOf } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
@@ -117,6 +118,11 @@ interface ConfirmedProps {
 function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, children }: ConfirmedProps) {
   const fault = useSignal<Fault | undefined>(undefined);
   const sending = useSignal(false);
+  const cancel = useRef<HTMLButtonElement>(null);
+  // Enter does nothing that is not meant.
+  useLayoutEffect(() => {
+    if (ask.do === 'deleteMany') cancel.current?.focus();
+  }, []);
   const isRestorable = ask.do === 'deleteMany' && mayUndelete(ask.resource);
   const run = async () => {
     sending.value = true;
@@ -155,7 +161,7 @@ function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, childre
         </p>
       ))}
       <div class="actions">
-        <button type="button" onClick={onClose}>
+        <button ref={cancel} type="button" onClick={onClose}>
           Cancel
         </button>
         <button

@@ -82,19 +82,21 @@ function Top({ schema }: { schema: Schema | undefined }) {
         <Logo />
         Duet
       </a>
-      <button
-        type="button"
-        class="goto"
-        aria-label="Go to Ctrl K"
-        onClick={() => {
-          summoned.value = 'palette';
-        }}
-      >
-        <Icon name="search" />
-        <span class="wide">
-          Go to <kbd>Ctrl K</kbd>
-        </span>
-      </button>
+      {!isWaiting.value && (
+        <button
+          type="button"
+          class="goto"
+          aria-label="Go to Ctrl K"
+          onClick={() => {
+            summoned.value = 'palette';
+          }}
+        >
+          <Icon name="search" />
+          <span class="wide">
+            Go to <kbd>Ctrl K</kbd>
+          </span>
+        </button>
+      )}
       {schema?.hasRest && schema.hasGraphql && <DoorSwitch />}
       {(schema?.hasCallers || token.value !== '') && (
         <button
@@ -111,6 +113,7 @@ function Top({ schema }: { schema: Schema | undefined }) {
       <label>
         <span class="sr">Colours</span>
         <select
+          title="Colours: as your system has them, light or dark"
           value={theme.value}
           onChange={(event) => {
             theme.value = event.currentTarget.value;

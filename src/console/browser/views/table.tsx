@@ -148,7 +148,8 @@ function useFrozen(
   const widths = frozen.value?.names === names ? frozen.value.widths : undefined;
   useLayoutEffect(() => {
     if (!wanted || widths || !head.current) return;
-    const cells = [...head.current.cells].map((cell) => cell.offsetWidth);
+    // A fraction less, and what just fits would be cut off.
+    const cells = [...head.current.cells].map((cell) => Math.ceil(cell.getBoundingClientRect().width));
     const found = columns.map(({ name, width }, at): [string, number] => [name, width ?? cells[at] ?? 0]);
     frozen.value = { names, widths: Object.fromEntries(found) };
   });
