@@ -19,7 +19,7 @@ test('from one file to PostgreSQL', async () => {
     { 'npx duet': 'duet', 'postgres://duet:PASSWORD@db.internal:5432/duet': url, 'postgres://…': url },
   );
   await reader.write('schema.graphql', 'type Note @resource { id: ID!  title: String! }');
-  const notes = async () => (await fetch(`${reader.url}/notes`)).json();
+  const notes = async (): Promise<any> => (await fetch(`${reader.url}/notes`)).json();
   await reader.serve('duet serve');
   for (const title of ['one', 'two', 'three'])
     await fetch(`${reader.url}/notes`, {
@@ -40,5 +40,5 @@ test('from one file to PostgreSQL', async () => {
     headers: JSON_HEADERS,
     body: '{"title":"four"}',
   });
-  expect((await fourth.json()).id).toBe(4);
+  expect(await fourth.json()).toEqual({ id: 4, title: 'four' });
 });
