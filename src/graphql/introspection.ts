@@ -80,5 +80,7 @@ export async function written(data: unknown): Promise<{ json: string; units: num
     pieces.push(isList ? ']' : '}');
   };
   await write(data, LEVELS);
-  return { json: pieces.join(''), units };
+  const json = pieces.join('');
+  await turns.next();
+  return { json, units };
 }
