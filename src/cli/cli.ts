@@ -307,7 +307,10 @@ async function main([name, ...all]: readonly string[]): Promise<void> {
   if (!command) refuse(`unknown command "${name}". \`duet --help\` lists them`);
   const { own, rest } = command.split?.(all) ?? { own: [], rest: all };
   const words = new Set(rest.filter((word) => command.words?.includes(word)));
-  const operands = command.operand ? rest.filter((word) => word === '-' || !word.startsWith('-')) : [];
+  const isOperand = (word: string, at: number) =>
+    (word === '-' || !word.startsWith('-')) &&
+    !Object.values(settings).some((each) => flagOf(each) === rest[at - 1]);
+  const operands = command.operand ? rest.filter(isOperand) : [];
   const operand = operands.at(-1) ?? '';
   if (command.operand && operand === '') refuse(`${name} needs a ${command.operand}`);
   const args = rest.filter((word) => !words.has(word) && (!command.operand || word !== operand));

@@ -30,6 +30,12 @@ describe('a wrong use is one clear line and exit 2', () => {
       'duet: LOG_LEVEL must be one of debug, info, warn, error, not "loud"\n',
     ],
     [['serve'], { INTROSPECTION: '1' }, 'duet: INTROSPECTION must be one of on, off, not "1"\n'],
+    // What follows an option is its value, not what is imported.
+    [
+      ['import', 'x.ndjson', '--schema', 'schema.graphql'],
+      {},
+      "duet: cannot read x.ndjson (ENOENT: no such file or directory, open 'x.ndjson')\n",
+    ],
     [['sevre'], {}, 'duet: unknown command "sevre". `duet --help` lists them\n'],
   ];
   test.each(rows)('%j %j', async (args, env, message) => {
