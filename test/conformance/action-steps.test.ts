@@ -1,7 +1,8 @@
 /** What a function has written itself is not read again: on PostgreSQL every look can make another transaction lose. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
-import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { SQL } from 'bun';
+import { type AppUnderTest, databases, openApp, sharedPostgres } from '../app.ts';
 
 const sdl = `
   type Item @resource { id: ID!  name: String!  stock: Int! @constraint(min: 0) }
@@ -54,12 +55,16 @@ const logic = {
 const AT_ONCE = 32;
 
 describe.each(databases)('on %s', (database) => {
-  const opened = openApp(database, {
-    sdl,
-    logic,
-    data: { items: [{ id: 1, name: 'cup', stock: 0 }] },
-    env: { METRICS: 'true' },
-  });
+  const url = database === 'postgres' ? sharedPostgres().then((server) => server.database()) : undefined;
+  const open = async () =>
+    openApp(database, {
+      sdl,
+      logic,
+      data: { items: [1, 2].map((id) => ({ id, name: 'cup', stock: 0 })) },
+      env: { METRICS: 'true' },
+      ...(url && { url: await url }),
+    });
+  const opened = open();
   afterAll(async () => (await opened).close());
 
   /** The tables that were looked into. */
@@ -128,6 +133,26 @@ describe.each(databases)('on %s', (database) => {
     );
     const metrics = await (await fetch('/metrics')).text();
     const retries = Number(/^duet_database_retries_total (\d+)/m.exec(metrics)?.[1] ?? 0);
-    expect(retries).toBeLessThan(160);
+    expect(retries).toBeLessThan(2 * 160);
   });
+
+  if (url)
+    test('who comes new waits for none that have lost', async () => {
+      const { rest } = await opened;
+      const other = new SQL(await url, { max: 1 });
+      try {
+        await other`BEGIN`;
+        await other`SELECT 1 FROM "Item" WHERE id = 1 FOR UPDATE`;
+        const held = Array.from({ length: 4 }, (_, index) =>
+          rest('POST', '/actions/place-last', { itemId: 1, number: 9000 + index }),
+        );
+        const { status } = await rest('POST', '/actions/place-last', { itemId: 2, number: 9100 });
+        expect(status).toBe(200);
+        await other`COMMIT`;
+        const statuses = (await Promise.all(held)).map((answer) => answer.status);
+        expect(statuses).toEqual([200, 200, 200, 200]);
+      } finally {
+        await other.close({ timeout: 0 });
+      }
+    });
 });

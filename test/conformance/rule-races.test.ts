@@ -1,15 +1,6 @@
 /** Rules that look at other records hold among writes that run at the same moment, on every database. */
 
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  setDefaultTimeout,
-  test,
-} from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
 import { type Answer, type AppUnderTest, databases, openApp, sharedPostgres } from '../app.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
@@ -95,31 +86,22 @@ const once = [...Array(7).fill('FORBIDDEN'), 'done'];
 
 describe.each([...databases])('on %s', (database) => {
   let app: AppUnderTest;
-  let url: string | undefined;
   let other: SQL | undefined;
-  const clubs = Array.from({ length: 16 }, (_, index) => ({ name: `${index}` }));
-  const open = () =>
-    openApp(database, { sdl, data: { clubs }, env: { AUTH_SECRET: SECRET }, ...(url && { url }) });
 
   beforeAll(async () => {
-    if (database === 'sqlite') app = await open();
-    else {
-      url = await (await sharedPostgres()).database();
-      other = new SQL(url, { max: 1 });
+    const clubs = Array.from({ length: 16 }, (_, index) => ({ name: `${index}` }));
+    const env = { AUTH_SECRET: SECRET };
+    if (database === 'sqlite') {
+      app = await openApp(database, { sdl, data: { clubs }, env });
+      return;
     }
-  });
-
-  // One that has seen writers lose lets fewer of them run side by side.
-  beforeEach(async () => {
-    if (url) app = await open();
-  });
-
-  afterEach(async () => {
-    if (url) await app.close();
+    const url = await (await sharedPostgres()).database();
+    app = await openApp(database, { sdl, data: { clubs }, env, url });
+    other = new SQL(url, { max: 1 });
   });
 
   afterAll(async () => {
-    if (!url) await app.close();
+    await app.close();
     await other?.close({ timeout: 0 });
   });
 

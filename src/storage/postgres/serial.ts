@@ -1,7 +1,7 @@
 /** Transactions of PostgreSQL that are as if they ran alone, and lose whenever they would not be. */
 
-import { Dangling, NotUnique, unavailable } from '../faults.ts';
-import type { Deadline, Program } from '../storage.ts';
+import { Dangling, NotUnique } from '../faults.ts';
+import type { Program } from '../storage.ts';
 import { Surprise } from './errors.ts';
 
 export const SERIALIZABLE = 'BEGIN ISOLATION LEVEL SERIALIZABLE';
@@ -15,6 +15,7 @@ const PAUSE_MS = 4;
 /** One that loses weighs as much as four that win: where they meet, one of five loses, and hardly any work is for nothing. */
 const WON = 1.02;
 const LOST = 1 / WON ** 4;
+const LONGEST_WAIT_MS = 200;
 const MOST_PAUSE_MS = 200;
 
 /** At random, or those who met now would meet again. */
@@ -23,30 +24,31 @@ export function pause(tries: number): Promise<void> {
 }
 
 /**
- * How many run side by side: as many as there are, where they do not meet; where they do, about as many as win, since whoever
- * loses has used the server for nothing. Thirty-two writers that all met got a fortieth done of what one after the other did.
+ * How many of those that have lost run side by side: where they meet each other again, about as many as win, since whoever loses
+ * has used the server for nothing. Whoever comes new does not wait, and nobody waits for long: those who are slow, or lose on
+ * purpose, hold up nobody else.
  */
 export class Pace {
   #most = Number.POSITIVE_INFINITY;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Resolves when it is this one's turn, and fails when that does not come in time. */
-  enter(deadline: Deadline): Promise<void> | undefined {
+  /** Resolves when it is this one's turn, or when it has waited for long enough. */
+  enter(): Promise<void> | undefined {
     if (this.#running + 1 <= this.#most) {
       this.#running++;
       return undefined;
     }
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const begin = () => {
         clearTimeout(timer);
+        this.#running++;
         resolve();
       };
-      const giveUp = () => {
+      const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(begin), 1);
-        reject(unavailable('Others keep changing the same records.'));
-      };
-      const timer = setTimeout(giveUp, Math.max(0, deadline - performance.now()));
+        begin();
+      }, LONGEST_WAIT_MS);
       this.#waiting.push(begin);
     });
   }
@@ -54,12 +56,7 @@ export class Pace {
   leave(hasLost: boolean): void {
     this.#most = hasLost ? Math.max(1, Math.min(this.#most, this.#running) * LOST) : this.#most * WON;
     this.#running--;
-    while (this.#running + 1 <= this.#most) {
-      const next = this.#waiting.shift();
-      if (!next) return;
-      this.#running++;
-      next();
-    }
+    while (this.#running + 1 <= this.#most && this.#waiting.length > 0) this.#waiting.shift()?.();
   }
 }
 

@@ -281,13 +281,11 @@ export class PostgresStorage implements Storage, Evolvable {
   ): Promise<T> {
     const since = seen?.position;
     for (let tries = 1; ; tries++) {
-      if (isSerial)
-        await this.#pace.enter(deadline)?.catch((error) => {
-          throw late(error, deadline);
-        });
+      const isPaced = isSerial && tries > 1;
+      if (isPaced) await this.#pace.enter();
       let hasLost = false;
       const connection = await this.#pool.acquire(deadline).catch((error) => {
-        if (isSerial) this.#pace.leave(false);
+        if (isPaced) this.#pace.leave(false);
         throw late(error, deadline);
       });
       connection.deadline = deadline;
@@ -305,7 +303,7 @@ export class PostgresStorage implements Storage, Evolvable {
         this.#retries++;
       } finally {
         this.#pool.release(connection);
-        if (isSerial) this.#pace.leave(hasLost);
+        if (isPaced) this.#pace.leave(hasLost);
       }
       if (isSerial) await pause(tries);
     }
