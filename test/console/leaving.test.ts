@@ -10,6 +10,8 @@ const focused = (page: Page) =>
 
 /** Once the address is that of the form again, and the page was told so, which comes a moment later. */
 async function back(page: Page, form: string): Promise<void> {
+  // A dialog that is closing would take the next question with it.
+  await question(page).waitFor({ state: 'detached' });
   await shows(() => page.evaluate('location.hash'), form);
   await page.evaluate('new Promise((told) => setTimeout(told, 100))');
 }
