@@ -94,7 +94,7 @@ async function order(browser: Browser, url: string): Promise<number> {
     const first = () => document.querySelector('tbody tr td')?.textContent;
     const before = first();
     setTimeout(() => resolve(NaN), 30_000);
-    const head = [...document.querySelectorAll('th button.head')].find((each) => each.textContent.startsWith('column0'));
+    const head = [...document.querySelectorAll('th button.head')].find((each) => each.textContent.startsWith('column1'));
     const began = performance.now();
     head.click();
     const look = () => first() !== before && first() !== undefined
