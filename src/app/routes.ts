@@ -138,7 +138,8 @@ export function router(
   for (const route of actions.values()) fixed.set(route.template, route);
   for (const route of hookRoutes(logic?.routes ?? [], api, limits, config.limitDeadline))
     fixed.set(route.template, route);
-  const rest = restRoutes(model, engine, streams, { ...limits, depth: config.limitDepth }, deprecatedSince);
+  const reading = { ...limits, depth: config.limitDepth, url: config.limitUrl };
+  const rest = restRoutes(model, engine, streams, reading, deprecatedSince);
   const changes = changesRoutes(model, engine, streams);
   const transaction = rest('/transaction')?.route;
   if (agents && transaction)

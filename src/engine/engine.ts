@@ -220,6 +220,13 @@ export class Engine {
     return begun(gone, () => this.#writer.writeAmong(caller, located, deadline, shared));
   }
 
+  /** To be asked before the operations of a transaction are read. */
+  tooMany(operations: number): DuetError | undefined {
+    const { operations: most } = this.limits;
+    if (operations <= most) return undefined;
+    return new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
+  }
+
   /** Carries out all writes, or none: then it throws WriteFailed, with the first that failed. */
   async transact(
     caller: Caller,
@@ -228,9 +235,6 @@ export class Engine {
     deadline = this.deadline(),
     gone?: Gone,
   ): Promise<Written[]> {
-    const { operations: most } = this.limits;
-    if (writes.length > most)
-      throw new DuetError('TOO_MANY_OPERATIONS', `The transaction has more than ${most} operations.`);
     if (this.#journal && writes.some(({ operation }) => readsChanges(operation)))
       await this.#journal.positions.ready();
     // Whatever comes later may look for what comes before it has written.

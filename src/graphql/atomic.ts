@@ -43,6 +43,8 @@ export async function performTogether(
     const [name, nodes] = fields[index] ?? ['', []];
     return locatedError(error, nodes, [name]);
   };
+  const excess = context.engine.tooMany(fields.length);
+  if (excess) return failed(0, excess);
   const writes: NamedWrite[] = [];
   for (const [index, [, nodes]] of fields.entries()) {
     const [node] = nodes;

@@ -61,7 +61,7 @@ function nameOf(part: string): string {
 
 const CURSORS = new RegExp(`[?&](?:after|before)=[\\w-]{1,${LONGEST_CURSOR}}(?![^&])`, 'g');
 
-/** A URL as far as it counts for its limit: a link adds a cursor to what the client has asked for, and must lead somewhere. */
-export function withoutCursors(url: string): string {
-  return url.replace(CURSORS, '');
+/** Cursors do not count: a link adds one to what the client has asked for, and must lead somewhere. */
+export function isTooLong(url: string, most: number): boolean {
+  return url.length > most && url.replace(CURSORS, '').length > most;
 }

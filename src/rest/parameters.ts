@@ -1,6 +1,6 @@
 /** The parameters of a query string, by name: each is taken by what reads it, and what nothing has taken is refused. */
 
-import { cited, type Fault, validationFailed } from '../base/errors.ts';
+import { cited, type Fault, isFull, validationFailed } from '../base/errors.ts';
 import type { Argument } from '../query/list.ts';
 import { spelt } from '../query/parts.ts';
 import { isSearchable, SEARCH } from '../query/search.ts';
@@ -61,8 +61,10 @@ export class QueryParameters {
     return value;
   }
 
+  /** Reading ends where there are more faults than anybody is told of: each of them may cost the search for a similar name. */
   report(parameter: string, code: Fault['code'], detail: string): void {
     this.#faults.push({ parameter: cited(parameter), code, detail });
+    if (isFull(this.#faults)) throw validationFailed(this.#faults);
   }
 
   /** Whatever nothing has read is refused by name: it would be believed to work. */

@@ -50,7 +50,7 @@ export function restRoutes(
   model: Model,
   engine: Engine,
   streams: Streams,
-  limits: BodyLimits & Pick<ReadLimits, 'depth'>,
+  limits: BodyLimits & Pick<ReadLimits, 'depth'> & { readonly url: number },
   deprecatedSince: ReadonlyMap<string, Date>,
 ): (path: string) => Found | undefined {
   const collections = new Map<string, Collection>();

@@ -15,6 +15,7 @@ import { keptAs } from '../schema/values.ts';
 import { actOf } from './actions.ts';
 import type { Collection } from './collection.ts';
 import { versionsOf } from './etag.ts';
+import { isTooLong } from './links.ts';
 import { parseOneParameters, readRestoredVersion, versionsToRestore } from './parse.ts';
 import { readPath, readRestorePath } from './paths.ts';
 import { type OneParameters, refuseParameters } from './query.ts';
@@ -64,6 +65,7 @@ export function readSteps(
   { operations, ...others }: Input,
   collections: ReadonlyMap<string, Collection>,
   actions: ReadonlyMap<string, ActionField>,
+  longestPath: number,
 ): Step[] {
   const faults: Fault[] = [];
   for (const name of Object.keys(others)) {
@@ -79,7 +81,7 @@ export function readSteps(
   const names = new Map<string, Named>();
   const steps = (Array.isArray(operations) ? operations : []).flatMap((each, index) => {
     if (isFull(faults)) return [];
-    const reader = new StepReader(index, names, collections, actions, faults);
+    const reader = new StepReader(index, names, collections, actions, longestPath, faults);
     return reader.read(each) ?? [];
   });
   if (faults.length > 0) throw validationFailed(faults);
@@ -91,6 +93,7 @@ class StepReader {
   readonly #names: Map<string, Named>;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #actions: ReadonlyMap<string, ActionField>;
+  readonly #longestPath: number;
   readonly #faults: Fault[];
 
   constructor(
@@ -98,12 +101,14 @@ class StepReader {
     names: Map<string, Named>,
     collections: ReadonlyMap<string, Collection>,
     actions: ReadonlyMap<string, ActionField>,
+    longestPath: number,
     faults: Fault[],
   ) {
     this.#index = index;
     this.#names = names;
     this.#collections = collections;
     this.#actions = actions;
+    this.#longestPath = longestPath;
     this.#faults = faults;
   }
 
@@ -116,6 +121,8 @@ class StepReader {
   read(step: unknown): Step | undefined {
     if (!isObject(step)) return this.#report([], 'TYPE', 'an operation must be an object');
     const { method, path, as } = step;
+    if (typeof path === 'string' && isTooLong(path, this.#longestPath))
+      return this.#report(['path'], 'LENGTH', `path must have ${this.#longestPath} characters at most`);
     const action = method === 'POST' && typeof path === 'string' ? this.#actions.get(path) : undefined;
     if (action) return this.#act(action, step);
     const [, plain = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(typeof path === 'string' ? path : '') ?? [];

@@ -24,7 +24,7 @@ export function transactionRoute(
   engine: Engine,
   collections: ReadonlyMap<string, Collection>,
   actions: readonly ActionField[],
-  limits: BodyLimits,
+  limits: BodyLimits & { readonly url: number },
 ): Route {
   const byPath = new Map(
     actions.filter(({ root }) => root === 'Mutation').map((action) => [pathTo(action), action]),
@@ -41,7 +41,9 @@ export function transactionRoute(
         },
       ]);
     refuseIfMatch(request, 'Give ifMatch to the operations that it is about.');
-    const steps = readSteps(body, collections, byPath);
+    const excess = Array.isArray(body['operations']) && engine.tooMany(body['operations'].length);
+    if (excess) throw excess;
+    const steps = readSteps(body, collections, byPath, limits.url);
     exchange.spend?.((steps.length - 1) * WRITE_COST);
     const nodes = await engine
       .transact(caller, steps, idempotencyOf(exchange, 'transaction', bytes), undefined, goneOf(exchange))

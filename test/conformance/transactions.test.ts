@@ -157,6 +157,11 @@ describe.each([...databases])('on %s', (database) => {
       ],
       ['#/operations/0/path UNKNOWN', '#/operations/1/path UNKNOWN'],
     ],
+    [
+      'a path longer than a URL may be',
+      [{ ...first, path: `/users?fields=${'name,'.repeat(2000)}name` }],
+      ['#/operations/0/path LENGTH'],
+    ],
     ['no body', [{ method: 'POST', path: '/users' }], ['#/operations/0/body REQUIRED']],
     ['an unknown member', [{ ...first, foo: 1 }], ['#/operations/0/foo UNKNOWN']],
     [
@@ -196,6 +201,8 @@ describe.each([...databases])('on %s', (database) => {
     const many = (count: number) => Array.from({ length: count }, () => first);
     const before = await counts();
     expect((await send(many(21))).body.code).toBe('TOO_MANY_OPERATIONS');
+    // They are counted before any of them is read.
+    expect((await send(many(20).concat({} as any))).body.code).toBe('TOO_MANY_OPERATIONS');
     expect(await counts()).toEqual(before);
     expect((await send(many(20))).body.results.length).toBe(20);
   });
@@ -247,6 +254,11 @@ describe.each([...databases])('on %s', (database) => {
       );
       const { body } = await app.graphql(`mutation @atomic { ${fields} }`);
       expect([body.data, body.errors[0].extensions.code]).toEqual([null, 'TOO_MANY_OPERATIONS']);
+      // They are counted before any of them is read, as through REST.
+      const faulty = await app.graphql(
+        `mutation @atomic { a: deleteUsers(where: {}, atMost: -1) { id } ${fields} }`,
+      );
+      expect(faulty.body.errors[0].extensions.code).toBe('TOO_MANY_OPERATIONS');
     });
 
     test('belongs on mutations only', async () => {
