@@ -41,7 +41,7 @@ import { problem } from '../http/problem.ts';
 import { requestIdOf, split } from '../http/request.ts';
 import { Streams } from '../http/streams.ts';
 import { MCP_HEADERS } from '../mcp/message.ts';
-import { isTooLong } from '../rest/links.ts';
+import { admitUrl } from '../rest/links.ts';
 import type { Resource } from '../schema/model.ts';
 import { type Scope, Scopes } from '../storage/scopes.ts';
 import { authentication, costOf, rateLimits } from './guards.ts';
@@ -172,8 +172,7 @@ export function createApp(given: AppOptions): App {
       limits.arrive(exchange.bill, grouped(exchange.address));
     }
     refuseUnsound(request, exchange);
-    if (isTooLong(request.url, config.limitUrl))
-      throw new DuetError('URL_TOO_LONG', `The URL is longer than ${config.limitUrl} bytes.`);
+    admitUrl(request.url, config.limitUrl);
     if (!found) throw new DuetError('NOT_FOUND', 'There is nothing at this path.');
     const handler = handlerOf(found.route, exchange.method);
     const handle = hasReplicas && !found.route.open ? sighted(handler) : handler;

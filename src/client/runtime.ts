@@ -86,6 +86,8 @@ const RETRIES = 3;
 const FIRST_PAUSE_MS = 200;
 /** When something live is asked for again that cannot be had now. */
 const BUSY_MS = 5000;
+/** So many live queries one stream takes. */
+const TOGETHER = 100;
 /** A page of a list that is followed to its end. */
 const PAGE = 100;
 
@@ -144,7 +146,7 @@ class Connection {
     return (own ?? fetch)(this.#url + path, init);
   }
 
-  /** Calls back with what is there, and again whenever it is something else. All share one stream. */
+  /** Calls back with what is there, and again whenever it is something else. A hundred share one stream. */
   live(path: string, show: (answer: unknown) => void, failed: (error: unknown) => void): () => void {
     const watcher = { show, failed };
     let query = this.#queries.get(path);
@@ -173,12 +175,13 @@ class Connection {
       this.#opening = undefined;
       this.#stream.abort();
       this.#stream = new AbortController();
-      void this.#follow(this.#stream.signal);
+      const paths = [...this.#queries.keys()];
+      for (let from = 0; from < paths.length; from += TOGETHER)
+        void this.#follow(paths.slice(from, from + TOGETHER), this.#stream.signal);
     }, ms);
   }
 
-  async #follow(signal: AbortSignal): Promise<void> {
-    const paths = [...this.#queries.keys()];
+  async #follow(paths: readonly string[], signal: AbortSignal): Promise<void> {
     const tell = (error: DuetError, among: readonly string[]) => {
       // What is refused would be refused again: it is over for all who ask for it.
       const isOver = error.status < 500 && !isBusy(error);
@@ -189,7 +192,7 @@ class Connection {
       }
       return isOver;
     };
-    for (let attempt = 0; paths.length > 0 && !signal.aborted; attempt++) {
+    for (let attempt = 0; !signal.aborted; attempt++) {
       try {
         const headers = { Accept: 'text/event-stream', 'Content-Type': 'application/json' };
         const body = JSON.stringify({ queries: paths });

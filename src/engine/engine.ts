@@ -139,10 +139,10 @@ export class Engine {
     return this.#reader.follow(this.permit(caller, operation), this.deadline());
   }
 
-  /** An answer that is kept up to date, by its name, for all who may see the same of it. */
-  live(caller: Caller, name: string, watched: Watched): Promise<Seat> {
+  /** An answer that is kept up to date, by its name, for all who may see the same of it; `gone`: when who asks hangs up. */
+  live(caller: Caller, name: string, watched: Watched, gone: AbortSignal): Promise<Seat> {
     const mayRead = (resource: Resource) => this.actions(caller, resource).includes('READ');
-    return this.#reader.live(`${this.#policy.viewer(caller)} ${name}`, watched, mayRead);
+    return this.#reader.live(`${this.#policy.viewer(caller)} ${name}`, watched, mayRead, gone);
   }
 
   changes(caller: Caller, operation: ChangesRead): Promise<ChangesPage> {

@@ -5,6 +5,7 @@ import { DuetError } from '../base/errors.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { Told } from '../engine/journal/feed.ts';
 import type { Change } from '../engine/journal/showing.ts';
+import type { Watched } from '../engine/journal/view.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { answerEvents, joined, type Streams } from '../http/streams.ts';
@@ -87,7 +88,7 @@ export async function kept(
   sent: number,
 ): Promise<Response> {
   const { engine, caller } = context;
-  const seat = await engine.live(caller, JSON.stringify(['graphql', ...asked]), {
+  const watched: Watched = {
     make: async (noteRead) => {
       const result = await execute(args, { ...context, deadline: engine.deadline(), noteRead });
       // What cannot be read for now is tried again.
@@ -100,7 +101,9 @@ export async function kept(
       const told = new DuetError('INTERNAL', 'Internal server error');
       return nextOf({ data: null, errors: [formattedAlone(told, exchange.requestId)] });
     },
-  });
+  };
+  const name = JSON.stringify(['graphql', ...asked]);
+  const seat = await engine.live(caller, name, watched, exchange.request.signal);
   return streams.answerLive(exchange, seat, sent);
 }
 

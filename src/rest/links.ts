@@ -1,5 +1,6 @@
 /** The links from one page of a list to the next and to the one before. */
 
+import { DuetError } from '../base/errors.ts';
 import type { Node } from '../engine/read/read.ts';
 import { common } from '../http/answer.ts';
 import { cursorTo, LONGEST_CURSOR, queryName } from '../query/cursors.ts';
@@ -59,9 +60,17 @@ function nameOf(part: string): string {
   return name;
 }
 
-const CURSORS = new RegExp(`[?&](?:after|before)=[\\w-]{1,${LONGEST_CURSOR}}(?![^&])`, 'g');
+const CURSORS = ['after', 'before'].map(
+  (name) => new RegExp(`[?&]${name}=[\\w-]{1,${LONGEST_CURSOR}}(?![^&])`),
+);
 
 /** Cursors do not count: a link adds one to what the client has asked for, and must lead somewhere. */
 export function isTooLong(url: string, most: number): boolean {
-  return url.length > most && url.replace(CURSORS, '').length > most;
+  if (url.length <= most) return false;
+  return CURSORS.reduce((text, cursor) => text.replace(cursor, ''), url).length > most;
+}
+
+/** Fails for one that is too long. */
+export function admitUrl(url: string, most: number): void {
+  if (isTooLong(url, most)) throw new DuetError('URL_TOO_LONG', `The URL is longer than ${most} bytes.`);
 }

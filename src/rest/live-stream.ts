@@ -2,6 +2,7 @@
 
 import { cited, DuetError, type Fault, pointer, validationFailed } from '../base/errors.ts';
 import type { Seat } from '../engine/journal/live.ts';
+import { Turns } from '../engine/journal/turns.ts';
 import { Waiting } from '../engine/journal/waiting.ts';
 import { answerWithoutBody } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
@@ -9,21 +10,30 @@ import type { Exchange, Found, Route } from '../http/exchange.ts';
 import { problem, problemBody } from '../http/problem.ts';
 import { EVENT_TYPE, type Streams } from '../http/streams.ts';
 import { LIVE_PATH } from '../schema/names.ts';
+import { admitUrl } from './links.ts';
 import { QueryParameters } from './parameters.ts';
 
-/** As many as there may be operations on one WebSocket. */
-export const MOST_QUERIES = 1000;
+/** More than a page shows at once; what costs more than the bytes that ask for it must not be asked for by the thousand. */
+export const MOST_QUERIES = 100;
+/** So many of a stream wait for their first answers: others who begin come in between, and one that is slow holds up no other. */
+const BEGUN_TOGETHER = 4;
 
 export function liveRoute(
   find: (path: string) => Found | undefined,
   streams: Streams,
-  limits: BodyLimits,
+  limits: BodyLimits & { readonly url: number },
 ): Route {
+  const turns = new Turns();
+  const seatOf = async (exchange: Exchange, query: string, stopped: AbortSignal): Promise<Seat> => {
+    await turns.next();
+    admitUrl(query, limits.url);
+    return seatBefore(find, exchange, query, stopped);
+  };
   const open = (exchange: Exchange, bytes: Uint8Array): Response => {
     const queries = queriesIn(parseJsonObject(exchange.request, bytes, limits));
     new QueryParameters(exchange.query).finish([], undefined);
     exchange.spend?.(queries.length - 1);
-    return streams.answer(exchange, (stopped) => together(find, exchange, queries, stopped));
+    return streams.answer(exchange, (stopped) => together(seatOf, exchange, queries, stopped));
   };
   return {
     template: `/${LIVE_PATH}`,
@@ -58,7 +68,7 @@ function queriesIn({ queries, ...others }: Record<string, unknown>): readonly st
  * every answer is whole. When one of them ends, all do, so that the client asks again.
  */
 async function* together(
-  find: (path: string) => Found | undefined,
+  seatOf: (exchange: Exchange, query: string, stopped: AbortSignal) => Promise<Seat>,
   exchange: Exchange,
   queries: readonly string[],
   stopped: AbortSignal,
@@ -74,19 +84,25 @@ async function* together(
     hasEnded = true;
     waiting.wake();
   };
-  const follow = async (query: string, place: number) => {
-    const seat = await seatOf(find, exchange, query).catch((error) => tell(place, refused(exchange, error)));
-    if (!seat) return;
-    stopped.addEventListener('abort', seat.leave, { once: true });
-    if (stopped.aborted) seat.leave();
+  const failed = (error: unknown) => {
+    exchange.failed(error);
+    end();
+  };
+  const follow = async (seat: Seat, place: number) => {
     for await (const events of seat.follow(stopped)) tell(place, events);
     end();
   };
-  for (const [place, query] of queries.entries())
-    follow(query, place).catch((error) => {
-      exchange.failed(error);
-      end();
-    });
+  const rest = queries.entries();
+  const begin = async () => {
+    for (const [place, query] of rest) {
+      const seat = await seatOf(exchange, query, stopped).catch((error) =>
+        tell(place, refused(exchange, error)),
+      );
+      if (stopped.aborted) return;
+      if (seat) follow(seat, place).catch(failed);
+    }
+  };
+  for (let count = 0; count < BEGUN_TOGETHER; count++) begin().catch(failed);
   while (!stopped.aborted && !hasEnded) {
     for (const [place, events] of latest) {
       latest.delete(place);
@@ -96,18 +112,19 @@ async function* together(
   }
 }
 
-/** As a request for it alone would have. */
-async function seatOf(
+/** As a request for it alone would have, until the stream has ended. */
+async function seatBefore(
   find: (path: string) => Found | undefined,
   exchange: Exchange,
   text: string,
+  stopped: AbortSignal,
 ): Promise<Seat> {
   const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(text) ?? [];
   const { route, key = '' } = find(path.replace(/(?<=.)\/$/, '')) ?? {};
   const get = route?.methods.get('GET');
   if (!get) throw new DuetError('NOT_FOUND', `There is nothing to read at ${cited(path)}.`);
   const { promise, resolve } = Promise.withResolvers<Seat>();
-  const request = new Request('http://localhost', { headers: { Accept: EVENT_TYPE } });
+  const request = new Request('http://localhost', { headers: { Accept: EVENT_TYPE }, signal: stopped });
   await get({
     ...exchange,
     request,

@@ -4,6 +4,7 @@ import { DuetError } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import type { Engine } from '../engine/engine.ts';
 import { notLive } from '../engine/journal/sources.ts';
+import type { Watched } from '../engine/journal/view.ts';
 import type { Read } from '../engine/operation.ts';
 import { preferredType } from '../http/accept.ts';
 import { JSON_TYPE } from '../http/answer.ts';
@@ -32,13 +33,13 @@ export async function live(
   operation: Read,
   respond: (exchange: Exchange) => Soon<Response>,
 ): Promise<Response> {
-  const { caller, key, query, requestId } = exchange;
+  const { caller, key, query, request, requestId } = exchange;
   if (!resource.journal) {
     // That it is closed to the caller is told first, as by a plain request.
     engine.permit(caller, operation);
     throw notLive([resource]);
   }
-  const seat = await engine.live(caller, JSON.stringify(['rest', resource.path, key, query]), {
+  const watched: Watched = {
     make: async (noteRead) => {
       let units = 0;
       const spend = (cost: number) => {
@@ -54,7 +55,9 @@ export async function live(
       const told = isTold ? error : new DuetError('INTERNAL', 'Internal server error');
       return `event: problem\ndata: ${JSON.stringify(problemBody(told, requestId))}\n\n`;
     },
-  });
+  };
+  const name = JSON.stringify(['rest', resource.path, key, query]);
+  const seat = await engine.live(caller, name, watched, request.signal);
   return exchange.seated?.(seat) ?? streams.answerLive(exchange, seat);
 }
 

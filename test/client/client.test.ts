@@ -209,6 +209,18 @@ for (const database of databases)
       expect([await streams(), seen['open']?.[0]]).toEqual(['0', '']);
     });
 
+    test('live lists beyond those that one stream takes have another', async () => {
+      sent = [];
+      const asked = Array.from({ length: 101 }, (_, at) => ({ where: { title: { eq: `none ${at}` } } }));
+      const stops: (() => void)[] = [];
+      const shown = asked.map(
+        (each) => new Promise((resolve, reject) => stops.push(api.tasks.live(each, resolve, reject))),
+      );
+      expect((await Promise.all(shown)).flat()).toEqual([]);
+      expect(sent.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /live', 'POST /live']);
+      for (const stop of stops) stop();
+    });
+
     test('a live list is asked for again when its stream breaks, and tells what is refused', async () => {
       const seen: number[] = [];
       const stops: (() => void)[] = [];

@@ -1,6 +1,7 @@
 /** What a live answer may cost others, whatever it asks for, and what its refusal may tell. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
 import { Listener } from '../events.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
@@ -100,6 +101,79 @@ for (const database of databases)
         .map((each: any) => each.message);
       expect(notices.filter((message) => message.includes('@journal on ShadowBan'))).toHaveLength(1);
       await guarded.close();
+    });
+
+    test('what nobody waits for any more is not made, and who begins does not hold up who looks', async () => {
+      const [waiting, isHeld] = [[] as (() => void)[], { now: false }];
+      const slow = await openApp(database, {
+        sdl,
+        env: { LIVE_CONCURRENCY: '1' },
+        around: (storage) => {
+          const prepare: Storage['prepare'] = (statement) => {
+            const ask = storage.prepare(statement);
+            const isNote = statement.resource.table === 'Note';
+            return async (...given) => {
+              if (isNote && isHeld.now) await new Promise<void>((resolve) => waiting.push(resolve));
+              return ask(...given);
+            };
+          };
+          const get = (of: any, name: string | symbol) =>
+            name === 'prepare' ? prepare : typeof of[name] === 'function' ? of[name].bind(of) : of[name];
+          return new Proxy(storage, { get });
+        },
+      });
+      const answers = async () =>
+        Number(/^duet_live_answers (\d+)$/m.exec((await slow.rest('GET', '/metrics')).body)?.[1]);
+      const until = async (isSo: () => boolean | Promise<boolean>) => {
+        for (let tries = 0; tries < 200 && !(await isSo()); tries++) await Bun.sleep(10);
+      };
+      await using looking = await Listener.open(slow, '/notes?text=seen&fields=text');
+      await using changes = await Listener.open(slow, '/changes/notes');
+      expect((await looking.take(1))[0]?.data).toEqual([]);
+      isHeld.now = true;
+      const gone = new AbortController();
+      const headers = { ...JSON_HEADERS, Accept: 'text/event-stream' };
+      const ask = (query: string) =>
+        slow.fetch('/graphql', {
+          method: 'POST',
+          headers,
+          body: JSON.stringify({ query }),
+          signal: gone.signal,
+        });
+      const crowd = Array.from({ length: 20 }, (_, at) => [
+        slow.fetch(`/notes?n=${at}`, { headers, signal: gone.signal }),
+        ask(`query @live { notes(where: { n: { eq: ${at} } }) { id } }`),
+      ]).flat();
+      const queries = Array.from({ length: 100 }, (_, at) => `/notes?n=${1000 + at}`);
+      const shared = await Listener.share(slow, queries);
+      const first = shared.next();
+      // Of one stream only a few wait at a time.
+      await until(async () => waiting.length > 0 && (await answers()) >= 45);
+      expect(await answers()).toBe(45);
+      await slow.rest('POST', '/notes', { text: 'seen' });
+      await changes.take(1);
+      const told = { isSo: false };
+      const shown = looking.next().then((event) => {
+        told.isSo = true;
+        return event?.data;
+      });
+      let made = 0;
+      for (; made < 40 && !told.isSo; made++) {
+        waiting.shift()?.();
+        await until(() => told.isSo || waiting.length > 0);
+        // Its turn comes a moment after it was told of the change.
+        await Bun.sleep(20);
+      }
+      expect([told.isSo, made < 40]).toEqual([true, true]);
+      expect(await shown).toEqual([{ text: 'seen' }]);
+      gone.abort();
+      await shared[Symbol.asyncDispose]();
+      await until(async () => (await answers()) === 1);
+      expect(await answers()).toBe(1);
+      isHeld.now = false;
+      for (const release of waiting) release();
+      await Promise.all([first, ...crowd]);
+      await slow.close();
     });
 
     test('what streams keep of their requests is bounded', async () => {

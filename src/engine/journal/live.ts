@@ -49,8 +49,10 @@ export class Live {
   readonly #options: LiveOptions;
   /** By what is asked for, and with which rights. */
   readonly #views = new Map<string, View>();
-  /** Those whose turn it is. */
-  readonly #queue: View[] = [];
+  /** Those whose turn it is: for their first answers, and for later ones. */
+  readonly #first = new Set<View>();
+  readonly #again = new Set<View>();
+  #wasFirst = false;
   readonly #told = new Waiting();
   /** Types of which the operator knows that they keep no changes. */
   readonly #noticed = new Set<Resource>();
@@ -81,9 +83,14 @@ export class Live {
 
   /**
    * Takes a seat before the answer of this name, when it shows all that is committed by now. Fails as a plain request would,
-   * where there is no answer yet.
+   * where there is no answer yet. Whoever has gone has left: nothing is made for nobody.
    */
-  async join(name: string, watched: Watched, mayRead: (resource: Resource) => boolean): Promise<Seat> {
+  async join(
+    name: string,
+    watched: Watched,
+    mayRead: (resource: Resource) => boolean,
+    gone: AbortSignal,
+  ): Promise<Seat> {
     const known = this.#views.get(name);
     const refuse: Refuse = (unkept, named) => {
       this.#notice(unkept);
@@ -98,15 +105,17 @@ export class Live {
       isHere = false;
     };
     try {
-      const { ready, stop } = this.#follow();
+      const { ready } = this.#follow();
+      gone.addEventListener('abort', leave, { once: true });
+      if (gone.aborted) leave();
       await ready;
-      if (view.state === 'resting' && view.runs === 0) this.#enqueue(view, true);
-      const runs = known ? await this.#runsNeeded(view, stop.signal) : 1;
+      if (view.state === 'resting' && view.runs === 0 && !view.hasEnded) this.#enqueue(view, this.#first);
+      const runs = known ? await this.#runsNeeded(view, gone) : 1;
       const isOver = () => view.failure !== undefined || view.hasEnded;
-      await view.waiting.until(() => view.runs >= runs || isOver(), stop.signal);
+      await view.waiting.until(() => view.runs >= runs || isOver(), gone);
       const failure = view.failure ?? view.problem;
       if (failure) throw failure.error;
-      if (view.hasEnded || !this.#hasRoom()) throw crowded();
+      if (!gone.aborted && (view.hasEnded || !this.#hasRoom())) throw crowded();
       return { ...view.made, leave, follow: (stopped) => view.follow(stopped) };
     } catch (error) {
       leave();
@@ -132,9 +141,9 @@ export class Live {
   }
 
   /** How often it must have been made to show what is committed by now. */
-  async #runsNeeded(view: View, stopped: AbortSignal): Promise<number> {
+  async #runsNeeded(view: View, gone: AbortSignal): Promise<number> {
     const now = await this.#options.feed.now();
-    await this.#told.until(() => this.#at >= now, stopped);
+    await this.#told.until(() => this.#at >= now || view.hasEnded, gone);
     const { state, isStale, runs } = view;
     // What is being made was begun before it became stale.
     const more = state === 'resting' ? 0 : state === 'running' && isStale ? 2 : 1;
@@ -198,6 +207,7 @@ export class Live {
       view.failure = { error };
       this.#end(view);
     }
+    this.#told.wake();
     this.#following?.stop.abort();
     this.#following = undefined;
   }
@@ -205,6 +215,8 @@ export class Live {
   #end(view: View): void {
     view.hasEnded = true;
     clearTimeout(view.timer);
+    this.#first.delete(view);
+    this.#again.delete(view);
     if (this.#views.get(view.name) === view) this.#views.delete(view.name);
     view.waiting.wake();
   }
@@ -217,25 +229,34 @@ export class Live {
   #schedule(view: View): void {
     view.state = 'waiting';
     const ms = view.due + view.pause - performance.now();
-    if (ms <= 0) this.#enqueue(view);
-    else view.timer = setTimeout(() => this.#enqueue(view), ms);
+    if (ms <= 0) this.#enqueue(view, this.#again);
+    else view.timer = setTimeout(() => this.#enqueue(view, this.#again), ms);
   }
 
-  /** Whoever waits for a first answer comes first, as who asks once does. */
-  #enqueue(view: View, isFirst = false): void {
+  #enqueue(view: View, queue: Set<View>): void {
     view.state = 'waiting';
     view.due = performance.now();
-    if (isFirst) this.#queue.unshift(view);
-    else this.#queue.push(view);
+    queue.add(view);
     this.#runNext();
   }
 
   #runNext(): void {
     while (this.#running < this.#options.concurrency) {
-      const next = this.#queue.shift();
+      const next = this.#next();
       if (!next) return;
-      if (!next.hasEnded) this.#outside(() => this.#run(next));
+      this.#outside(() => this.#run(next));
     }
+  }
+
+  /** A first answer and a later one in turn: neither do those who begin hold up those who look, nor the other way round. */
+  #next(): View | undefined {
+    const isFirst = this.#again.size === 0 || (this.#first.size > 0 && !this.#wasFirst);
+    const queue = isFirst ? this.#first : this.#again;
+    const [next] = queue;
+    if (!next) return undefined;
+    queue.delete(next);
+    this.#wasFirst = isFirst;
+    return next;
   }
 
   async #run(view: View): Promise<void> {

@@ -93,8 +93,13 @@ export class Reader {
     return (stopped) => this.#kept.feed.listen(from, stopped);
   }
 
-  live(name: string, watched: Watched, mayRead: (resource: Resource) => boolean): Promise<Seat> {
-    return this.#kept.live.join(name, watched, mayRead);
+  live(
+    name: string,
+    watched: Watched,
+    mayRead: (resource: Resource) => boolean,
+    gone: AbortSignal,
+  ): Promise<Seat> {
+    return this.#kept.live.join(name, watched, mayRead, gone);
   }
 
   async changes(operation: Permitted<ChangesRead>, deadline: Deadline): Promise<ChangesPage> {
