@@ -104,8 +104,7 @@ describe.each([...databases])('on %s', (database) => {
     const text = await (await app.fetch('/schema.graphql')).text();
     expect(text).toContain('Creates an employee.');
     expect(text).toContain('Creates a user.');
-    const openapi = await (await app.fetch('/openapi.json')).text();
-    expect(openapi).toContain('An orderLine as `fields` and `include` ask for it.');
+    expect(text).toContain('Creates an orderLine.');
     for (const written of [text, openapi])
       expect(written).not.toMatch(/\b[Aa] (?:employee|orderLine|hour)\b/);
   });
