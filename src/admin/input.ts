@@ -1,6 +1,6 @@
 /** What operators send: bodies and parameters, every fault of which is told at once. */
 
-import { type Fault, type FaultCode, pointer, validationFailed } from '../base/errors.ts';
+import { cited, type Fault, type FaultCode, isFull, pointer, validationFailed } from '../base/errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 
 /** The members of a body or the parameters of a query, taken out by those who know them. */
@@ -21,9 +21,12 @@ export class Input {
 
   /** A parameter that is given several times is a list. */
   static ofQuery({ query }: Exchange): Input {
-    const values: Record<string, unknown> = Object.create(null);
-    const given = new URLSearchParams(query);
-    for (const name of given.keys()) values[name] = given.getAll(name);
+    const values: Record<string, string[]> = Object.create(null);
+    for (const [name, value] of new URLSearchParams(query)) {
+      const list = values[name];
+      if (list) list.push(value);
+      else values[name] = [value];
+    }
     return new Input(values, (name) => ({ parameter: name }));
   }
 
@@ -49,15 +52,17 @@ export class Input {
   }
 
   fault(name: string, code: FaultCode, detail: string): void {
-    this.#faults.push({ ...this.#place(name), code, detail });
+    this.#faults.push({ ...this.#place(cited(name)), code, detail });
   }
 
   /** To be called when all was taken out: fails where something was wrong, or is left. */
   end(): void {
     const allowed = [...this.#known].join(', ') || 'nothing';
-    for (const name of Object.keys(this.#values))
+    for (const name of Object.keys(this.#values)) {
+      if (isFull(this.#faults)) break;
       if (!this.#known.has(name))
-        this.fault(name, 'UNKNOWN', `"${name.slice(0, 100)}" is not known here; allowed: ${allowed}`);
+        this.fault(name, 'UNKNOWN', `"${cited(name)}" is not known here; allowed: ${allowed}`);
+    }
     if (this.#faults.length > 0) throw validationFailed(this.#faults);
   }
 }

@@ -32,7 +32,7 @@ import type { Door } from './schema.ts';
 import { openSocket, type SocketOptions, wantsSocket } from './socket.ts';
 import { kept, streamedOnce, subscribed } from './subscriptions.ts';
 import { type Trusted, textOf } from './trusted.ts';
-import { bare } from './variables.ts';
+import { declaredIn } from './variables.ts';
 
 /** Each of them quotes the whole variable, which may be as long as a body. */
 const MOST_COERCION_ERRORS = 10;
@@ -215,7 +215,7 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
     schema: door.schema,
     document: document.ast,
     operationName,
-    variableValues: bare(variables),
+    variableValues: known && variables && declaredIn(known, variables),
     hideSuggestions: !introspection,
     options: { maxCoercionErrors: MOST_COERCION_ERRORS },
   });

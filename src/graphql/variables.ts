@@ -4,12 +4,26 @@ import {
   type ArgumentNode,
   type FragmentDefinitionNode,
   Kind,
+  type OperationDefinitionNode,
   type SelectionNode,
   type ValueNode,
 } from 'graphql';
 
+/** The values of those that an operation declares: clients may send any number of others, which nobody reads. */
+export function declaredIn(
+  { variableDefinitions = [] }: Pick<OperationDefinitionNode, 'variableDefinitions'>,
+  given: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const values = Object.create(null);
+  for (const { variable } of variableDefinitions) {
+    const name = variable.name.value;
+    if (Object.hasOwn(given, name)) values[name] = bare(given[name]);
+  }
+  return values;
+}
+
 /** Without what every object inherits, which graphql-js would take for the value of a field named `constructor`. */
-export function bare<T>(value: T): T {
+function bare<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(bare) as T;
   const copy = Object.create(null);

@@ -1,6 +1,6 @@
 /** `describe`: the types that a caller may use, briefly enough for a hundred of them to fit into one answer. */
 
-import { cited, type Fault, pointer, validationFailed } from '../base/errors.ts';
+import { cited, type Fault, isFull, pointer, validationFailed } from '../base/errors.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Action, Enum, Field, Model, OperationKind, Resource } from '../schema/model.ts';
@@ -50,22 +50,26 @@ export function names({ resources }: Model, engine: Engine, caller: Caller): obj
   };
 }
 
+/** Each once, however often it is named. */
 function named(types: unknown, usable: readonly Resource[]): Resource[] {
   if (!Array.isArray(types) || !types.every((each) => typeof each === 'string'))
     throw validationFailed([{ pointer: '#/types', code: 'TYPE', detail: 'types must be a list of names' }]);
   const faults: Fault[] = [];
-  const found = types.flatMap((name, index) => {
-    const resource = usable.find((each) => each.name === name);
-    if (!resource)
+  const byName = new Map(usable.map((resource) => [resource.name, resource]));
+  const found = new Set<Resource>();
+  for (const [index, name] of types.entries()) {
+    if (isFull(faults)) break;
+    const resource = byName.get(name);
+    if (resource) found.add(resource);
+    else
       faults.push({
         pointer: pointer('types', index),
         code: 'UNKNOWN',
         detail: `there is no type ${cited(name)} that you may use; describe without types names those that there are`,
       });
-    return resource ?? [];
-  });
+  }
   if (faults.length > 0) throw validationFailed(faults);
-  return found;
+  return [...found];
 }
 
 function typeOf(

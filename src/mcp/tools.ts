@@ -1,6 +1,6 @@
 /** What an agent can do here: tools that lead to the same handlers as the other doors. */
 
-import { cited, DuetError, type Fault, pointer, validationFailed } from '../base/errors.ts';
+import { cited, DuetError, type Fault, isFull, pointer, validationFailed } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -164,12 +164,16 @@ function actionTool(action: ActionField, engine: Engine, { run }: Doors, taken: 
 }
 
 function refuseOthers(args: Values, known: readonly string[]): void {
-  const faults = Object.keys(args)
-    .filter((name) => !known.includes(name))
-    .map((name): Fault => {
-      const detail = `the arguments are ${known.join(', ')}`;
-      return { pointer: pointer(cited(name)), code: 'UNKNOWN', detail };
+  const faults: Fault[] = [];
+  for (const name of Object.keys(args)) {
+    if (isFull(faults)) break;
+    if (known.includes(name)) continue;
+    faults.push({
+      pointer: pointer(cited(name)),
+      code: 'UNKNOWN',
+      detail: `the arguments are ${known.join(', ')}`,
     });
+  }
   if (faults.length > 0) throw validationFailed(faults);
 }
 

@@ -142,9 +142,11 @@ class StepReader {
       return this.#report(['as'], 'FORMAT', 'as must be a name of its own, of letters, digits and _');
     const isMany = kind === 'CREATE' ? Array.isArray(step['body']) : found.key === undefined;
     const allowed = ['method', 'path', ...(members[`${kind} ${isMany ? 'many' : 'one'}`] ?? [])];
-    for (const name of Object.keys(step))
+    for (const name of Object.keys(step)) {
+      if (isFull(this.#faults)) break;
       if (!allowed.includes(name))
         this.#report([cited(name)], 'UNKNOWN', `this operation has ${allowed.join(', ')}`);
+    }
     // Alone, a delete answers with nothing, and a restore with the plain record.
     const isPlain = kind === 'RESTORE' || (kind === 'DELETE' && !isMany);
     const parameters = this.#parameters(from, kind, isPlain, query);

@@ -1,13 +1,24 @@
 /** Reading ends when enough faults are gathered: what follows costs nobody the search for a similar name. */
 
 import { expect, test } from 'bun:test';
-import { DuetError } from '../../src/base/errors.ts';
+import { type OperationDefinitionNode, parse } from 'graphql';
+import { Input } from '../../src/admin/input.ts';
+import { DuetError, type Fault } from '../../src/base/errors.ts';
+import { validArguments } from '../../src/engine/logic/actions.ts';
+import { incrementsOf } from '../../src/engine/write/increments.ts';
+import { declaredIn } from '../../src/graphql/variables.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
 import { readListRequest } from '../../src/rest/query.ts';
 import { readSchema } from '../../src/schema/read.ts';
+import { didYouMean } from '../../src/schema/suggest.ts';
+import { openApp } from '../app.ts';
+import { call } from '../mcp/client.ts';
 
 const sdl = `
   type Room @resource { id: ID!  name: String!  books: [Book!]! }
   type Book @resource { id: ID!  title: String!  pages: Int  room: Room }
+  input Line { quantity: Int!  more: [Line!] }
+  type Mutation { order(lines: [Line!]!): Int @action }
 `;
 
 const listed = (names: readonly string[]) => names.join();
@@ -21,31 +32,91 @@ const queries: readonly (readonly [parameter: string, write: (names: readonly st
   ['having', (names) => `groupBy=title&${names.map((name) => `having[max(${name})][eq]=1`).join('&')}`],
 ];
 
+/** Counts how often one of these is asked of something. */
+function watched(of: any, names: readonly string[]) {
+  const count = { of: 0 };
+  const seen = new Proxy(of, {
+    get: (target, name) => {
+      if (names.includes(String(name))) count.of++;
+      return target[name];
+    },
+  });
+  return { seen, count };
+}
+
+const { model } = readSchema(sdl) as any;
+const many = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
+const members = (count: number) => Object.fromEntries(many(count).map((name) => [name, 1]));
+
+function refusal(read: () => unknown): string {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof DuetError) return error.message;
+    throw error;
+  }
+  return 'it was taken';
+}
+
+const FULL = 'More than 100 fields are invalid.';
+
 test.each([...queries])('parameters: %s', (_, write) => {
-  const { model } = readSchema(sdl) as any;
-  let looks = 0;
-  /** Counts how often names are collected, to be told or compared. */
-  const watched = (resource: object): any =>
-    new Proxy(resource, {
-      get: (of: any, name) => {
-        if (name === 'columns' || name === 'fields' || name === 'references') looks++;
-        return of[name];
-      },
-    });
-  const book = watched(model.byType.get('Book'));
-  const looksFor = (count: number) => {
-    looks = 0;
-    const query = write(Array.from({ length: count }, (_, index) => `n${index}`));
-    try {
-      readListRequest(book, query, { most: 100, depth: 10 });
-    } catch (error) {
-      expect(error).toBeInstanceOf(DuetError);
-      expect((error as DuetError).message).toBe('More than 100 fields are invalid.');
-      return looks;
-    }
-    throw new Error('it was taken');
+  const { seen, count } = watched(model.byType.get('Book'), ['columns', 'fields', 'references']);
+  const looksFor = (names: number) => {
+    count.of = 0;
+    const query = write(many(names));
+    expect(refusal(() => readListRequest(seen, query, { most: 100, depth: 10 }))).toBe(FULL);
+    return count.of;
   };
   // What is found out about a type once.
   looksFor(200);
   expect(looksFor(1000)).toBe(looksFor(200));
+});
+
+test('objects in the arguments of an action', () => {
+  const action = model.actions.find(({ name }: any) => name === 'order');
+  const { seen, count } = watched({ quantity: 'x' }, ['quantity']);
+  expect(refusal(() => validArguments(action, { lines: Array(1000).fill(seen) }))).toBe(FULL);
+  expect(count.of).toBeLessThanOrEqual(101);
+  count.of = 0;
+  const more = { quantity: 1, more: Array(1000).fill(seen) };
+  expect(refusal(() => validArguments(action, { lines: [more, more, more] }))).toBe(FULL);
+  expect(count.of).toBeLessThanOrEqual(101);
+});
+
+test('names in _inc', () => {
+  const { seen, count } = watched(model.byType.get('Book'), ['fieldByName']);
+  const faults: Fault[] = [];
+  incrementsOf(seen, { _inc: members(1000) }, faults);
+  expect([faults.length, count.of]).toEqual([101, 101]);
+});
+
+test('parameters for operators, however many', () => {
+  const query = many(100_000).join('&');
+  expect(refusal(() => Input.ofQuery({ query } as Exchange).end())).toBe(FULL);
+});
+
+test('a text that is too long for a name is like none', () => {
+  const options = {
+    [Symbol.iterator]: () => {
+      throw new Error('they were looked at');
+    },
+  };
+  expect(didYouMean('n'.repeat(101), options)).toBe('');
+});
+
+test('variables that the operation does not declare', () => {
+  const [operation] = parse('query($a: Int) { books(first: $a) { id } }').definitions;
+  const { seen, count } = watched({ a: { of: 1 }, ...members(1000) }, many(1000));
+  expect(declaredIn(operation as OperationDefinitionNode, seen)).toEqual({ a: { of: 1 } });
+  expect(count.of).toBe(0);
+});
+
+test('a type that is described again and again', async () => {
+  const fields = many(300).map((name) => `${name}: Int`);
+  const wide = `type Wide @resource { id: ID! ${fields.join(' ')} }`;
+  const app = await openApp('sqlite', { sdl: wide, env: { MCP: 'read' } });
+  const { told } = await call(app, 'describe', { types: Array(100_000).fill('Wide') });
+  expect(Object.keys(told.types)).toEqual(['Wide']);
+  await app.close();
 });

@@ -59,6 +59,7 @@ describe('a token of an issuer that publishes its keys', () => {
         [await without('aud'), 'The aud of the token is not acceptable'],
         [await without('sub'), 'The sub of the token is not acceptable'],
         [await issuer.sign({ exp: 'soon' as never }), 'The exp of the token is not acceptable'],
+        [await issuer.sign({ exp: 1e300 }), 'The exp of the token is not acceptable'],
         [await hmac(await exportSPKI(publicKey)), 'The algorithm of the token is not accepted'],
         [
           await hmac(JSON.stringify(await exportJWK(publicKey))),

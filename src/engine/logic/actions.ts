@@ -22,7 +22,8 @@ export function validArguments({ name, arguments: slots }: ActionField, given: I
 function validFields(of: string, slots: readonly Slot[], given: Input, faults: Fault[]): Input {
   const names = slots.map(({ name }) => name);
   for (const name of Object.keys(given)) {
-    if (names.includes(name) || isFull(faults)) continue;
+    if (isFull(faults)) break;
+    if (names.includes(name)) continue;
     const cure = didYouMean(name, names) || ` There are: ${names.join(', ') || 'none'}.`;
     const detail = `"${cited(name)}" is not known to ${of}.${cure}`;
     faults.push({ pointer: pointer(cited(name)), code: 'UNKNOWN', detail });
@@ -56,7 +57,8 @@ function validValue(slot: Slot, value: unknown, faults: Fault[]): unknown {
     return each;
   };
   if (!list) return one(value, [name]);
-  if (Array.isArray(value)) return value.map((each, index) => one(each, [name, index]));
+  if (Array.isArray(value))
+    return value.map((each, index) => (isFull(faults) ? each : one(each, [name, index])));
   faults.push({ pointer: pointer(name), code: 'TYPE', detail: `${name} must be a list` });
   return value;
 }

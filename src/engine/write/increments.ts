@@ -28,9 +28,8 @@ import { isMadeOf } from './recompute.ts';
 export function incrementsOf(resource: Resource, input: Input, faults: Fault[]): Row | undefined {
   if (!Object.hasOwn(input, INCREMENTS)) return undefined;
   const given = input[INCREMENTS];
-  const report = (path: readonly string[], code: Fault['code'], detail: string) => {
-    if (!isFull(faults)) faults.push({ pointer: pointer(INCREMENTS, ...path), code, detail });
-  };
+  const report = (path: readonly string[], code: Fault['code'], detail: string) =>
+    faults.push({ pointer: pointer(INCREMENTS, ...path), code, detail });
   const names = () =>
     incrementable(resource)
       .map(({ name }) => name)
@@ -43,6 +42,7 @@ export function incrementsOf(resource: Resource, input: Input, faults: Fault[]):
   const entries = Object.entries(given);
   if (entries.length === 0) report([], 'EMPTY', `${INCREMENTS} is empty; it adds to: ${names()}`);
   for (const [name, amount] of entries) {
+    if (isFull(faults)) break;
     const column = updatable(resource).find((each) => each.name === name);
     if (!column || !isNumber(column)) report([cited(name)], ...whyNot(resource, name, names()));
     else if (Object.hasOwn(input, name))

@@ -28,7 +28,7 @@ import type { Performed } from '../execute.ts';
 import { type Arguments, answeredFields, asWritten, type Given } from '../fields.ts';
 import { planner } from '../plan.ts';
 import type { Door } from '../schema.ts';
-import { bare, isGivenVariables, usesVariables } from '../variables.ts';
+import { declaredIn, isGivenVariables, usesVariables } from '../variables.ts';
 import { NotPlain, shapeFor } from './shape.ts';
 
 type Variables = Given['variableValues'];
@@ -166,7 +166,8 @@ export class CompiledQuery {
   /** As graphql-js reads them; throws NotPlain when something is wrong with them. */
   variables(given: Arguments): Variables {
     const { variableDefinitions = [] } = this.operation;
-    const { variableValues } = getVariableValues(this.#door.schema, variableDefinitions, bare(given), {
+    const values = declaredIn(this.operation, given);
+    const { variableValues } = getVariableValues(this.#door.schema, variableDefinitions, values, {
       maxErrors: 0,
     });
     if (!variableValues) throw new NotPlain();

@@ -87,8 +87,8 @@ function callerOf(claims: JWTPayload): Caller {
   const { sub, aud }: { sub?: unknown; aud?: unknown } = claims;
   if (!isSubject(sub)) throw unacceptable('sub');
   if (Array.isArray(aud) && !aud.every(isText)) throw unacceptable('aud');
-  // JSON can say 1e400, which never comes.
-  if (!Number.isFinite(claims.exp)) throw unacceptable('exp');
+  // JSON can say 1e300, which is no date.
+  if (Number.isNaN(new Date(Number(claims.exp) * 1000).getTime())) throw unacceptable('exp');
   return { subject: sub, roles: rolesOf(claims), claims };
 }
 
