@@ -98,10 +98,11 @@ export class QueryParameters {
     };
   }
 
+  /** Each once: the same one again says nothing, and there is room for thousands of it. */
   words(name: string): string[] {
     const text = this.take(name);
     if (text === undefined) return [];
-    if (text !== '') return text.split(',');
+    if (text !== '') return [...new Set(text.split(','))];
     this.report(name, 'REQUIRED', `${name} must name at least one field`);
     return [];
   }
@@ -113,10 +114,9 @@ export class QueryParameters {
     fits: (column: Column) => boolean,
     columns: readonly Column[] = resource.columns,
   ): Column | undefined {
-    const fitting = columns.filter(fits);
-    const column = fitting.find((each) => spelt(each) === name);
+    const column = columns.find((each) => spelt(each) === name && fits(each));
     if (!column) {
-      const names = fitting.map(spelt);
+      const names = columns.filter(fits).map(spelt);
       const cure = didYouMean(name, names) || ` There are: ${names.join(', ')}.`;
       this.report(parameter, 'UNKNOWN', `"${cited(name)}" cannot stand in ${parameter}.${cure}`);
     }

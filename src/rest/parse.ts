@@ -1,6 +1,14 @@
 /** Request → Operation, for the routes of a resource. */
 
-import { cited, DuetError, type Fault, type FaultCode, pointer, validationFailed } from '../base/errors.ts';
+import {
+  cited,
+  DuetError,
+  type Fault,
+  type FaultCode,
+  isFull,
+  pointer,
+  validationFailed,
+} from '../base/errors.ts';
 import type { Get, Input, List, Selection, WriteOne } from '../engine/operation.ts';
 import type { Keyed } from '../engine/write/idempotency.ts';
 import { parseJsonObject } from '../http/body.ts';
@@ -124,9 +132,9 @@ export function parseRestore(from: Collection, exchange: Exchange, bytes: Uint8A
     refuseParameters(resource, exchange.query);
     const body = bytes.length === 0 ? {} : parseJsonObject(exchange.request, bytes, limits);
     const faults: Fault[] = [];
-    const version = readRestoredVersion(body, (name, code, detail) =>
-      faults.push({ pointer: pointer(name), code, detail }),
-    );
+    const version = readRestoredVersion(body, (name, code, detail) => {
+      if (!isFull(faults)) faults.push({ pointer: pointer(name), code, detail });
+    });
     if (faults.length > 0) throw validationFailed(faults);
     return version;
   });

@@ -73,6 +73,18 @@ test.each([...queries])('parameters: %s', (_, write) => {
   expect(looksFor(1000)).toBe(looksFor(200));
 });
 
+test.each(['sort=title', 'aggregate=max(title)'])('parameters: %s, again and again', (query) => {
+  const { seen, count } = watched(model.byType.get('Book'), ['columns']);
+  const looksFor = (times: number) => {
+    count.of = 0;
+    const [name, word] = query.split('=');
+    readListRequest(seen, `${name}=${Array(times).fill(word)}`, { most: 100, depth: 10 });
+    return count.of;
+  };
+  looksFor(1);
+  expect(looksFor(1000)).toBe(looksFor(1));
+});
+
 test('objects in the arguments of an action', () => {
   const action = model.actions.find(({ name }: any) => name === 'order');
   const { seen, count } = watched({ quantity: 'x' }, ['quantity']);

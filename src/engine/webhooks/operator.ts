@@ -1,6 +1,6 @@
 /** What an operator can know of webhooks and do about them: the `duet webhook` command, and whoever else lets one ask. */
 
-import { DuetError, type Fault, validationFailed } from '../../base/errors.ts';
+import { DuetError, type Fault, isFull, validationFailed } from '../../base/errors.ts';
 import { all, among, equal, type Filter } from '../../query/filter.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import { jobs, marks, webhooks } from '../../storage/own.ts';
@@ -110,10 +110,12 @@ async function refuseUnsound(
   allowsPrivate: boolean,
   model: Model,
 ): Promise<void> {
-  const faults: Fault[] = on.flatMap((pattern): Fault[] => {
+  const faults: Fault[] = [];
+  for (const pattern of new Set(on)) {
+    if (isFull(faults)) break;
     const detail = faultOf(pattern, model);
-    return detail === undefined ? [] : [{ parameter: 'on', code: 'FORMAT', detail }];
-  });
+    if (detail !== undefined) faults.push({ parameter: 'on', code: 'FORMAT', detail });
+  }
   if (on.length === 0)
     faults.push({ parameter: 'on', code: 'REQUIRED', detail: 'say what to tell of, such as Book.created' });
   const fault = await faultOfUrl(url, allowsPrivate);
