@@ -142,7 +142,9 @@ export class Engine {
   /** An answer that is kept up to date, by its name, for all who may see the same of it; `gone`: when who asks hangs up. */
   live(caller: Caller, name: string, watched: Watched, gone: AbortSignal): Promise<Seat> {
     const mayRead = (resource: Resource) => this.actions(caller, resource).includes('READ');
-    return this.#reader.live(`${this.#policy.viewer(caller)} ${name}`, watched, mayRead, gone);
+    const rights = this.#policy.viewer(caller);
+    const who = rights === '' ? undefined : (caller.subject ?? '');
+    return this.#reader.live(`${rights} ${name}`, watched, { who, mayRead, gone });
   }
 
   changes(caller: Caller, operation: ChangesRead): Promise<ChangesPage> {

@@ -33,7 +33,7 @@ export function liveRoute(
     const queries = queriesIn(parseJsonObject(exchange.request, bytes, limits));
     new QueryParameters(exchange.query).finish([], undefined);
     exchange.spend?.(queries.length - 1);
-    return streams.answer(exchange, (stopped) => together(seatOf, exchange, queries, stopped));
+    return streams.answer(exchange, (stopped) => together(seatOf, exchange, queries, stopped), bytes.length);
   };
   return {
     template: `/${LIVE_PATH}`,

@@ -179,23 +179,49 @@ for (const database of databases)
     test('what streams keep of their requests is bounded', async () => {
       // Room for 64 KiB.
       const small = await openApp(database, { sdl, env: { LIMIT_STREAMS: '4' } });
-      const ask = (query: string, bytes: number) =>
+      const asking = (query: string) => (bytes: number) =>
         Listener.ask(small, query, { where: { text: { eq: 'x'.repeat(bytes) } } });
-      const queries = [
-        'query ($where: NoteWhere) @live { notes(where: $where) { id } }',
-        'subscription ($where: NoteWhere) { noteChanges(where: $where) { kind } }',
+      const ways = [
+        asking('query ($where: NoteWhere) @live { notes(where: $where) { id } }'),
+        asking('subscription ($where: NoteWhere) { noteChanges(where: $where) { kind } }'),
+        (bytes: number) =>
+          Listener.share(small, Array(10).fill(`/notes?text=${'x'.repeat(Math.floor(bytes / 10))}`)),
       ];
-      for (const query of queries) {
-        const first = await ask(query, 40_000);
-        const other = await ask(query, 40_001);
+      for (const ask of ways) {
+        const first = await ask(40_000);
+        const other = await ask(40_001);
         expect([first.response.status, other.response.status]).toEqual([200, 503]);
-        await using short = await ask(query, 10_000);
+        await using short = await ask(10_000);
         expect(short.response.status).toBe(200);
         // Whoever leaves makes room.
         await first[Symbol.asyncDispose]();
-        await using again = await ask(query, 40_001);
+        await using again = await ask(40_001);
         expect(again.response.status).toBe(200);
       }
+      await small.close();
+    });
+
+    test('answers count, however short they are, and one caller takes half of the memory at the most', async () => {
+      const open = sdl.replace('{', '@allow(to: [READ, CREATE]) {');
+      const env = { LIMIT_BYTES: '1024', AUTH_SECRET: SECRET };
+      const small = await openApp(database, { sdl: open, env });
+      const [eve, bob] = await Promise.all(
+        ['eve', 'bob'].map((name) => headersOf({ name, claims: { sub: name } })),
+      );
+      const queries = Array.from({ length: 20 }, (_, at) => `/notes?n=${at}`);
+      const codes = async (listener: Listener) =>
+        (await listener.take(20)).map(({ data }) => data.code).toSorted();
+      await using first = await Listener.share(small, queries, eve);
+      const [some, others] = [Array(18).fill('UNAVAILABLE'), [undefined, undefined]];
+      expect(await codes(first)).toEqual([...some, ...others]);
+      const again = await small.fetch('/notes?n=99', { headers: { Accept: 'text/event-stream', ...eve } });
+      expect(again.status).toBe(503);
+      await using other = await Listener.open(small, '/notes?n=99', bob);
+      expect((await other.take(1))[0]?.data).toEqual([]);
+      // What is left is room again.
+      await first[Symbol.asyncDispose]();
+      await using later = await Listener.share(small, queries.slice(0, 2), eve);
+      expect((await later.take(2)).map(({ data }) => data)).toEqual([[], []]);
       await small.close();
     });
 

@@ -14,7 +14,7 @@ import type { Change } from './showing.ts';
 import { whole } from './sizes.ts';
 import { namesOf, notLive } from './sources.ts';
 import { Turns } from './turns.ts';
-import { type Made, type Refuse, View, type Watched } from './view.ts';
+import { BESIDE_TEXT, type Made, type Refuse, View, type Watched } from './view.ts';
 import { Waiting } from './waiting.ts';
 
 /** No answer is made again sooner than that. */
@@ -25,6 +25,18 @@ const MOST_MS = 5000;
 const SHARE = 0.1;
 /** So many answers of the greatest length are kept, each counted once for itself and once for each who looks at it. */
 const KEPT_ANSWERS = 8;
+
+/** What one caller may take of them, so that there is something left for others. */
+const SHARE_OF_ONE = 0.5;
+
+/** Who wants to look at an answer. */
+export interface Viewer {
+  /** Undefined where nobody can be told from others. */
+  readonly who: string | undefined;
+  readonly mayRead: (resource: Resource) => boolean;
+  /** When it hangs up. */
+  readonly gone: AbortSignal;
+}
 
 /** A place before an answer, until it is left. */
 export interface Seat extends Made {
@@ -62,6 +74,10 @@ export class Live {
   #at = 0;
   readonly #turns = new Turns();
   #following: { readonly stop: AbortController; readonly ready: Promise<void> } | undefined;
+  /** What answers take, kept up as they and their seats change: to sum them up for each of thousands would take long. */
+  #bytes = 0;
+  /** By those who have taken a seat, as long as it was then. */
+  readonly #taken = new Map<string, number>();
   #running = 0;
   #runs = 0;
 
@@ -85,12 +101,7 @@ export class Live {
    * Takes a seat before the answer of this name, when it shows all that is committed by now. Fails as a plain request would,
    * where there is no answer yet. Whoever has gone has left: nothing is made for nobody.
    */
-  async join(
-    name: string,
-    watched: Watched,
-    mayRead: (resource: Resource) => boolean,
-    gone: AbortSignal,
-  ): Promise<Seat> {
+  async join(name: string, watched: Watched, { who, mayRead, gone }: Viewer): Promise<Seat> {
     const known = this.#views.get(name);
     const refuse: Refuse = (unkept, named) => {
       this.#notice(unkept);
@@ -99,12 +110,24 @@ export class Live {
     const view = known ?? new View(name, watched, this.#options.resources, refuse);
     this.#views.set(name, view);
     view.seats++;
+    this.#count(view);
     let isHere = true;
+    let taken = 0;
     const leave = () => {
-      if (isHere) this.#leave(view);
+      if (!isHere) return;
       isHere = false;
+      this.#take(who, -taken);
+      this.#leave(view);
+    };
+    /** The first pays for the answer itself, too. */
+    const pay = () => {
+      const bytes = view.share * (known ? 1 : 2);
+      this.#take(who, bytes - taken);
+      taken = bytes;
+      if (!this.#hasRoom(who)) throw crowded();
     };
     try {
+      pay();
       const { ready } = this.#follow();
       gone.addEventListener('abort', leave, { once: true });
       if (gone.aborted) leave();
@@ -115,7 +138,10 @@ export class Live {
       await view.waiting.until(() => view.runs >= runs || isOver(), gone);
       const failure = view.failure ?? view.problem;
       if (failure) throw failure.error;
-      if (!gone.aborted && (view.hasEnded || !this.#hasRoom())) throw crowded();
+      if (!gone.aborted) {
+        if (view.hasEnded) throw crowded();
+        pay();
+      }
       return { ...view.made, leave, follow: (stopped) => view.follow(stopped) };
     } catch (error) {
       leave();
@@ -133,6 +159,7 @@ export class Live {
 
   #leave(view: View): void {
     view.seats--;
+    this.#count(view);
     if (view.seats > 0) return;
     this.#end(view);
     if (this.#views.size > 0) return;
@@ -217,6 +244,7 @@ export class Live {
     clearTimeout(view.timer);
     this.#first.delete(view);
     this.#again.delete(view);
+    this.#count(view);
     if (this.#views.get(view.name) === view) this.#views.delete(view.name);
     view.waiting.wake();
   }
@@ -267,6 +295,7 @@ export class Live {
     const isAgain = await view.make();
     view.runs++;
     this.#running--;
+    this.#count(view);
     view.state = 'resting';
     const took = performance.now() - view.due;
     view.pause = isAgain ? MOST_MS : Math.min(MOST_MS, Math.max(LEAST_MS, took / SHARE));
@@ -277,16 +306,30 @@ export class Live {
     setImmediate(() => this.#runNext());
   }
 
-  #hasRoom(): boolean {
-    const bytes = this.#views.values().reduce((sum, view) => sum + view.bytes, 0);
-    return bytes <= KEPT_ANSWERS * this.#options.longest;
+  #count(view: View): void {
+    const bytes = view.hasEnded ? 0 : view.bytes;
+    this.#bytes += bytes - view.counted;
+    view.counted = bytes;
+  }
+
+  #take(who: string | undefined, bytes: number): void {
+    if (who === undefined) return;
+    const taken = (this.#taken.get(who) ?? 0) + bytes;
+    if (taken > 0) this.#taken.set(who, taken);
+    else this.#taken.delete(who);
+  }
+
+  #hasRoom(who?: string): boolean {
+    const room = KEPT_ANSWERS * (BESIDE_TEXT + this.#options.longest);
+    const taken = who === undefined ? 0 : (this.#taken.get(who) ?? 0);
+    return this.#bytes <= room && taken <= SHARE_OF_ONE * room;
   }
 }
 
 function crowded(): DuetError {
   return new DuetError(
     'UNAVAILABLE',
-    'Live answers of this process take all the memory that they may. Ask for less, or try again later.',
+    'Live answers take all the memory that they may, of all callers or of this one. Ask for less, or try again later.',
     { headers: { 'Retry-After': '5' } },
   );
 }

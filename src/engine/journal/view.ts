@@ -33,6 +33,9 @@ interface Failure {
 /** What is told where types keep no changes; the caller has asked for those that are named. */
 export type Refuse = (unkept: readonly Resource[], named: readonly Resource[]) => DuetError;
 
+/** Bytes that an answer takes in memory beside its text, and each who looks at it: what is asked for, and whoever waits. */
+export const BESIDE_TEXT = 4096;
+
 /** An answer and those who look at it. */
 export class View {
   readonly name: string;
@@ -41,6 +44,8 @@ export class View {
   readonly #refuse: Refuse;
   readonly waiting = new Waiting();
   seats = 0;
+  /** What it was last counted with. */
+  counted = 0;
   made: Made = { text: '', units: 0 };
   /** Grows when the answer is another. */
   version = 0;
@@ -67,8 +72,13 @@ export class View {
     this.#refuse = refuse;
   }
 
+  /** Bytes that each takes who looks at it, and so does the answer itself. */
+  get share(): number {
+    return BESIDE_TEXT + this.made.text.length;
+  }
+
   get bytes(): number {
-    return this.made.text.length * (1 + this.seats);
+    return this.share * (1 + this.seats);
   }
 
   mayBeAlteredBy(change: Change): boolean {

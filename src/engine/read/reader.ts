@@ -2,13 +2,12 @@
 
 import { DuetError } from '../../base/errors.ts';
 import { type Soon, then } from '../../base/soon.ts';
-import type { Resource } from '../../schema/model.ts';
 import { type Deadline, type Prepared, type Program, type Storage, watched } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget, isTooMuch } from '../budget.ts';
 import type { ChangesRead } from '../journal/asked.ts';
 import type { Follow } from '../journal/feed.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Seat } from '../journal/live.ts';
+import type { Seat, Viewer } from '../journal/live.ts';
 import type { ChangesPage } from '../journal/reading.ts';
 import { together } from '../journal/together.ts';
 import type { Watched } from '../journal/view.ts';
@@ -93,13 +92,8 @@ export class Reader {
     return (stopped) => this.#kept.feed.listen(from, stopped);
   }
 
-  live(
-    name: string,
-    watched: Watched,
-    mayRead: (resource: Resource) => boolean,
-    gone: AbortSignal,
-  ): Promise<Seat> {
-    return this.#kept.live.join(name, watched, mayRead, gone);
+  live(name: string, watched: Watched, viewer: Viewer): Promise<Seat> {
+    return this.#kept.live.join(name, watched, viewer);
   }
 
   async changes(operation: Permitted<ChangesRead>, deadline: Deadline): Promise<ChangesPage> {
