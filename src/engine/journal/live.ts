@@ -9,6 +9,7 @@ import type { Permitted } from '../policy/permitted.ts';
 import type { ChangesRead } from './asked.ts';
 import type { Feed } from './feed.ts';
 import type { Positions } from './positions.ts';
+import { Queue } from './queue.ts';
 import { MOST_CHANGES } from './reading.ts';
 import type { Change } from './showing.ts';
 import { whole } from './sizes.ts';
@@ -62,8 +63,8 @@ export class Live {
   /** By what is asked for, and with which rights. */
   readonly #views = new Map<string, View>();
   /** Those whose turn it is: for their first answers, and for later ones. */
-  readonly #first = new Set<View>();
-  readonly #again = new Set<View>();
+  readonly #first = new Queue<View>();
+  readonly #again = new Queue<View>();
   #wasFirst = false;
   readonly #told = new Waiting();
   /** Types of which the operator knows that they keep no changes. */
@@ -107,7 +108,8 @@ export class Live {
       this.#notice(unkept);
       return notLive(named.filter((each) => unkept.includes(each) && mayRead(each)));
     };
-    const view = known ?? new View(name, watched, this.#options.resources, refuse);
+    // Where nobody is known, each stream counts for itself.
+    const view = known ?? new View(name, who ?? gone, watched, this.#options.resources, refuse);
     this.#views.set(name, view);
     view.seats++;
     this.#count(view);
@@ -261,7 +263,7 @@ export class Live {
     else view.timer = setTimeout(() => this.#enqueue(view, this.#again), ms);
   }
 
-  #enqueue(view: View, queue: Set<View>): void {
+  #enqueue(view: View, queue: Queue<View>): void {
     view.state = 'waiting';
     view.due = performance.now();
     queue.add(view);
@@ -278,13 +280,8 @@ export class Live {
 
   /** A first answer and a later one in turn: neither do those who begin hold up those who look, nor the other way round. */
   #next(): View | undefined {
-    const isFirst = this.#again.size === 0 || (this.#first.size > 0 && !this.#wasFirst);
-    const queue = isFirst ? this.#first : this.#again;
-    const [next] = queue;
-    if (!next) return undefined;
-    queue.delete(next);
-    this.#wasFirst = isFirst;
-    return next;
+    this.#wasFirst = this.#again.isEmpty || !(this.#first.isEmpty || this.#wasFirst);
+    return (this.#wasFirst ? this.#first : this.#again).next();
   }
 
   async #run(view: View): Promise<void> {

@@ -39,6 +39,8 @@ export const BESIDE_TEXT = 4096;
 /** An answer and those who look at it. */
 export class View {
   readonly name: string;
+  /** Who has asked for it first, and waits for its turn with what else it has asked for. */
+  readonly owner: unknown;
   readonly #watched: Watched;
   readonly #resources: readonly Resource[];
   readonly #refuse: Refuse;
@@ -65,8 +67,15 @@ export class View {
   timer: Timer | undefined;
   #sources: Sources | undefined;
 
-  constructor(name: string, watched: Watched, resources: readonly Resource[], refuse: Refuse) {
+  constructor(
+    name: string,
+    owner: unknown,
+    watched: Watched,
+    resources: readonly Resource[],
+    refuse: Refuse,
+  ) {
     this.name = name;
+    this.owner = owner;
     this.#watched = watched;
     this.#resources = resources;
     this.#refuse = refuse;
