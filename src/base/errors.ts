@@ -65,6 +65,11 @@ export const catalogue = {
     status: 400,
     meaning: 'GraphQL: an operation has more directives than `LIMIT_DIRECTIVES`.',
   },
+  TOO_MANY_VALUES: {
+    status: 400,
+    meaning:
+      'GraphQL: variables that are used in several places have more than 50,000 values again there. Send shorter lists, or several operations.',
+  },
   NOT_LIVE: {
     status: 400,
     meaning:

@@ -89,6 +89,11 @@ export class Budget {
     return this.limits.objects - this.objects + 1;
   }
 
+  /** Fails where so many more would not fit, before any work is done for them. */
+  expect(objects: number): void {
+    if (objects >= this.most) this.#count(objects);
+  }
+
   /** Rows that the answer has once each, or as often as the selection asks for them. */
   spend(rows: readonly Row[], selection: Measured): void {
     this.#count(rows.length * timesOf(selection));

@@ -5,6 +5,7 @@ import {
   GraphQLError,
   getOperationAST,
   NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
   OverlappingFieldsCanBeMergedRule,
   parse,
   Source,
@@ -15,7 +16,14 @@ import { type Code, DuetError } from '../base/errors.ts';
 import { Lru } from '../base/lru.ts';
 import { CompiledQuery } from './compiled/compiled.ts';
 import { NotPlain } from './compiled/shape.ts';
-import { asTokenLimit, beyondLimits, type DocumentLimits } from './limits.ts';
+import type { Arguments } from './fields.ts';
+import {
+  asTokenLimit,
+  beyondLimits,
+  beyondRepeats,
+  type DocumentLimits,
+  repeatedVariables,
+} from './limits.ts';
 import { type FaultsOfMerging, mergingIn } from './merged.ts';
 import type { Door } from './schema.ts';
 import { withCures } from './unsearched.ts';
@@ -38,10 +46,20 @@ export class CheckedDocument {
   readonly ast: DocumentNode;
   readonly #compile: (ast: DocumentNode, operationName: string | undefined) => CompiledQuery;
   readonly #queries = new Map<string | undefined, CompiledQuery | undefined>();
+  readonly #repeated = new Map<OperationDefinitionNode, ReadonlyMap<string, number>>();
 
   constructor(ast: DocumentNode, compile: (ast: DocumentNode, name: string | undefined) => CompiledQuery) {
     this.ast = ast;
     this.#compile = compile;
+  }
+
+  /** What the variables of a request are too many of for the operation that it names. */
+  excess(operationName: string | undefined, given: Arguments | undefined): GraphQLError | undefined {
+    const operation = given && getOperationAST(this.ast, operationName);
+    if (!operation) return undefined;
+    const repeated = this.#repeated.get(operation) ?? repeatedVariables(this.ast, operation);
+    this.#repeated.set(operation, repeated);
+    return beyondRepeats(repeated, given, operation);
   }
 
   /** Undefined for what only the executor can run. */

@@ -5,6 +5,7 @@ import {
   type FragmentDefinitionNode,
   GraphQLIncludeDirective,
   type GraphQLObjectType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   GraphQLSkipDirective,
   getArgumentValues,
@@ -35,6 +36,21 @@ export interface Given {
 export function relationName(field: string, args: Arguments): string {
   for (const _ in args) return field + JSON.stringify(args);
   return field;
+}
+
+const relationNames = new WeakMap<object, Map<FieldNode | undefined, string>>();
+
+/** The same for each record of a list: arguments may be as long as a body, so they are written as text only once. */
+export function relationAt(
+  field: string,
+  args: Arguments,
+  { variableValues, fieldNodes: [node] }: Pick<GraphQLResolveInfo, 'variableValues' | 'fieldNodes'>,
+): string {
+  const known = relationNames.get(variableValues) ?? new Map<FieldNode | undefined, string>();
+  relationNames.set(variableValues, known);
+  const as = known.get(node) ?? relationName(field, args);
+  known.set(node, as);
+  return as;
 }
 
 export function argumentsOf(type: GraphQLObjectType, node: FieldNode, { variableValues }: Given): Arguments {

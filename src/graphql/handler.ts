@@ -148,6 +148,8 @@ function carryOut(
   const checked = documents.check(text);
   if (checked.errors) return refused(exchange, type, checked.errors, checked.code);
   const { document } = checked;
+  const excess = document.excess(envelope.operationName, envelope.variables);
+  if (excess) return refused(exchange, type, [excess], 'BAD_USER_INPUT');
   const started = performance.now();
   const given = { options, text, document, envelope, exchange, type, bytes, started, isStream };
   const query = document.query(envelope.operationName);

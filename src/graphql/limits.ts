@@ -9,6 +9,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { type Code, DuetError } from '../base/errors.ts';
+import { variablesIn } from './variables.ts';
 
 export interface DocumentLimits {
   /** In the whole document; the others hold for each of its operations. */
@@ -24,6 +25,9 @@ export interface DocumentLimits {
   readonly directives: number;
 }
 
+/** How many values the variables of a request may have once more, for each place but the first that uses them. */
+const MOST_REPEATED_VALUES = 50_000;
+
 /** Everything that the limits speak of, in a selection and whatever it spreads. */
 interface Counts {
   depth: number;
@@ -32,6 +36,8 @@ interface Counts {
   directives: number;
   /** Fields on the first level. */
   fields: number;
+  /** How many arguments of fields use each variable. */
+  readonly variables: Map<string, number>;
 }
 
 /** What is too large, with a code for each; none when all is well. */
@@ -60,6 +66,41 @@ function judged(node: OperationDefinitionNode, counts: Counts, limits: DocumentL
   return rows.flatMap(([code, count, limit, what]) =>
     count > limit ? [tooLarge(code, `The operation has more than ${limit} ${what}.`, node)] : [],
   );
+}
+
+/** How often an operation uses those of its variables that it uses more than once. */
+export function repeatedVariables(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): ReadonlyMap<string, number> {
+  const { variables } = new Counter(document).operation(operation);
+  return new Map([...variables].filter(([, uses]) => uses > 1));
+}
+
+/**
+ * A body of a megabyte is read once; what it has in a variable is read, checked and searched for again for each alias and
+ * each list that uses it.
+ */
+export function beyondRepeats(
+  repeated: ReadonlyMap<string, number>,
+  given: Readonly<Record<string, unknown>>,
+  node: OperationDefinitionNode,
+): GraphQLError | undefined {
+  let values = 0;
+  for (const [name, uses] of repeated) {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    if (typeof value === 'object' && value !== null) values += valuesIn(value) * (uses - 1);
+  }
+  if (values <= MOST_REPEATED_VALUES) return undefined;
+  const detail = `The operation uses variables in several places, where they have more than ${MOST_REPEATED_VALUES} values again. Send shorter lists, or several operations.`;
+  return tooLarge('TOO_MANY_VALUES', detail, node);
+}
+
+function valuesIn(value: object): number {
+  let values = 0;
+  for (const inner of Object.values(value))
+    values += 1 + (typeof inner === 'object' && inner !== null ? valuesIn(inner) : 0);
+  return values;
 }
 
 export function tooLarge(code: Code, detail: string, node: OperationDefinitionNode): GraphQLError {
@@ -101,6 +142,8 @@ class Counter {
     for (const node of selections) {
       counts.directives += node.directives?.length ?? 0;
       if (node.kind === Kind.FIELD) {
+        for (const { value } of node.arguments ?? [])
+          for (const name of variablesIn(value)) increase(counts.variables, name, 1);
         const inner = node.selectionSet ? this.#selection(node.selectionSet) : nothing();
         const isIntrospection = node.name.value === '__schema' || node.name.value === '__type';
         add(counts, {
@@ -131,7 +174,7 @@ class Counter {
 }
 
 function nothing(): Counts {
-  return { depth: 0, introspectionDepth: 0, aliases: 0, directives: 0, fields: 0 };
+  return { depth: 0, introspectionDepth: 0, aliases: 0, directives: 0, fields: 0, variables: new Map() };
 }
 
 function add(to: Counts, more: Counts): void {
@@ -140,4 +183,9 @@ function add(to: Counts, more: Counts): void {
   to.aliases += more.aliases;
   to.directives += more.directives;
   to.fields += more.fields;
+  for (const [name, uses] of more.variables) increase(to.variables, name, uses);
+}
+
+function increase(uses: Map<string, number>, name: string, more: number): void {
+  uses.set(name, (uses.get(name) ?? 0) + more);
 }

@@ -190,7 +190,7 @@ export function aggregatePlanner(
   return (args, within) => {
     const reading = readingOf(within);
     const where = all([filterOf(resource, 'where', args, reading), searchOf(resource, args, reading)]);
-    const by = [...new Set(((args['groupBy'] ?? []) as string[]).flatMap((name) => group(name) ?? []))];
+    const by = [...new Set((args['groupBy'] ?? []) as string[])].flatMap((name) => group(name) ?? []);
     const query = groupQueryOf(resource, by, args, reading);
     const operation: Aggregate = {
       do: 'aggregate',

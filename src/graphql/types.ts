@@ -33,7 +33,7 @@ import type {
 import { OWN_CHANGES } from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { canBeHidden, defaultOf, isScalar } from '../schema/values.ts';
-import { relationName } from './fields.ts';
+import { relationAt } from './fields.ts';
 import { ID } from './id.ts';
 import { Inputs } from './inputs.ts';
 import { nodeField, nodeInterface, nodesIn } from './node.ts';
@@ -221,7 +221,7 @@ export class TypesOf {
 /** What the engine has added to a record under the name of a field, with its arguments. */
 function related(name: string): Resolve {
   return (node, args, context, info) => {
-    const value = (node as Record<string, unknown>)[relationKey(relationName(name, args))];
+    const value = (node as Record<string, unknown>)[relationKey(relationAt(name, args, info))];
     return value === null && isNonNullType(info.returnType) ? lacking(context, info) : value;
   };
 }

@@ -57,7 +57,12 @@ export function isGivenVariables(node: {
 }
 
 export function hasVariables(value: ValueNode): boolean {
-  if (value.kind === Kind.LIST) return value.values.some(hasVariables);
-  if (value.kind === Kind.OBJECT) return value.fields.some((field) => hasVariables(field.value));
-  return value.kind === Kind.VARIABLE;
+  return !variablesIn(value).next().done;
+}
+
+/** The names of those that a value is made of, one as often as it is there. */
+export function* variablesIn(value: ValueNode): Generator<string, void> {
+  if (value.kind === Kind.LIST) for (const each of value.values) yield* variablesIn(each);
+  else if (value.kind === Kind.OBJECT) for (const field of value.fields) yield* variablesIn(field.value);
+  else if (value.kind === Kind.VARIABLE) yield value.name.value;
 }

@@ -6,7 +6,7 @@ import type { Column, Reference, Resource } from '../schema/model.ts';
 import { Serial } from '../schema/scalars.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { all, everything, type Filter, type Searched } from './filter.ts';
-import { type ListQuery, readLimit, readList, readOffset } from './list.ts';
+import { admitsOrder, type ListQuery, readLimit, readList, readOffset } from './list.ts';
 import { isSortable } from './operators.ts';
 import type { OrderBy } from './order.ts';
 import { columnThrough, MOST_RECORDS, MOST_STEPS, recordsFor } from './referred.ts';
@@ -67,7 +67,10 @@ function ordersIn(
   read: (each: Arguments, report: Report) => OrderBy[],
 ): OrderBy[] {
   const given = args['orderBy'] ?? [];
-  return (Array.isArray(given) ? given : [given]).flatMap((each: Arguments, index) =>
+  const all: readonly Arguments[] = Array.isArray(given) ? given : [given];
+  if (!admitsOrder(all.length, 'orderBy', (name, code, detail) => reading.report([name], code, detail)))
+    return [];
+  return all.flatMap((each, index) =>
     read(each, (code, detail) => reading.report(['orderBy', index], code, detail)),
   );
 }

@@ -46,6 +46,16 @@ export interface Argument {
 
 export type ArgumentReport = (name: string, code: FaultCode, detail: string) => void;
 
+/** More than anybody means: a list of tens of thousands would be read for seconds, in each place that has it. */
+const MOST_SORTED = 100;
+
+/** Whether so many fields can be sorted by. */
+export function admitsOrder(fields: number, name: string, report: ArgumentReport): boolean {
+  if (fields <= MOST_SORTED) return true;
+  report(name, 'OUT_OF_RANGE', `${name} may have ${MOST_SORTED} fields at most`);
+  return false;
+}
+
 export function readList(
   resource: Resource,
   where: Filter,

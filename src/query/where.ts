@@ -49,7 +49,7 @@ export class WhereReader {
 
   /** What is empty is everything: only a whole filter, and what `some` and `none` ask of a record, may be. */
   read(of: Filtered, where: unknown, path: Path = []): Filter {
-    if (isFull(this.#told)) return all([]);
+    if (this.#isDone) return all([]);
     const called = 'table' in of ? 'where' : 'having';
     if (!isObject(where)) {
       this.#report(path, 'TYPE', `${called} must be an object of fields, and, or, not`);
@@ -75,6 +75,11 @@ export class WhereReader {
     const filter = this.read(target, where, path);
     this.#depth -= more;
     return filter;
+  }
+
+  /** What follows is not read: nobody is told more of it. */
+  get #isDone(): boolean {
+    return this.#conditions > MOST_CONDITIONS || isFull(this.#told);
   }
 
   /** Told once, however many there are. */
@@ -115,13 +120,12 @@ export class WhereReader {
 
   /** A filter inside of another. */
   #part(of: Filtered, where: unknown, path: Path, name: string, cure: string): Filter {
-    if (isFull(this.#told)) return all([]);
     if (isEmpty(where)) this.#sayingNothing(path, name, cure);
     return this.read(of, where, path);
   }
 
   #entry(filtered: Filtered, name: string, value: unknown, path: Path): Filter | undefined {
-    if (isFull(this.#told)) return undefined;
+    if (this.#isDone) return undefined;
     if (value === undefined) return this.#notSent(path, name);
     if (name === 'and' || name === 'or') {
       if (!Array.isArray(value)) {
@@ -130,7 +134,9 @@ export class WhereReader {
       }
       if (value.length === 0) return this.#sayingNothing(path, name, 'give it at least one filter');
       const of = value.map((each, index) =>
-        this.#part(filtered, each, [...path, index], `a filter in ${name}`, 'say what must match'),
+        this.#isDone
+          ? all([])
+          : this.#part(filtered, each, [...path, index], `a filter in ${name}`, 'say what must match'),
       );
       return name === 'and' ? all(of) : { is: 'any', of };
     }
@@ -141,7 +147,7 @@ export class WhereReader {
 
   /** What is asked of a field, or of what is computed of one. */
   #named(of: Filtered | Results, name: string, value: unknown, path: Path): Filter | undefined {
-    if (isFull(this.#told)) return undefined;
+    if (this.#isDone) return undefined;
     if (value === undefined) return this.#notSent(path, name);
     const field = this.field<Field | Results>(of, name);
     if (!field) {
@@ -170,7 +176,7 @@ export class WhereReader {
       );
     return all(
       entries.map(([quantifier, inner]): Filter | undefined => {
-        if (isFull(this.#told)) return undefined;
+        if (this.#isDone) return undefined;
         const inside = [...path, quantifier];
         if (inner === undefined) return this.#notSent(inside, `${name} ${quantifier}`);
         const some = () => someOf(field, this.#readList(field, inner, inside));
@@ -241,7 +247,7 @@ export class WhereReader {
   }
 
   #value(column: Column, operator: string, given: unknown, path: Path): unknown {
-    if (given instanceof Claim || given instanceof FieldOperand || isFull(this.#told)) return given;
+    if (given instanceof Claim || given instanceof FieldOperand || this.#isDone) return given;
     const value = this.#spelling(column, given);
     const report = (code: FaultCode, detail: string) =>
       this.#report(path, code, `${column.name} ${operator} ${detail}`);

@@ -3,7 +3,7 @@
 import { cited } from '../base/errors.ts';
 import { aggregateFits, aggregateFunctions, type Wanted } from '../query/aggregates.ts';
 import { all, type Filter } from '../query/filter.ts';
-import { type Argument, type ArgumentReport, readLimit, readOffset } from '../query/list.ts';
+import { type Argument, type ArgumentReport, admitsOrder, readLimit, readOffset } from '../query/list.ts';
 import { type OperatorName, operators } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
 import { groupable, spelt } from '../query/parts.ts';
@@ -71,7 +71,8 @@ export function readAggregate(resource: Resource, context: GroupContext): Aggreg
     const result = readResult(resource, word, name, context);
     return result && reader.compare(result, operator, operandIn(text, operator), [name]);
   });
-  const order = words('sort').flatMap((word): OrderBy[] => {
+  const sort = words('sort');
+  const order = (admitsOrder(sort.length, 'sort', report) ? sort : []).flatMap((word): OrderBy[] => {
     const descending = word.startsWith('-');
     const found = readOrder(resource, descending ? word.slice(1) : word, by, context);
     return found ? [{ column: found, descending }] : [];

@@ -2,6 +2,7 @@
 
 import { cited } from '../base/errors.ts';
 import type { Searched } from '../query/filter.ts';
+import { admitsOrder } from '../query/list.ts';
 import { isSortable } from '../query/operators.ts';
 import type { OrderBy } from '../query/order.ts';
 import { columnThrough, MOST_RECORDS, MOST_STEPS, recordsFor } from '../query/referred.ts';
@@ -19,7 +20,9 @@ export function readSort(
 ): OrderBy[] {
   // One object for both: a column that has decided already decides nothing.
   const relevance = searched && relevanceOf(searched);
-  const order = given.words(name).flatMap((word): OrderBy[] => {
+  const words = given.words(name);
+  if (!admitsOrder(words.length, name, (...fault) => given.report(...fault))) return [];
+  const order = words.flatMap((word): OrderBy[] => {
     const descending = word.startsWith('-');
     if (isSearchable(resource) && word.slice(descending ? 1 : 0) === RELEVANCE) {
       // Whoever asks for it wants the most relevant first; with a sign it is the other way round.

@@ -48,6 +48,30 @@ describe.each([...databases])('on %s', (database) => {
     );
   const onSecond = async (app: AppUnderTest) => (await app.rest('GET', '/books?shelfId=2&limit=8')).body;
 
+  test('too many records are refused before any of them is looked at', async () => {
+    const book = 'type Book @resource { id: ID!  code: Int! @unique @constraint(max: 5) }';
+    const app = await openApp(database, { sdl: book, env: { LIMIT_OBJECTS: '10' } });
+    const records = Array.from({ length: 11 }, () => ({ code: 9 }));
+    const body = records.map(() => ({}));
+    const rest = await app.rest('POST', '/transaction', {
+      operations: [{ method: 'POST', path: '/books', body }],
+    });
+    expect([rest.status, rest.body.code]).toEqual([400, 'TOO_MANY_OBJECTS']);
+    app.statements.length = 0;
+    for (const [field, type] of [
+      ['createBooks(', 'BookInput'],
+      ['upsertBooks(by: code, ', 'BookUpsert'],
+    ]) {
+      const { errors } = await app.graphql(
+        `mutation ($records: [${type}!]!) { ${field}records: $records) { id } }`,
+        { records },
+      );
+      expect(errors?.[0].extensions.code).toBe('TOO_MANY_OBJECTS');
+    }
+    expect(app.statements.filter((sql) => /INSERT|SELECT/.test(sql))).toEqual([]);
+    await app.close();
+  });
+
   test.each(Object.entries(writes))('%s', async (_, { rest, graphql }) => {
     const app = await openApp(database, { sdl, data, env: { LIMIT_OBJECTS: '10' } });
     const before = await state(app);

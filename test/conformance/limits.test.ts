@@ -1,6 +1,6 @@
 /** The limits of documents at their borders: what is just within them passes, one more does not and does nothing. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { getIntrospectionQuery } from 'graphql';
 import { settings } from '../../src/config/settings.ts';
 import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
@@ -29,6 +29,8 @@ const skips = (count: number) => times(count, () => 'id @skip(if: false)');
 const ofTypes = (count: number): string => (count <= 1 ? 'name' : `ofType { ${ofTypes(count - 1)} }`);
 const booksAmong = (count: number) =>
   `books(where: { id: { in: [${times(count, (index) => `"${index + 1}"`)}] } })`;
+
+const byIds = 'books(where: { id: { in: $ids } }) { id }';
 
 /** Fragments on posts, each with more fields than the one before; none is deeper than the limit. */
 const trees = times(4, (index) => {
@@ -310,6 +312,106 @@ describe.each([...databases])('on %s', (database) => {
     const where = { id: { in: Array.from({ length: 5000 }, (_, index) => String(index + 1)) } };
     expect((await app.graphql(query, { where })).errors).toBeUndefined();
   });
+
+  describe('values of variables that are used in several places', () => {
+    const PLACES = 11;
+    const fragment = 'fragment P on User { posts(where: { id: { in: $ids } }) { id } }';
+    const documents: Record<string, string> = {
+      'of aliases': `query ($ids: [ID!]) { ${times(PLACES, (index) => `a${index}: ${byIds}`)} }`,
+      'of lists in lists': `query ($ids: [ID!]) { ${times(PLACES, (index) => `a${index}: users { posts(where: { id: { in: $ids } }) { id } }`)} }`,
+      'of a fragment': `query ($ids: [ID!]) { ${times(PLACES, (index) => `a${index}: users { ...P }`)} } ${fragment}`,
+      'of one list': `query ($ids: [ID!]) { books(where: { or: [${times(PLACES, () => '{ id: { in: $ids } }')}] }) { id } }`,
+      'of writes': `mutation ($ids: [ID!]) { ${times(PLACES, (index) => `a${index}: deleteBooks(where: { id: { in: $ids } }, atMost: 1) { id }`)} }`,
+      'of writes that are one': `mutation ($ids: [ID!]) @atomic { ${times(PLACES, (index) => `a${index}: deleteBooks(where: { id: { in: $ids } }, atMost: 1) { id }`)} }`,
+    };
+    const ids = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1000));
+
+    test.each(Object.entries(documents))('%s', async (_, query) => {
+      expect((await app.graphql(query, { ids: ids(5000) })).errors).toBeUndefined();
+      app.statements.length = 0;
+      const { body } = await app.graphql(query, { ids: ids(5001) });
+      expect(body).toEqual({
+        errors: [
+          {
+            message: expect.any(String),
+            locations: expect.anything(),
+            extensions: { code: 'TOO_MANY_VALUES' },
+          },
+        ],
+      });
+      expect(app.statements).toEqual([]);
+    });
+
+    test('one value can be used anywhere, and many in an operation that is not chosen', async () => {
+      const doubling = times(40, (at) => `fragment F${at} on User { ...F${at + 1} ...F${at + 1} }`);
+      const query = `query ($one: Int) { users { ...F0 } } ${doubling} fragment F40 on User { posts(first: $one) { id } }`;
+      expect((await app.graphql(query, { one: 1 })).errors).toBeUndefined();
+      const other = documents['of aliases']?.replace('query', 'query Other');
+      const chosen = `query Chosen($ids: [ID!]) { ${byIds} } ${other}`;
+      const { body } = await app.rest('POST', '/graphql', {
+        query: chosen,
+        operationName: 'Chosen',
+        variables: { ids: ids(9000) },
+      });
+      expect(body).toEqual({ data: { books: [] } });
+    });
+  });
+
+  test('a list is sorted by a hundred fields at most, and no more are read', async () => {
+    const detail = (name: string) => `${name} may have 100 fields at most`;
+    for (const [path, query, by, word] of [
+      ['/books?sort=', 'query ($o: [BookOrder!]) { books(orderBy: $o) { id } }', { id: 'ASC' }, 'id'],
+      [
+        '/books?aggregate=count&sort=',
+        'query ($o: [BookAggregateOrder!]) { booksAggregate(orderBy: $o) { count } }',
+        { count: 'ASC' },
+        'count',
+      ],
+    ] as const)
+      for (const count of [100, 101]) {
+        const rest = await app.rest('GET', path + Array(count).fill(word));
+        const { errors } = await app.graphql(query, { o: Array(count).fill(by) });
+        const told = [rest.body.errors, errors?.[0].extensions.errors];
+        if (count === 100) expect(told).toEqual([undefined, undefined]);
+        else
+          expect(told).toEqual([
+            [{ parameter: 'sort', code: 'OUT_OF_RANGE', detail: detail('sort') }],
+            [{ pointer: '#/orderBy', code: 'OUT_OF_RANGE', detail: detail('orderBy') }],
+          ]);
+      }
+  });
+
+  test('what follows the last condition that there can be is not read', async () => {
+    const where = { or: [...Array(1000).fill({ id: { eq: '1' } }), ...Array(9).fill({})] };
+    const { errors } = await app.graphql('query ($where: BookWhere) { books(where: $where) { id } }', {
+      where,
+    });
+    expect(errors?.[0].extensions.errors).toEqual([
+      expect.objectContaining({ detail: 'there must be at most 1000 conditions' }),
+    ]);
+  });
+});
+
+test('long arguments are written as text a few times, however many records have the list', async () => {
+  const authors = Array.from({ length: 300 }, (_, index) => ({ id: index + 1, name: `a${index}` }));
+  const app = await openApp('sqlite', {
+    sdl: 'type Author @resource { id: ID! name: String! books: [Book!]! } type Book @resource { id: ID! author: Author }',
+    data: { authors },
+  });
+  const query = `query ($where: BookWhere, $yes: Boolean!) { authors @include(if: $yes) { books(where: $where) { id } } }`;
+  const where = { id: { in: Array.from({ length: 1000 }, (_, index) => String(index + 1)) } };
+  const long = JSON.stringify(where).length;
+  const writing = spyOn(JSON, 'stringify');
+  try {
+    const { data, errors } = await app.graphql(query, { where, yes: true });
+    expect(errors).toBeUndefined();
+    expect(data.authors).toHaveLength(300);
+    const times = writing.mock.results.filter(({ value }) => String(value).length > long).length;
+    expect(times).toBeLessThan(20);
+  } finally {
+    writing.mockRestore();
+    await app.close();
+  }
 });
 
 test('what is wrong a hundred thousand times is told in a few', async () => {

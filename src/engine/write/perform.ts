@@ -25,6 +25,7 @@ export function* performAmong(access: Access, operation: Permitted<Write>, budge
 }
 
 export function perform(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
+  if ('inputs' in operation) budget.expect(operation.inputs.length);
   switch (operation.do) {
     case 'create many':
       return createMany(access, operation, budget);
