@@ -21,7 +21,7 @@ import type { Written } from '../engine/write/perform.ts';
 import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
 import { asWritten } from './fields.ts';
-import { inTurns } from './introspection.ts';
+import { Describing } from './introspection.ts';
 import { findNode } from './node.ts';
 import { planner } from './plan.ts';
 import { lacking, type Telling, withoutUntold } from './untold.ts';
@@ -38,9 +38,12 @@ export async function execute(
   if (performed instanceof GraphQLError) return { data: null, errors: [performed] };
   const budget = isLone(args) ? undefined : new Budget(context.engine.limits);
   const running: Running = { ...context, reads: new Snapshot(context), performed, budget, told: 0 };
-  const schema = inTurns(args.schema);
-  const result = executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
-  return withoutUntold(await result);
+  const describing = new Describing(context.engine.limits.bytes, context.deadline);
+  const schema = describing.of(args.schema);
+  const result = await executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
+  const { refusal } = describing;
+  if (refusal) return { data: null, errors: [new GraphQLError(refusal.message, { originalError: refusal })] };
+  return withoutUntold(result);
 }
 
 interface Running extends Context, Telling {

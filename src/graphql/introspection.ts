@@ -1,85 +1,125 @@
-/** Introspection of a schema with thousands of types: made and written in turns, so that nobody waits for all of it. */
+/** Introspection: made and written in turns, so that nobody waits for all of it, and bounded as other answers are. */
 
-import { type GraphQLNamedType, type GraphQLSchema, isInterfaceType, isObjectType } from 'graphql';
+import type { GraphQLField, GraphQLNamedType, GraphQLSchema } from 'graphql';
+import type { DuetError } from '../base/errors.ts';
 import { Turns } from '../base/turns.ts';
+import { AROUND_OBJECT, bytesOfName, bytesOfWritten } from '../engine/sizes.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
+import { answerTooLarge, deadlineExceeded } from '../storage/faults.ts';
 
-/** More fields than that are told in turns too: the root types have some of each type. */
-const MANY_FIELDS = 100;
+/** A list of so many is told in turns even if it is the first: the root types have some fields of each type. */
+const MANY = 100;
 
-/** Whether a document asks for the whole schema, which is long and says the same in many places. */
+/** Whether a document asks for the schema, which is long and says the same in many places. */
 export function describes(text: string): boolean {
-  return text.includes('__schema');
+  return /__(?:schema|type)\b/.test(text);
 }
 
-/**
- * The same schema, as the executor is to describe it: its types are promises, which are kept in turns. Everything but
- * `__schema { types }` sees the schema itself.
- */
-export function inTurns(schema: GraphQLSchema): GraphQLSchema {
-  return Object.create(schema, {
-    getType: { value: (name: string) => schema.getType(name) },
-    getTypeMap: {
-      value: () => {
-        const turns = new Turns();
-        const types = Object.values(schema.getTypeMap());
-        return promised(turns, types, (type) => withPromisedFields(turns, type));
-      },
-    },
-  });
-}
+type Field = GraphQLField<unknown, unknown>;
 
-function withPromisedFields(turns: Turns, type: GraphQLNamedType): GraphQLNamedType {
-  if (!isObjectType(type) && !isInterfaceType(type)) return type;
-  const fields = Object.values(type.getFields());
-  if (fields.length <= MANY_FIELDS) return type;
-  return Object.create(type, { getFields: { value: () => promised(turns, fields, (field) => field) } });
-}
+/** One execution that may ask for the schema: what it has of it so far, and what is still to be told. */
+export class Describing {
+  readonly #most: number;
+  readonly #deadline: number;
+  readonly #turns = new Turns();
+  readonly #counted = new Map<Field, Field>();
+  /** In the order in which they are asked for. */
+  #waiting: (() => void)[] = [];
+  #bytes = 0;
+  /** Why there is no answer: it would be too long, or has taken too long. */
+  refusal: DuetError | undefined;
 
-/** Kept one after another. Whether one is deprecated is asked before that. */
-function promised<T extends object>(turns: Turns, values: readonly T[], made: (value: T) => T): Promise<T>[] {
-  const all = values.map((value) => {
-    const { promise, resolve } = Promise.withResolvers<T>();
-    const deprecationReason = 'deprecationReason' in value ? value.deprecationReason : undefined;
-    return { promise: Object.assign(promise, { deprecationReason }), resolve: () => resolve(made(value)) };
-  });
-  void (async () => {
-    for (const { resolve } of all) {
-      resolve();
+  constructor(most: number, deadline: number) {
+    this.#most = most;
+    this.#deadline = deadline;
+  }
+
+  /** The same schema, as the executor is to describe it: whatever is asked of a type comes by here. */
+  of(schema: GraphQLSchema): GraphQLSchema {
+    const getField = (parent: GraphQLNamedType, name: string) => {
+      const field = schema.getField(parent as Parameters<GraphQLSchema['getField']>[0], name);
+      return field?.resolve && parent.name.startsWith('__') ? this.#counting(field) : field;
+    };
+    return Object.create(schema, { getField: { value: getField } });
+  }
+
+  #counting(field: Field): Field {
+    const known = this.#counted.get(field);
+    if (known) return known;
+    const resolve: Field['resolve'] = (source, args, context, info) => {
+      const value = field.resolve?.(source, args, context, info);
+      this.#count(bytesOfName(String(info.path.key)) + bytesIn(value));
+      return Array.isArray(value) ? this.#list(value) : value;
+    };
+    const counting: Field = Object.create(field, { resolve: { value: resolve } });
+    this.#counted.set(field, counting);
+    return counting;
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#most) this.refusal ??= answerTooLarge();
+  }
+
+  /** Promises where it would take too long at once. Of what is refused, nothing more is told. */
+  #list(values: readonly unknown[]): readonly unknown[] {
+    if (this.refusal) return [];
+    if (values.length < MANY && !this.#turns.isOver) return values;
+    return values.map((value) => {
+      const { promise, resolve } = Promise.withResolvers();
+      if (this.#waiting.push(() => resolve(value)) === 1) void this.#keep();
+      return promise;
+    });
+  }
+
+  async #keep(): Promise<void> {
+    for (const next of this.#waiting) {
+      const wait = this.#turns.next();
+      if (wait) await wait;
+      if (performance.now() > this.#deadline) this.refusal ??= deadlineExceeded();
+      next();
       // The executor completes it before this goes on.
       await undefined;
-      await turns.next();
     }
-  })();
-  return all.map(({ promise }) => promise);
+    this.#waiting = [];
+  }
 }
 
-/** The levels of an answer above single types: `data`, `__schema`, `types`. */
-const LEVELS = 3;
+/** What an answer has of a value beside what is asked of it. */
+function bytesIn(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + bytesIn(each), AROUND_OBJECT);
+  return typeof value === 'object' && value !== null ? AROUND_OBJECT : bytesOfWritten(value);
+}
+
+/** The levels of an answer above single fields: `data`, `__schema`, `types`, one of them, `fields`. */
+const LEVELS = 5;
 
 /** The data of a long answer as JSON, and what it costs. */
 export async function written(data: unknown): Promise<{ json: string; units: number }> {
   const turns = new Turns();
   const pieces: string[] = [];
   let units = 0;
-  const write = async (value: unknown, levels: number): Promise<void> => {
+  function* write(value: unknown, levels: number): Generator<string> {
     if (levels === 0 || typeof value !== 'object' || value === null) {
-      pieces.push(JSON.stringify(value));
       units += costOfAnswer(value);
-      return turns.next();
+      return yield JSON.stringify(value);
     }
     const isList = Array.isArray(value);
     if (!isList) units += costOfAnswer({});
-    pieces.push(isList ? '[' : '{');
+    yield isList ? '[' : '{';
     let separator = '';
     for (const [name, inner] of Object.entries(value)) {
-      pieces.push(isList ? separator : `${separator}${JSON.stringify(name)}:`);
-      await write(inner, levels - 1);
+      yield isList ? separator : `${separator}${JSON.stringify(name)}:`;
+      yield* write(inner, levels - 1);
       separator = ',';
     }
-    pieces.push(isList ? ']' : '}');
-  };
-  await write(data, LEVELS);
+    yield isList ? ']' : '}';
+  }
+  for (const piece of write(data, LEVELS)) {
+    pieces.push(piece);
+    const wait = turns.next();
+    if (wait) await wait;
+  }
   const json = pieces.join('');
   await turns.next();
   return { json, units };

@@ -127,8 +127,16 @@ test('what is told of 300 types is made of small pieces', () => {
   }
 });
 
-/** All of it; and what is not deprecated. */
-const introspections = [getIntrospectionQuery(), '{ __schema { types { name fields { name } } } }'];
+/** All of it; what is not deprecated; and single types, of which the roots have a few fields of each type. */
+const ofRoot =
+  'name fields { name args { name description type { name ofType { name inputFields { name } } } } }';
+const introspections = [
+  getIntrospectionQuery(),
+  '{ __schema { types { name fields { name } } } }',
+  `{ __type(name: "Query") { ${ofRoot} } }`,
+  `{ __schema { queryType { ${ofRoot} } } }`,
+  `{ a: __type(name: "Query") { ...F } b: __type(name: "Query") { ...F } } fragment F on __Type { ${ofRoot} }`,
+];
 
 test('the descriptions of 300 types are short, and others are answered while they are made', async () => {
   const app = await openApp('sqlite', { sdl: manySdl });
