@@ -34,8 +34,9 @@ import { kept, streamedOnce, subscribed } from './subscriptions.ts';
 import { type Trusted, textOf } from './trusted.ts';
 import { declaredIn } from './variables.ts';
 
-/** Each of them quotes the whole variable, which may be as long as a body. */
+/** Each of them quotes the whole variable, which may be as long as a body: of a long one, the first is enough. */
 const MOST_COERCION_ERRORS = 10;
+const LONG_BODY = 64 * 1024;
 
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 const mediaTypes = [JSON_TYPE, GRAPHQL_TYPE] as const;
@@ -219,7 +220,7 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
     operationName,
     variableValues: known && variables && declaredIn(known, variables),
     hideSuggestions: !introspection,
-    options: { maxCoercionErrors: MOST_COERCION_ERRORS },
+    options: { maxCoercionErrors: bytes.length > LONG_BODY ? 1 : MOST_COERCION_ERRORS },
   });
   if (!('operation' in valid)) {
     return refused(exchange, type, valid, known ? 'BAD_USER_INPUT' : 'OPERATION_RESOLUTION_FAILURE');

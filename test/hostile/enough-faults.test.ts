@@ -1,6 +1,6 @@
 /** Reading ends when enough faults are gathered: what follows costs nobody the search for a similar name. */
 
-import { expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type OperationDefinitionNode, parse } from 'graphql';
 import { Input } from '../../src/admin/input.ts';
 import { DuetError, type Fault } from '../../src/base/errors.ts';
@@ -11,7 +11,7 @@ import type { Exchange } from '../../src/http/exchange.ts';
 import { readListRequest } from '../../src/rest/query.ts';
 import { readSchema } from '../../src/schema/read.ts';
 import { didYouMean } from '../../src/schema/suggest.ts';
-import { openApp } from '../app.ts';
+import { type AppUnderTest, openApp } from '../app.ts';
 import { call } from '../mcp/client.ts';
 
 const sdl = `
@@ -45,8 +45,10 @@ function watched(of: any, names: readonly string[]) {
 }
 
 const { model } = readSchema(sdl) as any;
-const many = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
-const members = (count: number) => Object.fromEntries(many(count).map((name) => [name, 1]));
+const many = (count: number, letter = 'n') =>
+  Array.from({ length: count }, (_, index) => `${letter}${index}`);
+const members = (count: number, letter = 'n') =>
+  Object.fromEntries(many(count, letter).map((name) => [name, 1]));
 
 function refusal(read: () => unknown): string {
   try {
@@ -124,11 +126,27 @@ test('variables that the operation does not declare', () => {
   expect(count.of).toBe(0);
 });
 
-test('a type that is described again and again', async () => {
+describe('of a type with many fields', () => {
   const fields = many(300).map((name) => `${name}: Int`);
   const wide = `type Wide @resource { id: ID! ${fields.join(' ')} }`;
-  const app = await openApp('sqlite', { sdl: wide, env: { MCP: 'read' } });
-  const { told } = await call(app, 'describe', { types: Array(100_000).fill('Wide') });
-  expect(Object.keys(told.types)).toEqual(['Wide']);
-  await app.close();
+  let app: AppUnderTest;
+  beforeAll(async () => {
+    app = await openApp('sqlite', { sdl: wide, env: { MCP: 'read' } });
+  });
+  afterAll(() => app.close());
+
+  test('what MCP is to describe again and again is told once', async () => {
+    const { told } = await call(app, 'describe', { types: Array(100_000).fill('Wide') });
+    expect(Object.keys(told.types)).toEqual(['Wide']);
+  });
+
+  test('a long variable of GraphQL is quoted by one error, a short one by ten', async () => {
+    const query = 'query($where: WideWhere) { wides(where: $where) { id } }';
+    const told = async (count: number) => {
+      const { errors } = await app.graphql(query, { where: members(count, 'm') });
+      expect(errors?.pop().message).toStartWith('Too many errors processing variables');
+      return errors?.length;
+    };
+    expect([await told(100), await told(10_000)]).toEqual([10, 1]);
+  });
 });
