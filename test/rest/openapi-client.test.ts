@@ -135,7 +135,6 @@ const introspections = [
   '{ __schema { types { name fields { name } } } }',
   `{ __type(name: "Query") { ${ofRoot} } }`,
   `{ __schema { queryType { ${ofRoot} } } }`,
-  `{ a: __type(name: "Query") { ...F } b: __type(name: "Query") { ...F } } fragment F on __Type { ${ofRoot} }`,
 ];
 
 test('the descriptions of 300 types are short, and others are answered while they are made', async () => {
