@@ -59,7 +59,7 @@ browsing('finding', () => {
     await page.getByRole('link', { name: 'Seventeen' }).waitFor();
     await here.go('#/data/Thing?sort=-count');
     await page.reload();
-    await page.getByText('Thing 40').waitFor();
+    await page.getByRole('link', { name: 'Thing 40' }).waitFor();
     await page.getByRole('button', { name: 'Views' }).click();
     await page.getByRole('link', { name: 'Seventeen' }).click();
     await shows(names, ['Thing 17']);
