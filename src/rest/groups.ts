@@ -37,6 +37,8 @@ export interface GroupContext {
   readonly take: (name: string) => string | undefined;
   readonly number: (name: string) => Argument;
   readonly words: (name: string) => string[];
+  /** Those of an order, which are counted. */
+  readonly allWords: (name: string) => string[];
   /** Reports a name that is no such column. */
   readonly column: (
     name: string,
@@ -51,7 +53,7 @@ export interface GroupContext {
 
 /** Undefined where the records themselves are wanted. */
 export function readAggregate(resource: Resource, context: GroupContext): AggregateRequest | undefined {
-  const { parameters, most, report, take, number, words, column, where } = context;
+  const { parameters, most, report, take, number, words, allWords, column, where } = context;
   const conditions = [...parameters.keys()].filter((name) => HAVING.test(name));
   if (!parameters.has('aggregate') && !parameters.has('groupBy')) {
     for (const name of ['having', ...conditions])
@@ -71,7 +73,7 @@ export function readAggregate(resource: Resource, context: GroupContext): Aggreg
     const result = readResult(resource, word, name, context);
     return result && reader.compare(result, operator, operandIn(text, operator), [name]);
   });
-  const sort = words('sort');
+  const sort = allWords('sort');
   const order = (admitsOrder(sort.length, 'sort', report) ? sort : []).flatMap((word): OrderBy[] => {
     const descending = word.startsWith('-');
     const found = readOrder(resource, descending ? word.slice(1) : word, by, context);

@@ -100,9 +100,14 @@ export class QueryParameters {
 
   /** Each once: the same one again says nothing, and there is room for thousands of it. */
   words(name: string): string[] {
+    return [...new Set(this.allWords(name))];
+  }
+
+  /** Where they are counted, those that are there again count too. */
+  allWords(name: string): string[] {
     const text = this.take(name);
     if (text === undefined) return [];
-    if (text !== '') return [...new Set(text.split(','))];
+    if (text !== '') return text.split(',');
     this.report(name, 'REQUIRED', `${name} must name at least one field`);
     return [];
   }

@@ -231,6 +231,7 @@ class QueryReader {
       take: (name) => this.#given.take(name),
       number: (name) => this.#given.number(name),
       words: (name) => this.#given.words(name),
+      allWords: (name) => this.#given.allWords(name),
       column: (name, parameter, fits, columns) =>
         this.#given.column(resource, name, parameter, fits, columns),
       where: (of, parameter) => this.where(of, parameter),

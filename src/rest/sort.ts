@@ -20,7 +20,7 @@ export function readSort(
 ): OrderBy[] {
   // One object for both: a column that has decided already decides nothing.
   const relevance = searched && relevanceOf(searched);
-  const words = given.words(name);
+  const words = given.allWords(name);
   if (!admitsOrder(words.length, name, (...fault) => given.report(...fault))) return [];
   const order = words.flatMap((word): OrderBy[] => {
     const descending = word.startsWith('-');

@@ -67,7 +67,9 @@ test.each([...queries])('parameters: %s', (_, write) => {
   const looksFor = (names: number) => {
     count.of = 0;
     const query = write(many(names));
-    expect(refusal(() => readListRequest(seen, query, { most: 100, depth: 10 }))).toBe(FULL);
+    const refused = refusal(() => readListRequest(seen, query, { most: 100, depth: 10 }));
+    // Those of an order are counted before they are looked at.
+    expect(refused).toBe(query.startsWith('sort=') ? 'sort may have 100 fields at most.' : FULL);
     return count.of;
   };
   // What is found out about a type once.
@@ -75,12 +77,11 @@ test.each([...queries])('parameters: %s', (_, write) => {
   expect(looksFor(1000)).toBe(looksFor(200));
 });
 
-test.each(['sort=title', 'aggregate=max(title)'])('parameters: %s, again and again', (query) => {
+test('parameters: the same again and again', () => {
   const { seen, count } = watched(model.byType.get('Book'), ['columns']);
   const looksFor = (times: number) => {
     count.of = 0;
-    const [name, word] = query.split('=');
-    readListRequest(seen, `${name}=${Array(times).fill(word)}`, { most: 100, depth: 10 });
+    readListRequest(seen, `aggregate=${Array(times).fill('max(title)')}`, { most: 100, depth: 10 });
     return count.of;
   };
   looksFor(1);
