@@ -93,10 +93,10 @@ export function* run(statement: Statement): Program<Row[]> {
 /** Few enough values for one statement, on any database. */
 const TOGETHER = 500;
 
-/** Inserts rows of one of Duet's own tables, however many there are. */
-export function* insertAll(resource: Table, rows: readonly Row[]): Program<void> {
-  for (let from = 0; from < rows.length; from += TOGETHER)
-    yield* run({ do: 'insert all', resource, rows: rows.slice(from, from + TOGETHER) });
+/** Inserts rows of one of Duet's own tables, however many there are; they are made as they are needed, with turns in between. */
+export function* insertAll<T>(resource: Table, all: readonly T[], rowOf: (one: T) => Row): Program<void> {
+  for (let from = 0; from < all.length; from += TOGETHER)
+    yield* run({ do: 'insert all', resource, rows: all.slice(from, from + TOGETHER).map(rowOf) });
 }
 
 interface Watcher {

@@ -36,7 +36,7 @@ export interface NewJob extends Omit<Job, 'id' | 'attempt'> {
 
 export function* enqueue(given: readonly NewJob[]): Program<void> {
   const at = new Date().toISOString();
-  const rows = given.map((job) => ({
+  const rowOf = (job: NewJob) => ({
     ...job,
     id: Bun.randomUUIDv7(),
     given: JSON.stringify(job.given),
@@ -46,8 +46,8 @@ export function* enqueue(given: readonly NewJob[]): Program<void> {
     holder: null,
     error: null,
     at,
-  }));
-  yield* insertAll(jobs, rows);
+  });
+  yield* insertAll(jobs, given, rowOf);
 }
 
 export function* databaseTime(): Program<number> {

@@ -63,7 +63,7 @@ export class Journal implements Watcher {
   *record(made: readonly Change[], { subject }: Caller, requestId?: string): Program<void> {
     const transaction = Bun.randomUUIDv7();
     const at = new Date().toISOString();
-    const rows = made.map(({ resource, kind, before, after, version }) => ({
+    const rowOf = ({ resource, kind, before, after, version }: Change) => ({
       at,
       kind,
       table: resource.table,
@@ -74,8 +74,8 @@ export class Journal implements Watcher {
       transaction,
       before: imageOf(resource, before),
       after: imageOf(resource, after),
-    }));
-    yield* insertAll(written, rows);
+    });
+    yield* insertAll(written, made, rowOf);
   }
 
   committed({ length }: readonly Change[]): void {
