@@ -22,3 +22,14 @@ export class Turns {
     );
   }
 }
+
+/** The same for many who come at any time: those who wait come back one by one, not all of them when the turn of others is over. */
+export class SharedTurns {
+  readonly #turns = new Turns();
+  #last = Promise.resolve();
+
+  next(): Promise<void> {
+    this.#last = this.#last.then(() => this.#turns.next());
+    return this.#last;
+  }
+}

@@ -1,8 +1,8 @@
 /** `POST /live`: several reads that are kept up to date, all of them on one stream. */
 
 import { cited, DuetError, type Fault, pointer, validationFailed } from '../base/errors.ts';
+import { SharedTurns } from '../base/turns.ts';
 import type { Seat } from '../engine/journal/live.ts';
-import { Turns } from '../engine/journal/turns.ts';
 import { Waiting } from '../engine/journal/waiting.ts';
 import { answerWithoutBody } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
@@ -23,7 +23,7 @@ export function liveRoute(
   streams: Streams,
   limits: BodyLimits & { readonly url: number },
 ): Route {
-  const turns = new Turns();
+  const turns = new SharedTurns();
   const seatOf = async (exchange: Exchange, query: string, stopped: AbortSignal): Promise<Seat> => {
     await turns.next();
     admitUrl(query, limits.url);

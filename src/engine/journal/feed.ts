@@ -2,6 +2,7 @@
 
 import { DuetError, pointer, validationFailed } from '../../base/errors.ts';
 import { type Soon, then } from '../../base/soon.ts';
+import { SharedTurns } from '../../base/turns.ts';
 import { canonical } from '../../query/filter.ts';
 import type { Program, Storage } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget, isTooMuch } from '../budget.ts';
@@ -11,7 +12,6 @@ import { Latest } from './latest.ts';
 import type { Positions } from './positions.ts';
 import { type ChangesPage, readChanges } from './reading.ts';
 import type { Change } from './showing.ts';
-import { Turns } from './turns.ts';
 import { Waiting } from './waiting.ts';
 
 /** How often it is looked for what other processes have committed, while somebody follows. */
@@ -54,7 +54,7 @@ export class Feed {
   readonly #limits: AnswerLimits;
   readonly #latest: Latest;
   readonly #waiting = new Waiting();
-  readonly #turns = new Turns();
+  readonly #turns = new SharedTurns();
   /** What is being read, or was made of the latest changes since they were looked for, by what is asked for. */
   readonly #pages = new Map<string, Promise<ChangesPage>>();
   #last = 0;

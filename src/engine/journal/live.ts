@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { DuetError } from '../../base/errors.ts';
 import type { Metrics } from '../../base/metrics.ts';
+import { Turns } from '../../base/turns.ts';
 import { everything } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { Permitted } from '../policy/permitted.ts';
@@ -14,7 +15,6 @@ import { MOST_CHANGES } from './reading.ts';
 import type { Change } from './showing.ts';
 import { whole } from './sizes.ts';
 import { namesOf, notLive } from './sources.ts';
-import { Turns } from './turns.ts';
 import { BESIDE_TEXT, type Made, type Refuse, View, type Watched } from './view.ts';
 import { Waiting } from './waiting.ts';
 
@@ -223,7 +223,7 @@ export class Live {
   /** A page of changes times all answers is much: others have their turns meanwhile. */
   async #mayBeAltered(view: View, changes: readonly Change[], stopped: AbortSignal): Promise<boolean> {
     for (const change of changes) {
-      if (this.#turns.isOver) await this.#turns.letOthers();
+      await this.#turns.next();
       if (stopped.aborted || view.hasEnded) return false;
       if (view.mayBeAlteredBy(change)) return true;
     }

@@ -28,7 +28,7 @@ export function pause(tries: number): Promise<void> {
  * has used the server for nothing. Whoever comes new does not wait, and nobody waits for long: those who are slow, or lose on
  * purpose, hold up nobody else.
  */
-export class Pace {
+export class RetryQueue {
   #most = Number.POSITIVE_INFINITY;
   #running = 0;
   readonly #waiting: (() => void)[] = [];

@@ -30,7 +30,7 @@ import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './evolution.ts';
 import { type Connection, ConnectionLost, Pool } from './pool.ts';
 import { caughtUp, noting, written } from './positions.ts';
 import { Runner, Spread } from './runner.ts';
-import { Pace, pause, SERIAL_TRIES, SERIALIZABLE, surprised } from './serial.ts';
+import { pause, RetryQueue, SERIAL_TRIES, SERIALIZABLE, surprised } from './serial.ts';
 import { Server, type ServerOptions } from './server.ts';
 import { SNAPSHOT, Snapshots } from './snapshots.ts';
 import { Ahead, Unforeseen } from './tree.ts';
@@ -69,7 +69,7 @@ export class PostgresStorage implements Storage, Evolvable {
   readonly #pool: Pool;
   readonly #runner: Runner;
   readonly #snapshots: Snapshots;
-  readonly #pace = new Pace();
+  readonly #retryQueue = new RetryQueue();
   #retries = 0;
   #bytes = 0;
   #measureAgain = 0;
@@ -281,11 +281,11 @@ export class PostgresStorage implements Storage, Evolvable {
   ): Promise<T> {
     const since = seen?.position;
     for (let tries = 1; ; tries++) {
-      const isPaced = isSerial && tries > 1;
-      if (isPaced) await this.#pace.enter();
+      const isRetry = isSerial && tries > 1;
+      if (isRetry) await this.#retryQueue.enter();
       let hasLost = false;
       const connection = await this.#pool.acquire(deadline).catch((error) => {
-        if (isPaced) this.#pace.leave(false);
+        if (isRetry) this.#retryQueue.leave(false);
         throw late(error, deadline);
       });
       connection.deadline = deadline;
@@ -303,7 +303,7 @@ export class PostgresStorage implements Storage, Evolvable {
         this.#retries++;
       } finally {
         this.#pool.release(connection);
-        if (isPaced) this.#pace.leave(hasLost);
+        if (isRetry) this.#retryQueue.leave(hasLost);
       }
       if (isSerial) await pause(tries);
     }
