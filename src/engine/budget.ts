@@ -37,6 +37,15 @@ export const UNLIMITED: AnswerLimits = {
 /** How many bytes something takes: each character as one, or as it is written. */
 type Measure = (isExact: boolean) => number;
 
+/**
+ * What was counted by its characters, and what was before it: rows by their selection, and what measures itself. A chain,
+ * because every read makes a Budget, and most add to it once: three empty lists take longer than the rest of it.
+ */
+type Counted = (
+  | { readonly rows: readonly Row[]; readonly selection: Measured }
+  | { readonly measure: Measure }
+) & { readonly before: Counted | undefined };
+
 /** How many objects and bytes one answer may still hold; of what would exceed it, little is loaded. */
 export class Budget {
   readonly limits: AnswerLimits;
@@ -51,10 +60,7 @@ export class Budget {
   lookedBytes = 0;
   /** Whether bytes are counted as they are written: once there are so many characters that it matters. */
   #isExact = false;
-  /** What was counted by its characters so far: rows by their selections, and what measures itself. */
-  readonly #rows: (readonly Row[])[] = [];
-  readonly #selections: Measured[] = [];
-  readonly #measures: Measure[] = [];
+  #counted: Counted | undefined;
 
   constructor(limits: AnswerLimits) {
     this.limits = limits;
@@ -74,9 +80,7 @@ export class Budget {
     this.looked = other.looked;
     this.lookedBytes = other.lookedBytes;
     this.#isExact = other.#isExact;
-    this.#rows.splice(0, this.#rows.length, ...other.#rows);
-    this.#selections.splice(0, this.#selections.length, ...other.#selections);
-    this.#measures.splice(0, this.#measures.length, ...other.#measures);
+    this.#counted = other.#counted;
   }
 
   /** How many bytes of changes may still be looked at. */
@@ -98,18 +102,14 @@ export class Budget {
   spend(rows: readonly Row[], selection: Measured): void {
     this.#count(rows.length * timesOf(selection));
     this.bytes += bytesOf(selection, rows, this.#isExact);
-    // Two lists instead of a list of closures: every read comes by here.
-    if (!this.#isExact) {
-      this.#rows.push(rows);
-      this.#selections.push(selection);
-    }
+    if (!this.#isExact) this.#counted = { rows, selection, before: this.#counted };
     this.#admit();
   }
 
   take(objects: number, measure: Measure): void {
     this.#count(objects);
     this.bytes += measure(this.#isExact);
-    if (!this.#isExact) this.#measures.push(measure);
+    if (!this.#isExact) this.#counted = { measure, before: this.#counted };
     this.#admit();
   }
 
@@ -127,13 +127,10 @@ export class Budget {
     if (!this.#isExact && isMuch(limits, this.bytes)) {
       this.#isExact = true;
       this.bytes = 0;
-      this.#rows.forEach((rows, index) => {
-        this.bytes += bytesOf(this.#selections[index] as Measured, rows, true);
-      });
-      for (const measure of this.#measures) this.bytes += measure(true);
-      this.#rows.length = 0;
-      this.#selections.length = 0;
-      this.#measures.length = 0;
+      for (let counted = this.#counted; counted; counted = counted.before)
+        this.bytes +=
+          'measure' in counted ? counted.measure(true) : bytesOf(counted.selection, counted.rows, true);
+      this.#counted = undefined;
     }
     admitBytes(limits, this.bytes);
   }
