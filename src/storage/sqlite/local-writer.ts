@@ -34,7 +34,8 @@ export class LocalWriter {
 
   /** False when another process is writing: to wait for it inside SQLite would stop the whole process. */
   begin(): boolean {
-    this.#database.run('PRAGMA busy_timeout = 0');
+    // Prepared as all others: each of both would take as long to read as the shortest write takes.
+    this.#runner.prepare('PRAGMA busy_timeout = 0').run();
     try {
       // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
       this.#runner.prepare('BEGIN IMMEDIATE').run();
@@ -43,7 +44,7 @@ export class LocalWriter {
       if (isBusy(error)) return false;
       throw error;
     } finally {
-      this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      this.#runner.prepare(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`).run();
     }
   }
 
@@ -93,8 +94,9 @@ export class LocalWriter {
     }
   }
 
-  #drive({ program }: Waiting): unknown {
-    return this.#runner.drive(program(), this.#bounds?.allowance());
+  /** A single statement is judged alone: there is nothing to sum up. */
+  #drive({ program, steps }: Waiting): unknown {
+    return this.#runner.drive(program(), steps === 'one' ? this.#bounds : this.#bounds?.allowance());
   }
 
   /** Those that there is no time for are left for the next batch. */
