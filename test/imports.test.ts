@@ -96,7 +96,7 @@ test('there are no barrels, and packages are those that the architecture names',
     expect(name).toMatch(/^(graphql|jose|bun|bun:sqlite|bun:ffi|node:[a-z_]+|#console)$/);
   for (const name of packagesOf(isBrowser))
     expect(name).toMatch(
-      /^(preact(\/hooks)?|@preact\/signals|@dagrejs\/dagre|(@)?graphiql(\/[a-z-]+)?|react|react-dom\/client|@scalar\/api-reference(\/style\.css)?)$/,
+      /^(preact(\/hooks)?|@preact\/signals|(@)?graphiql(\/[a-z-]+)?|react|react-dom\/client|@scalar\/api-reference(\/style\.css)?)$/,
     );
 });
 

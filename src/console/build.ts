@@ -3,7 +3,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
-import type { BunPlugin } from 'bun';
 import { PREFIX } from './routes.ts';
 
 const browser = join(import.meta.dir, 'browser');
@@ -25,23 +24,6 @@ interface File {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/**
- * What the diagram is laid out with names all algorithms of its graphs in one object, and uses two of them: where that names no others,
- * the bundle leaves them out.
- */
-const fewAlgorithms: BunPlugin = {
-  name: 'few algorithms',
-  setup(build) {
-    build.onLoad({ filter: /dagre\.esm\.js$/ }, async ({ path }) => ({
-      contents: (await Bun.file(path).text()).replace(
-        /\{CycleException:[^}]*\}/,
-        (all) => `{${all.match(/\b(?:pre|post)order:[^,}]+/g)}}`,
-      ),
-      loader: 'js',
-    }));
-  },
-};
-
 async function bundle(
   entrypoints: string[],
   entry: string,
@@ -56,7 +38,6 @@ async function bundle(
     publicPath: PREFIX,
     naming: { entry, chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
     define: { 'process.env.NODE_ENV': '"production"', ...define },
-    plugins: [fewAlgorithms],
   });
   return Promise.all(
     outputs.map(async (output) => ({

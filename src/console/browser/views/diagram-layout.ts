@@ -1,12 +1,15 @@
 /** Where the boxes and the lines of the diagram are. */
 
-import { Graph, layout } from '@dagrejs/dagre';
 import { type Described, type Resource, referencesOf, type Schema, shownType } from '../schema/types.ts';
 
 export const ROW = 22;
 export const HEAD = 32;
 const MARGIN = 30;
 const GAP = 28;
+/** Between columns, for the lines from one to the next. */
+const ASIDE = 90;
+/** How often the boxes are drawn nearer to what they are related to. */
+const SWEEPS = 24;
 /** Unrelated boxes are put in rows of these widths, or beside the others; what fits a window best is shown. */
 const ROW_WIDTHS = [900, 1300, 1800, 2400];
 /** The shape of the windows that most people have. */
@@ -64,26 +67,20 @@ export function around({ resources }: Schema, text: string): readonly Resource[]
 
 /** With all fields, or with keys and relations alone. */
 export function draw(resources: readonly Resource[], isWhole: boolean): Picture {
-  const graph = new Graph({ multigraph: true });
-  graph.setGraph({ rankdir: 'LR', nodesep: GAP, ranksep: 90, marginx: MARGIN, marginy: MARGIN });
-  graph.setDefaultEdgeLabel(() => ({}));
   const sizes = new Map(resources.map((resource) => [resource.name, sized(resource, isWhole)]));
-  const related = new Set<string>();
-  for (const resource of resources)
-    for (const { name, target } of referencesOf(resource)) {
-      if (!sizes.has(target)) continue;
-      if (target !== resource.name) graph.setEdge(resource.name, target, {}, name);
-      related.add(resource.name).add(target);
-    }
-  for (const [name, { width, height }] of sizes)
-    if (related.has(name)) graph.setNode(name, { width, height });
-  layout(graph);
-  const boxes = resources.flatMap((resource): Box[] => {
-    const size = sizes.get(resource.name);
-    if (!size || !related.has(resource.name)) return [];
-    const at = graph.node(resource.name);
-    return [{ resource, ...size, x: at.x - size.width / 2, y: at.y - size.height / 2 }];
-  });
+  const links = resources.flatMap((resource) =>
+    referencesOf(resource)
+      .filter(({ target }) => sizes.has(target))
+      .map(({ target }): Link => [resource.name, target]),
+  );
+  const related = new Set(links.flat());
+  const boxes = layered(
+    resources.flatMap((resource) => {
+      const size = sizes.get(resource.name);
+      return size && related.has(resource.name) ? [{ resource, ...size }] : [];
+    }),
+    links,
+  );
   boxes.push(
     ...arranged(
       resources.filter(({ name }) => !related.has(name)),
@@ -100,6 +97,91 @@ export function draw(resources: readonly Resource[], isWhole: boolean): Picture 
   );
   const { width, height } = extent(boxes);
   return { boxes, edges, width: width + MARGIN, height: height + MARGIN };
+}
+
+/** A type, and one that it refers to. */
+type Link = readonly [string, string];
+
+/** In columns: what refers to others stands on their left, as high as what it is related to, on the average. */
+function layered(boxes: readonly Unplaced[], links: readonly Link[]): Box[] {
+  const depths = depthsOf(boxes, links);
+  const layers = [...Map.groupBy(boxes, ({ resource }) => depths.get(resource.name) ?? 0)]
+    .toSorted(([one], [other]) => other - one)
+    .map(([, layer]) => layer);
+  const near = new Map(
+    boxes.map(({ resource: { name } }) => [
+      name,
+      links.flatMap((link) => (link.includes(name) ? link.filter((each) => each !== name) : [])),
+    ]),
+  );
+  /** Their middles, from above. */
+  const middles = new Map<string, number>();
+  const place = (layer: readonly Unplaced[], wanted: (box: Unplaced) => number) => {
+    let bottom = Number.NEGATIVE_INFINITY;
+    const placed = layer
+      .toSorted((one, other) => wanted(one) - wanted(other))
+      .map((box) => {
+        const top = Math.max(bottom + GAP, wanted(box) - box.height / 2);
+        bottom = top + box.height;
+        return {
+          name: box.resource.name,
+          middle: top + box.height / 2,
+          off: bottom - box.height / 2 - wanted(box),
+        };
+      });
+    const off = mean(placed.map((each) => each.off));
+    for (const { name, middle } of placed) middles.set(name, middle - off);
+  };
+  for (const layer of layers) place(layer, () => 0);
+  for (let sweep = 0; sweep < SWEEPS; sweep++)
+    for (const layer of sweep % 2 === 0 ? layers : layers.toReversed()) {
+      const now = new Map(middles);
+      place(layer, ({ resource: { name } }) =>
+        mean((near.get(name) ?? [name]).map((each) => now.get(each) ?? 0)),
+      );
+    }
+  let x = MARGIN;
+  const placed = layers.flatMap((layer) => {
+    const widest = Math.max(...layer.map(({ width }) => width));
+    const left = x;
+    x += widest + ASIDE;
+    return layer.map((box) => ({
+      ...box,
+      x: left + (widest - box.width) / 2,
+      y: (middles.get(box.resource.name) ?? 0) - box.height / 2,
+    }));
+  });
+  const highest = Math.min(...placed.map(({ y }) => y));
+  return placed.map((box) => ({ ...box, y: box.y - highest + MARGIN }));
+}
+
+/** How many references lead on from each, one after the other; a way that comes back to itself ends there. */
+function depthsOf(boxes: readonly Unplaced[], links: readonly Link[]): ReadonlyMap<string, number> {
+  const targets = Map.groupBy(links, ([from]) => from);
+  const depths = new Map<string, number>();
+  const within = new Set<string>();
+  const depthOf = (name: string): number => {
+    const known = depths.get(name);
+    if (known !== undefined) return known;
+    within.add(name);
+    const ahead = (targets.get(name) ?? [])
+      .filter(([, to]) => !within.has(to))
+      .map(([, to]) => depthOf(to) + 1);
+    within.delete(name);
+    const depth = Math.max(0, ...ahead);
+    depths.set(name, depth);
+    return depth;
+  };
+  for (const { resource } of boxes) depthOf(resource.name);
+  // What refers to nothing stands beside the nearest that refers to it.
+  const sources = Map.groupBy(links, ([, to]) => to);
+  const nearest = (name: string) =>
+    Math.min(...(sources.get(name) ?? []).map(([from]) => depths.get(from) ?? 1)) - 1;
+  return new Map([...depths].map(([name, depth]) => [name, depth > 0 ? depth : Math.max(0, nearest(name))]));
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0) / Math.max(1, numbers.length);
 }
 
 /** What is related to nothing stands below the rest or beside it: wherever the whole can be shown largest. */
