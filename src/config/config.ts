@@ -1,16 +1,18 @@
 /** What the environment and the flags say of the settings. */
 
+import { availableParallelism } from 'node:os';
 import type { AnswerLimits } from '../engine/budget.ts';
 import type { DocumentLimits } from '../graphql/limits.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { readSettings } from './file.ts';
 import type { Setting } from './setting.ts';
-import { settings } from './settings.ts';
+import { AUTO, settings } from './settings.ts';
 
 type Name = keyof typeof settings;
 type Values = { readonly [K in Name]: (typeof settings)[K] extends Setting<infer T> ? T : never };
 
-export type Config = Values & {
+export type Config = Omit<Values, 'workers'> & {
+  readonly workers: number;
   /** Which settings were given rather than left at their defaults. */
   readonly given: ReadonlySet<Name>;
 };
@@ -106,8 +108,10 @@ function configOf(textOf: (name: Name) => { text: string | undefined; called: st
     }
     values[name] = value;
   }
-  const config: Config = { ...(values as Values), given };
-  if (config.workers > 1 && config.database.kind === 'sqlite' && config.database.path === ':memory:')
+  const { workers, ...others } = values as Values;
+  const isInMemory = others.database.kind === 'sqlite' && others.database.path === ':memory:';
+  const config: Config = { ...others, workers: workers === AUTO ? coresFor(isInMemory) : workers, given };
+  if (config.workers > 1 && isInMemory)
     return { fault: 'WORKERS must be 1 with sqlite::memory:, which one process alone can see' };
   if (config.databaseRead && config.database.kind === 'sqlite')
     return { fault: 'DATABASE_READ_URL needs a DATABASE_URL of PostgreSQL: a SQLite file has no replicas' };
@@ -117,6 +121,11 @@ function configOf(textOf: (name: Name) => { text: string | undefined; called: st
     return { fault: 'TRUSTED_DOCUMENTS_ONLY needs TRUSTED_DOCUMENTS' };
   const fault = authenticationFault(config);
   return fault === undefined ? { config } : { fault };
+}
+
+/** As many as this process may use, by its affinity and its share of a container; connections are spread on Linux alone. */
+function coresFor(isInMemory: boolean): number {
+  return isInMemory || process.platform !== 'linux' ? 1 : availableParallelism();
 }
 
 /** What a GraphQL document may hold. */

@@ -24,6 +24,10 @@ type DatabaseUrl = DatabaseOptions['database'];
 
 const POSTGRES = `postgres://USER:PASSWORD@HOST:PORT/NAME, with commas between several HOST:PORT, and target_session_attrs one of ${sessionAttributes.join(', ')}`;
 
+/** As many as the machine has cores for. */
+export const AUTO = 'auto';
+const manyWorkers = whole(1, 1024);
+
 export const settings = {
   settingsFile: setting({
     env: 'DUET_SETTINGS',
@@ -141,13 +145,14 @@ export const settings = {
     doc: 'PostgreSQL: how many milliseconds a statement may wait for a lock before the answer is 503.',
     ...whole(1, 600_000),
   }),
-  workers: setting({
+  workers: setting<number | typeof AUTO>({
     env: 'WORKERS',
     flag: true,
     fixed: true,
     default: '1',
-    doc: 'How many processes serve, behind one port.',
-    ...whole(1, 1024),
+    doc: 'How many processes serve, behind one port; `auto` is one for each core.',
+    allowed: `auto, or ${manyWorkers.allowed}`,
+    parse: (text) => (text === AUTO ? AUTO : manyWorkers.parse(text)),
   }),
   drainDelay: setting({
     env: 'DRAIN_DELAY',

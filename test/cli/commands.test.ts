@@ -3,6 +3,8 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { readConfig } from '../../src/config/config.ts';
 import { databases, sharedPostgres, shipped } from '../app.ts';
 import { alive, command, Folder, Server } from '../process.ts';
 
@@ -342,6 +344,16 @@ test('workers end with a parent that was killed', async () => {
   server.signal('SIGKILL');
   for (let tries = 0; tries < 1000 && pids.some(alive); tries++) await Bun.sleep(10);
   expect([pids.length, pids.filter(alive)]).toEqual([2, []]);
+});
+
+test('WORKERS=auto is one for each core that the process may use, and one where memory cannot be shared', async () => {
+  expect(readConfig([], { WORKERS: 'auto' }).config?.workers).toBe(availableParallelism());
+  expect(readConfig([], { WORKERS: 'many' }).fault).toBe(
+    'WORKERS must be auto, or a whole number from 1 to 1024, not "many"',
+  );
+  using folder = new Folder();
+  await using server = await Server.start(folder, { WORKERS: 'auto', DATABASE_URL: 'sqlite::memory:' });
+  expect((await fetch(`${server.url}/notes/1`)).status).toBe(200);
 });
 
 test('memory cannot be shared between workers', async () => {
