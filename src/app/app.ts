@@ -222,7 +222,7 @@ export function createApp(given: AppOptions): App {
     if (tracer && span) endRequest(tracer, span, request, started, observed);
     if (bytes !== undefined && bytes > LONG_BYTES && connections && method !== 'HEAD')
       load.hand({ request, connections, bytes });
-    const sent = codings ? compressed(request, response, codings) : response;
+    const sent = codings && !found?.route.asMade ? compressed(request, response, codings) : response;
     const whole = method === 'HEAD' ? then(sent, withoutBody) : sent;
     return closing && request.body ? discardBody(request, config.limitBodyTime).then(() => whole) : whole;
   };

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Soon } from '../base/soon.ts';
 import { Turns } from '../base/turns.ts';
-import { acceptsCoding } from '../http/accept.ts';
+import { preferredCoding } from '../http/accept.ts';
 import { answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 
@@ -50,7 +50,7 @@ export class Description {
 
   #respond(request: Request, { plain, zipped }: Texts): Response {
     const fields = { 'Content-Type': this.#type, Vary: 'Accept-Encoding' };
-    return acceptsCoding(request, 'gzip')
+    return preferredCoding(request, ['gzip'])
       ? answer(200, zipped, { ...fields, 'Content-Encoding': 'gzip' })
       : answer(200, plain, fields);
   }

@@ -19,6 +19,7 @@ export function hookRoutes(
   return [...byPath].map(([template, each]) => ({
     template,
     failed: problem,
+    asMade: true,
     methods: new Map(each.map((route) => [route.method, handlerOf(route, api, limits, deadline)])),
   }));
 }

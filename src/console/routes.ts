@@ -2,7 +2,7 @@
 
 import { brotliDecompressSync } from 'node:zlib';
 import { DuetError } from '../base/errors.ts';
-import { acceptsCoding } from '../http/accept.ts';
+import { preferredCoding } from '../http/accept.ts';
 import type { Exchange, Route } from '../http/exchange.ts';
 import { problem } from '../http/problem.ts';
 import type { Model } from '../schema/model.ts';
@@ -87,12 +87,12 @@ async function served(
     Vary: 'Accept-Encoding',
     'X-Content-Type-Options': 'nosniff',
   };
-  if (!make && acceptsCoding(request, file.coding))
-    return new Response(Bun.file(file.path), { headers: { ...told, 'Content-Encoding': file.coding } });
-  const bytes = await (make ?? plain)(file);
   // Over plain HTTP, browsers take no Brotli but from the machine itself.
-  if (acceptsCoding(request, 'gzip'))
-    return new Response(Bun.gzipSync(bytes), { headers: { ...told, 'Content-Encoding': 'gzip' } });
+  const coding = preferredCoding(request, make ? ['gzip'] : [file.coding, 'gzip']);
+  if (coding === file.coding && !make)
+    return new Response(Bun.file(file.path), { headers: { ...told, 'Content-Encoding': coding } });
+  const bytes = await (make ?? plain)(file);
+  if (coding) return new Response(Bun.gzipSync(bytes), { headers: { ...told, 'Content-Encoding': coding } });
   return new Response(bytes, { headers: told });
 }
 

@@ -39,12 +39,30 @@ function weigh(type: string, ranges: readonly Range[]) {
   return { quality: 0, named: false, position: -1 };
 }
 
-const codings = {
-  gzip: /(^|,)\s*gzip\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/i,
-  br: /(^|,)\s*br\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/i,
-  zstd: /(^|,)\s*zstd\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/i,
-};
-
-export function acceptsCoding({ headers }: Request, coding: keyof typeof codings): boolean {
-  return codings[coding].test(headers.get('Accept-Encoding') ?? '');
+/**
+ * That of those offered which the client would like most, the first among equals; undefined where it takes none of them, or
+ * would rather have the answer as it is (RFC 9110, section 12.5.3). Who says nothing is sent nothing that is coded.
+ */
+export function preferredCoding<T extends string>(
+  { headers }: Request,
+  offered: readonly T[],
+): T | undefined {
+  const header = headers.get('Accept-Encoding');
+  if (!header) return undefined;
+  // `x-gzip` is another name of `gzip` (section 8.4.1.3).
+  const weights = new Map(
+    header.split(',').map((text) => {
+      const { type, quality } = readRange(text);
+      return [type === 'x-gzip' ? 'gzip' : type, quality];
+    }),
+  );
+  let best: T | undefined;
+  let most = weights.get('identity') ?? 0;
+  for (const coding of offered) {
+    const weight = weights.get(coding) ?? weights.get('*') ?? 0;
+    if (weight === 0 || weight < most || (best && weight === most)) continue;
+    best = coding;
+    most = weight;
+  }
+  return best;
 }

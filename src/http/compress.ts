@@ -2,7 +2,7 @@
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { acceptsCoding } from './accept.ts';
+import { preferredCoding } from './accept.ts';
 import { isStreamed } from './answer.ts';
 import { EVENT_TYPE } from './streams.ts';
 
@@ -13,6 +13,8 @@ export function codingsOf(setting: Coding | 'off'): readonly Coding[] | undefine
   if (setting === 'off') return undefined;
   return setting === 'zstd' ? ['zstd', 'gzip'] : ['gzip'];
 }
+
+const VARIES = 'Accept-Encoding';
 
 /** What fits one packet arrives no sooner when it is shorter. */
 const WORTH_BYTES = 1400;
@@ -42,15 +44,11 @@ export async function compressed(
   if (!response.body && status !== 304) return response;
   // Events are to arrive one by one.
   if (headers.has('Content-Encoding') || headers.get('Content-Type') === EVENT_TYPE) return response;
-  headers.append('Vary', 'Accept-Encoding');
-  const coding = codings.find((each) => acceptsCoding(request, each));
+  if (!headers.get('Vary')?.includes(VARIES)) headers.append('Vary', VARIES);
+  // Its tag is that of the copy which the client has, however that was coded.
+  if (status === 304) return response;
+  const coding = preferredCoding(request, codings);
   if (!coding) return response;
-  // The copy that the client has is of the coded answer: that is what is still good.
-  if (status === 304) {
-    const tag = codedTag(headers.get('ETag'), coding);
-    if (tag && request.headers.get('If-None-Match')?.includes(tag)) headers.set('ETag', tag);
-    return response;
-  }
   if (isStreamed(response)) return coded(response, piped(response, coding), coding);
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (bytes.byteLength < WORTH_BYTES) return new Response(bytes, { status, headers });

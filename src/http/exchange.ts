@@ -45,6 +45,8 @@ export interface Route {
   readonly open?: true;
   /** Answered however much there is to do. */
   readonly spared?: true;
+  /** Its answers are sent as they were made: they may be written for as long as somebody listens, or hold what must not be compressed. */
+  readonly asMade?: true;
 }
 
 /** A path that was recognised, with its parameter. */

@@ -40,11 +40,14 @@ export function refuseIfMatch({ headers }: Request, cure: string): void {
     );
 }
 
-/** If-None-Match compares weakly (RFC 9110, section 13.1.2). */
-export function noneMatches(header: string | null, tag: string): boolean {
-  if (header === null) return true;
-  if (header.trim() === '*') return false;
-  return !tags(header).some((each) => strong(each) === tag);
+/** The tag of the copy that If-None-Match says the client has, if that is as good as the answer; a weak comparison (section 13.1.2). */
+export function sameCopy(header: string | null, tag: string): string | undefined {
+  if (header === null) return undefined;
+  if (header.trim() === '*') return tag;
+  // As it was sent: copies of other codings have other tags, and a cache finds by it which of them is still good.
+  return listed(header)
+    .map(strong)
+    .find((each) => plainTag(each) === tag);
 }
 
 function strong(tag: string): string {
@@ -52,5 +55,9 @@ function strong(tag: string): string {
 }
 
 function tags(header: string): string[] {
-  return header.match(/(?:W\/)?"[^"]*"/g)?.map(plainTag) ?? [];
+  return listed(header).map(plainTag);
+}
+
+function listed(header: string): string[] {
+  return header.match(/(?:W\/)?"[^"]*"/g) ?? [];
 }

@@ -12,7 +12,7 @@ import type { Resource } from '../schema/model.ts';
 import { computedOf } from '../schema/values.ts';
 import { type Aggregation, type Collection, VARY, varying } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
-import { etag, noneMatches } from './etag.ts';
+import { etag, sameCopy } from './etag.ts';
 import { Links } from './links.ts';
 
 const listFields = { 'Content-Type': JSON_TYPE, ...VARY };
@@ -77,7 +77,8 @@ export function foundWhole(from: Collection, node: Node | null, ifNoneMatch: str
   const version = record[from.resource.version.name];
   const body = whole(from, record);
   const tag = tagOf(from, version, body);
-  if (!noneMatches(ifNoneMatch, tag)) return answerWithoutBody(304, { ETag: tag });
+  const kept = sameCopy(ifNoneMatch, tag);
+  if (kept !== undefined) return answerWithoutBody(304, { ETag: kept });
   return tagged(answer(200, body, from.readHeaders), tag);
 }
 

@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { gunzipSync } from 'node:zlib';
-import { openApp } from '../app.ts';
+import { type AppUnderTest, openApp } from '../app.ts';
 
 const sdl = 'type Row @resource { id: ID! text: String! }';
 const LONG = 'so long a text '.repeat(200);
@@ -30,6 +30,14 @@ describe('who gets what', () => {
     ['zipped', '/rows/1', EVERY, 'gzip'],
     ['zipped', '/rows/1', 'GZIP;q=0.5', 'gzip'],
     ['zipped', '/rows/1', 'gzip;q=0, br', null],
+    ['zipped', '/rows/1', 'gzip;q=0.000', null],
+    ['zipped', '/rows/1', 'x-gzip', 'gzip'],
+    ['zipped', '/rows/1', '*', 'gzip'],
+    ['zipped', '/rows/1', 'br, *;q=0.1', 'gzip'],
+    ['zipped', '/rows/1', 'gzip;q=0, *', null],
+    ['zipped', '/rows/1', 'identity, gzip;q=0.5', null],
+    ['zipped', '/rows/1', 'identity;q=0.5, gzip;q=0.5', 'gzip'],
+    ['zipped', '/rows/1', 'gzip;q=2', null],
     ['zipped', '/rows/1', 'zstd', null],
     ['zipped', '/rows/1', '', null],
     ['zipped', '/rows/2', EVERY, null],
@@ -37,6 +45,9 @@ describe('who gets what', () => {
     ['zipped', '/rows?limit=100', EVERY, 'gzip'],
     ['packed', '/rows/1', EVERY, 'zstd'],
     ['packed', '/rows/1', 'gzip', 'gzip'],
+    ['packed', '/rows/1', 'gzip, zstd', 'zstd'],
+    ['packed', '/rows/1', 'gzip, zstd;q=0.9', 'gzip'],
+    ['packed', '/rows/1', 'zstd;q=0, *', 'gzip'],
     ['packed', '/rows?limit=100', EVERY, 'zstd'],
     ['packed', '/rows/2', EVERY, null],
   ] as const)('%s: %s to those that take %s', async (name, path, accepted, coding) => {
@@ -84,6 +95,28 @@ describe('who gets what', () => {
   });
 });
 
+test('what a route of the deployment writes is sent while it is written', async () => {
+  const { promise: read, resolve: go } = Promise.withResolvers<void>();
+  const written = async function* () {
+    yield Buffer.from(LONG);
+    await read;
+    yield Buffer.from(LONG);
+  };
+  const routes = { 'GET /hooks/slow': () => new Response(written()) };
+  const app = await openApp('sqlite', { sdl, data, env: { COMPRESS: 'gzip' }, logic: { routes } });
+  try {
+    const answer = await app.fetch('/hooks/slow', { headers: { 'Accept-Encoding': EVERY } });
+    expect(answer.headers.get('Content-Encoding')).toBeNull();
+    const reader = answer.body?.getReader();
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(LONG);
+    go();
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(LONG);
+  } finally {
+    go();
+    await app.close();
+  }
+});
+
 describe('tags', () => {
   test.each([
     ['zipped', 'gzip'],
@@ -98,7 +131,10 @@ describe('tags', () => {
     expect(own).toBe(tag.replace(/"$/, `;${coding}"`));
     const again = await app.fetch(path, { headers: { ...asked, 'If-None-Match': own } });
     expect([again.status, again.headers.get('ETag')]).toEqual([304, own]);
-    expect((await app.fetch(path, { headers: { 'If-None-Match': own } })).status).toBe(304);
+    for (const sent of [own, `W/${own}`, `"7-x", ${own}`]) {
+      const other = await app.fetch(path, { headers: { 'If-None-Match': sent } });
+      expect([other.status, other.headers.get('ETag')]).toEqual([304, own]);
+    }
     const wrong = own.replace('"1-', '"7-');
     expect((await app.rest('PUT', path, { text: 'a' }, { 'If-Match': wrong })).status).toBe(412);
     expect((await app.rest('PUT', path, { text: 'b' }, { 'If-Match': own })).status).toBe(200);
@@ -107,14 +143,20 @@ describe('tags', () => {
 });
 
 describe('what describes the service is compressed wherever it is asked for so', () => {
-  test.each(['/openapi.json', '/schema.graphql'])('%s', async (path) => {
-    const answer = await plain.fetch(path, { headers: { 'Accept-Encoding': EVERY } });
-    expect([answer.headers.get('Content-Encoding'), answer.headers.get('Vary')]).toEqual([
-      'gzip',
-      'Accept-Encoding',
-    ]);
-    expect(await unpack(answer)).toBe(await (await plain.fetch(path)).text());
-  });
+  test.each(['/openapi.json', '/openapi.json?profile=client', '/schema.graphql', '/client.ts'])(
+    '%s',
+    async (path) => {
+      const text = await (await plain.fetch(path)).text();
+      const asked = async (app: AppUnderTest, accepted: string) => {
+        const answer = await app.fetch(path, { headers: { 'Accept-Encoding': accepted } });
+        expect(await unpack(answer)).toBe(text);
+        return [answer.headers.get('Content-Encoding'), answer.headers.get('Vary')];
+      };
+      expect(await asked(plain, EVERY)).toEqual(['gzip', 'Accept-Encoding']);
+      expect(await asked(plain, 'zstd')).toEqual([null, 'Accept-Encoding']);
+      expect(await asked(packed, 'zstd')).toEqual(['zstd', 'Accept-Encoding']);
+    },
+  );
 
   test('introspection', async () => {
     const query = '{ a: __schema { types { name fields { name description } } } }';
