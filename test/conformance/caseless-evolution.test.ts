@@ -10,7 +10,7 @@ const A = (directives: string, more = '') =>
   `type A @resource ${more} { id: ID! s: String ${directives} n: Int }`;
 /** More than are brought up to date at once. */
 const many = Array.from({ length: 1203 }, (_, n) => ({ s: n % 3 === 0 ? null : `Straße ${n}`, n }));
-const raise = 'let only nodes that know what A keeps true write it';
+const raise = 'refuse writes to A from older nodes';
 const fold = 'fold the letters of A.s in all records';
 
 const found = (deployment: Deployment, sdl: string, text: string) =>

@@ -16,7 +16,7 @@ const many = Array.from({ length: 1203 }, (_, n) => ({
   t: `No ${n}`,
   n,
 }));
-const raise = 'let only nodes that know what A keeps true write it';
+const raise = 'refuse writes to A from older nodes';
 const find = 'find the words of A.s, A.t in all records';
 
 const found = (deployment: Deployment, sdl: string, search: string) =>

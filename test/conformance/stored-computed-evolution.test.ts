@@ -11,7 +11,7 @@ const A = (fields: string) => `type A @resource { id: ID! s: String n: Int! ${fi
 const TWICE = 'twice: Int! @computed(from: ["n"], stored: true) @index';
 /** More than are brought up to date at once. */
 const many = Array.from({ length: 1203 }, (_, n) => ({ s: `s${n}`, n }));
-const raise = 'let only nodes that know what A keeps true write it';
+const raise = 'refuse writes to A from older nodes';
 const fill = 'compute A.twice in all records';
 const twice = { A: { twice: ({ n }: any) => n * 2 } };
 

@@ -76,13 +76,13 @@ describe('a token of an issuer that publishes its keys', () => {
           await new SignJWT(sound({}))
             .setProtectedHeader({ alg: 'ES256', kid, crit: ['x-new'], 'x-new': 1 })
             .sign(privateKey, { crit: { 'x-new': true } }),
-          'The token is not a sound JWT',
+          'The token is not a valid JWT',
         ],
         [`${head}.${forged}.${signature}`, 'The token is not signed with a known key'],
         [`${head}.${body}.`, 'The token is not signed with a known key'],
-        [`${head}.${body}`, 'The token is not a sound JWT'],
-        ['nonsense', 'The token is not a sound JWT'],
-        ['....', 'The token is not a sound JWT'],
+        [`${head}.${body}`, 'The token is not a valid JWT'],
+        ['nonsense', 'The token is not a valid JWT'],
+        ['....', 'The token is not a valid JWT'],
         [await issuer.sign({ more: 'x'.repeat(10_000) }), 'The token is longer than 8192 bytes'],
       ];
       for (const [token, why] of rows)
@@ -132,7 +132,7 @@ describe('a token of an issuer that publishes its keys', () => {
       expect(answer.status).toBe(401);
       expect(answer.headers.get('WWW-Authenticate')).toStartWith('Bearer error="invalid_token"');
       expect(answer.body).toEqual({
-        errors: [{ message: 'The token is not a sound JWT.', extensions: { code: 'UNAUTHENTICATED' } }],
+        errors: [{ message: 'The token is not a valid JWT.', extensions: { code: 'UNAUTHENTICATED' } }],
       });
     });
   });

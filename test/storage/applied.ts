@@ -21,7 +21,12 @@ export const applied: Record<string, Applied> = {
     from: A('n: Int'),
     data: two,
     to: `${A('n: Int')} type B @resource { id: ID! a: A! t: String @index }`,
-    applied: ['create table B', 'let B.aId refer to A', 'create index on B (aId)', 'create index on B (t)'],
+    applied: [
+      'create table B',
+      'add foreign key B.aId to A',
+      'create index on B (aId)',
+      'create index on B (t)',
+    ],
     after: {
       as: [
         { id: 1, n: 1 },
@@ -34,7 +39,7 @@ export const applied: Record<string, Applied> = {
     from: A('n: Int m: Int'),
     data: { as: [{ n: 1, m: 2 }, { n: 2 }] },
     to: 'type A @resource @check(where: { or: [{ m: { isNull: true } }, { m: { gt: { field: "n" } } }] }, message: "m is above n.") { id: ID! n: Int m: Int }',
-    applied: ['let only nodes that know what A keeps true write it'],
+    applied: ['refuse writes to A from older nodes'],
   },
   'new check of fields that are given their default': {
     from: A('n: Int'),
@@ -44,7 +49,7 @@ export const applied: Record<string, Applied> = {
       'fill A.n with its default',
       'forbid null in A.n',
       'add column A.m',
-      'let only nodes that know what A keeps true write it',
+      'refuse writes to A from older nodes',
     ],
     after: {
       as: [
@@ -63,7 +68,7 @@ export const applied: Record<string, Applied> = {
     from: 'enum E { X Y } type A @resource { id: ID! e: E! }',
     data: { as: [{ e: 'Y' }] },
     to: 'enum E { X Y } type A @resource { id: ID! e: E! @default(value: X) @transitions(allow: { X: [Y] }) }',
-    applied: ['let only nodes that know what A keeps true write it'],
+    applied: ['refuse writes to A from older nodes'],
   },
   'new nullable field': added('String', null),
   'new nullable field with a default': added('String @default(value: "x")', null),
@@ -99,7 +104,7 @@ export const applied: Record<string, Applied> = {
     from: `${A('n: Int')} ${User}`,
     data: two,
     to: `${A('n: Int user: User')} ${User}`,
-    applied: ['add column A.userId', 'let A.userId refer to User', 'create index on A (userId)'],
+    applied: ['add column A.userId', 'add foreign key A.userId to User', 'create index on A (userId)'],
     after: {
       as: [
         { id: 1, n: 1, userId: null },
@@ -115,7 +120,7 @@ export const applied: Record<string, Applied> = {
     applied: [
       'add column A.userId',
       'create table User',
-      'let A.userId refer to User',
+      'add foreign key A.userId to User',
       'create index on A (userId)',
     ],
     after: {
@@ -132,7 +137,7 @@ export const applied: Record<string, Applied> = {
     applied: [
       'add column A.userId',
       'forbid null in A.userId',
-      'let A.userId refer to User',
+      'add foreign key A.userId to User',
       'create index on A (userId)',
     ],
   },

@@ -92,7 +92,7 @@ describe.each([...databases])('on %s', (kind) => {
     const { steps } = await deployment.preview(after);
     expect(steps.at(-1)).toEqual({ do: 'raise', table: 'A' });
     const { applied } = await deployment.evolve(after);
-    expect(applied.at(-1)).toBe('let only nodes that know what A keeps true write it');
+    expect(applied.at(-1)).toBe('refuse writes to A from older nodes');
     expect((await deployment.history()).at(-1)?.steps).toEqual([...applied]);
     expect(await writes(old)).toEqual(outdated);
     expect(await codes(old.rest('GET', '/readyz'))).toEqual([503, OUTDATED]);

@@ -136,7 +136,7 @@ function unacceptable(claim: string) {
   return unauthenticated(`The ${claim} of the token ${claim === 'roles' ? 'are' : 'is'} not acceptable`);
 }
 
-const UNSOUND = 'The token is not a sound JWT';
+const UNSOUND = 'The token is not a valid JWT';
 
 /** In our own words: those of the token belong neither in headers nor in logs. */
 function reasonOf(error: errors.JOSEError): string {

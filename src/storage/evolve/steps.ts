@@ -37,7 +37,7 @@ export function describe(step: Step): string {
     case 'keep words':
       return `keep the words of ${step.resource.table} (${step.resource.searched.map(({ stored }) => stored).join(', ')})`;
     case 'add reference':
-      return `let ${at(step.reference.owner.table, step.reference.column)} refer to ${step.reference.target.table}`;
+      return `add foreign key ${at(step.reference.owner.table, step.reference.column)} to ${step.reference.target.table}`;
     case 'create index':
       return `create ${describeIndex(step.index)}`;
     case 'drop index':
@@ -53,7 +53,7 @@ export function describe(step: Step): string {
     case 'mend':
       return step.derived.work;
     case 'raise':
-      return `let only nodes that know what ${step.table} keeps true write it`;
+      return `refuse writes to ${step.table} from older nodes`;
     case 'forbid null':
       return `forbid null in ${at(step.resource.table, step.column)}`;
   }
