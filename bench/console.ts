@@ -89,7 +89,7 @@ async function order(browser: Browser, url: string): Promise<number> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
   await page.goto(`${url}/#/data/Thing?limit=500`);
-  await page.getByText('500 records here').waitFor();
+  await page.getByText('500 records').waitFor();
   const ms: number = await page.evaluate(`new Promise((resolve) => {
     const first = () => document.querySelector('tbody tr td')?.textContent;
     const before = first();

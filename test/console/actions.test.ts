@@ -89,6 +89,9 @@ browsing.each([...databases])('on %s', (database) => {
     await run.click();
     await faultAt('itemId', 'itemId is required');
     await faultAt('quantity', 'quantity is required');
+    // A click shows what there is to choose from.
+    await page.getByLabel('itemId').click();
+    await page.getByRole('option', { name: 'Spoon' }).waitFor();
     await page.getByLabel('itemId').pressSequentially('cu');
     await page.getByRole('option', { name: 'Cup' }).click();
     await page.getByRole('textbox', { name: 'quantity' }).fill('0');
@@ -113,7 +116,7 @@ browsing.each([...databases])('on %s', (database) => {
       due: '2031-02-03',
       note: null,
     });
-    await page.getByLabel('What to show').selectOption('The last change');
+    await page.getByLabel('What to show').selectOption('Last change');
     const article = page.getByRole('article', { name: door });
     await article.locator('.cost', { hasText: /^[\d.]+ ms · \d+ B · [1-9]\d* statements?$/ }).waitFor();
     // The command does the same.
@@ -129,26 +132,32 @@ browsing.each([...databases])('on %s', (database) => {
   });
 
   test.each(['REST', 'GraphQL'])(
-    'lists and inputs are JSON, plain types are answered whole, through %s',
+    'inputs are rows of fields, plain types are answered whole, through %s',
     async (door) => {
       await using here = await visit(duet.url);
       const { page } = here;
       await here.go('#/actions/placeAll');
       await page.getByRole('radio', { name: door }).check();
       const run = page.getByRole('button', { name: 'Run' });
-      const wishes = page.getByLabel('wishes');
-      await page.getByText('{ itemId: ID!, quantity: Int! }').waitFor();
-      await wishes.fill('[{"itemId": 1');
+      const wishes = page.locator('.field[data-name=wishes]');
+      const wish = (at: number) => wishes.getByRole('group', { name: `wishes, item ${at}` });
+      const choose = async (at: number, name: string) => {
+        await wish(at).getByLabel('itemId').click();
+        await wish(at).getByRole('option', { name }).click();
+      };
+      for (let at = 0; at < 3; at++) await wishes.getByRole('button', { name: 'Add item' }).click();
+      await wish(1).getByLabel('quantity').fill('two');
       await run.click();
-      await page.getByRole('alert').filter({ hasText: 'This is not JSON' }).waitFor();
-      await wishes.fill('[{"quantity": 2}]');
+      await wishes.getByRole('alert').filter({ hasText: 'not a number' }).waitFor();
+      await wish(1).getByLabel('quantity').fill('2');
+      await choose(1, 'Teapot');
+      await choose(3, 'Spoon');
       await run.click();
-      await page
-        .locator('.field[data-name=wishes]')
+      await wishes
         .getByRole('alert')
-        .filter({ hasText: 'itemId' })
+        .filter({ hasText: door === 'REST' ? /^Item 2: .*itemId/ : 'itemId' })
         .waitFor();
-      await wishes.fill('[{"itemId": 1, "quantity": 2}, {"itemId": 3}]');
+      await wishes.getByRole('button', { name: 'Remove item 2' }).click();
       await run.click();
       const told = page.getByRole('region', { name: 'The answer' }).locator('pre');
       await told.filter({ hasText: 'Teapot' }).waitFor();
@@ -176,7 +185,12 @@ browsing.each([...databases])('on %s', (database) => {
       await page.getByRole('textbox', { name: 'first' }).fill('');
       await run.click();
       await shows(names, ['Cup', 'Teapot']);
-      await page.getByRole('textbox', { name: 'wish' }).fill('{"itemId": 1, "quantity": 3}');
+      const wish = page.getByRole('group', { name: 'wish' });
+      await wish.getByLabel('quantity').fill('3');
+      await run.click();
+      await page.locator('.field[data-name=wish]').getByRole('alert').filter({ hasText: 'itemId' }).waitFor();
+      await wish.getByLabel('itemId').click();
+      await wish.getByRole('option', { name: 'Teapot' }).click();
       await run.click();
       await shows(names, ['Cup', 'Teapot', 'Spoon']);
       const item = page.locator('#field-speeds');
@@ -184,9 +198,6 @@ browsing.each([...databases])('on %s', (database) => {
       await item.click();
       await run.click();
       await page.locator('section.answer pre', { hasText: '[]' }).waitFor();
-      await page.getByRole('textbox', { name: 'wish' }).fill('{"quantity": 3}');
-      await run.click();
-      await page.locator('.field[data-name=wish]').getByRole('alert').filter({ hasText: 'itemId' }).waitFor();
       expect(here.complaints).toEqual([]);
     },
   );
@@ -209,13 +220,13 @@ browsing.each([...databases])('on %s', (database) => {
       await page.getByRole('textbox', { name: 'name' }).fill('Spoon, silver');
       await shows(() => worth.textContent(), '90.00');
       await page.getByRole('textbox', { name: 'price' }).fill('2');
-      await shows(() => worth.textContent(), 'made when it is saved');
+      await shows(() => worth.textContent(), 'computed when it is saved');
       await page.getByRole('textbox', { name: 'price' }).fill('1.00');
       await shows(() => worth.textContent(), '90.00');
       await page.getByRole('textbox', { name: 'name' }).fill('Spoon');
     }
     await here.go('#/data/Item/new');
-    await shows(() => page.getByLabel('worth').textContent(), 'made when it is saved');
+    await shows(() => page.getByLabel('worth').textContent(), 'computed when it is saved');
     expect(here.complaints).toEqual([]);
   });
 

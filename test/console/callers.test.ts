@@ -15,6 +15,7 @@ type Note @resource
   draft: String @allow(to: [READ], role: "editor")
 }
 type Plan @resource @allow(to: [READ], role: "authenticated") { id: ID! title: String! }
+type Draft @resource @allow(to: [READ], where: { isPublic: { eq: true } }) { id: ID! isPublic: Boolean! title: String! }
 `;
 const data = {
   notes: [
@@ -22,6 +23,7 @@ const data = {
     { by: 'bob', text: 'Of Bob' },
   ],
   plans: [{ title: 'To rest' }],
+  drafts: [{ isPublic: false, title: 'Of nobody' }],
 };
 
 async function tokenOf(sub: string, ...roles: string[]): Promise<string> {
@@ -53,14 +55,21 @@ browsing('callers', () => {
     }
     await page.getByRole('link', { name: 'Plan' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.getByText('duet key create').waitFor();
+    // One that is not accepted is told there, once, and signs nobody in.
     await dialog.getByLabel('Token').fill('not.a.token');
-    await dialog.getByRole('button', { name: 'Use it' }).click();
-    await page.getByRole('alert').filter({ hasText: 'UNAUTHENTICATED' }).first().waitFor();
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.getByRole('alert').filter({ hasText: 'token' }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(1);
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}');
+    await page.keyboard.press('Escape');
+    await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
     const token = await tokenOf('ann');
     const sent: (string | undefined)[] = [];
     page.on('request', (request) => sent.push(request.headers()['authorization']));
     await dialog.getByLabel('Token').fill(token);
-    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('To rest').waitFor();
     await page.getByText('Both answers are the same.').waitFor();
     expect(sent.length).toBeGreaterThan(4);
@@ -80,11 +89,9 @@ browsing('callers', () => {
     page.on('response', (response) => response.status() >= 400 && refusals.push(response.status()));
     await here.go('');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page
-      .getByLabel('Token', { exact: true })
-      .last()
-      .fill(await tokenOf('ann'));
-    await page.getByRole('button', { name: 'Use it' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.getByLabel('Token').fill(await tokenOf('ann'));
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('link', { name: 'Plan' }).first().click();
     await page.getByText('To rest').waitFor();
     await page.getByText('read-only for you').waitFor();
@@ -92,7 +99,7 @@ browsing('callers', () => {
     await page.evaluate("location.hash = '#/data/Plan/new'");
     await page.getByText('You may not create plans').waitFor();
     await page.evaluate("location.hash = '#/data/Note/record/2'");
-    await page.getByText('not yours to delete').waitFor();
+    await page.getByText('you may not delete').waitFor();
     expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
     expect(refusals).toEqual([]);
     // That the note is somebody else's, only the service knows.
@@ -110,18 +117,48 @@ browsing('callers', () => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('a list in which the rules show nothing says so, and has everything in sight on a telephone', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
+    const { page } = here;
+    await here.go('#/data/Draft');
+    await page.getByText('No drafts are visible to you').waitFor();
+    await page.getByText('Some may be visible after you sign in.').waitFor();
+    await page.getByRole('main').getByRole('button', { name: 'Sign in' }).waitFor();
+    const wide = "['html', '.top'].filter((each) => document.querySelector(each).scrollWidth > 360)";
+    expect(await page.evaluate(wide)).toEqual([]);
+    // The toolbar has two rows.
+    const tools = await page.locator('.heading > .tools').boundingBox();
+    expect(tools?.height).toBeLessThan(90);
+    // How requests are sent is chosen in the menu.
+    const by = page.getByRole('group', { name: 'Requests by' });
+    expect(await by.isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await by.getByRole('radio', { name: 'GraphQL' }).check();
+    await page.getByRole('button', { name: 'Menu' }).click();
+    // While one filters, the code folds.
+    await page.getByRole('button', { name: 'REST and GraphQL' }).click();
+    const code = page.getByRole('article', { name: 'GraphQL' });
+    await code.waitFor();
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await code.waitFor({ state: 'hidden' });
+    await page.keyboard.press('Escape');
+    await code.waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
   test('the plots are for those who may read the metrics', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
-    await here.go('#/live');
+    await here.go('#/operate/metrics');
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.getByLabel('Token').fill(await tokenOf('ann'));
-    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('This needs the role "metrics".').waitFor();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await dialog.getByLabel('Token').fill(await tokenOf('watch', 'metrics'));
-    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await page.getByRole('main').getByRole('button', { name: 'Sign in as somebody else' }).click();
+    const account = page.getByRole('dialog', { name: 'Account' });
+    await account.getByLabel('token').fill(await tokenOf('watch', 'metrics'));
+    await account.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('row', { name: /^GET \/metrics/ }).waitFor();
     expect(here.complaints).toEqual([]);
   });

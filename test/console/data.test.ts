@@ -38,7 +38,7 @@ browsing.each([...databases])('on %s', (database) => {
     const author = page.getByRole('link', { name: 'Grace Hopper' });
     expect(await author.getAttribute('href')).toBe('#/data/User/record/2');
     // What it took is known after its view was left.
-    await page.getByLabel('What to show').selectOption('The last change');
+    await page.getByLabel('What to show').selectOption('Last change');
     const rest = page.getByRole('article', { name: 'REST' });
     await rest.locator('pre', { hasText: '"title":"Made in a browser"' }).waitFor();
     await rest.locator('.cost', { hasText: /^[\d.]+ ms · \d+ B · [1-9]\d* statements?$/ }).waitFor();
@@ -67,7 +67,7 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByText('Thing 60').waitFor();
     await page.goBack();
     await page.getByText('Thing 35', { exact: true }).waitFor();
-    await page.getByText('63 in all').waitFor();
+    await page.getByText('25 records of 63').waitFor();
     expect(here.complaints).toEqual([]);
   });
 
@@ -117,7 +117,7 @@ browsing.each([...databases])('on %s', (database) => {
       () => page.getByLabel('Value').evaluateAll((all) => all.map((each: any) => each.value)),
       ['Ada', 'twice'],
     );
-    await page.getByRole('button', { name: 'Write it as JSON' }).click();
+    await page.getByRole('button', { name: 'Edit as JSON' }).click();
     await page.getByLabel('The filter as JSON').fill('{"not":{"id":{"in":[1,2]}}}');
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('The first bug').waitFor();
@@ -164,7 +164,7 @@ browsing.each([...databases])('on %s', (database) => {
       ['titleMine Mine again Theirs', 'bodyone mine theirs'],
     );
     await page.getByRole('radio', { name: 'body: theirs' }).check();
-    await page.getByRole('button', { name: 'Save what is chosen' }).click();
+    await page.getByRole('button', { name: 'Save selected values' }).click();
     await page.getByRole('heading', { name: 'Mine again' }).waitFor();
     expect(await duet.json('GET', `/notes/${note.id}`)).toMatchObject({
       title: 'Mine again',
@@ -179,7 +179,7 @@ browsing.each([...databases])('on %s', (database) => {
     const todo = await duet.json('POST', '/todos', { title: 'Go away' });
     await here.go(`#/data/Todo/record/${todo.id}`);
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('button', { name: 'Keep it' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete it' }).click();
     await page.waitForURL(/#\/data\/Todo$/);

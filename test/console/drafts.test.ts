@@ -71,7 +71,7 @@ browsing('drafts', () => {
       await answered;
       await page.getByRole('cell', { name: 'Grace' }).waitFor();
       // Told where the answer was read, just before the form would go on.
-      await page.getByRole('option', { name: 'The last change' }).waitFor({ state: 'attached' });
+      await page.getByRole('option', { name: 'Last change' }).waitFor({ state: 'attached' });
       expect(page.url()).toEndWith('#/data/Owner');
     });
 
@@ -127,7 +127,7 @@ browsing('drafts', () => {
       await page.getByRole('link', { name: 'Owner' }).first().click();
       await question(page).waitFor();
       await page.keyboard.press('Escape');
-      await page.getByRole('button', { name: 'Save what is chosen' }).click();
+      await page.getByRole('button', { name: 'Save selected values' }).click();
       await page.locator('dl.fields').waitFor();
       expect(await duet.json('GET', `/things/${id}`)).toMatchObject({ nick: null, code: 'mine' });
     });
@@ -144,7 +144,7 @@ browsing('drafts', () => {
       expect(await here.input('nick').inputValue()).toBe('of the first');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Somebody has changed this record').waitFor();
-      await page.getByRole('button', { name: 'Save what is chosen' }).click();
+      await page.getByRole('button', { name: 'Save selected values' }).click();
       await page.locator('dl.fields').waitFor();
       expect(await duet.json('GET', `/things/${id}`)).toMatchObject({ nick: 'of the first', code: 'second' });
     });
@@ -203,7 +203,7 @@ type Note @resource
         const dialog = page.getByRole('dialog', { name: 'Sign in' });
         const take = async (token: string) => {
           await dialog.getByLabel('Token').fill(token);
-          await dialog.getByRole('button', { name: 'Use it' }).click();
+          await dialog.getByRole('button', { name: 'Sign in' }).click();
         };
         const text = () => here.input('text').inputValue();
         await page.getByRole('button', { name: 'Sign in' }).click();
@@ -212,9 +212,9 @@ type Note @resource
         await page.evaluate("location.hash = '#/data/Note/record/1/edit'");
         await here.input('text').fill('typed');
         // Whoever asks for nothing any more may not write: the form is there all the same.
-        await page.getByRole('button', { name: 'Sign in' }).click();
-        await take('');
-        await dialog.waitFor({ state: 'detached' });
+        await page.getByRole('button', { name: 'Account: ann' }).click();
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
         await page.getByRole('button', { name: 'Save' }).click();
         await dialog.waitFor();
         expect(await text()).toBe('typed');

@@ -15,7 +15,8 @@ type Thing @resource @journal(keep: "30d") {
   stage: Stage
   code: String @unique
   owner: Owner
-}`;
+}
+type Part @resource { id: ID! size: Int! }`;
 
 browsing.each([...databases])('editing, on %s', (database) => {
   let duet: Awaited<ReturnType<typeof service>>;
@@ -86,20 +87,33 @@ browsing.each([...databases])('editing, on %s', (database) => {
     expect((await duet.json('GET', '/things/3')).title).toBe('Theirs');
     await keyboard.press('Enter');
     await shows(async () => (await duet.json('GET', '/things/3')).title, 'Mine');
+    // A double-click edits too, on a name as well, and a click opens the record.
+    await cell(page, 4, 2).dblclick();
+    await page.getByRole('textbox', { name: 'count' }).waitFor();
+    await keyboard.press('Escape');
+    await cell(page, 4, 1).getByRole('link').dblclick();
+    await page.getByRole('textbox', { name: 'title' }).fill('Fourth');
+    // A click elsewhere saves, and does nothing else.
+    await cell(page, 6, 2).click();
+    await shows(async () => (await duet.json('GET', '/things/4')).title, 'Fourth');
+    await page.getByRole('textbox', { name: 'title' }).waitFor({ state: 'detached' });
+    expect(page.url()).toContain('#/data/Thing?');
+    await cell(page, 5, 2).click();
+    await page.getByRole('heading', { name: 'Thing 5' }).waitFor();
     expect(here.complaints).toEqual([]);
   });
 
-  test('rows are chosen by click, Shift and keyboard, and changed or deleted together; a delete is taken back', async () => {
+  test('rows are selected by click, Shift and keyboard, and changed or deleted together; a delete is taken back', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
     const { keyboard } = page;
     await here.go('#/data/Thing?id[gte]=11');
-    await page.getByRole('checkbox', { name: 'Choose Thing 11' }).click();
-    await page.getByRole('checkbox', { name: 'Choose Thing 13' }).click({ modifiers: ['Shift'] });
-    await page.getByText('3 rows chosen').waitFor();
+    await page.getByRole('checkbox', { name: 'Select Thing 11' }).click();
+    await page.getByRole('checkbox', { name: 'Select Thing 13' }).click({ modifiers: ['Shift'] });
+    await page.getByText('3 rows selected').waitFor();
     await keyboard.press('ArrowDown');
     await keyboard.press('Space');
-    await page.getByText('4 rows chosen').waitFor();
+    await page.getByText('4 rows selected').waitFor();
     await page.getByRole('button', { name: 'Change…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Field to change').selectOption('stage');
@@ -110,13 +124,17 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await page.getByRole('status').filter({ hasText: 'Changed 4 records' }).waitFor();
     expect((await duet.json('GET', '/things?stage=DONE')).map(({ id }: any) => id)).toEqual([11, 12, 13, 14]);
 
-    await page.getByRole('checkbox', { name: 'Choose all rows' }).check();
-    await page.getByText('20 rows chosen').waitFor();
+    await page.getByRole('checkbox', { name: 'Select all rows' }).check();
+    await page.getByText('20 rows selected').waitFor();
     await page.getByRole('button', { name: 'Delete…' }).click();
     // What comes later was not chosen.
     const { id } = await duet.json('POST', '/things', { title: 'Late', count: 10 });
     // Enter does nothing that is not meant.
     await dialog.locator('button:focus', { hasText: 'Cancel' }).waitFor();
+    expect(await dialog.locator('.named li').allTextContents()).toEqual([
+      ...['Thing 11', 'Thing 12', 'Thing 13', 'Thing 14', 'Thing 15'],
+      'and 15 more',
+    ]);
     await dialog.getByRole('button', { name: 'Delete 20 records' }).click();
     await page.getByText('Deleted 20 records').waitFor();
     expect((await duet.json('GET', '/things?id[gte]=11')).map((each: any) => each.id)).toEqual([id]);
@@ -141,7 +159,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
       page
         .getByLabel('File to import')
         .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
-    const faults = () => page.getByRole('region', { name: 'Faults' }).getByRole('listitem').allTextContents();
+    const faults = () => page.getByRole('region', { name: 'Errors' }).getByRole('listitem').allTextContents();
     await take('things.csv', 'Title;Number;code\r\n"a ""quoted""\r\nname";1;x\r\n"Two";two;y\r\n;3;z\r\n');
     await shows(faults, ['line 5, title: title is required']);
     await page.getByLabel('Field of Number').selectOption('count');
@@ -150,6 +168,11 @@ browsing.each([...databases])('editing, on %s', (database) => {
       'line 5, title: title is required',
     ]);
     expect(await page.getByRole('button', { name: 'Import 3 records' }).isDisabled()).toBe(true);
+    // One cell, one error: what cannot be read is not missing too.
+    await here.go('#/data/Part/import');
+    await take('parts.csv', 'size\nbig\n\n7\n');
+    await shows(faults, ['line 2, size: This is not a number, such as 12 or -0.5.']);
+    await here.go('#/data/Thing/import');
     // What only the service knows.
     await take('things.ndjson', '{"title":"a","count":-1}\n\n{"title":"","owner":7}\n');
     await page.getByRole('button', { name: 'Import 2 records' }).click();
@@ -166,7 +189,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
       ]),
     );
     await page.getByRole('button', { name: 'Import 2 records' }).click();
-    await page.getByRole('link', { name: 'See all things' }).click();
+    await page.getByRole('link', { name: 'All things' }).click();
     const [two, one] = await duet.json('GET', '/things?sort=-id&limit=2');
     expect([one, two]).toMatchObject([
       { title: 'One', count: 1 },

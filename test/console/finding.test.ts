@@ -46,13 +46,23 @@ browsing('finding', () => {
         ['rusty', ['Thing 5']],
         ['17', ['Thing 17']],
       ] as const) {
-        await page.keyboard.press('Escape');
+        // While somebody types.
         await page.getByRole('searchbox').fill(text);
-        await page.keyboard.press('Enter');
         await shows(names, [...found]);
         await page.waitForURL(new RegExp(`count\\[lt\\]=20&_find=${text}$`));
       }
     }
+    // However many words were tried, one step leads back to all of them.
+    await page.goBack();
+    await page.waitForURL(/count\[lt\]=20$/);
+    await shows(() => page.getByRole('searchbox').inputValue(), '');
+    await page.goForward();
+    await shows(names, ['Thing 17']);
+    const views = page.getByRole('form', { name: 'Views' });
+    await page.getByRole('button', { name: 'Views' }).click();
+    await views.waitFor();
+    await page.keyboard.press('Escape');
+    await views.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Views' }).click();
     await page.getByLabel('Name of this view').fill('Seventeen');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -120,8 +130,12 @@ browsing('finding', () => {
     await keyboard.press('n');
     await page.getByRole('heading', { name: 'New Owner' }).waitFor();
     await summon();
+    // It stays where it is, however little is found.
+    const top = async () => (await page.getByRole('dialog').boundingBox())?.y;
+    const before = await top();
     await keyboard.type('zoe');
     await page.getByRole('option', { name: 'Zoe' }).waitFor();
+    expect(await top()).toBe(before);
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Zoe' }).waitFor();
     await summon();
@@ -131,7 +145,7 @@ browsing('finding', () => {
     await here.go('#/data/Owner');
     await page.getByText('Zoe').waitFor();
     await keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).getByText('search the table').waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('search the table').waitFor();
     await keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await keyboard.press('/');

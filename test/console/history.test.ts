@@ -44,10 +44,10 @@ browsing.each([...databases])('on %s', (database) => {
     await here.go('#/data/Book?sort=-id');
     await live.waitFor();
     expect(await refresh.count()).toBe(0);
-    await page.getByRole('checkbox', { name: 'Choose Live' }).check();
+    await page.getByRole('checkbox', { name: 'Select Live' }).check();
     await duet.json('POST', '/books', { title: 'Also', pages: 2 });
     await page.getByRole('link', { name: 'Also', exact: true }).waitFor();
-    await page.getByText('1 row chosen').waitFor();
+    await page.getByText('1 row selected').waitFor();
     // A cell that is being edited is left alone, until it is not.
     await page.getByRole('row', { name: 'Live' }).getByRole('cell', { name: '1', exact: true }).focus();
     await page.keyboard.press('Enter');
@@ -58,7 +58,7 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByText('Saved pages').waitFor();
     await page.getByRole('link', { name: 'Written elsewhere', exact: true }).waitFor();
     expect(await duet.json('GET', `/books/${id}`)).toMatchObject({ title: 'Written elsewhere', pages: 7 });
-    await page.getByText('1 row chosen').waitFor();
+    await page.getByText('1 row selected').waitFor();
 
     await here.go(`#/data/Book/record/${id}`);
     await live.waitFor();
@@ -84,21 +84,21 @@ browsing.each([...databases])('on %s', (database) => {
     await shows(() => rows(0), ['pages 412 896', 'authorId null 1']);
     await shows(() => rows(1), [`id ${id}`, 'title Dune', 'pages 412', 'tags none', 'authorId null']);
     await page.getByText('Both answers are the same.').waitFor();
-    await entries.first().getByText('as it is now').waitFor();
+    await entries.first().getByText('current').waitFor();
     expect(await entries.first().getByRole('button').count()).toBe(0);
 
     // Nothing is done before somebody has seen what it does, and said so.
     const dialog = page.getByRole('dialog', { name: `Restore Book ${id}?` });
     await page.getByRole('button', { name: 'Restore version 1' }).click();
     await shows(() => cellsOf(dialog), ['pages 896 412', 'authorId 1 null']);
-    await dialog.getByRole('button', { name: 'Leave it' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect((await duet.json('GET', `/books/${id}`)).pages).toBe(896);
     await page.getByRole('button', { name: 'Restore version 1' }).click();
     await dialog.getByRole('button', { name: 'Restore it' }).click();
     await shows(heads, ['UPDATED version 3', 'UPDATED version 2', 'CREATED version 1']);
     expect(await duet.json('GET', `/books/${id}`)).toMatchObject({ pages: 412, authorId: null });
-    await page.getByLabel('What to show').selectOption('The last change');
+    await page.getByLabel('What to show').selectOption('Last change');
     const article = page.getByRole('article', { name: door });
     await article
       .locator('pre', { hasText: door === 'REST' ? `/books/${id}/restore` : 'restoreBook' })
@@ -122,7 +122,7 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByRole('button', { name: 'Restore version 2' }).click();
     await dialog.getByRole('button', { name: 'Restore it' }).click();
     await shows(async () => (await heads())[0], 'CREATED version 4');
-    await entries.first().getByText('as it is now').waitFor();
+    await entries.first().getByText('current').waitFor();
     expect(await duet.json('GET', `/books/${id}`)).toMatchObject({ pages: 896, authorId: 1 });
     expect(here.complaints).toEqual([]);
   });
@@ -170,17 +170,17 @@ type Note @resource @journal
     const { page } = here;
     await here.go('');
     const become = async (who: string) => {
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Sign in' });
+      await page.getByRole('button', { name: /^(Sign in|Account)/ }).click();
+      const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Token').fill(who.replace('Bearer ', ''));
-      await dialog.getByRole('button', { name: 'Use it' }).click();
+      await dialog.getByRole('button', { name: 'Sign in' }).click();
       await dialog.waitFor({ state: 'detached' });
     };
     await become(ann);
     await page.evaluate("location.hash = '#/data/Note/record/1/history'");
     for (const door of ['REST', 'GraphQL']) {
       await page.getByRole('radio', { name: door }).check();
-      await page.getByText('Nothing is told of its past').waitFor();
+      await page.getByText('There is no history to show').waitFor();
       await page.getByText('Both answers are the same.').waitFor();
     }
     await become(await bearer('kim', 'keeper'));

@@ -10,8 +10,6 @@ const focused = (page: Page) =>
 
 /** Once the address is that of the form again, and the page was told so, which comes a moment later. */
 async function back(page: Page, form: string): Promise<void> {
-  // A dialog that is closing would take the next question with it.
-  await question(page).waitFor({ state: 'detached' });
   await shows(() => page.evaluate('location.hash'), form);
   await page.evaluate('new Promise((told) => setTimeout(told, 100))');
 }
@@ -36,7 +34,10 @@ const ways: Record<string, { leave: (page: Page) => Promise<unknown>; to: RegExp
   Back: { leave: (page) => page.evaluate('history.back()'), to: /#\/data\/Owner\?sort=name$/ },
   'Back by two': { leave: (page) => page.evaluate('history.go(-2)'), to: /#\/data\/Owner$/ },
   Forward: { leave: (page) => page.evaluate('history.forward()'), to: /#\/data\/Tag$/ },
-  'another address': { leave: (page) => page.evaluate("location.hash = '#/live'"), to: /#\/live$/ },
+  'another address': {
+    leave: (page) => page.evaluate("location.hash = '#/operate/metrics'"),
+    to: /#\/operate\/metrics$/,
+  },
 };
 
 browsing('leaving', () => {
@@ -45,6 +46,21 @@ browsing('leaving', () => {
     duet = await service('sqlite', things);
   });
   afterAll(() => duet.end());
+
+  test('what is asked while the last question is answered is shown', async () => {
+    await using here = await between(duet, 'REST');
+    const { page } = here;
+    await here.input('nick').fill('typed');
+    await page.evaluate(`addEventListener('keydown', ({ key }) =>
+      key === 'Escape' && queueMicrotask(() => document.querySelector('nav a[href="#/data/Tag"]').click()))`);
+    await page.locator('a.brand').click();
+    await shows(() => focused(page), 'Keep editing');
+    await page.keyboard.press('Escape');
+    await question(page).getByRole('button', { name: 'Discard changes' }).click();
+    await page.waitForURL(/#\/data\/Tag$/);
+    expect(here.complaints).toEqual([]);
+  });
+
   describe.each([...doors])('through %s', (door) => {
     describe('ways', () => {
       // One page for all of them: each begins with a form of its own.
@@ -126,7 +142,7 @@ browsing('leaving', () => {
     });
 
     test('a link to where one is, and a reload, leave the way back as it was', async () => {
-      await using here = await editing(duet.url, door, '#/live');
+      await using here = await editing(duet.url, door, '#/operate/metrics');
       const { page } = here;
       const form = `#/data/Thing/record/${(await duet.json('POST', '/things', thing)).id}/edit`;
       const owners = page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'Owner' });
@@ -149,7 +165,7 @@ browsing('leaving', () => {
       await question(page).getByRole('button', { name: 'Discard changes' }).click();
       await page.waitForURL(/#\/data\/Owner$/);
       await page.goBack();
-      await page.waitForURL(/#\/live$/);
+      await page.waitForURL(/#\/operate\/metrics$/);
     });
 
     test('a new record asks too, also for what only begins a value, and not for what came with the address', async () => {

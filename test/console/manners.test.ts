@@ -25,7 +25,7 @@ const places = [
   '#/data/Exhibit/new',
   '#/data/Exhibit/import',
   '#/schema',
-  '#/live',
+  '#/operate/metrics',
   '#/operate/keys',
   '#/operate/jobs',
   '#/operate/requests',
@@ -105,8 +105,8 @@ browsing('manners', () => {
     await look('columns');
     await page.getByRole('button', { name: 'Views' }).click();
     await page.getByLabel('Name of this view').waitFor();
-    await page.getByRole('checkbox', { name: 'Choose Exhibit 2', exact: true }).click();
-    await look('views and chosen rows');
+    await page.getByRole('checkbox', { name: 'Select Exhibit 2', exact: true }).click();
+    await look('views and selected rows');
     await page.getByRole('button', { name: 'Change…' }).click();
     await page.getByLabel('Field to change').selectOption('stage');
     await look('many');
@@ -122,7 +122,7 @@ browsing('manners', () => {
     await keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await look('keys');
     await here.go('#/data/Museum/import');
     await page
@@ -301,11 +301,11 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await keyboard.type('EXHIBIT 3');
     await keyboard.press('Enter');
     await page.getByText('Exhibit 30', { exact: true }).waitFor();
-    await page.getByText('11 records here').waitFor();
+    await page.getByText('11 records').waitFor();
     await page.waitForURL(/search=EXHIBIT%203&sort=_relevance/);
     await page.getByRole('searchbox').fill('nowhere');
     await keyboard.press('Enter');
-    await page.getByText('Nothing has these words').waitFor();
+    await page.getByText('No matches').waitFor();
     await page.getByRole('searchbox').fill('');
     await keyboard.press('Enter');
     await page.getByText('Exhibit 25').waitFor();
@@ -344,7 +344,7 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await keyboard.type('{"legs":4}');
     await tabTo(page, 'field-hallId');
     await keyboard.type('hall b');
-    await page.getByRole('option', { name: /Nothing found/ }).waitFor();
+    await page.getByRole('option', { name: /No results/ }).waitFor();
     await keyboard.press('Control+A');
     // At once: on the way there, "Ha" would find the same, and what is chosen then is gone with the next letter.
     await keyboard.insertText('Hall');
@@ -400,7 +400,7 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await page.getByRole('link', { name: 'New' }).click();
     await page.getByRole('textbox', { name: 'text' }).fill('Nice');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('These can be created, but not read').waitFor();
+    await page.getByText('Records of this type can be created, but not read').waitFor();
     await here.go('#/data/Country/new');
     await page.getByRole('textbox', { name: 'code' }).fill('a/b ü');
     await page.getByRole('textbox', { name: 'name' }).fill('Nowhere');
@@ -409,7 +409,7 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     // The far side of one of two references to the same type.
     await here.go('#/data/Person/record/0190f5a0-7c1e-7a64-b3f5-000000000002');
     const keeps = page.getByRole('region', { name: 'keeps', exact: true });
-    await keeps.getByRole('link', { name: 'All of them' }).click();
+    await keeps.getByRole('link', { name: 'Open in table' }).click();
     await page.waitForURL(/#\/data\/Exhibit\?keeperId\[eq\]=/);
     await page.getByText('Exhibit 49').waitFor();
     expect(here.complaints).toEqual([]);

@@ -56,7 +56,7 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     await page.getByRole('link', { name: 'Jobs' }).click();
     const row = page.getByRole('row', { name: /^Order.afterCreate 3 waiting/ });
     await row.getByText('the mail server is away').waitFor();
-    await page.getByText('1 job waits, 0 have failed.').waitFor();
+    await page.getByText('1 waiting, 0 failed').waitFor();
     // One that is just being tried goes on, and is not counted.
     await shows(
       async () => {
@@ -72,10 +72,10 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     await page.goBack();
     await row.getByRole('button', { name: 'Drop' }).click();
     const dialog = page.getByRole('dialog', { name: 'Drop this job?' });
-    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
     await row.getByRole('button', { name: 'Drop' }).click();
     await dialog.getByRole('button', { name: 'Drop it' }).click();
-    await page.getByText('There is nothing to do').waitFor();
+    await page.getByText('No jobs are waiting').waitFor();
     expect(await duet.json('GET', '/_duet/jobs')).toMatchObject({ waiting: 0, jobs: [] });
     expect(here.complaints).toEqual([]);
   });
@@ -91,19 +91,19 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     const { page } = here;
     await here.go('');
     await page.getByRole('link', { name: 'Webhooks' }).click();
-    await page.getByText('Nobody is told of changes yet').waitFor();
+    await page.getByText('There are no webhooks yet').waitFor();
     await page.getByRole('button', { name: 'New webhook' }).click();
     await page.getByLabel('URL of the receiver').fill(`${receiver.url}told`);
     await page.getByLabel('Events').fill('Order.*');
-    await page.getByRole('button', { name: 'Add it' }).click();
+    await page.getByRole('button', { name: 'Add webhook' }).click();
     await page.getByRole('alert').filter({ hasText: 'must be https' }).waitFor();
-    await page.getByLabel('inside of this network').check();
-    await page.getByRole('button', { name: 'Add it' }).click();
+    await page.getByLabel('inside this network').check();
+    await page.getByRole('button', { name: 'Add webhook' }).click();
     const secret = (await page.getByRole('dialog').locator('code').textContent()) ?? '';
     expect(secret).toMatch(/^whsec_/);
     await page.getByRole('button', { name: 'Done' }).click();
     const shown = page.getByRole('article', { name: `${receiver.url}told` });
-    await shown.getByText('in use').waitFor();
+    await shown.getByText('active').waitFor();
     expect(await page.content()).not.toContain(secret);
     await shown.getByRole('button', { name: 'Test' }).click();
     await shown.getByText(/^The test failed: .*500/).waitFor();
@@ -116,7 +116,7 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     await shown.getByRole('row', { name: /^Order.created .* delivered 204$/ }).waitFor();
     await shown.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('button', { name: 'Remove it' }).click();
-    await page.getByText('Nobody is told of changes yet').waitFor();
+    await page.getByText('There are no webhooks yet').waitFor();
     expect(here.complaints).toEqual([]);
   });
 
@@ -158,24 +158,23 @@ browsing.each([...databases])('with authentication, on %s', (database) => {
     await using here = await visit(duet.url);
     const { page } = here;
     const signIn = async (token: string) => {
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Token').fill(token);
-      await dialog.getByRole('button', { name: 'Use it' }).click();
+      await dialog.getByRole('button', { name: 'Sign in' }).click();
     };
-    await here.go('');
-    await signIn(await tokenOf('bob'));
-    await page.getByRole('button', { name: 'Sign in' }).filter({ hasText: 'bob' }).waitFor();
-    expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
     await here.go('#/operate/keys');
-    await page.getByText('It takes the role "admin".').waitFor();
+    await signIn(await tokenOf('bob'));
+    await page.getByRole('button', { name: 'Account: bob' }).waitFor();
+    expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
+    await page.getByText('It needs the role "admin".').waitFor();
 
     await signIn(await tokenOf('root', 'admin', 'clerk'));
     await page.getByText('There are no API keys yet').waitFor();
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByLabel('Name').fill('no name');
     await page.getByLabel('Roles').fill('clerk, metrics');
-    await page.getByRole('button', { name: 'Create it' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('alert').filter({ hasText: 'begin with a letter or digit' }).waitFor();
     await page.getByLabel('Name').fill('desk');
     await page.keyboard.press('Enter');
@@ -185,7 +184,7 @@ browsing.each([...databases])('with authentication, on %s', (database) => {
     expect([orders.status, ((await orders.json()) as unknown[]).length]).toEqual([200, 2]);
     await page.getByRole('button', { name: 'Done' }).click();
     const row = page.getByRole('row', { name: /^desk clerk ?metrics/ });
-    await row.getByText('in use').waitFor();
+    await row.getByText('active').waitFor();
     expect(await page.content()).not.toContain(key);
     await row.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('button', { name: 'Revoke it' }).click();
@@ -193,7 +192,7 @@ browsing.each([...databases])('with authentication, on %s', (database) => {
 
     // A reload keeps who one is, for the tab.
     await page.reload();
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Account: root' }).click();
     await page.getByText(/You are root, with the roles admin, clerk, until 20/).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
 
@@ -209,10 +208,10 @@ browsing.each([...databases])('with authentication, on %s', (database) => {
     expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
     await page.reload();
     await page.getByText('You see and do everything as bob').waitFor();
-    await page.getByRole('button', { name: 'Be yourself again' }).click();
+    await page.getByRole('button', { name: 'Stop viewing as bob' }).click();
     await page.getByText('A lamp').waitFor();
     await page.getByRole('link', { name: 'API keys' }).waitFor();
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Account: root' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await shows(() => page.getByRole('link', { name: 'API keys' }).count(), 0);
     expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}');

@@ -129,7 +129,7 @@ browsing.each([...databases])('on %s', (database) => {
   test('the plots follow /metrics: rates, latencies and errors, by route and by operation', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
-    await here.go('#/live');
+    await here.go('#/operate/metrics');
     const routes = page.getByRole('region', { name: 'By route', exact: true });
     await routes.getByRole('row', { name: /GET \/metrics/ }).waitFor();
     const rest = page

@@ -1,11 +1,11 @@
 /** What operators ask of the service below `/_duet/`, and whether the caller is one. */
 
 import { signal, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { restFault } from './doors/rest.ts';
 import { exchange } from './doors/send.ts';
-import type { Fault, Wire } from './doors/wire.ts';
-import { token } from './session.ts';
+import { type Fault, isAway, type Wire } from './doors/wire.ts';
+import { takeToken, token } from './session.ts';
 
 export interface Me {
   /** Null where nobody is known. */
@@ -38,6 +38,18 @@ export async function findMe(): Promise<void> {
     }
 }
 
+/** Throws a Fault where the token is not accepted: whoever was signed in then still is. */
+export async function signIn(text: string): Promise<void> {
+  try {
+    await ask<Me>({ ...wireTo('GET', 'me'), headers: { Authorization: `Bearer ${text}` } });
+  } catch (error) {
+    const { status } = error as Fault;
+    // Of anything else, such as a service that is busy, the next request tells.
+    if (status === 401 || status === 0) throw error;
+  }
+  takeToken(text);
+}
+
 /** A service that is busy, as it is when it has just been started, asks to be asked again in a second. */
 const RETRY_MS = 1000;
 const MOST_TRIES = 10;
@@ -62,29 +74,32 @@ export interface Told<T> {
   readonly again: () => void;
 }
 
-/** The last answer stays until the next is there, so that nothing jumps. */
+/** The last answer stays until the next is there, so that nothing jumps, and while the service is away. */
 export function useTold<T>(wire: Wire): Told<T> {
   const value = useSignal<T | undefined>(undefined);
   const fault = useSignal<Fault | undefined>(undefined);
   const round = useSignal(0);
+  const answered = useRef('');
+  const key = token.value + wire.path;
   useEffect(() => {
     let current = true;
     ask<T>(wire).then(
       (told) => {
         if (!current) return;
+        answered.current = key;
         value.value = told;
         fault.value = undefined;
       },
       (error) => {
         if (!current) return;
-        value.value = undefined;
+        if (!isAway(error as Fault) || answered.current !== key) value.value = undefined;
         fault.value = error as Fault;
       },
     );
     return () => {
       current = false;
     };
-  }, [wire.path, round.value, token.value]);
+  }, [key, round.value]);
   const again = () => {
     round.value++;
   };

@@ -6,8 +6,8 @@ import type { Language } from './snippets.ts';
 
 /** For as long as the tab is open, and in no other: a reload keeps it, and nothing that outlives the tab has it. */
 export const token = signal(keptInTab('token') ?? '');
-/** The service wants to know who is asking. */
-export const tokenWanted = signal(false);
+/** Why somebody is asked to sign in: they want to, it takes a token, or the one that they had is not accepted; empty where nobody is. */
+export const signingIn = signal<'' | 'asked' | 'missing' | 'rejected'>('');
 export const door = signal<Door>(remembered('door') === 'graphql' ? 'graphql' : 'rest');
 export const theme = signal(remembered('theme') ?? 'auto');
 /** Whether both doors are shown; where there is room for little else, only when asked for. */
@@ -59,15 +59,20 @@ export function viewAs(text: string, as: Omit<Viewing, 'own'>): void {
   use(text);
 }
 
-/** A token does no longer: that of another has come to its end. */
+/** The service does not answer without a token, or not with this one. Whose token is not accepted is not signed in. */
 export function wantToken(): void {
+  // That of another has come to its end.
   if (viewing.value) takeToken(viewing.value.own);
-  else tokenWanted.value = true;
+  else {
+    const why = signingIn.value || (token.value === '' ? 'missing' : 'rejected');
+    use('');
+    signingIn.value = why;
+  }
 }
 
 function use(text: string): void {
   token.value = text;
-  tokenWanted.value = false;
+  signingIn.value = '';
   refused.value = new Set();
 }
 

@@ -13,9 +13,15 @@ export class Unreadable {
   }
 }
 
-/** The first that is in a value, or in a list of them. */
+/** The first that is in a value, in a list of them, or in an input. */
 export function unreadable(value: unknown): Unreadable | undefined {
-  return [value].flat().find((each) => each instanceof Unreadable);
+  if (value instanceof Unreadable) return value;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const each of Object.values(value)) {
+    const found = unreadable(each);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** An emptied field: as before where there was nothing, and otherwise null, which only a text that must be there is not. */

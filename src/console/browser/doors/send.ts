@@ -91,7 +91,8 @@ export async function request(wire: Wire, signal?: AbortSignal): Promise<Respons
       ...(wire.body !== undefined && { body: wire.body }),
       ...(signal && { signal }),
     });
-    if (response.status === 401) wantAnother(used);
+    // Whoever sends another token than the page's own hears of it themselves.
+    if (response.status === 401 && !wire.headers['Authorization']) wantAnother(used);
     return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;

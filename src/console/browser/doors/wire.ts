@@ -40,6 +40,11 @@ export class Fault extends Error {
   }
 }
 
+/** Whether the service cannot answer just now: what it has answered before still holds. */
+export function isAway({ status }: Fault): boolean {
+  return status === 0 || status === 429 || status >= 500;
+}
+
 export function curlOf({ method, path, headers, body }: Wire, origin: string, token: boolean): string {
   const parts = [`curl${/[[\]{}]/.test(path) ? ' -g' : ''} ${quoted(origin + path)}`];
   const implied = body === undefined ? 'GET' : 'POST';

@@ -2,7 +2,7 @@
 
 import { type Introspection, named, type Type, written } from './introspection.ts';
 import type { Content, Described, OpenApi } from './openapi.ts';
-import { type Action, type Column, type FormField, type Resource, typeOf, type Wanted } from './types.ts';
+import type { Action, Column, FormField, Resource, Wanted } from './types.ts';
 import { columnOf, type JsonSchema, resolved, type Schemas } from './values.ts';
 
 type ByName = ReadonlyMap<string, Resource>;
@@ -30,7 +30,7 @@ export function readActions(
         ...(operation.deprecated && { deprecated: true }),
         root,
         path,
-        arguments: given.map((each) => argumentOf(each, root, typeNames[each.name], schemas, byName)),
+        arguments: given.map((each) => argumentOf(each, root, typeNames[each.name], schemas, byName, [])),
         answer: columnOf(name, answer, schemas),
         graphql: field && { types: typeNames, wanted: wantedOf(named(field.type), types, byName, []) },
       },
@@ -76,6 +76,7 @@ function argumentOf(
   typeName: string | undefined,
   schemas: Schemas,
   byName: ByName,
+  within: readonly string[],
 ): FormField {
   const told = columnOf(name, schema, schemas);
   const fallback = 'default' in schema ? { default: schema.default } : {};
@@ -85,7 +86,7 @@ function argumentOf(
     ...(/^\[ID\b/.test(typeName ?? '') && { type: 'ID' }),
     // What a parameter does not say is its default, and never null.
     required: (typeName?.endsWith('!') ?? told.required) || (root === 'Query' && 'default' in fallback),
-    description: [told.description, shapeOf(schema, schemas)].filter(Boolean).join(' ') || undefined,
+    fields: fieldsIn(told.type, schemas, byName, within),
   };
   return { input: { name, required, ...fallback }, column: { ...column, ...referenceOf(column, byName) } };
 }
@@ -97,14 +98,27 @@ function referenceOf({ name, type, required }: Column, byName: ByName): Partial<
   return { kind: target.key.kind, reference: { name, target: target.name, required, doors: [] } };
 }
 
-/** What an input is made of, for whoever writes it as JSON. */
-function shapeOf(schema: JsonSchema, schemas: Schemas): string | undefined {
-  const one = schema.items ?? schema.anyOf?.[0] ?? schema;
-  const { properties } = resolved(one, schemas);
-  const fields = Object.entries(properties ?? {}).flatMap(([name, field]) =>
-    field === false ? [] : [`${name}: ${typeOf(columnOf(name, field, schemas))}`],
+/** Undefined for what is no input, and for an input inside of itself. */
+function fieldsIn(
+  type: string,
+  schemas: Schemas,
+  byName: ByName,
+  within: readonly string[],
+): FormField[] | undefined {
+  const { properties, required = [] } = schemas[type] ?? {};
+  if (!properties || within.includes(type)) return undefined;
+  return Object.entries(properties).flatMap(([name, schema]) =>
+    schema === false
+      ? []
+      : argumentOf(
+          { name, schema, required: required.includes(name) },
+          'Mutation',
+          undefined,
+          schemas,
+          byName,
+          [...within, type],
+        ),
   );
-  return properties && `\`{ ${fields.join(', ')} }\``;
 }
 
 /** A type that holds itself is asked for once: REST answers with all of it, GraphQL as deep as one asks. */

@@ -49,6 +49,8 @@ export interface Column extends Described {
   readonly sortable: boolean;
   /** The reference whose key this is. */
   readonly reference?: Reference | undefined;
+  /** What an input of an action is made of, or each of a list of them; an input that holds itself is JSON from there on. */
+  readonly fields?: readonly FormField[] | undefined;
 }
 
 export interface Reference extends Described {

@@ -1,10 +1,10 @@
 /** Reads through the door in use, for as long as a view is open. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { Answer, Ask } from '../ask.ts';
 import { doorFor, send, wireOf } from '../doors/send.ts';
-import type { Fault } from '../doors/wire.ts';
+import { type Fault, isAway } from '../doors/wire.ts';
 import type { Schema } from '../schema/types.ts';
 import { door, token } from '../session.ts';
 
@@ -17,16 +17,17 @@ interface Reading {
   readonly again: () => void;
 }
 
-/** The last answer stays until the next is there, so that nothing jumps. */
+/** The last answer stays until the next is there, so that nothing jumps, and while the service is away. */
 export function useAnswer(ask: Ask, schema: Schema): Reading {
   const answer = useSignal<Answer | undefined>(undefined);
   const fault = useSignal<Fault | undefined>(undefined);
   const pending = useSignal(true);
   const round = useSignal(0);
   const answered = useSignal('');
-  const key = askKey(ask);
+  const key = token.value + askKey(ask);
   const through = doorFor(ask, door.value, schema);
-  useEffect(() => {
+  // Not after the next paint, for which it would wait: that shows nothing new.
+  useLayoutEffect(() => {
     let current = true;
     pending.value = true;
     send(ask, through, schema)
@@ -39,7 +40,7 @@ export function useAnswer(ask: Ask, schema: Schema): Reading {
         },
         (error) => {
           if (!current) return;
-          answer.value = undefined;
+          if (!isAway(error) || answered.value !== key) answer.value = undefined;
           fault.value = error;
         },
       )
@@ -49,7 +50,7 @@ export function useAnswer(ask: Ask, schema: Schema): Reading {
     return () => {
       current = false;
     };
-  }, [key, through, round.value, token.value, schema]);
+  }, [key, through, round.value, schema]);
   return {
     answer: answer.value,
     fault: fault.value,

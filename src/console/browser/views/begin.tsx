@@ -15,8 +15,8 @@ const EXAMPLE = `type Book @resource {
 const commands = (isThere: boolean): readonly (readonly [string, string])[] => {
   const init = 'writes a small schema file with records to begin with; with --example shop, a whole shop.';
   const diff = 'shows what the file would change: tables, REST, GraphQL and rules.';
-  const check = ['check', 'tells all that is wrong with the file. It needs no database.'] as const;
-  const serve = 'serves the file as in production, where it does not start while there are faults.';
+  const check = ['check', 'reports every error in the file. It needs no database.'] as const;
+  const serve = 'serves the file as in production, where it does not start while there are errors.';
   return [
     ...(isThere ? [check, ['diff', diff] as const] : [['init', init] as const, check]),
     ['serve', serve],
@@ -32,7 +32,7 @@ export function Begin({ state }: { state: FileState }) {
         <h1>{isNew ? 'Nothing is served yet' : 'The service cannot start yet'}</h1>
         <p class="quiet lead">
           One file declares the whole service. This page looks at it again whenever it is saved, and shows the
-          data as soon as there are no faults.
+          data as soon as it is valid.
         </p>
       </div>
       <section aria-label="The schema file" class="card">
@@ -45,7 +45,7 @@ export function Begin({ state }: { state: FileState }) {
           <p role="status">There is no such file yet.</p>
         ) : (
           <div role="status">
-            <p>{counted(faults.length, 'fault')} as it was saved last:</p>
+            <p>{counted(faults.length, 'error')} in the last version that was saved:</p>
             <FileFaults state={state} />
           </div>
         )}

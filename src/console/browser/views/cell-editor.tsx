@@ -47,7 +47,7 @@ export function CellEditor({ resource, column, row, schema, onSaved, onClose }: 
     const { row: now, version } = (await record.current) ?? (await read());
     if (JSON.stringify(now?.[column.name]) !== JSON.stringify(seen.current)) {
       seen.current = now?.[column.name];
-      fault.value = `Somebody has changed it to ${JSON.stringify(seen.current)} meanwhile. Enter writes yours over it.`;
+      fault.value = `Somebody else has changed it to ${JSON.stringify(seen.current)}. Press Enter to overwrite it.`;
       return undefined;
     }
     const changes = { [column.name]: value.value };

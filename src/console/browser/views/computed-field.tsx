@@ -28,7 +28,7 @@ export function ComputedField({ schema, computed: { column, from }, before, give
       </div>
       <output id={id} aria-describedby={`${id}-about`}>
         {isOpen ? (
-          <span class="null">made when it is saved</span>
+          <span class="null">computed when it is saved</span>
         ) : (
           <Value column={column} row={before} schema={schema} />
         )}

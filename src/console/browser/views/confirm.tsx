@@ -15,13 +15,12 @@ interface ConfirmProps {
   title: string;
   /** What happens then. */
   children: ComponentChildren;
-  no: string;
   yes: string;
   /** Throws a Fault. */
   onYes: () => Promise<unknown>;
 }
 
-export function Confirm({ button, label, danger, disabled, title, children, no, yes, onYes }: ConfirmProps) {
+export function Confirm({ button, label, danger, disabled, title, children, yes, onYes }: ConfirmProps) {
   const asking = useSignal(false);
   const fault = useSignal<Fault | undefined>(undefined);
   const close = () => {
@@ -55,7 +54,7 @@ export function Confirm({ button, label, danger, disabled, title, children, no, 
           {fault.value && <FaultNotice fault={fault.value} />}
           <div class="actions">
             <button type="button" onClick={close}>
-              {no}
+              Cancel
             </button>
             <button type="button" class={danger ? 'danger' : 'primary'} onClick={confirm}>
               {yes}

@@ -36,8 +36,8 @@ export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
   return (
     <form class="conflict" onSubmit={decide}>
       <div class="notice warn" role="alert">
-        Somebody has changed this record since you opened it. Nothing of yours is saved yet: choose what is to
-        stand.
+        Somebody has changed this record since you opened it. Your changes are not saved yet: choose which
+        values to keep.
       </div>
       <div class="scroll">
         <table>
@@ -88,7 +88,7 @@ export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
       </div>
       <div class="tools">
         <button type="submit" class="primary">
-          {chosen.value.size === 0 ? 'Keep theirs' : 'Save what is chosen'}
+          {chosen.value.size === 0 ? 'Keep theirs' : 'Save selected values'}
         </button>
         <button type="button" onClick={() => onDecide({})}>
           Discard mine

@@ -47,7 +47,7 @@ export function useDock(entries: readonly Shown[]): void {
 
 export function Dock({ schema }: { schema: Schema }) {
   const chosen = useSignal('');
-  const written: Shown[] = lastWrite.value ? [{ title: 'The last change', ask: lastWrite.value }] : [];
+  const written: Shown[] = lastWrite.value ? [{ title: 'Last change', ask: lastWrite.value }] : [];
   const entries = [...shown.value, ...written];
   const entry = entries.find(({ title }) => title === chosen.value) ?? entries[0];
   if (!entry) return null;
@@ -252,7 +252,7 @@ export function GraphqlDoor({ wire, isFile = false }: { wire: Wire | undefined; 
       <header>
         <span class="tag graphql">GraphQL</span>
         {isFile ? (
-          <span class="cost quiet small">the same list; only REST makes files</span>
+          <span class="cost quiet small">the same list: only REST exports files</span>
         ) : (
           <CostOf wire={wire} />
         )}

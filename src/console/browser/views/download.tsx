@@ -40,7 +40,7 @@ export function Download({ ask, schema }: { ask: ListAsk; schema: Schema }) {
     } catch (error) {
       if (!abort.signal.aborted)
         fault.value =
-          error instanceof Fault ? error : new Fault('BROKEN', 0, 'The file broke off on the way.');
+          error instanceof Fault ? error : new Fault('BROKEN', 0, 'The download was interrupted. Try again.');
     } finally {
       got.value = undefined;
     }
@@ -58,6 +58,7 @@ export function Download({ ask, schema }: { ask: ListAsk; schema: Schema }) {
         <button
           key={type}
           type="button"
+          class="file"
           aria-label={`Download as ${label}`}
           onClick={() => save(type, extension)}
         >

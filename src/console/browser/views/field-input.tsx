@@ -1,17 +1,18 @@
-/** The input that fits a field: choices for enums, a switch for booleans, pickers for days, a search for references. */
+/** The input that fits a field: choices for enums, a switch for booleans, pickers for days, a search for references, rows for lists. */
 
 import { choicesOf } from '../choices.ts';
 import { scalar } from '../scalar.ts';
-import type { Column, Row, Schema } from '../schema/types.ts';
-import { emptied, mayBeEmpty, readMoment, Unreadable } from '../typed.ts';
-import { Icon } from './parts.tsx';
+import { type Column, type FormField, type Row, type Schema, shownType } from '../schema/types.ts';
+import { emptied, mayBeEmpty, readMoment, Unreadable, unreadable } from '../typed.ts';
+import { isObject } from '../where.ts';
+import { Icon, Prose } from './parts.tsx';
 import { ReferenceInput } from './reference-input.tsx';
 import { JsonInput, LINE, mayHaveLines, NumberInput, TextInput } from './typed-input.tsx';
 
 interface Props {
   id: string;
   /** For what has no label of its own. */
-  label?: string;
+  label?: string | undefined;
   column: Column;
   /** Undefined: nothing is given. */
   value: unknown;
@@ -31,7 +32,13 @@ export function FieldInput(props: Props) {
   const isNothing = value === null || value === undefined;
   return (
     <div class="input">
-      {column.list ? <ListInput {...props} /> : <OneInput {...props} />}
+      {column.list ? (
+        <ListInput {...props} />
+      ) : column.fields ? (
+        <ObjectInput {...props} />
+      ) : (
+        <OneInput {...props} />
+      )}
       {isNothing && mayBeEmpty(column) && <SetTo {...props} to="" mark={'""'} what="an empty text" />}
       {mayBeNull && (!isNothing || (value === undefined && fallback !== undefined)) && (
         <SetTo {...props} to={null} mark="null" what="null" />
@@ -165,12 +172,55 @@ function told(value: unknown, was: unknown, fallback: unknown): string {
   return `${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} by default`;
 }
 
+/** An input of an action, by its fields: what is left alone is not sent. */
+function ObjectInput(props: Props) {
+  const { id, label, column, value, was, onChange } = props;
+  const given: Row = isObject(value) ? value : {};
+  const put = (name: string, next: unknown) => {
+    const { [name]: _, ...others } = given;
+    const all = next === undefined ? others : { ...others, [name]: next };
+    onChange(Object.keys(all).length > 0 ? all : emptied(column, was));
+  };
+  return (
+    <fieldset id={id} class="object">
+      <legend class="sr">{label ?? column.name}</legend>
+      {column.fields?.map(({ input, column: field }: FormField) => (
+        <div key={field.name} class="part">
+          <label for={`${id}-${field.name}`}>
+            {field.name}
+            {input.required && <span class="required"> required</span>}
+            <span class="type"> {shownType(field)}</span>
+          </label>
+          <FieldInput
+            {...props}
+            id={`${id}-${field.name}`}
+            label={undefined}
+            column={field}
+            value={given[field.name]}
+            was={undefined}
+            before={{}}
+            fallback={input.default}
+            invalid={props.invalid && unreadable(given[field.name]) !== undefined}
+            onChange={(next) => put(field.name, next)}
+          />
+          {field.description && (
+            <p class="quiet small" id={`${id}-${field.name}-about`}>
+              <Prose text={field.description} />
+            </p>
+          )}
+        </div>
+      ))}
+    </fieldset>
+  );
+}
+
 function ListInput(props: Props) {
   const { id, column, value, onChange, fallback } = props;
-  if (column.kind === 'json') {
+  if (column.kind === 'json' && !column.fields) {
     const { list: _, ...one } = column;
     return <OneInput {...props} column={{ ...one, list: false }} />;
   }
+  const Item = column.fields ? ObjectInput : OneInput;
   const items = Array.isArray(value) ? value : [];
   // One item is one line.
   const one: Column = {
@@ -188,14 +238,14 @@ function ListInput(props: Props) {
       )}
       {items.map((item, at) => (
         <span class="item" key={at}>
-          <OneInput
+          <Item
             {...props}
             id={`${id}-${at}`}
             label={`${column.name}, item ${at + 1}`}
             column={one}
             value={item}
             was={undefined}
-            onChange={(next) => onChange(items.with(at, next ?? begun(one)))}
+            onChange={(next: unknown) => onChange(items.with(at, next ?? begun(one)))}
           />
           <button
             type="button"
@@ -207,8 +257,14 @@ function ListInput(props: Props) {
           </button>
         </span>
       ))}
-      <button id={id} type="button" class="plain" onClick={() => onChange([...items, begun(one)])}>
-        <Icon name="plus" /> Item
+      <button
+        id={id}
+        type="button"
+        class="plain"
+        aria-label={`Add item to ${column.name}`}
+        onClick={() => onChange([...items, begun(one)])}
+      >
+        <Icon name="plus" /> Add item
       </button>
     </div>
   );
@@ -217,6 +273,7 @@ function ListInput(props: Props) {
 /** What a new item is. */
 function begun(column: Column): unknown {
   if (column.kind === 'boolean') return false;
+  if (column.fields) return {};
   return (
     column.choices[0] ??
     (mayBeEmpty(column) ? '' : new Unreadable('', 'An item is empty. Fill it in, or remove it.'))

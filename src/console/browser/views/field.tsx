@@ -26,8 +26,7 @@ export function Field({ schema, input, column, value, before, wrong, tried, faul
   const label = column.reference?.name ?? column.name;
   // Nobody is told in the middle of a word that it is not a whole one.
   const left = useSignal(false);
-  const told =
-    wrong !== undefined ? (left.value || tried ? [wrong] : []) : faults.map(({ detail }) => detail);
+  const told = wrong !== undefined ? (left.value || tried ? [wrong] : []) : faults.map(toldOf);
   return (
     <div
       class="field"
@@ -43,7 +42,7 @@ export function Field({ schema, input, column, value, before, wrong, tried, faul
         </label>
         {mayHaveLines(column) && (
           <span class="keys quiet small" id={`${id}-keys`}>
-            Shift+Enter begins a line
+            Shift+Enter for a new line
           </span>
         )}
         <span class="type">{shownType(column)}</span>
@@ -71,4 +70,10 @@ export function Field({ schema, input, column, value, before, wrong, tried, faul
       ))}
     </div>
   );
+}
+
+/** Of a list, in which item it is: `#/wishes/0/itemId`. */
+function toldOf({ pointer, detail }: FieldFault): string {
+  const [, at] = /^#\/[^/]+\/(\d+)/.exec(pointer ?? '') ?? [];
+  return at === undefined ? detail : `Item ${Number(at) + 1}: ${detail}`;
 }

@@ -6,7 +6,7 @@ export function FileNotice({ state }: { state: FileState }) {
   return (
     <div class="notice bad" role="alert">
       <div>
-        <strong>The schema file has faults; the last one without is served.</strong>
+        <strong>The schema file has errors; the last valid version is served.</strong>
         <FileFaults state={state} />
       </div>
     </div>

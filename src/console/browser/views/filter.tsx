@@ -57,7 +57,7 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
     <form class="filter" aria-label="Filter" onSubmit={apply}>
       {written.value ? (
         <label class="written">
-          The filter as JSON, as REST and GraphQL take it
+          The filter as JSON, as REST and GraphQL accept it
           <textarea
             class="mono"
             rows={6}
@@ -91,7 +91,7 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
           Close
         </button>
         <button type="button" class="plain" onClick={turn}>
-          {written.value ? 'Build it' : 'Write it as JSON'}
+          {written.value ? 'Use the builder' : 'Edit as JSON'}
         </button>
       </div>
     </form>

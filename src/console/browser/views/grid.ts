@@ -1,6 +1,7 @@
-/** A table from the keyboard: the arrows go from cell to cell, Enter edits, Space chooses the row. */
+/** A table in use: the arrows go from cell to cell, Enter and a double-click edit, a click opens the record, Space selects the row. */
 
 import type { Signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { go } from '../address.ts';
 import { isList, type Shown } from '../columns.ts';
 import { dataLink } from '../links.ts';
@@ -15,11 +16,13 @@ export interface At {
 }
 
 export interface Grid {
+  readonly mayEdit: boolean;
   onKeyDown(event: KeyboardEvent): void;
   isEditable(shown: Shown, row: Row): boolean;
-  /** Whether a click is on the pencil that an editable cell shows at its end. */
-  isPencil(event: MouseEvent, cell: HTMLTableCellElement): boolean;
-  edit(at: number, column: number): void;
+  onMouseDown(event: MouseEvent): void;
+  /** `link` leads to the record of the row. */
+  onClick(event: MouseEvent, at: number, link: string | undefined): void;
+  onDoubleClick(event: MouseEvent, at: number): void;
   saved(row: Row, column: Column, step: number): void;
   close(step: number): void;
 }
@@ -38,11 +41,18 @@ interface Props {
 /** In pixels, as the style sheet has it. */
 const PENCIL = 26;
 
+/** In cells that can be edited, a click waits this long for a second one; longer would be felt. */
+const SECOND_CLICK_MS = 250;
+
+/** What does something of its own when it is clicked. */
+const OWN = 'button, input, select, textarea, label, form';
+
 export function useGrid(props: Props): Grid {
   const { resource, rows, columns, section, drawn, editing, selection, onChanged } = props;
-  const writable = new Set(may(resource, 'UPDATE') ? resource.update.map(({ name }) => name) : []);
+  const mayEdit = onChanged !== undefined && may(resource, 'UPDATE');
+  const writable = new Set(mayEdit ? resource.update.map(({ name }) => name) : []);
   const isEditable = ({ name, of }: Shown, row: Row) =>
-    onChanged !== undefined && !isList(of) && writable.has(name) && row[name] !== undefined;
+    !isList(of) && writable.has(name) && row[name] !== undefined;
   const focus = (at: number, column: number) => {
     const row = Math.max(0, Math.min(rows.length - 1, at));
     const cell = () =>
@@ -72,6 +82,46 @@ export function useGrid(props: Props): Grid {
     if (to === -1) focus(at, column);
     editing.value = to === -1 ? undefined : { at, column: to };
   };
+  const opening = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const wasEditing = useRef(false);
+  useEffect(() => () => clearTimeout(opening.current), []);
+  const editableAt = (event: MouseEvent) => {
+    const target = event.target as Element;
+    return target.closest(OWN) ? null : target.closest<HTMLTableCellElement>('td.editable');
+  };
+  const onMouseDown = (event: MouseEvent) => {
+    wasEditing.current = editing.value !== undefined;
+    // It would mark the word under the pointer.
+    if (event.detail > 1 && editableAt(event)) event.preventDefault();
+  };
+  const onClick = (event: MouseEvent, at: number, link: string | undefined) => {
+    const target = event.target as Element;
+    // Whoever marks a text wants to copy it.
+    if (target.closest(OWN) || getSelection()?.isCollapsed === false) return;
+    // A click that ends an edit does nothing else.
+    if (wasEditing.current && event.detail > 0) return event.preventDefault();
+    const editable = editableAt(event);
+    const own = target.closest('a')?.getAttribute('href');
+    const isElsewhere = event.ctrlKey || event.metaKey;
+    // What browsers do with a link, they do; that of a cell that can be edited waits for a second click.
+    if (own && (isElsewhere || event.shiftKey || event.altKey || event.detail === 0 || !editable)) return;
+    event.preventDefault();
+    clearTimeout(opening.current);
+    const to = own ?? link;
+    if (!own && editable && editable.getBoundingClientRect().right - event.clientX < PENCIL)
+      edit(at, editable.cellIndex);
+    else if (selection && event.shiftKey) selection.choose(at, true);
+    else if (!to) return;
+    else if (isElsewhere) window.open(to);
+    else if (!editable || event.detail === 0) go(to);
+    else if (event.detail === 1) opening.current = setTimeout(go, SECOND_CLICK_MS, to);
+  };
+  const onDoubleClick = (event: MouseEvent, at: number) => {
+    const cell = editableAt(event);
+    if (!cell) return;
+    clearTimeout(opening.current);
+    edit(at, cell.cellIndex);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement;
     if (!onChanged || editing.value || target.closest('thead')) return;
@@ -97,11 +147,12 @@ export function useGrid(props: Props): Grid {
     event.preventDefault();
   };
   return {
+    mayEdit,
     onKeyDown,
     isEditable,
-    isPencil: (event, cell) =>
-      cell.classList.contains('editable') && cell.getBoundingClientRect().right - event.clientX < PENCIL,
-    edit,
+    onMouseDown,
+    onClick,
+    onDoubleClick,
     saved(row, column, step) {
       onChanged?.(row, column);
       close(step);

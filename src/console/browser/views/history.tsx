@@ -36,11 +36,11 @@ export function History({ schema, resource, id, after }: Props) {
   const shown = changes.toReversed().map((change) => ({ change, image: may ? imageOf(change, now) : null }));
   const first = shown.find(({ image }) => image);
   useDock([
-    { title: 'Its history', ask, answer },
-    ...(first ? [{ title: 'Restore it', ask: restoring(first.change) }] : []),
+    { title: 'History', ask, answer },
+    ...(first ? [{ title: 'Restore', ask: restoring(first.change) }] : []),
   ]);
-  if (fault) return <FaultNotice fault={fault} again={again} />;
-  if (!answer) return null;
+  const notice = fault && <FaultNotice fault={fault} again={again} />;
+  if (!answer) return notice ?? null;
   const link = dataLink(resource.name, 'record', id);
   return (
     <>
@@ -52,6 +52,7 @@ export function History({ schema, resource, id, after }: Props) {
           </>
         }
       />
+      {notice}
       {next && (
         <a
           class="button"
@@ -61,8 +62,8 @@ export function History({ schema, resource, id, after }: Props) {
         </a>
       )}
       {shown.length === 0 && (
-        <Empty icon="search" title="Nothing is told of its past">
-          <span>Nothing is kept of it any more, or you may not see it: that takes the right to HISTORY.</span>
+        <Empty icon="search" title="There is no history to show">
+          <span>It is no longer kept, or you may not read it: that needs the right to HISTORY.</span>
         </Empty>
       )}
       <ol class="history">
@@ -74,9 +75,9 @@ export function History({ schema, resource, id, after }: Props) {
               </h2>
               <span class="quiet">
                 <time dateTime={change.at}>{moment(change.at)}</time>
-                {change.caller !== undefined && `, by ${change.caller ?? 'somebody without a name'}`}
+                {change.caller !== undefined && `, by ${change.caller ?? 'an anonymous caller'}`}
               </span>
-              {change === now && now.kind !== 'DELETED' && <span class="quiet">as it is now</span>}
+              {change === now && now.kind !== 'DELETED' && <span class="tag">current</span>}
               {image && (
                 <Restore
                   ask={restoring(change)}
@@ -109,10 +110,10 @@ interface DifferencesProps {
 }
 
 function Differences({ resource, schema, before, after }: DifferencesProps) {
-  if (!before && !after) return <p class="quiet">What it was is not kept, or not shown to you.</p>;
+  if (!before && !after) return <p class="quiet">The values are not kept, or not visible to you.</p>;
   const same = (name: string) => JSON.stringify(before?.[name]) === JSON.stringify(after?.[name]);
   const columns = resource.columns.filter(({ name }) => !same(name));
-  if (columns.length === 0) return <p class="quiet">No field has another value.</p>;
+  if (columns.length === 0) return <p class="quiet">No field was changed.</p>;
   return (
     <div class="scroll">
       <table>
@@ -163,11 +164,10 @@ function Restore({ ask, schema, now, image, onDone }: RestoreProps) {
       button="Restore"
       label={`Restore version ${version}`}
       title={`Restore ${resource.name} ${key}?`}
-      no="Leave it"
       yes="Restore it"
       onYes={restore}
     >
-      <p>It will be written as it was at version {version}, for everybody. That is a change of its own.</p>
+      <p>It will be written for everybody as it was at version {version}. That is a new change.</p>
       <div class="history">
         <Differences resource={resource} schema={schema} before={now} after={image} />
       </div>

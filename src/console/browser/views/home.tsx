@@ -24,8 +24,8 @@ export function Home({ schema }: { schema: Schema }) {
       <div>
         <h1>What is served here</h1>
         <p class="quiet lead">
-          Every resource as REST and as GraphQL, with the same rules. Whatever you see or do here, the panel
-          “REST and GraphQL” has it ready to paste.
+          Every resource as REST and as GraphQL, with the same rules. The panel “REST and GraphQL” shows
+          whatever you see or do here as code to paste.
         </p>
       </div>
       <ul class="cards">
@@ -37,7 +37,7 @@ export function Home({ schema }: { schema: Schema }) {
       </ul>
       {schema.actions.length > 0 && (
         <>
-          <h2>What it does</h2>
+          <h2>Actions</h2>
           <ul class="cards">
             {schema.actions.map((action) => (
               <li key={action.name}>
@@ -49,7 +49,7 @@ export function Home({ schema }: { schema: Schema }) {
       )}
       {first && <Example resource={first} schema={schema} />}
       <p class="quiet">
-        See how they hang together in the <a href={to(['schema'])}>diagram</a>, write a query in{' '}
+        See how the types relate in the <a href={to(['schema'])}>diagram</a>, write a query in{' '}
         <a href={to(['graphiql'])}>GraphiQL</a>, or read the <a href={to(['reference'])}>API reference</a>.
         For programs: <a href="/openapi.json">/openapi.json</a> and{' '}
         <a href="/schema.graphql">/schema.graphql</a>.

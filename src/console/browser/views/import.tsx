@@ -1,4 +1,4 @@
-/** Records from a file: dropped here, its columns matched with fields, its faults told by line, and written all at once or not at all. */
+/** Records from a file: dropped here, its columns matched with fields, its errors told by line, and written all at once or not at all. */
 
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
@@ -22,7 +22,7 @@ interface Chosen {
   readonly read: FileRecords;
 }
 
-/** More faults than anybody mends at once. */
+/** More errors than anybody mends at once. */
 const SHOWN_FAULTS = 100;
 
 export function Import({ schema, resource }: { schema: Schema; resource: Resource }) {
@@ -115,7 +115,7 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
           onChange={(event) => void take(event.currentTarget.files?.[0])}
         />
         <button type="button" onClick={() => input.current?.click()}>
-          {file.value ? 'Another file' : 'Choose a file'}
+          {file.value ? 'Choose another file' : 'Choose a file'}
         </button>
       </section>
       {file.value && state.value !== 'done' && (
@@ -144,7 +144,7 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
             {state.value === 'sending' ? (
               <progress aria-label="Importing" />
             ) : (
-              <span class="quiet">In one transaction: all of them, or nothing.</span>
+              <span class="quiet">In one transaction: all records, or none.</span>
             )}
           </div>
         </>
@@ -152,7 +152,7 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
       {state.value === 'done' && (
         <Empty icon="table" title={`Imported ${counted(records.length, 'record')}`}>
           <a class="button primary" href={dataLink(resource.name)}>
-            See all {resource.plural}
+            All {resource.plural}
           </a>
         </Empty>
       )}
@@ -174,8 +174,8 @@ function Mapping({ read, fields, mapping, onChange }: MappingProps) {
       <table>
         <thead>
           <tr>
-            <th scope="col">in the file</th>
-            <th scope="col">the first record</th>
+            <th scope="col">column in the file</th>
+            <th scope="col">first value</th>
             <th scope="col">field</th>
           </tr>
         </thead>
@@ -190,7 +190,7 @@ function Mapping({ read, fields, mapping, onChange }: MappingProps) {
                   value={mapping[name] ?? ''}
                   onChange={(event) => onChange({ ...mapping, [name]: event.currentTarget.value })}
                 >
-                  <option value="">left out</option>
+                  <option value="">not imported</option>
                   {fields.map(({ column, input }) => (
                     <option key={column.name} value={column.name}>
                       {column.name}
@@ -213,9 +213,9 @@ function shown(value: unknown): string {
 
 function Faults({ faults }: { faults: readonly LineFault[] }) {
   return (
-    <section class="notice bad" aria-label="Faults">
+    <section class="notice bad" aria-label="Errors">
       <div>
-        <strong>Nothing was written. {counted(faults.length, 'fault')}:</strong>
+        <strong>Nothing was imported. {counted(faults.length, 'error')}:</strong>
         <ul>
           {faults.slice(0, SHOWN_FAULTS).map(({ line, field, why }) => (
             <li key={`${line} ${field} ${why}`}>
@@ -224,7 +224,9 @@ function Faults({ faults }: { faults: readonly LineFault[] }) {
             </li>
           ))}
         </ul>
-        {faults.length > SHOWN_FAULTS && <p>and more</p>}
+        {faults.length > SHOWN_FAULTS && (
+          <p>and {(faults.length - SHOWN_FAULTS).toLocaleString('en')} more</p>
+        )}
       </div>
     </section>
   );
@@ -240,16 +242,20 @@ function readRecords(
   const columns = new Map(fields.map(({ column }) => [column.name, column]));
   const records = read.records.map(({ line, values }) => {
     const record: Record<string, unknown> = {};
+    /** What cannot be read is not missing too. */
+    const there = new Set<string>();
     for (const [name, value] of Object.entries(values)) {
       const column = columns.get(mapping[name] ?? '');
       if (!column) continue;
       const given = read.isText ? readCell(column, String(value)) : value;
       const wrong = unreadable(given);
+      if (given === undefined) continue;
+      there.add(column.name);
       if (wrong) faults.push({ line, field: column.name, why: wrong.why });
-      else if (given !== undefined) record[column.name] = given;
+      else record[column.name] = given;
     }
     for (const { input } of fields)
-      if (input.required && !(input.name in record))
+      if (input.required && !there.has(input.name))
         faults.push({ line, field: input.name, why: `${input.name} is required` });
     return record;
   });

@@ -28,15 +28,15 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
     // A service that was replaced meanwhile has files of other names.
     if (failed.value)
       return (
-        <Empty icon="search" title="This part of the console could not be fetched">
+        <Empty icon="search" title="This part of the console could not be loaded">
           <button type="button" onClick={() => location.reload()}>
-            Load the page again
+            Reload the page
           </button>
         </Empty>
       );
     return (
       <p class="empty" role="status">
-        Opening…
+        Loading…
       </p>
     );
   };

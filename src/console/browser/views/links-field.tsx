@@ -76,7 +76,7 @@ export function LinksField({ schema, list, target, value, before, wrong, faults,
         </ul>
       )}
       {linked.length >= SHOWN_LINKS && (
-        <p class="quiet small">These are the first {SHOWN_LINKS}; what is not shown stays.</p>
+        <p class="quiet small">Only the first {SHOWN_LINKS} are shown; the others stay.</p>
       )}
       <ReferenceInput
         common={{ id, 'aria-invalid': told.length > 0 } as { id: string }}

@@ -1,15 +1,14 @@
 /** The table of a resource: its columns, its filter, its order, its pages. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import { go } from '../address.ts';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { go, retell } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { textsOf } from '../found.ts';
 import { dataLink, to } from '../links.ts';
 import { RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
-import { may } from '../session.ts';
+import { may, token } from '../session.ts';
 import { useAnswer } from './answer.ts';
-import { ChosenRows } from './chosen-rows.tsx';
 import { countAsk, useTotal } from './count.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
@@ -18,8 +17,9 @@ import { Refresh, useFollowed } from './following.tsx';
 import { Heading } from './heading.tsx';
 import { later } from './later.tsx';
 import { listAsk, listLink, PAGE_SIZES } from './list-place.ts';
-import { counted, Empty, FaultNotice, Icon } from './parts.tsx';
+import { counted, Empty, FaultNotice, Icon, SignIn } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
+import { SelectedRows } from './selected-rows.tsx';
 import { useSelection } from './selection.ts';
 import { Table } from './table.tsx';
 
@@ -45,14 +45,21 @@ function Listed({ schema, resource, query }: Props) {
   const counting = countAsk(ask);
   const round = useSignal(0);
   const total = useTotal(counting, schema, answer !== undefined, round.value);
-  useDock([{ title: 'This list', ask, answer }, { title: 'Its count', ask: counting }, ...files(ask)]);
+  useDock([{ title: 'This list', ask, answer }, { title: 'Count', ask: counting }, ...files(ask)]);
   /** Records that were changed here, as the service has answered: they stay where they are. */
   const changed = useSignal<ReadonlyMap<unknown, Row>>(new Map());
   useEffect(() => {
-    changed.value = new Map();
+    if (changed.value.size > 0) changed.value = new Map();
   }, [answer]);
   const keyName = resource.key.name;
-  const rows = (answer?.rows ?? []).map((row) => ({ ...row, ...changed.value.get(row[keyName]) }));
+  const rows = useMemo(
+    () =>
+      (answer?.rows ?? []).map((row) => {
+        const now = changed.value.get(row[keyName]);
+        return now ? { ...row, ...now } : row;
+      }),
+    [answer, changed.value],
+  );
   const selection = useSelection(resource, rows);
   useEffect(selection.keepShown, [answer]);
   const refresh = () => {
@@ -64,6 +71,17 @@ function Listed({ schema, resource, query }: Props) {
   const close = () => {
     panel.value = undefined;
   };
+  useEffect(() => {
+    if (!panel.value) return;
+    const onKey = (event: KeyboardEvent) => {
+      // What is open in it, such as a list of references, is closed first.
+      if (event.key !== 'Escape' || event.defaultPrevented) return;
+      document.querySelector<HTMLElement>('.heading [aria-expanded="true"]')?.focus();
+      close();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [panel.value]);
   return (
     <>
       <Heading
@@ -72,9 +90,7 @@ function Listed({ schema, resource, query }: Props) {
         deprecated={resource.deprecated}
         count={total}
       >
-        {(resource.searchable || textsOf(resource).length > 0) && (
-          <Search key={ask.search ?? ask.find} ask={first} />
-        )}
+        {(resource.searchable || textsOf(resource).length > 0) && <Search ask={first} />}
         {panels.map(([name, icon, shortcut]) => (
           <button
             key={name}
@@ -85,14 +101,14 @@ function Listed({ schema, resource, query }: Props) {
               panel.value = panel.value === name ? undefined : name;
             }}
           >
-            <Icon name={icon} /> {name}
+            <Icon name={icon} /> <span class="label">{name}</span>
           </button>
         ))}
         <Refresh isLive={isLive} refresh={refresh} />
         {resource.rest && <Download ask={first} schema={schema} />}
         {may(resource, 'CREATE') && (
           <a class="button" href={dataLink(resource.name, 'import')}>
-            <Icon name="upload" /> Import
+            <Icon name="upload" /> <span class="label">Import</span>
           </a>
         )}
         <New resource={resource} />
@@ -110,12 +126,12 @@ function Listed({ schema, resource, query }: Props) {
           <a href={listLink(first)}>Back to the first page</a>
         </p>
       )}
-      <ChosenRows
+      <SelectedRows
         ask={first}
         schema={schema}
         selection={selection}
         total={total}
-        shown={rows.length}
+        rows={rows}
         onDone={refresh}
       />
       {answer && rows.length > 0 && (
@@ -134,7 +150,7 @@ function Listed({ schema, resource, query }: Props) {
           }}
         />
       )}
-      {answer && rows.length === 0 && <NoRows ask={ask} />}
+      {answer && rows.length === 0 && <NoRows ask={ask} schema={schema} />}
       {answer && (rows.length > 0 || ask.after || ask.before) && (
         <Pager ask={ask} next={answer.next} previous={answer.previous} total={total} shown={rows.length} />
       )}
@@ -151,18 +167,43 @@ const panels = [
   ['Views', 'star', 'v'],
 ] as const;
 
-/** The most relevant come first, until another order is chosen. */
+/** Long enough not to ask for every letter of a word. */
+const PAUSE_MS = 250;
+
+/** Searches while somebody types. The most relevant come first, until another order is chosen. */
 function Search({ ask }: { ask: ListAsk }) {
-  const words = useSignal(ask.search ?? ask.find ?? '');
-  const search = (event: Event) => {
-    event.preventDefault();
+  const given = ask.search ?? ask.find ?? '';
+  const words = useSignal(given);
+  const searched = useRef(given);
+  // Back, or a saved view, brings other words.
+  useEffect(() => {
+    if (given !== searched.current) words.value = given;
+    searched.current = given;
+  }, [given]);
+  const search = () => {
+    const wanted = words.value.trim();
+    if (wanted === searched.current) return;
+    const text = wanted || undefined;
     const others = ask.sort.filter((each) => each.replace(/^-/, '') !== RELEVANCE);
-    const wanted = words.value.trim() || undefined;
     const sort = wanted ? [RELEVANCE] : others;
-    go(listLink(ask.resource.searchable ? { ...ask, search: wanted, sort } : { ...ask, find: wanted }));
+    const next = ask.resource.searchable ? { search: text, sort } : { find: text };
+    // One step back leads to the list as it was before the first letter.
+    const follow = searched.current === '' ? go : retell;
+    searched.current = wanted;
+    follow(listLink({ ...ask, ...next }));
   };
+  useEffect(() => {
+    const timer = setTimeout(search, PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [words.value]);
   return (
-    <form onSubmit={search}>
+    <form
+      class="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        search();
+      }}
+    >
       <input
         type="search"
         aria-keyshortcuts="/"
@@ -188,8 +229,8 @@ function files(ask: ListAsk): Shown[] {
     related: false,
   };
   return [
-    { title: 'As CSV', ask: { ...whole, as: 'text/csv' } },
-    { title: 'As NDJSON', ask: { ...whole, as: 'application/x-ndjson' } },
+    { title: 'CSV', ask: { ...whole, as: 'text/csv' } },
+    { title: 'NDJSON', ask: { ...whole, as: 'application/x-ndjson' } },
   ];
 }
 
@@ -199,7 +240,7 @@ function New({ resource }: { resource: Resource }) {
       <ReadOnly resource={resource} writes={['CREATE', 'UPDATE', 'DELETE']} />
       {may(resource, 'CREATE') && (
         <a class="button primary" aria-keyshortcuts="n" href={dataLink(resource.name, 'new')}>
-          <Icon name="plus" /> New
+          <Icon name="plus" /> <span class="label">New</span>
         </a>
       )}
     </>
@@ -220,7 +261,7 @@ function NoList({ resource }: { resource: Resource }) {
       </Heading>
       {resource.operations.has('GET') ? (
         <form class="lookup" onSubmit={open}>
-          <p class="quiet">There is no list of these: a record is looked up by its key.</p>
+          <p class="quiet">This type has no list: look up a record by its key.</p>
           <label>
             {resource.key.name}
             <input
@@ -235,17 +276,18 @@ function NoList({ resource }: { resource: Resource }) {
           </button>
         </form>
       ) : (
-        <Empty icon="plus" title="These can be created, but not read" />
+        <Empty icon="plus" title="Records of this type can be created, but not read" />
       )}
     </>
   );
 }
 
-function NoRows({ ask }: { ask: ListAsk }) {
+function NoRows({ ask, schema }: { ask: ListAsk; schema: Schema }) {
+  const { plural } = ask.resource;
   if (ask.after || ask.before) return <Empty icon="table" title="This page is empty" />;
   if (ask.search || ask.find)
     return (
-      <Empty icon="search" title="Nothing has these words">
+      <Empty icon="search" title="No matches">
         <a class="button" href={listLink({ ...ask, search: undefined, find: undefined, sort: [] })}>
           Show all
         </a>
@@ -253,17 +295,28 @@ function NoRows({ ask }: { ask: ListAsk }) {
     );
   if (ask.where)
     return (
-      <Empty icon="filter" title="Nothing fits the filter">
+      <Empty icon="filter" title="No records match the filter">
         <a class="button" href={listLink({ ...ask, where: undefined })}>
           Show all
         </a>
       </Empty>
     );
   return (
-    <Empty icon="table" title={`There is no ${ask.resource.name} yet`}>
+    <Empty
+      icon="table"
+      title={schema.hasCallers ? `No ${plural} are visible to you` : `There are no ${plural} yet`}
+    >
+      {schema.hasCallers && (
+        <span>
+          {token.value === ''
+            ? 'Some may be visible after you sign in.'
+            : 'There are none, or the access rules do not let you read them.'}
+        </span>
+      )}
+      {schema.hasCallers && token.value === '' && <SignIn />}
       {may(ask.resource, 'CREATE') && (
         <a class="button" href={dataLink(ask.resource.name, 'new')}>
-          Make the first one
+          <Icon name="plus" /> New {ask.resource.name}
         </a>
       )}
     </Empty>
@@ -286,7 +339,8 @@ function Pager({ ask, next, previous, total, shown }: PagerProps) {
       <Turn label="Previous" icon="left" link={previous ? page({ before: previous }) : undefined} />
       <Turn label="Next" icon="right" link={next ? page({ after: next }) : undefined} />
       <span class="quiet">
-        {counted(shown, 'record')} here{total !== undefined && `, ${total.toLocaleString('en')} in all`}
+        {counted(shown, 'record')}
+        {total !== undefined && total !== shown && ` of ${total.toLocaleString('en')}`}
       </span>
       <label class="size">
         <span class="quiet">Rows</span>

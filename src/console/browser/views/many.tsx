@@ -1,4 +1,4 @@
-/** What can be done to the rows that are chosen: changed or deleted in one transaction, after a look at exactly what is sent. */
+/** What can be done to selected rows: changed or deleted in one transaction, after a look at exactly what is sent. */
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -13,6 +13,7 @@ import type { Where } from '../where.ts';
 import { GraphqlDoor, RestDoor } from './dock.tsx';
 import { Field } from './field.tsx';
 import { counted, Dialog, FaultNotice } from './parts.tsx';
+import { shortened } from './value.tsx';
 
 export interface ManyProps {
   resource: Resource;
@@ -20,11 +21,13 @@ export interface ManyProps {
   /** What the records match, and how many they are. */
   where: Where;
   count: number;
+  /** What people call them, or the first of them. */
+  names: readonly string[];
   onDone: () => void;
   onClose: () => void;
 }
 
-export function ChangeMany({ resource, schema, where, count, onDone, onClose }: ManyProps) {
+export function ChangeMany({ resource, schema, where, count, names: called, onDone, onClose }: ManyProps) {
   const fields = fieldsOf(resource, resource.update);
   const names = useSignal<readonly string[]>([]);
   const given = useSignal<Row>({});
@@ -42,6 +45,7 @@ export function ChangeMany({ resource, schema, where, count, onDone, onClose }: 
       done="Changed"
       {...{ onDone, onClose }}
     >
+      <Named names={called} count={count} />
       {names.value.map((name) => {
         const field = fields.find(({ column }) => column.name === name);
         return (
@@ -83,7 +87,7 @@ export function ChangeMany({ resource, schema, where, count, onDone, onClose }: 
   );
 }
 
-export function DeleteMany({ resource, schema, where, count, onDone, onClose }: ManyProps) {
+export function DeleteMany({ resource, schema, where, count, names, onDone, onClose }: ManyProps) {
   const ask: DeleteManyAsk = { do: 'deleteMany', resource, where, atMost: count };
   const isRestorable = mayUndelete(resource);
   return (
@@ -95,12 +99,30 @@ export function DeleteMany({ resource, schema, where, count, onDone, onClose }: 
       done="Deleted"
       {...{ onDone, onClose }}
     >
+      <Named names={names} count={count} />
       <p>
         {isRestorable
           ? 'They can be restored for as long as their history is kept.'
           : 'This cannot be undone.'}
       </p>
     </Confirmed>
+  );
+}
+
+const NAMED = 5;
+
+/** Which records they are, as far as anybody reads it. */
+function Named({ names, count }: { names: readonly string[]; count: number }) {
+  const first = names.slice(0, NAMED);
+  return (
+    <ul class="named">
+      {first.map((name, at) => (
+        <li key={at} dir="auto">
+          {shortened(name)}
+        </li>
+      ))}
+      {count > first.length && <li class="quiet">and {(count - first.length).toLocaleString('en')} more</li>}
+    </ul>
   );
 }
 
@@ -146,8 +168,8 @@ function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, childre
       <div class="many">
         {children}
         <p class="quiet small">
-          This is what is sent, in one transaction. When more than {counted(ask.atMost, 'record')} match by
-          then, nothing happens.
+          This request is sent, in one transaction. If more than {counted(ask.atMost, 'record')} match by
+          then, nothing is changed.
         </p>
         <div class="doors">
           <RestDoor wire={wireOf(ask, 'rest', schema)} ask={ask} schema={schema} />

@@ -9,7 +9,6 @@ export { ColumnChooser } from './column-chooser.tsx';
 export { Filter } from './filter.tsx';
 export { History } from './history.tsx';
 export { Import } from './import.tsx';
-export { Live } from './live.tsx';
 export { ChangeMany, DeleteMany } from './many.tsx';
 export { Operate } from './operate/operate.tsx';
 export { Views } from './saved-views.tsx';

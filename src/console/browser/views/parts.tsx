@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Fault } from '../doors/wire.ts';
+import { signingIn, token } from '../session.ts';
 
 const icons = {
   menu: 'M2 4h12M2 8h12M2 12h12',
@@ -55,6 +56,13 @@ export function Icon({ name }: { name: IconName }) {
 }
 
 export function FaultNotice({ fault, again }: { fault: Fault; again?: () => void }) {
+  // Why it is asked for, the dialog says.
+  if (fault.status === 401)
+    return (
+      <Empty icon="lock" title="You are not signed in">
+        <SignIn />
+      </Empty>
+    );
   return (
     <div class="notice bad" role="alert">
       <span>
@@ -66,6 +74,20 @@ export function FaultNotice({ fault, again }: { fault: Fault; again?: () => void
         </button>
       )}
     </div>
+  );
+}
+
+export function SignIn() {
+  return (
+    <button
+      type="button"
+      class="primary"
+      onClick={() => {
+        signingIn.value = 'asked';
+      }}
+    >
+      <Icon name="key" /> {token.value === '' ? 'Sign in' : 'Sign in as somebody else'}
+    </button>
   );
 }
 
@@ -145,7 +167,18 @@ export function Dialog({
       });
   }, []);
   return (
-    <dialog ref={ref} class={isWide ? 'wide' : ''} aria-label={title} onClose={onClose}>
+    <dialog
+      ref={ref}
+      class={isWide ? 'wide' : ''}
+      aria-label={title}
+      onClose={onClose}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.defaultPrevented) return;
+        // Browsers close it first and tell of it later: what is asked meanwhile would be taken for answered.
+        event.preventDefault();
+        onClose();
+      }}
+    >
       <h2>{title}</h2>
       {children}
     </dialog>

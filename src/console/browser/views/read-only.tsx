@@ -29,7 +29,7 @@ export function ReadOnly({ resource, writes, id }: Props) {
       <Icon name="lock" />{' '}
       {refused.length === offered.length
         ? 'read-only for you'
-        : `not yours to ${refused.map((operation) => verbs[operation]).join(' or ')}`}
+        : `you may not ${refused.map((operation) => verbs[operation]).join(' or ')}`}
     </span>
   );
 }

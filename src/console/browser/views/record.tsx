@@ -27,7 +27,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
   const isLive = useFollowed(resource, id, again);
   useDock([
     { title: 'This record', ask, answer },
-    ...(resource.operations.has('DELETE') ? [{ title: 'Delete it', ask: removal }] : []),
+    ...(resource.operations.has('DELETE') ? [{ title: 'Delete', ask: removal }] : []),
   ]);
   const past = may(resource, 'CHANGES') && (
     <a class="button" href={dataLink(resource.name, 'record', id, 'history')}>
@@ -43,11 +43,12 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
         {past}
       </Empty>
     );
-  if (fault) return <FaultNotice fault={fault} again={again} />;
   const row = answer?.row;
-  if (!row) return null;
+  const notice = fault && <FaultNotice fault={fault} again={again} />;
+  if (!row) return notice ?? null;
   return (
     <>
+      {notice}
       <Heading
         title={labelled(resource, row)}
         crumbs={
@@ -101,9 +102,7 @@ function InverseList({ inverse, row, resource, schema }: InverseProps) {
           <span class={inverse.deprecated ? 'deprecated' : ''}>{inverse.name}</span>{' '}
           <span class="type">[{target.name}!]!</span>
         </h2>
-        {via && target.operations.has('LIST') && (
-          <a href={allLink(target, via, key)}>{rows.length > SHOWN_INVERSES ? 'All of them' : 'As a list'}</a>
-        )}
+        {via && target.operations.has('LIST') && <a href={allLink(target, via, key)}>Open in table</a>}
         {via && may(target, 'CREATE') && (
           <a class="button" href={to(['data', target.name, 'new'], { [via]: String(key) })}>
             <Icon name="plus" /> Add
@@ -158,7 +157,7 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
       {asking.value && (
         <Dialog title={`Delete ${ask.resource.name} ${ask.key}?`} onClose={close}>
           <p>
-            “<bdi>{shortened(name)}</bdi>” will be gone for everybody.{' '}
+            “<bdi>{shortened(name)}</bdi>” will be deleted for everybody.{' '}
             {ask.resource.operations.has('RESTORE')
               ? 'It can be restored for as long as its history is kept.'
               : 'This cannot be undone.'}
@@ -166,7 +165,7 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
           {fault.value && <FaultNotice fault={fault.value} />}
           <div class="actions">
             <button type="button" onClick={close}>
-              Keep it
+              Cancel
             </button>
             <button type="button" class="danger" onClick={remove}>
               Delete it

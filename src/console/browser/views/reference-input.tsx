@@ -36,7 +36,7 @@ export function ReferenceInput({
   onChoose,
 }: Props) {
   const open = useSignal(false);
-  const results = useSignal<{ readonly text: string; readonly rows: readonly Row[] }>({ text: '', rows: [] });
+  const results = useSignal<{ readonly text: string; readonly rows: readonly Row[] } | undefined>(undefined);
   /** Below zero: none, as long as nothing was typed and no arrow pressed. */
   const active = useSignal(-1);
   const labels = useSignal<ReadonlyMap<unknown, string>>(new Map());
@@ -45,7 +45,7 @@ export function ReferenceInput({
   const chosen = useRef(value);
   const typed = value instanceof Unreadable ? value.text : '';
   const { key } = target;
-  const { rows } = results.value;
+  const rows = results.value?.rows ?? [];
   const isNothing = value === null || value === undefined;
 
   useEffect(() => {
@@ -94,7 +94,7 @@ export function ReferenceInput({
     onChange(
       text === ''
         ? emptied(column, was)
-        : new Unreadable(text, `Choose one of the ${target.plural} that are found, or empty the field.`),
+        : new Unreadable(text, `Choose one of the ${target.plural} in the list, or clear the field.`),
     );
   };
   const choose = (row: Row) => {
@@ -113,7 +113,7 @@ export function ReferenceInput({
       event.preventDefault();
       const row = rows[active.value];
       // What is on the list may still be what an earlier text has found.
-      if (row && results.value.text === typed) choose(row);
+      if (row && results.value?.text === typed) choose(row);
     } else if (event.key === 'Escape' && open.value) {
       event.preventDefault();
       open.value = false;
@@ -135,6 +135,7 @@ export function ReferenceInput({
         placeholder={placeholder || `Search ${target.plural}`}
         value={value instanceof Unreadable ? typed : label}
         onInput={(event) => type(event.currentTarget.value)}
+        onClick={begin}
         onKeyDown={onKeyDown}
         onBlur={() => {
           open.value = false;
@@ -167,7 +168,7 @@ export function ReferenceInput({
           ))}
         {open.value && rows.length === 0 && (
           <div class="quiet" role="option" aria-selected="false" tabIndex={-1}>
-            Nothing found
+            {results.value ? 'No results' : 'Searching…'}
           </div>
         )}
       </div>

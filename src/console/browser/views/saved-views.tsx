@@ -51,7 +51,7 @@ export function Views({ ask, onClose }: { ask: ListAsk; onClose: () => void }) {
               </a>
               <button
                 type="button"
-                aria-label={`Forget ${view.name}`}
+                aria-label={`Delete the view ${view.name}`}
                 onClick={() => keep(savedViews.value.filter((each) => isOther(each, view.name)))}
               >
                 <Icon name="close" />
@@ -72,7 +72,7 @@ export function Views({ ask, onClose }: { ask: ListAsk; onClose: () => void }) {
         <button type="submit" class="primary">
           Save
         </button>
-        <Copy text={() => location.origin + location.pathname + link} label="Copy the address, to share it" />
+        <Copy text={() => location.origin + location.pathname + link} label="Copy link" />
         <button type="button" onClick={onClose}>
           Close
         </button>

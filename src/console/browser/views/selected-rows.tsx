@@ -1,9 +1,9 @@
-/** Above a table whose rows are chosen: how many, and what can be done to them. */
+/** Above a table with selected rows: how many, and what can be done to them. */
 
 import { useSignal } from '@preact/signals';
 import type { ListAsk } from '../ask.ts';
 import { filterOf } from '../found.ts';
-import type { Schema } from '../schema/types.ts';
+import { labelled, type Row, type Schema } from '../schema/types.ts';
 import { may } from '../session.ts';
 import { later } from './later.tsx';
 import type { ManyProps } from './many.tsx';
@@ -19,16 +19,17 @@ interface Props {
   selection: Selection;
   /** How many there are in all. */
   total: number | undefined;
-  shown: number;
+  rows: readonly Row[];
   onDone: () => void;
 }
 
-export function ChosenRows({ ask, schema, selection, total, shown, onDone }: Props) {
+export function SelectedRows({ ask, schema, selection, total, rows, onDone }: Props) {
   const doing = useSignal<'change' | 'delete' | undefined>(undefined);
   /** All that the list has, on other pages too. */
   const isAll = useSignal(false);
   const { resource } = ask;
   const keys = [...selection.keys.value];
+  const shown = rows.length;
   if (keys.length === 0) return null;
   const all = isAll.value && total !== undefined && keys.length === shown;
   const count = all ? total : keys.length;
@@ -37,6 +38,9 @@ export function ChosenRows({ ask, schema, selection, total, shown, onDone }: Pro
     schema,
     where: all ? (filterOf(ask) ?? {}) : { [resource.key.name]: { in: keys } },
     count,
+    names: rows
+      .filter((row) => selection.keys.value.has(row[resource.key.name]))
+      .map((row) => labelled(resource, row)),
     onDone() {
       selection.all(false);
       onDone();
@@ -49,8 +53,8 @@ export function ChosenRows({ ask, schema, selection, total, shown, onDone }: Pro
     doing.value = what;
   };
   return (
-    <section class="chosen" aria-label="Chosen rows">
-      <strong>{counted(count, 'row')} chosen</strong>
+    <section class="selected" aria-label="Selected rows">
+      <strong>{counted(count, 'row')} selected</strong>
       {may(resource, 'UPDATE') && resource.update.length > 0 && (
         <button type="button" onClick={open('change')}>
           Change…
@@ -69,7 +73,7 @@ export function ChosenRows({ ask, schema, selection, total, shown, onDone }: Pro
             isAll.value = true;
           }}
         >
-          Choose all {total?.toLocaleString('en')} of the list
+          Select all {total?.toLocaleString('en')}
         </button>
       )}
       <button
@@ -80,7 +84,7 @@ export function ChosenRows({ ask, schema, selection, total, shown, onDone }: Pro
           selection.all(false);
         }}
       >
-        None
+        Clear selection
       </button>
       {doing.value === 'change' && <ChangeMany {...props} />}
       {doing.value === 'delete' && <DeleteMany {...props} />}

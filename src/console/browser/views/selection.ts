@@ -1,4 +1,4 @@
-/** The rows of a table that somebody has chosen, one by one or from one to another. */
+/** The rows of a table that somebody has selected, one by one or from one to another. */
 
 import { type Signal, useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
@@ -6,10 +6,10 @@ import type { Resource, Row } from '../schema/types.ts';
 
 export interface Selection {
   readonly keys: Signal<ReadonlySet<unknown>>;
-  /** `isRange`: from the one that was chosen last up to this. */
+  /** `isRange`: from the one that was selected last up to this. */
   choose(at: number, isRange: boolean): void;
   all(is: boolean): void;
-  /** Of those that were chosen, what the table still shows: rows may have gone, or it is another page. */
+  /** Of those that were selected, what the table still shows: rows may have gone, or it is another page. */
   keepShown(): void;
 }
 

@@ -10,7 +10,7 @@ import { me } from '../operate.ts';
 import { isWaiting } from '../schema/file.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
-import { door, isRefused, theme, token, tokenWanted } from '../session.ts';
+import { door, isRefused, signingIn, theme, token } from '../session.ts';
 import { onShortcut, summoned } from '../shortcuts.ts';
 import { Dock } from './dock.tsx';
 import { later } from './later.tsx';
@@ -54,17 +54,16 @@ export function Shell({ schema, children }: { schema: Schema | undefined; childr
         >
           {children}
         </main>
+        <Toast />
         {schema && area !== 'graphiql' && area !== 'reference' && <Dock schema={schema} />}
       </div>
       <LeaveDialog />
-      <Toast />
       {schema && summoned.value && <Summoned schema={schema} />}
     </>
   );
 }
 
 function Top({ schema }: { schema: Schema | undefined }) {
-  const asking = useSignal(false);
   return (
     <header class="top">
       <button
@@ -97,43 +96,43 @@ function Top({ schema }: { schema: Schema | undefined }) {
           </span>
         </button>
       )}
-      {schema?.hasRest && schema.hasGraphql && <DoorSwitch />}
-      {(schema?.hasCallers || token.value !== '') && (
-        <button
-          type="button"
-          aria-label="Sign in"
-          onClick={() => {
-            asking.value = true;
-          }}
-        >
-          <Icon name="key" />
-          <span class="wide">{token.value === '' ? 'Sign in' : (me.value?.subject ?? 'Signed in')}</span>
-        </button>
-      )}
-      <label>
-        <span class="sr">Colours</span>
-        <select
-          title="Colours: as your system has them, light or dark"
-          value={theme.value}
-          onChange={(event) => {
-            theme.value = event.currentTarget.value;
-          }}
-        >
-          <option value="auto">Auto</option>
-          <option value="light">Light</option>
-          <option value="dark">Dark</option>
-        </select>
-      </label>
+      {(schema?.hasCallers || token.value !== '') && <Account />}
+      <div class="settings">
+        {schema?.hasRest && schema.hasGraphql && <DoorSwitch />}
+        <label>
+          <span class="sr">Theme</span>
+          <select
+            title="Theme: as your system has it, light or dark"
+            value={theme.value}
+            onChange={(event) => {
+              theme.value = event.currentTarget.value;
+            }}
+          >
+            <option value="auto">Auto</option>
+            <option value="light">Light</option>
+            <option value="dark">Dark</option>
+          </select>
+        </label>
+      </div>
       <Progress />
-      {(asking.value || tokenWanted.value) && (
-        <TokenDialog
-          onClose={() => {
-            asking.value = false;
-            tokenWanted.value = false;
-          }}
-        />
-      )}
+      {signingIn.value && <TokenDialog />}
     </header>
+  );
+}
+
+function Account() {
+  const who = token.value === '' ? 'Sign in' : (me.value?.subject ?? 'Account');
+  return (
+    <button
+      type="button"
+      aria-label={token.value === '' ? who : `Account: ${who}`}
+      onClick={() => {
+        signingIn.value = 'asked';
+      }}
+    >
+      <Icon name="key" />
+      <span class="wide">{who}</span>
+    </button>
   );
 }
 
@@ -144,21 +143,26 @@ const doors: readonly [Door, string][] = [
 
 function DoorSwitch() {
   return (
-    <fieldset class="segmented">
-      <legend class="sr">What the console itself uses</legend>
-      {doors.map(([name, label]) => (
-        <label key={name} title={`The console uses ${label}`}>
-          <input
-            type="radio"
-            name="door"
-            checked={door.value === name}
-            onChange={() => {
-              door.value = name;
-            }}
-          />
-          {label}
-        </label>
-      ))}
+    <fieldset>
+      <legend class="sr">Requests by</legend>
+      <span class="quiet small" aria-hidden="true">
+        Requests by
+      </span>
+      <span class="segmented">
+        {doors.map(([name, label]) => (
+          <label key={name} title={`The console sends its requests by ${label}`}>
+            <input
+              type="radio"
+              name="door"
+              checked={door.value === name}
+              onChange={() => {
+                door.value = name;
+              }}
+            />
+            {label}
+          </label>
+        ))}
+      </span>
     </fieldset>
   );
 }
@@ -224,24 +228,20 @@ function Side({ schema }: { schema: Schema | undefined }) {
           </ul>
         </>
       )}
-      {offered().length > 0 && (
-        <>
-          <h2>Operate</h2>
-          <ul>
-            {offered().map((each) => (
-              <li key={each.name}>
-                <a
-                  href={to(['operate', each.name])}
-                  aria-current={area === 'operate' && name === each.name ? 'page' : undefined}
-                >
-                  <Icon name={each.icon} />
-                  {each.label}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <h2>Operate</h2>
+      <ul>
+        {offered().map((each) => (
+          <li key={each.name}>
+            <a
+              href={to(['operate', each.name])}
+              aria-current={area === 'operate' && name === each.name ? 'page' : undefined}
+            >
+              <Icon name={each.icon} />
+              {each.label}
+            </a>
+          </li>
+        ))}
+      </ul>
       <h2>Tools</h2>
       <ul>
         {tools

@@ -8,6 +8,7 @@ import { actionLink, dataLink, to } from '../links.ts';
 import { labelled, type Resource, type Schema } from '../schema/types.ts';
 import { door, may } from '../session.ts';
 import { summoned, takeEarly } from '../shortcuts.ts';
+import { offered } from './operate/places.ts';
 import { Dialog } from './parts.tsx';
 import { recordSearch } from './reference-input.tsx';
 import { savedViews } from './saved-views.tsx';
@@ -22,26 +23,27 @@ function close(): void {
 }
 
 const keys: readonly (readonly [string, string])[] = [
-  ['Ctrl K', 'find a type, a record, an action or a page'],
-  ['?', 'these keys'],
+  ['Ctrl K', 'go to a type, a record, an action or a page'],
+  ['?', 'keyboard shortcuts'],
   ['/', 'search the table'],
   ['f', 'filter'],
-  ['c', 'choose columns'],
+  ['c', 'columns'],
   ['v', 'saved views'],
   ['r', 'refresh'],
-  ['n', 'a new record'],
+  ['n', 'new record'],
   ['e', 'edit the record'],
-  ['↑ ↓ ← →', 'from cell to cell in a table'],
-  ['Enter, F2', 'edit the cell; Enter saves, Escape gives up, Tab goes on'],
-  ['Space', 'choose the row; with Shift up to it'],
-  ['Shift ↑ ↓', 'choose rows on the way'],
-  ['Ctrl A', 'choose all rows'],
-  ['Alt ← →', 'on the head of a column: narrower and wider'],
+  ['↑ ↓ ← →', 'move between the cells of a table'],
+  ['Enter, F2', 'edit the cell: Enter saves, Escape cancels, Tab saves and goes to the next'],
+  ['Double-click', 'edit the cell; a single click opens the record'],
+  ['Space', 'select the row; with Shift, all rows up to it'],
+  ['Shift ↑ ↓', 'extend the selection'],
+  ['Ctrl A', 'select all rows'],
+  ['Alt ← →', 'on a column header: make it narrower or wider'],
 ];
 
 function Help() {
   return (
-    <Dialog title="Keys" onClose={close}>
+    <Dialog title="Keyboard shortcuts" onClose={close}>
       <dl class="keys">
         {keys.map(([key, does]) => (
           <div key={key}>
@@ -78,11 +80,13 @@ function Palette({ schema }: { schema: Schema }) {
   const active = useSignal(0);
   const list = useRef<HTMLDivElement>(null);
   const wanted = text.value.trim().toLowerCase();
-  const named = places(schema).filter(({ name }) => name.toLowerCase().includes(wanted));
+  const isWanted = ({ name }: Entry) => name.toLowerCase().includes(wanted);
+  const named = places(schema).filter(isWanted);
   const entries = [...named, ...records.value].slice(0, SHOWN);
 
   useEffect(() => {
-    records.value = [];
+    // What still fits stays until the answer, so that the list does not jump.
+    records.value = wanted.length < 2 ? [] : records.value.filter(isWanted);
     if (wanted.length < 2) return;
     let current = true;
     const timer = setTimeout(async () => {
@@ -125,7 +129,7 @@ function Palette({ schema }: { schema: Schema }) {
         aria-autocomplete="list"
         aria-activedescendant={entries.length > 0 ? `palette-${active.value}` : undefined}
         autocomplete="off"
-        placeholder="A type, a record, an action, a page"
+        placeholder="Type, record, action or page"
         value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value;
@@ -133,7 +137,7 @@ function Palette({ schema }: { schema: Schema }) {
         }}
         onKeyDown={onKeyDown}
       />
-      <div ref={list} id="palette" class="palette" role="listbox" aria-label="What is found">
+      <div ref={list} id="palette" class="palette" role="listbox" aria-label="Results">
         {entries.map((entry, at) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the arrows and Enter of the input choose
           <div
@@ -149,7 +153,7 @@ function Palette({ schema }: { schema: Schema }) {
         ))}
         {entries.length === 0 && (
           <div role="option" aria-selected="false" tabIndex={-1} class="quiet">
-            Nothing found
+            No results
           </div>
         )}
       </div>
@@ -180,6 +184,7 @@ function places(schema: Schema): Entry[] {
       about: 'CSV, JSON, NDJSON',
       link: dataLink(name, 'import'),
     })),
+    ...offered().map(({ label, name }) => ({ name: label, about: 'operate', link: to(['operate', name]) })),
     ...tools.map(({ label, area }) => ({ name: label, about: 'tool', link: to([area]) })),
     { name: 'OpenAPI document', about: 'docs', link: '/openapi.json' },
     { name: 'GraphQL schema', about: 'docs', link: '/schema.graphql' },

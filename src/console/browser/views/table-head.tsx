@@ -13,7 +13,7 @@ interface HeadProps {
   ask: ListAsk | undefined;
   schema: Schema;
   onResize: (name: string, width: number, isDone: boolean) => void;
-  /** Chooses all rows. */
+  /** Selects all rows. */
   all?: preact.ComponentChildren;
 }
 
@@ -34,7 +34,7 @@ export function Head({ shown: { name, title: called, type, of }, ask, schema, on
       scope="col"
       class={isList(of) ? '' : of.kind}
       title={of.description}
-      // Not also by the box that chooses all rows.
+      // Not also by the box that selects all rows.
       aria-label={all ? called : undefined}
       aria-sort={ask && sort ? order : undefined}
     >
@@ -96,7 +96,7 @@ export function ChooseAll({ selection, rows }: { selection: Selection; rows: rea
     <input
       type="checkbox"
       class="choose"
-      aria-label="Choose all rows"
+      aria-label="Select all rows"
       checked={size > 0 && size === rows.length}
       onChange={(event) => selection.all(event.currentTarget.checked)}
     />

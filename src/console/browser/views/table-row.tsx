@@ -1,7 +1,6 @@
-/** One record in a table: its cells, the box that chooses it, and the editor of the cell that is being edited. */
+/** One record in a table: its cells, the box that selects it, and the editor of the cell that is being edited. */
 
 import { useEffect, useRef } from 'preact/hooks';
-import { go } from '../address.ts';
 import { SHOWN_INVERSES } from '../ask.ts';
 import { isList, type Shown } from '../columns.ts';
 import { dataLink } from '../links.ts';
@@ -35,17 +34,6 @@ export function RowOf({ at, row, columns, resource, schema, selection, editing, 
   const link = resource.operations.has('GET')
     ? dataLink(resource.name, 'record', row[resource.key.name])
     : undefined;
-  const open = (event: MouseEvent) => {
-    const isTaken = (event.target as Element).closest('a, button, input, select, textarea, label');
-    // Whoever marks a text wants to copy it.
-    if (isTaken || getSelection()?.isCollapsed === false) return;
-    const cell = (event.target as Element).closest('td');
-    if (cell && grid.isPencil(event, cell)) return grid.edit(at, cell.cellIndex);
-    if (selection && event.shiftKey) return selection.choose(at, true);
-    if (!link) return;
-    if (event.ctrlKey || event.metaKey) window.open(link);
-    else go(link);
-  };
   return (
     // From the keyboard, the link in the row does the same.
     <tr
@@ -53,7 +41,9 @@ export function RowOf({ at, row, columns, resource, schema, selection, editing, 
       aria-rowindex={at + 2}
       class={link && 'opens'}
       aria-selected={selection?.keys.value.has(row[resource.key.name])}
-      onClick={open}
+      onMouseDown={grid.onMouseDown}
+      onClick={(event) => grid.onClick(event, at, link)}
+      onDblClick={(event) => grid.onDoubleClick(event, at)}
     >
       {columns.map((shown, column) => (
         <Cell
@@ -94,7 +84,7 @@ function useFresh(row: Row) {
     if (before.current === text) return;
     before.current = text;
     if (!matchMedia('(prefers-reduced-motion: reduce)').matches)
-      element.current?.animate({ backgroundColor: ['var(--accent-wash)', 'transparent'] }, FRESH_MS);
+      element.current?.animate({ backgroundColor: ['var(--accent-wash)', 'var(--paper)'] }, FRESH_MS);
   });
   return element;
 }
@@ -155,7 +145,7 @@ function Choose({ selection, at, row, resource }: ChooseProps) {
       type="checkbox"
       class="choose"
       tabIndex={-1}
-      aria-label={`Choose ${labelled(resource, row)}`}
+      aria-label={`Select ${labelled(resource, row)}`}
       checked={selection.keys.value.has(key)}
       onClick={(event) => selection.choose(at, event.shiftKey)}
     />

@@ -1,7 +1,7 @@
 /** Records as a table: a name that opens each, columns to choose and to resize, and no more rows drawn than are seen. */
 
 import { useSignal } from '@preact/signals';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { retell } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { allColumns, chosenColumns, type Shown, writtenColumns } from '../columns.ts';
@@ -24,7 +24,7 @@ interface Props {
   /** Whether the rows are those of the address; without a word they are. */
   isCurrent?: boolean;
   without?: string | undefined;
-  /** The rows that are chosen, where rows can be. */
+  /** The rows that are selected, where rows can be. */
   selection?: Selection;
   /** Cells are edited in place, and this is told what came of it. */
   onChanged?: (row: Row, column: Column) => void;
@@ -42,9 +42,11 @@ export function Table(props: Props) {
   const { resource, rows, schema, ask, pending = false, isCurrent = true, without, selection } = props;
   const section = useRef<HTMLElement>(null);
   const head = useRef<HTMLTableRowElement>(null);
-  const columns = ask
-    ? columnsOf(ask, rows)
-    : allColumns(resource, rows).filter(({ name }) => name !== without);
+  const choice = ask && choiceOf(ask);
+  const columns = useMemo(
+    () => (ask ? columnsOf(ask, rows) : allColumns(resource, rows).filter(({ name }) => name !== without)),
+    [resource, rows, choice, without],
+  );
   const [widths, setWidths] = useFrozen(head, columns, ask !== undefined);
   const keep = useKeptScroll(section, 'table', ask !== undefined && isCurrent);
   const drawn = useDrawn(section, rows.length);
@@ -59,6 +61,26 @@ export function Table(props: Props) {
         columns.map((each) => (each.name === name ? { ...each, width: wide } : each)),
       );
   };
+  // Whatever else changes around them, such as what is under way: rows that are as they were are not drawn again.
+  const body = useMemo(
+    () =>
+      rows
+        .slice(drawn.first, drawn.last)
+        .map((row, at) => (
+          <RowOf
+            key={String(row[resource.key.name])}
+            at={drawn.first + at}
+            row={row}
+            columns={columns}
+            resource={resource}
+            schema={schema}
+            selection={selection}
+            editing={editing.value?.at === drawn.first + at ? editing.value : undefined}
+            grid={grid}
+          />
+        )),
+    [rows, columns, schema, drawn.first, drawn.last, editing.value, selection?.keys.value, grid.mayEdit],
+  );
   const total = widths && columns.reduce((sum, { name }) => sum + (widths[name] ?? 0), 0);
   return (
     <section
@@ -103,19 +125,7 @@ export function Table(props: Props) {
         </thead>
         <tbody>
           <Gap height={drawn.first * drawn.height} />
-          {rows.slice(drawn.first, drawn.last).map((row, at) => (
-            <RowOf
-              key={String(row[resource.key.name])}
-              at={drawn.first + at}
-              row={row}
-              columns={columns}
-              resource={resource}
-              schema={schema}
-              selection={selection}
-              editing={editing.value?.at === drawn.first + at ? editing.value : undefined}
-              grid={grid}
-            />
-          ))}
+          {body}
           <Gap height={(rows.length - drawn.last) * drawn.height} />
         </tbody>
       </table>
@@ -123,9 +133,13 @@ export function Table(props: Props) {
   );
 }
 
+export function columnsOf(ask: ListAsk, rows: readonly Row[]): Shown[] {
+  return chosenColumns(allColumns(ask.resource, rows), choiceOf(ask));
+}
+
 /** As the address says, or this browser remembers. */
-export function columnsOf({ resource, columns }: ListAsk, rows: readonly Row[]): Shown[] {
-  return chosenColumns(allColumns(resource, rows), columns ?? remembered(`columns.${resource.name}`));
+function choiceOf({ resource, columns }: ListAsk): string | null {
+  return columns ?? remembered(`columns.${resource.name}`);
 }
 
 /** In the address, for whoever it is sent to, and in this browser. None: all of them again. */

@@ -6,5 +6,4 @@ export const tools: readonly { readonly area: string; readonly label: string; re
   { area: 'schema', label: 'Diagram', icon: 'graph' },
   { area: 'graphiql', label: 'GraphiQL', icon: 'code' },
   { area: 'reference', label: 'API reference', icon: 'book' },
-  { area: 'live', label: 'Live', icon: 'pulse' },
 ];

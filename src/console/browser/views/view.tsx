@@ -22,7 +22,6 @@ const Record = later(async () => (await records()).Record);
 const Create = later(async () => (await records()).Create);
 const Edit = later(async () => (await records()).Edit);
 const Diagram = later(async () => (await import('./diagram.tsx')).Diagram);
-const Live = later(async () => (await import('./opened.ts')).Live);
 const History = later(async () => (await import('./opened.ts')).History);
 const Run = later(async () => (await import('./opened.ts')).Run);
 const Import = later(async () => (await import('./opened.ts')).Import);
@@ -63,10 +62,8 @@ export function View({ schema, place }: { schema: Schema; place: Place }) {
     }
     case 'schema':
       return <Diagram schema={schema} />;
-    case 'live':
-      return <Live schema={schema} />;
     case 'operate':
-      return <Operate schema={schema} />;
+      return <Operate />;
     case 'graphiql':
       return (
         <Framed
@@ -137,9 +134,9 @@ function Data({ schema, resource, path, query }: DataProps) {
 function Nowhere() {
   return (
     <Empty icon="search" title="There is nothing at this address">
-      <span>It may belong to another schema.</span>
+      <span>The schema may have changed.</span>
       <a class="button" href={to([])}>
-        What is served here
+        Home
       </a>
     </Empty>
   );

@@ -14,7 +14,7 @@ export function ViewingNotice() {
         {as.roles.length > 0 && ` (${as.roles.join(', ')})`} until {as.until.slice(11, 16)} UTC.
       </span>
       <button type="button" onClick={() => takeToken(as.own)}>
-        Be yourself again
+        Stop viewing as {as.subject}
       </button>
     </div>
   );

@@ -66,7 +66,7 @@ export function Access({ query }: { query: URLSearchParams }) {
   return (
     <Page
       title="View as"
-      about="What the rules of the schema file let somebody do, and the data as they see it."
+      about="What the access rules let a caller do, and the data as that caller sees it."
       wire={wire}
       told={told}
     >
@@ -75,7 +75,7 @@ export function Access({ query }: { query: URLSearchParams }) {
           <Who key={query.toString()} somebody={somebody} named={named} />
           {me.value?.authentication === false && (
             <div class="notice warn">
-              Authentication is off: everybody may do everything. The rules below hold once it is on.
+              Authentication is off: everybody may do everything. These rules apply once it is on.
             </div>
           )}
           <h2>What {whose} may do</h2>
@@ -107,7 +107,7 @@ export function Access({ query }: { query: URLSearchParams }) {
 }
 
 function May({ cell }: { cell: string }) {
-  if (cell === '-') return <span class="quiet">as the type</span>;
+  if (cell === '-') return <span class="quiet">same as the type</span>;
   return <span class={cell === 'all' ? 'yes' : cell === 'no' ? 'no' : ''}>{cell}</span>;
 }
 
@@ -144,7 +144,7 @@ function Who({ somebody, named }: { somebody: Somebody; named: readonly string[]
     <form class="who card" onSubmit={explain}>
       <Line label="Subject" value={subject} placeholder="the sub of their token" />
       <Line
-        label="Roles, with commas between them"
+        label="Roles, separated by commas"
         value={roles}
         placeholder={named.join(', ') || 'none are named in the rules'}
       />

@@ -36,7 +36,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   return (
     <Page
       title="Jobs"
-      about="What the service does after a commit or by a schedule. A job that fails is tried again for about three days, and is then kept as failed."
+      about="What the service does after a commit or on a schedule. A job that fails is retried for about three days, and is then kept as failed."
       wire={wire}
       told={told}
       tools={
@@ -45,22 +45,20 @@ export function Jobs({ query }: { query: URLSearchParams }) {
             button="Retry all failed"
             disabled={failed === 0}
             title={`Retry ${counted(failed, 'failed job')}?`}
-            no="Leave them"
             yes="Retry them"
             onYes={() => change('retry', { failed: true })}
           >
-            <p>They are begun at once, with all their attempts before them.</p>
+            <p>They start at once, and are retried again if they fail.</p>
           </Confirm>
           <Confirm
             button="Drop all failed"
             danger
             disabled={failed === 0}
             title={`Drop ${counted(failed, 'failed job')}?`}
-            no="Keep them"
             yes="Drop them"
             onYes={() => change('drop', { failed: true })}
           >
-            <p>They will never be done. This cannot be undone.</p>
+            <p>They will never run. This cannot be undone.</p>
           </Confirm>
         </>
       }
@@ -76,23 +74,23 @@ export function Jobs({ query }: { query: URLSearchParams }) {
               query={query}
             />
             <span class="quiet">
-              {counted(waiting, 'job waits', 'jobs wait')}, {counted(failed, 'has failed', 'have failed')}.
+              {waiting.toLocaleString('en')} waiting, {failed.toLocaleString('en')} failed
             </span>
           </div>
           {jobs.length === 0 ? (
-            <Empty icon="clock" title={failedOnly ? 'No job has failed' : 'There is nothing to do'} />
+            <Empty icon="clock" title={failedOnly ? 'No job has failed' : 'No jobs are waiting'} />
           ) : (
             <Sheet
               label="Jobs"
               rows={jobs}
               keyOf={({ id }) => id}
               cells={[
-                { head: 'what', of: ({ of }) => <span title={of}>{of}</span> },
+                { head: 'job', of: ({ of }) => <span title={of}>{of}</span> },
                 {
                   head: 'state',
                   of: ({ state }) => <span class={state === 'failed' ? 'tag bad' : 'tag'}>{state}</span>,
                 },
-                { head: 'tries', kind: 'int', of: ({ attempt }) => attempt },
+                { head: 'attempts', kind: 'int', of: ({ attempt }) => attempt },
                 { head: 'since (UTC)', of: ({ at }) => <Time at={at} /> },
                 {
                   head: 'next attempt (UTC)',
@@ -100,7 +98,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
                     next ? (
                       <Time at={next} />
                     ) : (
-                      <span class="quiet">{state === 'waiting' ? 'at once' : '–'}</span>
+                      <span class="quiet">{state === 'waiting' ? 'now' : '–'}</span>
                     ),
                 },
                 {
@@ -127,12 +125,11 @@ export function Jobs({ query }: { query: URLSearchParams }) {
                           label={`Drop ${of}`}
                           danger
                           title="Drop this job?"
-                          no="Keep it"
                           yes="Drop it"
                           onYes={() => change('drop', { ids: [id] })}
                         >
                           <p>
-                            <code>{of}</code> will never be done. This cannot be undone.
+                            <code>{of}</code> will never run. This cannot be undone.
                           </p>
                         </Confirm>
                       </span>

@@ -24,7 +24,7 @@ export function Keys() {
   return (
     <Page
       title="API keys"
-      about="For programs that call this service: each key has a name and roles. Of the key itself only a hash is kept."
+      about="For programs that call this service: each key has a name and roles. Only a hash of the key is stored."
       wire={wire}
       told={told}
       tools={<NewKey onDone={told.again} />}
@@ -51,7 +51,7 @@ export function Keys() {
                   head: 'state',
                   of: ({ revoked }) =>
                     revoked === null ? (
-                      <span class="yes">in use</span>
+                      <span class="yes">active</span>
                     ) : (
                       <span class="quiet">
                         revoked <Time at={revoked} />
@@ -68,12 +68,11 @@ export function Keys() {
                         label={`Revoke ${key.name}`}
                         danger
                         title={`Revoke the key "${key.name}"?`}
-                        no="Keep it"
                         yes="Revoke it"
                         onYes={() => revoke(key)}
                       >
                         <p>
-                          Whoever uses it is refused within a few seconds. It cannot be taken back; a new key
+                          Whoever uses it is refused within a few seconds. This cannot be undone; a new key
                           can have the same name.
                         </p>
                       </Confirm>
@@ -102,7 +101,7 @@ function NewKey({ onDone }: { onDone: () => void }) {
   return (
     <NewSecret
       title="New key"
-      submit="Create it"
+      submit="Create key"
       make={make}
       once={{
         title: () => `The key "${name.value.trim()}"`,
@@ -116,7 +115,7 @@ function NewKey({ onDone }: { onDone: () => void }) {
       }}
     >
       <Line label="Name" value={name} placeholder="ci" required />
-      <Line label="Roles, with commas between them" value={roles} placeholder="editor, metrics" />
+      <Line label="Roles, separated by commas" value={roles} placeholder="editor, metrics" />
     </NewSecret>
   );
 }

@@ -3,9 +3,9 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { restFault } from '../doors/rest.ts';
-import { exchange } from '../doors/send.ts';
-import type { Fault, Wire } from '../doors/wire.ts';
+import { restFault } from '../../doors/rest.ts';
+import { exchange } from '../../doors/send.ts';
+import { type Fault, isAway, type Wire } from '../../doors/wire.ts';
 import {
   type Flow,
   flows,
@@ -14,13 +14,12 @@ import {
   readMetrics,
   requests,
   type Source,
-} from '../metrics.ts';
-import type { Schema } from '../schema/types.ts';
-import { token } from '../session.ts';
-import { useDock } from './dock.tsx';
-import { Heading } from './heading.tsx';
-import { Empty, milliseconds } from './parts.tsx';
-import { Plot } from './plot.tsx';
+} from '../../metrics.ts';
+import { token } from '../../session.ts';
+import { useDock } from '../dock.tsx';
+import { Heading } from '../heading.tsx';
+import { Empty, FaultNotice, milliseconds, SignIn } from '../parts.tsx';
+import { Plot } from '../plot.tsx';
 
 const EVERY_MS = 2000;
 /** Two minutes are kept, so that a plot has something to show when one comes back to it. */
@@ -34,9 +33,9 @@ const readings = signal<readonly Reading[]>([]);
 /** All requests, whichever their route. */
 const everything: Source = { ...requests, nameOf: () => 'all' };
 
-export function Live(_: { schema: Schema }) {
+export function Metrics() {
   const fault = useSignal<Fault | undefined>(undefined);
-  useDock([{ title: 'The metrics', wires: { rest: metrics } }]);
+  useDock([{ title: 'Metrics', wires: { rest: metrics } }]);
   useEffect(() => {
     let current = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -50,7 +49,7 @@ export function Live(_: { schema: Schema }) {
         if (!current) return;
         fault.value = error as Fault;
         // Who is asking does not change by asking again.
-        if (fault.value.status === 401 || fault.value.status === 403) return;
+        if (!isAway(fault.value)) return;
       }
       timer = setTimeout(read, EVERY_MS);
     };
@@ -63,15 +62,17 @@ export function Live(_: { schema: Schema }) {
   return (
     <>
       <Heading
-        title="Live"
-        about="From `/metrics`, every two seconds. The plots show up to two minutes, the numbers the last half minute."
+        title="Metrics"
+        about="Read from `/metrics` every two seconds. Plots cover up to two minutes, numbers the last 30 seconds."
       />
-      {fault.value ? (
+      {fault.value && !isAway(fault.value) ? (
         <Empty icon="pulse" title="There are no metrics to show">
           {fault.value.message}
+          {/^40[13]$/.test(String(fault.value.status)) && <SignIn />}
         </Empty>
       ) : (
         <>
+          {fault.value && <FaultNotice fault={fault.value} />}
           <Summary />
           <Flows title="By route" source={requests} />
           <Flows title="By GraphQL operation" source={operations} />
@@ -107,7 +108,7 @@ function observed(source: Source): { now: Flow[]; steps: ReadonlyMap<string, Flo
 function Summary() {
   const { now, steps } = observed(everything);
   const [all] = now;
-  if (!all) return <p class="quiet">Listening…</p>;
+  if (!all) return <p class="quiet">Waiting for the second reading…</p>;
   const past = steps.map((step) => step.get('all'));
   const values = (of: (flow: Flow) => number | undefined) => past.map((flow) => (flow && of(flow)) ?? 0);
   return (
@@ -206,16 +207,16 @@ function Flows({ title, source }: { title: string; source: Source }) {
       )}
       {idle.length > 0 && (
         <p class="quiet small names">
-          {busy.length > 0 ? 'Quiet' : 'All quiet'} for two minutes: {idle.join(', ')}.
+          {busy.length > 0 ? 'Idle' : 'All idle'} for two minutes: {idle.join(', ')}.
         </p>
       )}
-      {now.length === 0 && <p class="quiet">Nothing has been asked yet.</p>}
+      {now.length === 0 && <p class="quiet">No requests yet.</p>}
     </section>
   );
 }
 
 const HEADS = [
-  ['what', ''],
+  ['name', ''],
   ['per second', 'int'],
   ['rate', ''],
   ['p50', 'int'],

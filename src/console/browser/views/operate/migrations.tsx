@@ -16,13 +16,13 @@ export function Migrations() {
   return (
     <Page
       title="Migrations"
-      about="Each schema file that the database has had, the newest first, and what it has changed."
+      about="The schema files that were applied to this database, newest first, and what each has changed."
       wire={wire}
       told={told}
     >
       {(migrations) =>
         migrations.length === 0 ? (
-          <Empty icon="steps" title="Nothing was applied yet" />
+          <Empty icon="steps" title="No migrations yet" />
         ) : (
           <ol class="migrations">
             {migrations.map(({ at, fingerprint, steps }, index) => (
@@ -34,7 +34,7 @@ export function Migrations() {
                   Schema <code>{fingerprint.slice(0, 16)}</code>
                 </p>
                 {steps.length === 0 ? (
-                  <p class="quiet">It changed nothing in the database.</p>
+                  <p class="quiet">No change to the database.</p>
                 ) : (
                   <ul>
                     {steps.map((step) => (

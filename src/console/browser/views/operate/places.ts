@@ -10,6 +10,7 @@ interface OperatePlace {
 }
 
 const places: readonly OperatePlace[] = [
+  { name: 'metrics', label: 'Metrics', icon: 'pulse' },
   { name: 'keys', label: 'API keys', icon: 'key' },
   { name: 'jobs', label: 'Jobs', icon: 'clock' },
   { name: 'webhooks', label: 'Webhooks', icon: 'send' },
@@ -19,10 +20,10 @@ const places: readonly OperatePlace[] = [
   { name: 'access', label: 'View as', icon: 'eye' },
 ];
 
-/** Those that the caller may go to: none, but for operators. */
+/** Those that the caller may go to; metrics have a role of their own, which only the service knows of. */
 export function offered(): readonly OperatePlace[] {
   const { operates = false, webhooks = false } = me.value ?? {};
-  return operates ? places.filter(({ name }) => name !== 'webhooks' || webhooks) : [];
+  return places.filter(({ name }) => name === 'metrics' || (operates && (name !== 'webhooks' || webhooks)));
 }
 
 export function labelOf(place: string | undefined): string[] {

@@ -24,7 +24,7 @@ export function Requests({ query }: { query: URLSearchParams }) {
   return (
     <Page
       title="Requests"
-      about="The last 200 that this server has answered since it was started, without what was sent in them. The log has them all."
+      about="The last 200 that this server has answered since it started, without their bodies. The log has all of them."
       wire={wire}
       told={told}
     >
@@ -34,7 +34,7 @@ export function Requests({ query }: { query: URLSearchParams }) {
             <Choice name="Which requests" place="requests" parameter="only" choices={choices} query={query} />
           </div>
           {requests.length === 0 ? (
-            <Empty icon="lines" title={EMPTY[only] ?? 'Nothing has been asked yet'} />
+            <Empty icon="lines" title={EMPTY[only] ?? 'No requests yet'} />
           ) : (
             <Sheet
               label="Requests"
@@ -54,7 +54,7 @@ export function Requests({ query }: { query: URLSearchParams }) {
                   kind: 'int',
                   of: ({ status }) => <span class={status >= 400 ? 'fault' : ''}>{status}</span>,
                 },
-                { head: 'took', kind: 'int', of: ({ ms }) => milliseconds(ms) },
+                { head: 'duration', kind: 'int', of: ({ ms }) => milliseconds(ms) },
                 { head: 'when (UTC)', of: ({ at }) => <Time at={at} /> },
                 { head: 'caller', of: ({ caller }) => caller ?? <span class="quiet">anonymous</span> },
                 { head: 'address', of: ({ address }) => address || <span class="quiet">–</span> },
@@ -69,6 +69,6 @@ export function Requests({ query }: { query: URLSearchParams }) {
 }
 
 const EMPTY: Readonly<Record<string, string>> = {
-  failed: 'No request has failed',
-  slow: 'No request has taken half a second or more',
+  failed: 'No failed requests',
+  slow: 'No requests took half a second or more',
 };

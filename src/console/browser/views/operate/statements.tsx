@@ -23,21 +23,21 @@ export function Statements() {
       title="Slow statements"
       about={
         value && value.from !== null
-          ? `Database statements that took ${milliseconds(value.from)} or more, since the server was started.`
-          : 'Database statements that took long.'
+          ? `Database statements that took ${milliseconds(value.from)} or more, since the server started.`
+          : 'Slow database statements.'
       }
       wire={wire}
       told={told}
     >
       {({ from, statements }) =>
         from === null ? (
-          <Empty icon="code" title="Nothing is measured">
+          <Empty icon="code" title="Slow statements are not recorded">
             <span>
-              Start the service with <code>LOG_SLOW=500</code> to find statements that take 500 ms or more.
+              Start the service with <code>LOG_SLOW=500</code> to record statements that take 500 ms or more.
             </span>
           </Empty>
         ) : statements.length === 0 ? (
-          <Empty icon="code" title="No statement was slow" />
+          <Empty icon="code" title="No slow statements" />
         ) : (
           <ul class="statements">
             {statements
@@ -47,7 +47,7 @@ export function Statements() {
                   <header class="tools">
                     <strong>{counted(count, 'time')}</strong>
                     <span>
-                      {milliseconds(ms / count)} on average, {milliseconds(longest)} at the most
+                      {milliseconds(ms / count)} on average, {milliseconds(longest)} at most
                     </span>
                     <span class="quiet">
                       last <Time at={at} /> UTC

@@ -1,4 +1,4 @@
-/** Webhooks: who is told of changes, how the last deliveries went, a new one, and the end of one. */
+/** Webhooks: who receives changes, how the last deliveries went, a new one, and the end of one. */
 
 import { useSignal } from '@preact/signals';
 import type { Fault } from '../../doors/wire.ts';
@@ -38,14 +38,14 @@ export function Webhooks() {
   return (
     <Page
       title="Webhooks"
-      about="Other services that are told of changes as they are committed. Each is told of whole records, whatever the rules say."
+      about="Other services that receive changes as they are committed: whole records, whatever the access rules say."
       wire={wire}
       told={told}
       tools={<NewWebhook onDone={told.again} />}
     >
       {(webhooks) =>
         webhooks.length === 0 ? (
-          <Empty icon="send" title="Nobody is told of changes yet" />
+          <Empty icon="send" title="There are no webhooks yet" />
         ) : (
           <ul class="webhooks">
             {webhooks.map((webhook) => (
@@ -92,40 +92,21 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
         <h2>{url}</h2>
         <span class="tools">
           {disabled !== null && (
-            <Confirm
-              button="Go on"
-              title="Tell it of changes again?"
-              no="Leave it"
-              yes="Go on"
-              onYes={resume}
-            >
-              <p>It is told of everything that has happened since it was disabled.</p>
+            <Confirm button="Resume" title="Resume deliveries?" yes="Resume" onYes={resume}>
+              <p>Everything that has happened since it was disabled is delivered.</p>
             </Confirm>
           )}
           <button type="button" onClick={test}>
             Test
           </button>
-          <Confirm
-            button="New secret"
-            title="Give it a new secret?"
-            no="Leave it"
-            yes="Make a new one"
-            onYes={rotate}
-          >
+          <Confirm button="New secret" title="Make a new secret?" yes="Make it" onYes={rotate}>
             <p>
-              The one that it has now signs too for 24 hours, so that the receiver can be changed meanwhile.
+              The current secret keeps signing for 24 hours, so that the receiver can be changed meanwhile.
             </p>
           </Confirm>
-          <Confirm
-            button="Remove"
-            danger
-            title="Remove this webhook?"
-            no="Keep it"
-            yes="Remove it"
-            onYes={remove}
-          >
+          <Confirm button="Remove" danger title="Remove this webhook?" yes="Remove it" onYes={remove}>
             <p>
-              <code>{url}</code> is told nothing any more, also not what waits. This cannot be undone.
+              <code>{url}</code> receives nothing more, not even what is waiting. This cannot be undone.
             </p>
           </Confirm>
         </span>
@@ -133,12 +114,12 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
       <p class="items">
         <Tags of={on} none="nothing" />
         {disabled === null ? (
-          <span class="yes">in use</span>
+          <span class="yes">active</span>
         ) : (
           <span class="fault">disabled: {disabled}</span>
         )}
         <span class="quiet">
-          {counted(waiting, 'delivery waits', 'deliveries wait')}
+          {counted(waiting, 'delivery', 'deliveries')} waiting
           {waitsSince !== null && (
             <>
               {' '}
@@ -161,12 +142,12 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
           cells={[
             { head: 'event', of: ({ type }) => type },
             { head: 'when (UTC)', of: ({ at }) => <Time at={at} /> },
-            { head: 'try', kind: 'int', of: ({ attempt }) => attempt },
+            { head: 'attempt', kind: 'int', of: ({ attempt }) => attempt },
             {
               head: 'result',
               of: ({ result }) => (
                 <span class={result === 'delivered' ? 'tag' : 'tag bad'}>
-                  {result === 'again' ? 'to be tried again' : result}
+                  {result === 'again' ? 'will be retried' : result}
                 </span>
               ),
             },
@@ -209,7 +190,7 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
   return (
     <NewSecret
       title="New webhook"
-      submit="Add it"
+      submit="Add webhook"
       make={make}
       once={{
         title: () => 'The secret of the webhook',
@@ -224,12 +205,7 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
       }}
     >
       <Line label="URL of the receiver" value={url} placeholder="https://shop.example/hooks" required />
-      <Line
-        label="Events, with commas between them"
-        value={on}
-        placeholder="Book.created, Order.*"
-        required
-      />
+      <Line label="Events, separated by commas" value={on} placeholder="Book.created, Order.*" required />
       {me.value?.authentication === false && (
         <label class="inside">
           <input
@@ -239,7 +215,7 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
               isInside.value = event.currentTarget.checked;
             }}
           />
-          The receiver is inside of this network
+          The receiver is inside this network
         </label>
       )}
     </NewSecret>
