@@ -14,6 +14,7 @@ import type { Model } from '../schema/model.ts';
 import { readSchema } from '../schema/read.ts';
 import { type Evolution, evolve } from '../storage/evolve/evolve.ts';
 import { type Database, openDatabase } from '../storage/open.ts';
+import type { OtherWriters } from '../storage/sqlite/write-queue.ts';
 import type { Program } from '../storage/storage.ts';
 import type { Trace } from '../storage/trace.ts';
 import { statementProcess } from './self.ts';
@@ -29,6 +30,7 @@ interface Opening {
   /** Duet is a part of another program, which gives this. */
   readonly given?: Given | undefined;
   readonly tracer?: Tracer | undefined;
+  readonly others?: OtherWriters | undefined;
   /** Read before; otherwise the schema file is read. */
   readonly model?: Model;
 }
@@ -65,12 +67,13 @@ function open(
   config: Config,
   model: Model,
   trace: Trace | undefined,
-  { readOnly = false, given, tracer }: Opening,
+  { readOnly = false, given, tracer, others }: Opening,
 ): Database {
   try {
     return openDatabase(config, model, trace, {
       readOnly,
       apart: statementProcess(given !== undefined),
+      others,
       comment: tracer && commentOfScope,
     });
   } catch (error) {

@@ -9,6 +9,7 @@ import type { Logic } from '../engine/logic/logic.ts';
 import type { Door } from '../graphql/schema.ts';
 import type { Trusted } from '../graphql/trusted.ts';
 import type { Model } from '../schema/model.ts';
+import type { OtherWriters } from '../storage/sqlite/write-queue.ts';
 import type { Storage } from '../storage/storage.ts';
 
 export interface AppOptions {
@@ -47,6 +48,8 @@ export interface Dev {
 export interface Peers {
   /** Lets the others ask this process. */
   offer(own: Offer): void;
+  /** Those of them that write to the same file of SQLite. */
+  readonly writers: OtherWriters;
   /** What all of them tell, by the name of their process. */
   collect<About extends keyof Offer>(about: About): Promise<ReadonlyMap<string, ReturnType<Offer[About]>>>;
 }

@@ -43,7 +43,12 @@ export async function runApp(
     recent.observe(observation);
     observe(observation);
   };
-  const { database } = await openDeployment(config, ran, { given, tracer, model });
+  const { database } = await openDeployment(config, ran, {
+    given,
+    tracer,
+    model,
+    others: others.peers?.writers,
+  });
   try {
     const door = graphqlDoor(model);
     const trusted = await readTrusted(config, door);

@@ -6,6 +6,7 @@ import type { Offer, Peers } from '../app/options.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Config } from '../config/config.ts';
 import { cannotListen, type Running, type StopSignal, urlOf } from './serve.ts';
+import { Turn, type TurnMessage, WriteTurns } from './write-turns.ts';
 
 /** A worker that cannot stay up is not started again in a tight circle. */
 const PAUSE_MS = 500;
@@ -15,6 +16,7 @@ const TELL_MS = 1000;
 
 /** What a worker and its parent say to each other. */
 export type Message =
+  | TurnMessage
   | { readonly say: 'ready' }
   /** From the server of `duet dev`: the files cannot be served, and it serves the console alone. */
   | { readonly say: 'waiting' }
@@ -34,6 +36,7 @@ export async function superviseWorkers(
   const port = freePort(config);
   const workers = new Map<Subprocess, string>();
   const enquiries = new Map<string, Enquiry>();
+  const turns = new WriteTurns<Subprocess>(tell);
   let stopping = false;
 
   /** Asks every worker on behalf of one. */
@@ -41,8 +44,7 @@ export async function superviseWorkers(
     const told = new Map<string, unknown>();
     const finish = () => {
       clearTimeout(timer);
-      if (enquiries.delete(id) && workers.has(asker))
-        asker.send({ say: 'told', id, all: [...told] } satisfies Message);
+      if (enquiries.delete(id) && workers.has(asker)) tell(asker, { say: 'told', id, all: [...told] });
     };
     const timer = setTimeout(finish, TELL_MS);
     const expected = workers.size;
@@ -50,20 +52,25 @@ export async function superviseWorkers(
       told.set(workers.get(worker) ?? '', own);
       if (told.size >= expected) finish();
     });
-    for (const worker of workers.keys()) worker.send({ say: 'ask', id, about } satisfies Message);
+    for (const worker of workers.keys()) tell(worker, { say: 'ask', id, about });
   };
 
   const start = (name: string) =>
     new Promise<boolean>((resolve) => {
       const worker = Bun.spawn([...command, `--port=${port}`], {
         stdio: ['ignore', 'inherit', 'inherit'],
+        // Several times as quick as what Bun has for all kinds of values.
+        serialization: 'json',
         ipc: (message: Message) => {
-          if (message.say === 'ready') resolve(true);
+          if (message.say === 'waits' || message.say === 'wrote')
+            turns.heard(message.say, worker, workers.keys());
+          else if (message.say === 'ready') resolve(true);
           else if (message.say === 'ask') enquire(worker, message.id, message.about);
           else if (message.say === 'tell') enquiries.get(message.id)?.(worker, message.own);
         },
         onExit: (_, code) => {
           workers.delete(worker);
+          turns.left(worker);
           resolve(false);
           if (stopping) return;
           observe({ event: 'failure', cause: new Error(`a worker ended with code ${code}`) });
@@ -91,24 +98,36 @@ export async function superviseWorkers(
   const url = urlOf(config.host, port);
   observe({ event: 'supervising', url, workers: config.workers });
   const reload = async () => {
-    for (const worker of workers.keys()) worker.send({ say: 'reload' } satisfies Message);
+    for (const worker of workers.keys()) tell(worker, { say: 'reload' });
   };
   return { url, reload, stop };
 }
 
 type Enquiry = (worker: Subprocess, own: unknown) => void;
 
+/** One that has just ended cannot be told anything, which is known to the system before it is told here. */
+function tell(worker: Subprocess, message: Message): void {
+  try {
+    worker.send(message);
+  } catch {
+    // Its end is told by itself.
+  }
+}
+
 /** The other side: what a worker needs of its parent. */
 export function workerPeers(): Peers {
   const waiting = new Map<string, (all: ReadonlyMap<string, never>) => void>();
   const send = (message: Message) => process.send?.(message);
+  const writers = new Turn(send);
   let offer: Offer | undefined;
   process.on('message', (message: Message) => {
-    if (message.say === 'ask') send({ say: 'tell', id: message.id, own: offer?.[message.about]() });
+    if (message.say === 'wanted' || message.say === 'go') writers.heard(message.say);
+    else if (message.say === 'ask') send({ say: 'tell', id: message.id, own: offer?.[message.about]() });
     // What was asked for is what was told.
     else if (message.say === 'told') waiting.get(message.id)?.(new Map(message.all as [string, never][]));
   });
   return {
+    writers,
     offer(own) {
       offer = own;
     },

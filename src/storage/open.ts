@@ -6,6 +6,7 @@ import type { Hosts } from './postgres/hosts.ts';
 import { ReplicatedStorage } from './postgres/replicated.ts';
 import { type PostgresOptions, PostgresStorage } from './postgres/storage.ts';
 import { SqliteStorage } from './sqlite/storage.ts';
+import type { OtherWriters } from './sqlite/write-queue.ts';
 import type { Storage } from './storage.ts';
 import type { Trace } from './trace.ts';
 
@@ -31,6 +32,7 @@ export interface DatabaseOptions {
 interface Opening {
   readonly readOnly?: boolean;
   readonly apart?: readonly string[] | undefined;
+  readonly others?: OtherWriters | undefined;
   readonly slowMs?: number | undefined;
   readonly sync?: ((file: number) => Promise<void>) | undefined;
   readonly comment?: (() => string) | undefined;
@@ -40,11 +42,11 @@ export function openDatabase(
   options: DatabaseOptions,
   model: Model,
   trace?: Trace,
-  { readOnly = false, apart, slowMs, sync, comment }: Opening = {},
+  { comment, ...ofSqlite }: Opening = {},
 ): Database {
   const { database, limitWriteHold: holdMs } = options;
   if (database.kind === 'sqlite')
-    return new SqliteStorage({ path: database.path, model, trace, readOnly, apart, holdMs, slowMs, sync });
+    return new SqliteStorage({ path: database.path, model, trace, holdMs, ...ofSqlite });
   const postgres = {
     hosts: database.hosts,
     pooler: options.databasePooler,

@@ -6,6 +6,8 @@ import { Folder, Server } from '../process.ts';
 
 /** How often the server is killed; a long run sets more. */
 const KILLS = Number(process.env['KILLS'] ?? 20);
+/** The same of one process among several. */
+const WORKER_KILLS = Math.ceil(KILLS / 8);
 const WRITERS = 16;
 
 const sdl = `
@@ -14,55 +16,90 @@ const sdl = `
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
-test(`${KILLS} kills lose nothing that was acknowledged`, async () => {
-  using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
-  const acknowledged: string[] = [];
-  let serial = 0;
+/** Clients that create accounts, and remember those that were acknowledged. */
+class Clients {
+  readonly acknowledged: string[] = [];
+  #serial = 0;
 
-  const writer = async (url: string, stopped: () => boolean) => {
+  /** `broken`: what a client does whose connection is cut. */
+  async write(url: string, stopped: () => boolean, broken: 'ends' | 'goes on'): Promise<void> {
     while (!stopped()) {
-      const owner = `o${serial++}`;
+      const owner = `o${this.#serial++}`;
       // An account comes with its two entries or not at all, through either door.
       const entries = [{ mark: 'a' }, { mark: 'b' }];
       const query =
         'mutation($owner: String!, $entries: [EntryInputWithoutAccount!]) { createAccount(owner: $owner, entries: $entries) { id } }';
-      const graphql = serial % 2 === 0;
+      const graphql = this.#serial % 2 === 0;
       const path = graphql ? '/graphql' : '/accounts';
       const body = JSON.stringify(graphql ? { query, variables: { owner, entries } } : { owner, entries });
       try {
         const response = await fetch(url + path, { method: 'POST', headers: JSON_HEADERS, body });
         const answer = (await response.json()) as any;
-        if (graphql ? answer.data : response.status === 201) acknowledged.push(owner);
+        if (graphql ? answer.data : response.status === 201) this.acknowledged.push(owner);
       } catch {
-        return;
+        if (broken === 'ends') return;
       }
     }
-  };
+  }
 
-  for (let kill = 0; kill < KILLS; kill++) {
-    await using server = await Server.start(folder);
-    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
-    let stopped = false;
-    const writers = Array.from({ length: WRITERS }, () => writer(server.url, () => stopped));
-    await Bun.sleep(20 + Math.random() * 180);
-    server.signal('SIGKILL');
-    stopped = true;
-    await Promise.all(writers);
-    await server.exited();
-
-    const db = new Database(folder.file('duet.db'));
+  /** Everything acknowledged is there, and nothing is half applied. */
+  expectKept(file: string): void {
+    using db = new Database(file);
     expect(db.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
     const owners = new Set(
       (db.query('SELECT "owner" FROM "Account"').all() as { owner: string }[]).map(({ owner }) => owner),
     );
-    expect(acknowledged.filter((owner) => !owners.has(owner))).toEqual([]);
+    expect(this.acknowledged.filter((owner) => !owners.has(owner))).toEqual([]);
     const halves = db
       .query(
         'SELECT "id" FROM "Account" WHERE (SELECT COUNT(*) FROM "Entry" WHERE "accountId" = "Account"."id") <> 2',
       )
       .all();
     expect(halves).toEqual([]);
-    db.close();
   }
-  expect(acknowledged.length).toBeGreaterThan(KILLS);
+}
+
+test(`${KILLS} kills lose nothing that was acknowledged`, async () => {
+  using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+  const clients = new Clients();
+
+  for (let kill = 0; kill < KILLS; kill++) {
+    await using server = await Server.start(folder);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    let stopped = false;
+    const writers = Array.from({ length: WRITERS }, () => clients.write(server.url, () => stopped, 'ends'));
+    await Bun.sleep(20 + Math.random() * 180);
+    server.signal('SIGKILL');
+    stopped = true;
+    await Promise.all(writers);
+    await server.exited();
+    clients.expectKept(folder.file('duet.db'));
+  }
+  expect(clients.acknowledged.length).toBeGreaterThan(KILLS);
 }, 600_000);
+
+test('of workers that write to one file any can be killed: nothing is lost, and the others go on', async () => {
+  using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+  await using server = await Server.start(folder, { WORKERS: '3' });
+  await server.logged('supervising');
+  const clients = new Clients();
+  let stopped = false;
+  const writers = Array.from({ length: WRITERS }, () => clients.write(server.url, () => stopped, 'goes on'));
+  for (let kill = 0; kill < WORKER_KILLS; kill++) {
+    const before = clients.acknowledged.length;
+    for (let tries = 0; tries < 1000 && clients.acknowledged.length < before + WRITERS; tries++)
+      await Bun.sleep(10);
+    const { pid } = await server.logged('started', 3 + kill);
+    const atKill = clients.acknowledged.length;
+    process.kill(pid, 'SIGKILL');
+    for (let tries = 0; tries < 1000 && clients.acknowledged.length < atKill + 2 * WRITERS; tries++)
+      await Bun.sleep(10);
+    expect(clients.acknowledged.length).toBeGreaterThanOrEqual(atKill + 2 * WRITERS);
+    await server.logged('started', 4 + kill);
+  }
+  stopped = true;
+  await Promise.all(writers);
+  server.signal('SIGTERM');
+  expect(await server.exited()).toBe(0);
+  clients.expectKept(folder.file('duet.db'));
+}, 120_000);

@@ -34,7 +34,14 @@ import { compiler, Runner, UNBOUNDED } from './runner.ts';
 import { SharedSnapshot } from './shared-snapshot.ts';
 import { WalIndex } from './wal-index.ts';
 import { splitsWords } from './words.ts';
-import { type Commit, isResult, type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
+import {
+  type Commit,
+  isResult,
+  type OtherWriters,
+  type Outcome,
+  type Waiting,
+  WriteQueue,
+} from './write-queue.ts';
 
 const OPEN_POLL_MS = 10;
 /** Another node may be changing tables, which takes as long as it takes. */
@@ -56,6 +63,7 @@ export interface SqliteOptions {
   readonly apart?: readonly string[] | undefined;
   /** For how long one write may keep all others waiting. */
   readonly holdMs: number;
+  readonly others?: OtherWriters | undefined;
   /** From how many milliseconds on a commit counts as slow; 0 makes every one a slow one. */
   readonly slowMs?: number | undefined;
   /** How the disk is waited for in the background. */
@@ -81,7 +89,8 @@ export class SqliteStorage implements Storage, Evolvable {
   #hasLooked: boolean;
   readonly #queue: WriteQueue;
 
-  constructor({ path, model, trace, readOnly = false, apart, holdMs, slowMs, sync }: SqliteOptions) {
+  constructor(options: SqliteOptions) {
+    const { path, model, trace, readOnly = false, apart, holdMs, others, slowMs, sync } = options;
     this.#model = model;
     this.#trace = trace;
     this.#hasLooked = path === ':memory:' || readOnly;
@@ -99,7 +108,7 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#bounds = new Bounds(this.#database);
     this.#pace = new Pace(slowMs);
     this.#sync = sync;
-    this.#queue = new WriteQueue((...batch) => this.#commit(...batch), holdMs);
+    this.#queue = new WriteQueue((...batch) => this.#commit(...batch), holdMs, others);
     // What is in memory no other process can see.
     if (apart && path !== ':memory:') {
       const launch = { command: apart, path: resolve(path) };

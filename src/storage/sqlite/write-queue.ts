@@ -48,8 +48,17 @@ export type Commit = (
   isWanted: () => boolean,
 ) => Soon<readonly Outcome[] | undefined>;
 
+/** The other processes that write to the same file, where somebody tells them of each other. */
+export interface OtherWriters {
+  /** Calls back when it may be this one's turn; what it returns makes it nobody's. */
+  wait(again: () => void): () => void;
+  /** Told when this process has let go of the file. */
+  done(): void;
+}
+
 export class WriteQueue {
   readonly #commit: Commit;
+  readonly #others: OtherWriters | undefined;
   /** How long they wait for another process that writes. */
   readonly #patienceMs: number;
   #entries: Entry[] = [];
@@ -60,8 +69,9 @@ export class WriteQueue {
   /** Since when others have been in the way. */
   #busySince: number | undefined;
 
-  constructor(commit: Commit, holdMs: number) {
+  constructor(commit: Commit, holdMs: number, others?: OtherWriters) {
     this.#commit = commit;
+    this.#others = others;
     this.#patienceMs = holdMs + GRACE_MS;
   }
 
@@ -136,6 +146,7 @@ export class WriteQueue {
       return;
     }
     this.#busySince = undefined;
+    this.#others?.done();
     const again: Entry[] = [];
     batch.forEach((entry, index) => {
       const outcome = outcomes[index] ?? 'again';
@@ -155,8 +166,19 @@ export class WriteQueue {
     if (now - this.#busySince >= this.#patienceMs) this.#failed(batch, tooLongBusy(this.#patienceMs));
     else {
       (isAlone ? this.#long : this.#entries).unshift(...batch);
-      setTimeout(() => this.#flush(), POLL_MS);
+      this.#awaitTurn();
     }
+  }
+
+  /** Whoever writes may end without a word, or not be among those who tell. */
+  #awaitTurn(): void {
+    const again = () => {
+      clearTimeout(timer);
+      withdraw?.();
+      this.#flush();
+    };
+    const timer = setTimeout(again, POLL_MS);
+    const withdraw = this.#others?.wait(again);
   }
 
   #failed(batch: readonly Entry[], error: unknown): void {
