@@ -16,6 +16,7 @@ interface Trap {
   readonly at: string;
   /** How many more connections fall into it. */
   times: number;
+  hasSprung: boolean;
 }
 
 export class Wire implements Disposable {
@@ -24,6 +25,10 @@ export class Wire implements Disposable {
   #trap: Trap | undefined;
   /** All that was sent to the server. */
   sent = '';
+  /** While it is set, answers are held back for so many milliseconds: what is sent meanwhile did not wait for them. */
+  heldMs = 0;
+  /** How often answers were held back. */
+  trips = 0;
   /** While true, a server that hangs up is not heard doing so. */
   muffled = false;
 
@@ -47,17 +52,22 @@ export class Wire implements Disposable {
 
   /** The next connection that sends these bytes is lost; with no bytes, the next that sends anything. */
   cut(harm: Cut, at = '', times = 1): void {
-    this.#trap = { harm, at, times };
+    this.#trap = { harm, at, times, hasSprung: false };
   }
 
-  /** The next time these bytes are sent, the server cannot read them. */
-  garble(at: string): void {
-    this.#trap = { harm: 'garble', at, times: 1 };
+  /** Until it is over, the server cannot read these bytes: what it does not know by its name, it is told again. */
+  garble(at: string): Disposable {
+    this.#trap = { harm: 'garble', at, times: Number.POSITIVE_INFINITY, hasSprung: false };
+    return {
+      [Symbol.dispose]: () => {
+        this.#trap = undefined;
+      },
+    };
   }
 
   /** Whether what was laid has sprung. */
   get sprung(): boolean {
-    return this.#trap === undefined;
+    return this.#trap?.hasSprung ?? true;
   }
 
   [Symbol.dispose](): void {
@@ -80,21 +90,57 @@ export class Wire implements Disposable {
         if (socket === client || !(this.muffled || harm === 'within')) part();
       });
     }
+    const prepared = new Map<string, string>();
     client.on('data', (sent: Buffer) => {
       this.sent += sent.toString('latin1');
-      const trap = this.#trap && sent.includes(this.#trap.at) ? this.#trap : undefined;
+      const bound = boundIn(sent, prepared);
+      const named = bound.find(({ text }) => this.#trap && text.includes(this.#trap.at));
+      const trap = this.#trap && (named || sent.includes(this.#trap.at)) ? this.#trap : undefined;
+      if (trap) trap.hasSprung = true;
       if (trap && --trap.times === 0) this.#trap = undefined;
       harm = trap?.harm;
       if (trap?.harm === 'before') return part();
-      if (trap?.harm === 'garble') sent.write('#'.repeat(trap.at.length), sent.indexOf(trap.at));
+      if (trap?.harm === 'garble') sent.write('#', named?.at ?? sent.indexOf(trap.at));
       server.write(sent);
     });
+    let held: Buffer[] = [];
     server.on('data', (answered: Buffer) => {
-      if (harm === 'after') part();
+      if (this.heldMs > 0) {
+        if (held.push(answered) > 1) return;
+        this.trips++;
+        setTimeout(() => {
+          client.write(Buffer.concat(held));
+          held = [];
+        }, this.heldMs);
+      } else if (harm === 'after') part();
       else if (harm === 'within') {
         client.end(answered.subarray(0, -END_BYTES));
         server.destroy();
       } else client.write(answered);
     });
   }
+}
+
+interface Bound {
+  readonly text: string;
+  /** Where its name stands. */
+  readonly at: number;
+}
+
+/** The statements that are sent by their names alone; those that get a name are remembered. */
+function boundIn(sent: Buffer, prepared: Map<string, string>): Bound[] {
+  const found: Bound[] = [];
+  for (let at = 0; at + 5 <= sent.length; at += 1 + sent.readUInt32BE(at + 1)) {
+    const isParse = sent[at] === 0x50;
+    if (!isParse && sent[at] !== 0x42) continue;
+    const end = sent.indexOf(0, at + 5);
+    const [first, second] = [
+      sent.toString('latin1', at + 5, end),
+      sent.toString('latin1', end + 1, sent.indexOf(0, end + 1)),
+    ];
+    // A name and its text; or a portal, which has none, and a name.
+    if (isParse) prepared.set(first, second);
+    else found.push({ text: prepared.get(second) ?? '', at: end + 1 });
+  }
+  return found;
 }

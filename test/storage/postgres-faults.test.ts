@@ -268,7 +268,8 @@ describe('a connection that is cut', () => {
   describe.each(cases)('%s the exchange of', (cut, applied) => {
     test.each([1, 3])('a COMMIT: nobody knows (write %p)', async (kind) => {
       const marker = crypto.randomUUID();
-      wire.cut(cut, 'COMMIT\0');
+      await write(app, kind, 'another');
+      wire.cut(cut, 'COMMIT');
       expect(await write(app, kind, marker)).toBe('OUTCOME_UNKNOWN');
       expect(wire.sprung).toBe(true);
       expect(await count(marker)).toBe(applied);
@@ -311,14 +312,17 @@ describe('a connection that is cut', () => {
     });
   });
 
-  test('a transaction that could not begin writes nothing', async () => {
+  test.each([
+    [
+      'writes first',
+      'mutation ($name: String!) { createUser(name: $name, email: "a@b.example") { posts { id } } }',
+    ],
+    ['reads first', 'mutation ($name: String!) { updateUser(id: 1, name: $name) { posts { id } } }'],
+  ])('a transaction that could not begin writes nothing (one that %s)', async (_, write) => {
     const name = crypto.randomUUID();
-    // The INSERT is its first statement.
-    const create =
-      'mutation ($name: String!) { createUser(name: $name, email: "a@b.example") { posts { id } } }';
-    await app.graphql(create, { name: 'another' });
-    wire.garble('BEGIN');
-    expect((await app.graphql(create, { name })).errors?.[0].extensions.code).toBe('INTERNAL');
+    await app.graphql(write, { name: 'another' });
+    using _garbled = wire.garble('BEGIN');
+    expect((await app.graphql(write, { name })).errors?.[0].extensions.code).toBe('INTERNAL');
     expect(wire.sprung).toBe(true);
     expect(JSON.stringify((await app.rest('GET', '/users')).body)).not.toContain(name);
   });

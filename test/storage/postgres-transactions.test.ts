@@ -5,6 +5,7 @@ import { SQL } from 'bun';
 import { Connection, Pool } from '../../src/storage/postgres/pool.ts';
 import { type Answer, type AppUnderTest, openApp, shipped, within } from '../app.ts';
 import { Postgres } from '../postgres.ts';
+import { type Cut, Wire } from '../wire.ts';
 
 setDefaultTimeout(60_000);
 
@@ -206,7 +207,7 @@ async function failing(
 }
 
 interface Failing {
-  readonly table: 'Todo' | 'Comment';
+  readonly table: 'Todo' | 'Comment' | '_duet_changes';
   readonly state: string;
   readonly times: number;
   /** At the commit. */
@@ -259,6 +260,109 @@ describe.each(['Todo', 'Comment'] as const)('a write of a %s that others beat', 
       expectUnavailable(await create(on.app));
       expect(await stored(on.other)).toBe(0);
       expect((await create(on.app)).status).toBe(201);
+    },
+  );
+});
+
+const memos = {
+  sdl: `
+    type Note @resource { id: ID!  text: String! }
+    type Memo @resource @journal { id: ID!  text: String!  rank: Int! @default(value: 1) }
+    type Mutation { ranked(memoId: ID!): Memo! @action  copied(noteId: ID!): Note! @action }`,
+  data: { notes: [{ text: 'a' }], memos: [{ text: 'a' }] },
+  logic: {
+    Mutation: {
+      *ranked({ tx }: any, { memoId }: any): any {
+        return yield* tx.memos.update(memoId, { _inc: { rank: 1 } });
+      },
+      *copied({ tx }: any, { noteId }: any): any {
+        const { text } = yield* tx.notes.get(noteId);
+        yield* tx.notes.update(noteId, { text: 'copied' });
+        return yield* tx.notes.create({ text });
+      },
+    },
+  },
+};
+
+/** The last of each record's changes is what it is now; of the first, which was loaded, there may be none. Answers with all texts. */
+async function expectJournaled(app: AppUnderTest): Promise<string[]> {
+  const { body } = await app.rest('GET', '/changes/memos?limit=1000');
+  const last = new Map<number, unknown>();
+  for (const { key, after, version } of body) last.set(key, { ...after, _version: version });
+  const { body: records } = await app.rest('GET', '/memos?fields=id,text,rank,_version');
+  for (const { id, _version } of records)
+    if (id > 1 || _version > 1) expect([id, last.has(id)]).toEqual([id, true]);
+  expect(records.filter(({ id }: any) => last.has(id))).toEqual(
+    [...last.keys()].sort((a, b) => a - b).map((id) => last.get(id)),
+  );
+  return records.map(({ text }: any) => text);
+}
+
+describe.each([
+  ['create', 'POST', '/memos'],
+  ['change', 'PUT', '/memos/1'],
+] as const)('the journal refuses what came of a %s', (_, method, path) => {
+  const write = (app: AppUnderTest) => app.rest(method, path, { text: 'x' });
+
+  test.each([
+    ['40001', 3, [true, undefined], 4],
+    ['40001', 9, [false, 'UNAVAILABLE'], 4],
+    ['53100', 1, [false, 'UNAVAILABLE'], 1],
+    ['ZZ001', 1, [false, 'CONFLICT'], 1],
+  ] as const)('with %s, so often: %p', async (state, times, told, tried) => {
+    await using on = await scene(memos);
+    const tries = await failing(on.other, { table: '_duet_changes', state, times });
+    const { status, body } = await write(on.app);
+    expect([status < 300, body.code]).toEqual([...told]);
+    expect(await tries()).toBe(tried);
+    expect((await expectJournaled(on.app)).includes('x')).toBe(told[0]);
+  });
+});
+
+describe('by a wire', () => {
+  let wire: Wire;
+  let app: AppUnderTest;
+  beforeAll(async () => {
+    wire = await Wire.start(postgres.port);
+    const url = (await postgres.database()).replace(/:\d+\//, `:${wire.port}/`);
+    app = await openApp('postgres', { ...memos, url, env: { DATABASE_CONNECTIONS: '1' } });
+  });
+  afterAll(async () => {
+    await app.close();
+    wire[Symbol.dispose]();
+  });
+
+  // What is read first goes along with the beginning, and what answers nothing with the end.
+  test.each([
+    ['POST', '/notes', { text: 'b' }, 1],
+    ['POST', '/memos', { text: 'b' }, 3],
+    ['PUT', '/memos/1', { text: 'b' }, 3],
+    ['POST', '/actions/copied', { noteId: 1 }, 5],
+    ['POST', '/actions/ranked', { memoId: 1 }, 3],
+  ] as const)(
+    'the server is waited for no more often than needed: %s %s',
+    async (method, path, body, trips) => {
+      // Prepared beforehand.
+      for (let time = 0; time < 2; time++)
+        expect((await app.rest(method, path, body)).status).toBeLessThan(300);
+      wire.heldMs = 30;
+      wire.trips = 0;
+      await app.rest(method, path, body);
+      wire.heldMs = 0;
+      expect(wire.trips).toBe(trips);
+    },
+  );
+
+  const cuts: readonly Cut[] = ['before', 'within', 'after'];
+  test.each(cuts)(
+    'an end that is cut off %s its exchange, with what goes along: nobody knows',
+    async (cut) => {
+      const text = crypto.randomUUID();
+      await app.rest('PUT', '/memos/1', { text: 'another' });
+      wire.cut(cut, 'COMMIT');
+      const { status, body } = await app.rest('PUT', '/memos/1', { text });
+      expect([status, body.code, wire.sprung]).toEqual([503, 'OUTCOME_UNKNOWN', true]);
+      await expectJournaled(app);
     },
   );
 });

@@ -23,8 +23,17 @@ import { splitBy } from '../words.ts';
 import { dialect, spreadDialect } from './dialect.ts';
 import { constraintOf, constraintsOf, notUnique, refused, stateOf } from './errors.ts';
 import type { Connection, Rows } from './pool.ts';
+import type { Transaction } from './transaction.ts';
 import { type Ahead, type Tree, Trees, Unforeseen } from './tree.ts';
 import { splitAhead } from './words.ts';
+
+interface Driving {
+  /** With it, trees are read at once. */
+  readonly ahead?: Ahead | undefined;
+  /** Where no transaction would hold several statements together. */
+  readonly isAlone?: boolean;
+  readonly transaction?: Transaction;
+}
 
 export class Runner {
   readonly #model: Model;
@@ -49,8 +58,11 @@ export class Runner {
     return this.#compiler.template(statement).findsOne;
   }
 
-  /** With `ahead`, trees are read at once; `isAlone` where no transaction would hold several statements together. */
-  async drive<T>(connection: Connection, running: Program<T>, ahead?: Ahead, isAlone = false): Promise<T> {
+  async drive<T>(
+    connection: Connection,
+    running: Program<T>,
+    { ahead, isAlone = false, transaction }: Driving = {},
+  ): Promise<T> {
     let step = running.next();
     let isFirst = true;
     while (!step.done) {
@@ -61,13 +73,20 @@ export class Runner {
           isFirst = false;
           if (step.value.some(splits)) await splitAhead(step.value, connection.deadline);
           connection.hurry();
-          rows = await this.#answers(connection, step.value, ahead);
+          if (transaction?.waits(step.value)) await transaction.begun();
+          if (transaction?.foresees(step.value)) {
+            transaction.add(step.value.map((each) => this.#send(connection, each)));
+            rows = step.value.map(() => []);
+          } else rows = await this.#answers(connection, step.value, ahead);
         }
       } catch (error) {
         if (error instanceof Unforeseen) throw error;
+        // 25P02: for what came before.
+        if (stateOf(error) === '25P02') await transaction?.check();
         step = running.throw(this.#toldToPrograms(error));
         continue;
       }
+      if (transaction?.isBeginning) await transaction.begun();
       step = running.next(rows);
     }
     return step.value;
@@ -81,9 +100,10 @@ export class Runner {
   }
 
   async #answers(connection: Connection, statements: readonly Statement[], ahead?: Ahead): Promise<Row[][]> {
+    const [only] = statements;
+    if (only && statements.length === 1)
+      return [await connection.patiently(this.#send(connection, only, ahead))];
     const sent = statements.map((statement) => this.#send(connection, statement, ahead));
-    const [only] = sent;
-    if (only && sent.length === 1) return [await connection.patiently(only)];
     // All are settled before one is judged: an answer that nobody waits for would be an unhandled rejection.
     const settled = await connection.patiently(Promise.allSettled(sent));
     return settled.map((each) => {
@@ -118,14 +138,16 @@ export class Runner {
     const isCurrent = this.isSpread && isWrite(statement) && this.#isCurrent(connection, statement.resource);
     const { isSpread } = this;
     const { sql, parameters, decoders } = this.#compiler.compile(statement);
-    const sent = this.#sent(connection, sql, parameters).catch((error) => {
+    const sent = this.#sent(connection, sql, parameters);
+    if (isCurrent) await isCurrent.catch((error) => sent.catch(() => {}).then(() => Promise.reject(error)));
+    try {
+      return decoded(await sent, decoders);
+    } catch (error) {
       // Others may have found it out while this one was under way.
       if (isSpread || !isRefused(error)) throw error;
       this.#spread();
       throw new Spread();
-    });
-    if (isCurrent) await isCurrent.catch((error) => sent.catch(() => {}).then(() => Promise.reject(error)));
-    return decoded(await sent, decoders);
+    }
   }
 
   #spread(): void {

@@ -6,8 +6,7 @@ import { explained } from './errors.ts';
 import type { Connection } from './pool.ts';
 import type { Runner } from './runner.ts';
 import type { Server } from './server.ts';
-
-export const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+import { SNAPSHOT } from './transaction.ts';
 
 /** Each on a connection of its own: a slow reader must not keep one of the pool's. */
 export class Snapshots {

@@ -6,7 +6,6 @@ import { LOOK, outdatedOf } from '../duties.ts';
 import { type Evolvable, ReadOnly, type Session } from '../evolve/database.ts';
 import { LOCK } from '../evolve/tables.ts';
 import { writerOutdated } from '../faults.ts';
-import { duties } from '../own.ts';
 import { currentScope, scoped } from '../scopes.ts';
 import { quote } from '../sql/dialect.ts';
 import { filled, type Query } from '../statements.ts';
@@ -32,7 +31,8 @@ import { caughtUp, noting, written } from './positions.ts';
 import { Runner, Spread } from './runner.ts';
 import { pause, RetryQueue, SERIAL_TRIES, SERIALIZABLE, surprised } from './serial.ts';
 import { Server, type ServerOptions } from './server.ts';
-import { SNAPSHOT, Snapshots } from './snapshots.ts';
+import { Snapshots } from './snapshots.ts';
+import { SNAPSHOT, Transaction } from './transaction.ts';
 import { Ahead, Unforeseen } from './tree.ts';
 
 /** How often a transaction is run that keeps losing against others. */
@@ -41,9 +41,6 @@ const TRIES = 4;
 const MEASURE_MS = 10_000;
 /** How often a node that starts asks whether another is done with the tables. */
 const LOCK_POLL_MS = 50;
-
-/** A snapshot that is older than what writers are held to would not show it: whoever adds to that waits from here on. */
-const BEFORE_ALL = `LOCK TABLE ${quote(duties.table)} IN ACCESS SHARE MODE`;
 
 export interface PostgresOptions extends ServerOptions {
   readonly model: Model;
@@ -107,7 +104,7 @@ export class PostgresStorage implements Storage, Evolvable {
         deadline,
         (connection) =>
           isAlone
-            ? this.#runner.drive(connection, program(), new Ahead(), isAlone)
+            ? this.#runner.drive(connection, program(), { ahead: new Ahead(), isAlone })
             : this.#transaction(connection, SNAPSHOT, program, { comment, ahead: new Ahead() }),
         { seen },
       );
@@ -315,34 +312,14 @@ export class PostgresStorage implements Storage, Evolvable {
     program: () => Program<T>,
     { comment = '', ahead, ended }: Around,
   ): Promise<T> {
-    const readOnly = begin === SNAPSHOT;
-    const begun = connection.send(begin + comment).catch((error) => {
-      // A standby is asked for what it never does before it is asked to write.
-      throw begin === SERIALIZABLE && stateOf(error) === '0A000' ? new ReadOnly() : error;
-    });
-    const held = begin === SERIALIZABLE ? connection.send(BEFORE_ALL) : undefined;
-    held?.catch(() => {});
-    // A statement that writes, behind a BEGIN that failed, would commit by itself.
-    if (!readOnly) await connection.patiently(begun);
-    else begun.catch(() => {});
+    const transaction = new Transaction(connection, begin, comment);
     try {
-      if (held) await connection.patiently(held);
-      const result = await this.#runner.drive(connection, program(), ahead);
-      await begun;
-      const commit = connection.send('COMMIT');
-      ended?.();
-      // A snapshot that was read has nothing to commit: its end is not waited for, only kept in order.
-      if (readOnly) commit.catch(() => connection.close());
-      else
-        await connection.patiently(commit).catch((error) => {
-          // When the server itself says that it failed, nothing was committed.
-          const isKnown = stateOf(error) !== '' && !isLost(error);
-          throw isKnown ? (refused(this.#options.model, error) ?? error) : unknownOutcome(error);
-        });
+      const result = await this.#runner.drive(connection, program(), { ahead, transaction });
+      await transaction.commit(ended);
       return result;
     } catch (error) {
-      if (!connection.lost) connection.send('ROLLBACK').catch(() => connection.close());
-      throw error;
+      transaction.rollback();
+      throw refused(this.#options.model, error) ?? error;
     }
   }
 }

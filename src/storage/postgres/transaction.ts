@@ -1,0 +1,136 @@
+/** A transaction on one connection: it begins along with what it reads first, and ends along with what nobody waits for. */
+
+import { ReadOnly } from '../evolve/database.ts';
+import { duties } from '../own.ts';
+import { quote } from '../sql/dialect.ts';
+import type { Statement } from '../statements.ts';
+import { isLost, stateOf, unknownOutcome } from './errors.ts';
+import type { Connection, Rows } from './pool.ts';
+import { SERIALIZABLE } from './serial.ts';
+
+export const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
+/** A snapshot that is older than what writers are held to would not show it: whoever adds to that waits from here on. */
+const BEFORE_ALL = `LOCK TABLE ${quote(duties.table)} IN ACCESS SHARE MODE`;
+
+const READS: readonly Statement['do'][] = [
+  'select',
+  'filled',
+  'aggregate',
+  'match',
+  'stale words',
+  'clock',
+  'last id',
+];
+
+/** Of more rows than these, the answer is waited for, so that others have their turn meanwhile. */
+const FEW_ROWS = 100;
+
+export class Transaction {
+  readonly #connection: Connection;
+  readonly #isReadOnly: boolean;
+  /** Undefined once it has. */
+  #begun: Promise<unknown> | undefined;
+  readonly #unanswered: Promise<unknown>[] = [];
+
+  /** A comment makes every text another one: with it, nothing is prepared, and what is not the driver sends alone. */
+  constructor(connection: Connection, begin: string, comment: string) {
+    this.#connection = connection;
+    this.#isReadOnly = begin === SNAPSHOT;
+    const begun = connection.send(begin + comment, comment === '' ? [] : undefined);
+    const ready = begin === SERIALIZABLE ? serially(begun, connection.send(BEFORE_ALL, [])) : begun;
+    this.#begun = ready.then(() => {
+      this.#begun = undefined;
+    });
+    this.#begun.catch(() => {});
+  }
+
+  /**
+   * Whether to wait until it has begun. A statement that writes, behind a BEGIN that failed, would commit by itself; and behind a
+   * pooler, one that reads would fail in its name.
+   */
+  waits(statements: readonly Statement[]): boolean {
+    if (!this.#begun || this.#isReadOnly) return false;
+    return this.#connection.pooled || !statements.every((each) => READS.includes(each.do));
+  }
+
+  /** False once an answer to what was sent behind it is there, unless it has failed. */
+  get isBeginning(): boolean {
+    return this.#begun !== undefined;
+  }
+
+  /** Throws why it did not begin. */
+  async begun(): Promise<void> {
+    if (this.#begun) await this.#connection.patiently(this.#begun);
+  }
+
+  /**
+   * Whether it is known what these answer, so that what follows can go out with them: new rows of Duet's own tables, which break
+   * no constraint. Behind a pooler all would be one message, in which not even the end is done behind what failed.
+   */
+  foresees(statements: readonly Statement[]): boolean {
+    if (this.#connection.pooled) return false;
+    return statements.every(
+      (each) =>
+        each.do === 'insert all' && !each.claims && !each.resource.version && each.rows.length <= FEW_ROWS,
+    );
+  }
+
+  /** If one of these fails, the whole has failed. */
+  add(sent: readonly Promise<unknown>[]): void {
+    for (const each of sent) each.catch(() => {});
+    this.#unanswered.push(...sent);
+  }
+
+  /** Throws what has failed before: all that comes behind it fails only for that. */
+  async check(): Promise<void> {
+    await this.begun();
+    await Promise.all(this.#unanswered);
+  }
+
+  /** `ended`: called when its last statement was sent. */
+  async commit(ended: (() => void) | undefined): Promise<void> {
+    await this.begun();
+    const committed = this.#connection.send('COMMIT', []);
+    ended?.();
+    // A snapshot that was read has nothing to commit: its end is not waited for, only kept in order.
+    if (this.#isReadOnly) {
+      committed.catch(() => this.#connection.close());
+      return;
+    }
+    const [end, ...before] = await this.#connection
+      .patiently(Promise.allSettled([committed, ...this.#unanswered]))
+      .catch((error) => {
+        throw unknownOutcome(error);
+      });
+    const failed = before.find((each) => each.status === 'rejected');
+    // What has failed is rolled back by its COMMIT, which says so.
+    if (failed) throw isRolledBack(end) ? failed.reason : unknownOutcome(failed.reason);
+    if (end.status === 'fulfilled') return;
+    // When the server itself says that it failed, nothing was committed.
+    const isKnown = stateOf(end.reason) !== '' && !isLost(end.reason);
+    throw isKnown ? end.reason : unknownOutcome(end.reason);
+  }
+
+  rollback(): void {
+    const connection = this.#connection;
+    if (!connection.lost) connection.send('ROLLBACK', []).catch(() => connection.close());
+  }
+}
+
+function isRolledBack(end: PromiseSettledResult<Rows>): boolean {
+  return (
+    end.status === 'fulfilled' && (end.value as Rows & { readonly command?: string }).command === 'ROLLBACK'
+  );
+}
+
+async function serially(begun: Promise<Rows>, held: Promise<Rows>): Promise<void> {
+  held.catch(() => {});
+  try {
+    await begun;
+  } catch (error) {
+    // A standby is asked for what it never does before it is asked to write.
+    throw stateOf(error) === '0A000' ? new ReadOnly() : error;
+  }
+  await held;
+}
