@@ -53,6 +53,10 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #prepared = new Set<string>();
   #hurried = false;
+  readonly #waiting = new Set<Waiting>();
+  #timer: Timer | undefined;
+  /** When the timer ends. */
+  #watchedUntil = Number.POSITIVE_INFINITY;
   /** What goes out together, where there is a pooler. */
   #outgoing: Outgoing[] = [];
 
@@ -147,25 +151,44 @@ export class Connection {
   }
 
   /** Waits for answers, but not for ever: a server that hangs answers nothing, not even its own timeouts. */
-  async patiently<T>(work: Promise<T>): Promise<T> {
+  patiently<T>(work: Promise<T>): Promise<T> {
     const { statementMs } = this.#options;
     if (statementMs === 0) return work;
-    let timer: Timer | undefined;
-    let isAnswered = false;
-    const late = new Promise<never>((_, reject) => {
-      const giveUp = () => {
-        if (isAnswered) return;
-        this.close();
-        reject(new ConnectionLost('the database did not answer in time'));
-      };
-      timer = whenOver(Math.min(statementMs + GRACE_MS, this.deadline - performance.now()), giveUp);
+    return new Promise((resolve, reject) => {
+      const until = Math.min(performance.now() + statementMs + GRACE_MS, this.deadline);
+      const waiting = { until, reject };
+      this.#waiting.add(waiting);
+      this.#watch(until);
+      work.then(
+        (value) => {
+          this.#waiting.delete(waiting);
+          resolve(value);
+        },
+        (error) => {
+          this.#waiting.delete(waiting);
+          reject(error);
+        },
+      );
     });
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      isAnswered = true;
-      clearTimeout(timer);
-    }
+  }
+
+  /** One timer for all that is waited for here, and mostly for what comes next, too: to set one for each takes longer than that. */
+  #watch(until: number): void {
+    if (this.#watchedUntil <= until) return;
+    this.#watchedUntil = until;
+    clearTimeout(this.#timer);
+    this.#timer = whenOver(until - performance.now(), () => {
+      this.#watchedUntil = Number.POSITIVE_INFINITY;
+      const now = performance.now();
+      const over = [...this.#waiting].filter((each) => each.until <= now);
+      if (over.length > 0) this.close();
+      for (const each of over) {
+        this.#waiting.delete(each);
+        each.reject(new ConnectionLost('the database did not answer in time'));
+      }
+      for (const each of this.#waiting) this.#watch(each.until);
+    });
+    this.#timer.unref();
   }
 
   close(): void {
@@ -197,6 +220,11 @@ export class Connection {
       for (const { reject } of sent) reject(error);
     }
   }
+}
+
+interface Waiting {
+  readonly until: number;
+  readonly reject: (error: unknown) => void;
 }
 
 interface Outgoing {
