@@ -133,6 +133,12 @@ const change = {
 };
 export const changes = table('_duet_changes', change, 'sequence');
 
+/** What is written of a change: its number and its position are given by others. */
+export const newChanges: Table = {
+  ...changes,
+  columns: changes.columns.filter(({ name }) => name !== 'sequence' && name !== 'position'),
+};
+
 /** The last position that was given, under no name, and the secret that positions are signed with; by table, the last that is no longer kept. */
 const mark = { table: text, position: long, secret: nullable };
 export const marks = table('_duet_journal', mark, 'table');

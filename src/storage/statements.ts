@@ -168,6 +168,11 @@ export interface Insert {
   readonly resource: Resource;
   readonly values: Row;
   readonly version: number;
+  /**
+   * The row of `newChanges` that is inserted along with it, where the storage says that it can do that: of the record as it is
+   * stored, or all that does not hang on it.
+   */
+  readonly change?: (stored?: Row) => Row;
 }
 
 /** Inserts rows of which each has every column, its version too, and answers with nothing. */

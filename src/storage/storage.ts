@@ -75,6 +75,8 @@ export interface Storage {
   snapshot(): Promise<Snapshot>;
   /** Whether the positions of changes are given after their commits, by `engine/journal`: several can write at once here. */
   readonly stampsPositions?: boolean;
+  /** Whether an Insert can write its change, too: where each statement is a round trip. */
+  readonly insertsChanges?: boolean;
   /** Replicas, where there are any that may answer reads. */
   readonly replicas?: Replicas;
   /** Has metrics tell how much is under way here, and how large it is. */

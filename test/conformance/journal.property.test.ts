@@ -83,7 +83,7 @@ const things = `
 enum Size { S M L }
 type Thing @resource @journal {
   id: ID!  text: String  fold: String @caseless  int: Int  float: Float  flag: Boolean  size: Size  uuid: UUID
-  on: Date  at: DateTime  price: Decimal @decimal(scale: 2)  big: BigInt  tags: [String!]
+  on: Date  at: DateTime  price: Decimal @decimal(scale: 2)  big: BigInt  tags: [String!]  more: JSON
 }
 `;
 const uuids = ['01890a5d-ac96-774b-bcce-b302099a8057', '01890A5D-AC96-774B-BCCE-B302099A8058'];
@@ -91,12 +91,18 @@ const samples: Record<string, readonly unknown[]> = {
   text: ['', 'a', 'A', 'ab', '\u{10000}', '\uffff', null],
   fold: ['ä', 'Ä', 'b', null],
   int: [-1, 0, 7, null],
-  float: [0.5, 7, -0.25, null],
+  float: [0.5, 7, -0.25, 1e21, 1e-7, null],
   flag: [true, false, null],
   size: ['S', 'L', null],
   uuid: [...uuids, null],
   on: ['2026-01-01', '2026-01-02', null],
-  at: ['2026-01-01T00:00:00.000Z', '2026-01-01T01:00:00+01:00', '2026-01-02T00:00:00.001Z', null],
+  at: [
+    '0001-01-01T00:00:00.000Z',
+    '2026-01-01T00:00:00.000Z',
+    '2026-01-01T01:00:00+01:00',
+    '2026-01-02T00:00:00.001Z',
+    null,
+  ],
   price: ['1.00', '0.99', null],
   big: ['9007199254740993', '-1', null],
   tags: [[], ['a'], ['a', 'b'], null],
@@ -175,9 +181,13 @@ describe.each([...databases])('on %s', (database) => {
     const app = await openApp(database, { sdl: things });
     for (let row = 0; row < 12; row++) {
       const values = Object.entries(samples).map(([name, of], at) => [name, of[(row + at) % of.length]]);
-      const { status } = await app.rest('POST', '/things', Object.fromEntries(values));
+      const more = { b: row / 3, a: [null, '"\u{1f600}\n'] };
+      const { status } = await app.rest('POST', '/things', { ...Object.fromEntries(values), more });
       expect(status).toBe(201);
     }
+    const { body: records } = await app.rest('GET', '/things');
+    const { body: changes } = await app.rest('GET', '/changes/things');
+    expect(changes.map(({ after }: any) => after)).toEqual(records);
     const keys = async (path: string, where: object, of: (each: any) => unknown) => {
       const { status, body } = await app.rest(
         'GET',

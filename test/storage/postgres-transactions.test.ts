@@ -322,9 +322,10 @@ describe.each([
 describe('by a wire', () => {
   let wire: Wire;
   let app: AppUnderTest;
+  let url: string;
   beforeAll(async () => {
     wire = await Wire.start(postgres.port);
-    const url = (await postgres.database()).replace(/:\d+\//, `:${wire.port}/`);
+    url = (await postgres.database()).replace(/:\d+\//, `:${wire.port}/`);
     app = await openApp('postgres', { ...memos, url, env: { DATABASE_CONNECTIONS: '1' } });
   });
   afterAll(async () => {
@@ -335,7 +336,7 @@ describe('by a wire', () => {
   // What is read first goes along with the beginning, and what answers nothing with the end.
   test.each([
     ['POST', '/notes', { text: 'b' }, 1],
-    ['POST', '/memos', { text: 'b' }, 3],
+    ['POST', '/memos', { text: 'b' }, 1],
     ['PUT', '/memos/1', { text: 'b' }, 3],
     ['POST', '/actions/copied', { noteId: 1 }, 5],
     ['POST', '/actions/ranked', { memoId: 1 }, 3],
@@ -352,6 +353,16 @@ describe('by a wire', () => {
       expect(wire.trips).toBe(trips);
     },
   );
+
+  test('the journal has what a trigger of the database has made of a record', async () => {
+    const sql = new SQL(url, { max: 1 });
+    await sql.unsafe(`
+      CREATE FUNCTION loud() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.text = upper(NEW.text); RETURN NEW; END $$;
+      CREATE TRIGGER loud BEFORE INSERT ON "Memo" FOR EACH ROW EXECUTE FUNCTION loud()`);
+    await sql.close();
+    expect((await app.rest('POST', '/memos', { text: 'shout' })).body.text).toBe('SHOUT');
+    expect(await expectJournaled(app)).toContain('SHOUT');
+  });
 
   const cuts: readonly Cut[] = ['before', 'within', 'after'];
   test.each(cuts)(

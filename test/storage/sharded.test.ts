@@ -8,7 +8,8 @@ const sdl = `
   type Club @resource { id: ID!  name: String! @unique }
   type Seat @resource { id: ID!  club: Club! @onDelete(do: CASCADE)  rank: Int }
   type Fan @resource { id: ID!  club: Club @onDelete(do: SET_NULL) }
-  type Debt @resource { id: ID!  club: Club! }`;
+  type Debt @resource { id: ID!  club: Club! }
+  type Memo @resource @journal { id: ID!  text: String! }`;
 const data = {
   clubs: ['a', 'b', 'c'].map((name, index) => ({ id: index + 1, name })),
   seats: [1, 1, 1, 2, 3].map((clubId, index) => ({ id: index + 1, clubId, rank: index })),
@@ -36,13 +37,13 @@ beforeAll(async () => {
     .unsafe(`
     ${routed}
     CREATE FUNCTION spread() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      IF current_query() LIKE '%_duet_duties%' THEN
-        RAISE 'relation _duet_duties is not distributed';
+      IF current_query() ~ '_duet_(duties|changes)' THEN
+        RAISE 'relation % is not distributed', substring(current_query() FROM '_duet_(?:duties|changes)');
       END IF;
       RETURN NULL;
     END $$`)
     .simple();
-  for (const table of ['Club', 'Seat', 'Fan', 'Debt'])
+  for (const table of ['Club', 'Seat', 'Fan', 'Debt', 'Memo'])
     await other
       .unsafe(`
       ALTER TABLE "${table}" RENAME TO "_${table}";
@@ -73,6 +74,12 @@ test('a record that others refer to is deleted, and what refers to it with it', 
   const [, ...learned] = locking.filter((sql) => !/ WHERE "\w+"\."id" = \$1::int8 FOR UPDATE$/.test(sql));
   // Only the first told that the server is of this kind.
   expect([locking.length > 3, learned]).toEqual([true, []]);
+});
+
+test('a record that is created with its change', async () => {
+  expect((await app.rest('POST', '/memos', { text: 'a' })).status).toBe(201);
+  const [change] = (await app.rest('GET', '/changes/memos')).body;
+  expect(change).toMatchObject({ kind: 'CREATED', key: 1, version: 1, after: { id: 1, text: 'a' } });
 });
 
 test('a write on many records', async () => {

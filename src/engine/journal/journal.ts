@@ -2,8 +2,8 @@
 
 import { all, among, equal, type Filter } from '../../query/filter.ts';
 import type { Model, Resource } from '../../schema/model.ts';
-import { changes, marks } from '../../storage/own.ts';
-import { type Row, select, type Table } from '../../storage/statements.ts';
+import { changes, marks, newChanges } from '../../storage/own.ts';
+import { type Insert, type Row, select } from '../../storage/statements.ts';
 import { insertAll, type Program, run, type Storage } from '../../storage/storage.ts';
 import { type AnswerLimits, type Budget, UNLIMITED } from '../budget.ts';
 import type { Caller } from '../caller.ts';
@@ -17,11 +17,6 @@ import { addChanges } from './own-changes.ts';
 import { Positions } from './positions.ts';
 import { type ChangesPage, readChanges } from './reading.ts';
 
-/** What is written of a change: its number and its position are given by others. */
-const written: Table = {
-  ...changes,
-  columns: changes.columns.filter(({ name }) => name !== 'sequence' && name !== 'position'),
-};
 /** After so many changes, whoever has written them gives positions to them, and drops what is too old. */
 const SWEEP_EVERY = 256;
 /** More than come meanwhile, and few enough that nobody notices. */
@@ -60,22 +55,14 @@ export class Journal implements Watcher {
     return journal !== undefined;
   }
 
-  *record(made: readonly Change[], { subject }: Caller, requestId?: string): Program<void> {
-    const transaction = Bun.randomUUIDv7();
-    const at = new Date().toISOString();
-    const rowOf = ({ resource, kind, before, after, version }: Change) => ({
-      at,
-      kind,
-      table: resource.table,
-      key: String((after ?? before)?.[resource.key.name]),
-      version,
-      caller: subject ?? null,
-      requestId: requestId ?? null,
-      transaction,
-      before: imageOf(resource, before),
-      after: imageOf(resource, after),
-    });
-    yield* insertAll(written, made, rowOf);
+  record(made: readonly Change[], caller: Caller, requestId?: string): Program<void> {
+    return insertAll(newChanges, made, rowsOf(caller, requestId));
+  }
+
+  created(resource: Resource, caller: Caller, requestId?: string): Insert['change'] {
+    if (!this.storage.insertsChanges) return undefined;
+    const rowOf = rowsOf(caller, requestId);
+    return (after) => rowOf({ resource, kind: 'CREATED', before: undefined, after, version: 1 });
   }
 
   committed({ length }: readonly Change[]): void {
@@ -188,4 +175,22 @@ export class Journal implements Watcher {
     });
     return old.length;
   }
+}
+
+/** The rows of one transaction. */
+function rowsOf({ subject }: Caller, requestId: string | undefined): (change: Omit<Change, 'path'>) => Row {
+  const transaction = Bun.randomUUIDv7();
+  const at = new Date().toISOString();
+  return ({ resource, kind, before, after, version }) => ({
+    at,
+    kind,
+    table: resource.table,
+    key: String((after ?? before)?.[resource.key.name]),
+    version,
+    caller: subject ?? null,
+    requestId: requestId ?? null,
+    transaction,
+    before: imageOf(resource, before),
+    after: imageOf(resource, after),
+  });
 }

@@ -1,7 +1,7 @@
 /** What a transaction has written, record by record; whoever watches a type may add statements to the same transaction. */
 
 import type { Model, Resource } from '../../schema/model.ts';
-import type { Row } from '../../storage/statements.ts';
+import type { Insert, Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Caller } from '../caller.ts';
 
@@ -30,6 +30,11 @@ export interface Watcher {
    * it yields is durable together with them, and if it throws, nothing has happened. A transaction that is run again asks again.
    */
   record(changes: readonly Change[], caller: Caller, requestId: string | undefined): Program<void>;
+  /**
+   * The same of a new record, in its first version and the only change of its transaction, for the statement that inserts it;
+   * undefined where it takes another one.
+   */
+  created?(resource: Resource, caller: Caller, requestId: string | undefined): Insert['change'];
   /** Told of the same changes when they are durable. */
   committed?(changes: readonly Change[]): void;
 }
@@ -71,6 +76,12 @@ export class Watchers {
       const own = all.filter(({ resource }) => wanted.has(resource));
       if (own.length > 0) yield* watcher.record(own, caller, requestId);
     }
+  }
+
+  /** What the one of them who wants a new record would write of it, where one statement does. */
+  created(resource: Resource, { requestId }: Changes, caller: Caller): Insert['change'] {
+    const [only, ...others] = this.#watching.filter(([, wanted]) => wanted.has(resource));
+    return others.length > 0 ? undefined : only?.[0].created?.(resource, caller, requestId);
   }
 
   committed({ all }: Changes): void {

@@ -7,7 +7,7 @@ import { linkFields } from '../../schema/through.ts';
 import { isBound } from '../../schema/transitions.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { unavailable } from '../../storage/faults.ts';
-import { lookup, type Row, select } from '../../storage/statements.ts';
+import { type Insert, lookup, type Row, select } from '../../storage/statements.ts';
 import type { Program, Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Hooks } from '../logic/hooks.ts';
@@ -79,6 +79,28 @@ function create(access: Access, operation: Permitted<Create>, budget: Budget): P
       ? createHooked(access, resource, record, hook)
       : createLone(access, resource, record);
   return attached(selection, creating, budget);
+}
+
+/** A create that is a single statement, which writes its change, too. */
+export function* createNoted(
+  access: Access,
+  operation: Permitted<Create>,
+  budget: Budget,
+  change: NonNullable<Insert['change']>,
+): Program<Node> {
+  const creating = create(access, operation, budget);
+  let step = creating.next();
+  while (!step.done) {
+    let rows: readonly Row[][];
+    try {
+      rows = yield step.value.map((each) => (each.do === 'insert' ? { ...each, change } : each));
+    } catch (error) {
+      step = creating.throw(error);
+      continue;
+    }
+    step = creating.next(rows);
+  }
+  return step.value;
 }
 
 function* createHooked(

@@ -15,7 +15,7 @@ import { type Claims, type Idempotency, once } from './idempotency.ts';
 import { mayLinkTwice } from './links.ts';
 import { perform, performAmong, type Written } from './perform.ts';
 import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
-import { adding, addressed, stepsOf } from './write.ts';
+import { adding, addressed, createNoted, stepsOf } from './write.ts';
 
 /** How often a transaction is run in which an upsert finds that others were faster. */
 const RACES = 4;
@@ -49,7 +49,10 @@ export class Writer {
     const given = this.#policy.access(caller);
     const watchers = this.#watchers;
     const isWatched = watchers && writes.some((each) => each.do === 'act' || watchers.mayLead(each.resource));
-    const access = isWatched ? this.#noting(given) : given;
+    return this.#joined(isWatched ? this.#noting(given) : given);
+  }
+
+  #joined(access: Access): Access {
     return this.#functions ? this.#functions.joined(access) : access;
   }
 
@@ -92,10 +95,29 @@ export class Writer {
         this.#many([operation]),
         deadline,
       );
-    const lone = adding(access, permitted);
+    const lone = adding(access, permitted) ?? this.#noted(access, permitted);
     return lone
       ? this.#run(access, lone, 'one', deadline)
       : this.#run(access, program, this.#steps(access, permitted), deadline);
+  }
+
+  /** The program of a create that is one statement with what somebody wants to write of it; undefined where it is none. */
+  #noted(access: Access, operation: Permitted<Write>): (() => Program<Written>) | undefined {
+    const { changes, caller } = access;
+    if (operation.do !== 'create' || !changes?.wants(operation.resource)) return undefined;
+    const { resource } = operation;
+    const unwatched = this.#joined(this.#policy.access(caller));
+    const change =
+      stepsOf(unwatched, operation) === 'one'
+        ? this.#watchers?.created(resource, changes, caller)
+        : undefined;
+    if (!change) return undefined;
+    const most = this.#most;
+    return function* () {
+      const node = yield* createNoted(unwatched, operation, new Budget(most), change);
+      changes.created(resource, node);
+      return node;
+    };
   }
 
   /** The same for one of several whose answers are one, and are to share its budget. */

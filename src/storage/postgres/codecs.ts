@@ -8,6 +8,8 @@ export interface PostgresCodec extends Codec {
   readonly cast: string;
   /** What an array of JSON is to have for it, where it would be a number that JSON has no exact one for. */
   readonly inJson?: (quoted: string) => string;
+  /** The same in an image, which is kept: the text that stands for the value in an answer, whatever the settings of the server. */
+  readonly image?: (quoted: string) => string;
   /** From what a JSON array of the server has for it. */
   readonly decodeJson?: (given: unknown) => unknown;
   /** The least and the greatest, where there is no min and max of it, although it has an order. */
@@ -49,7 +51,13 @@ export const codecs: Codecs<PostgresCodec> = {
     cast: 'text',
     encode: (value) => folded(String(value)),
   },
-  time: { type: 'timestamp with time zone', cast: 'text::timestamptz', decode: isoTime, decodeJson: isoTime },
+  time: {
+    type: 'timestamp with time zone',
+    cast: 'text::timestamptz',
+    image: (quoted) => `to_char(${quoted} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+    decode: isoTime,
+    decodeJson: isoTime,
+  },
   date: { type: 'date', cast: 'text::date', read: (quoted) => `${quoted}::text` },
   uuid: {
     type: 'uuid',

@@ -86,6 +86,14 @@ export const dialect: Dialect = {
     return condition;
   },
   answersInserts: true,
+  image: (columns, row) => {
+    const values = columns.map((column) => {
+      const { inJson, image = inJson } = codecOf(codecs, column);
+      const value = `${row}.${quote(column.name)}`;
+      return `${image?.(value) ?? value} AS ${quote(column.stored)}`;
+    });
+    return `(SELECT row_to_json("_image")::text FROM (SELECT ${values.join(', ')}) AS "_image")`;
+  },
   lock: ' FOR UPDATE',
   lockToChange: ' FOR NO KEY UPDATE',
 };

@@ -4,11 +4,12 @@ import { all, among, type Condition, equal, replaced } from '../../query/filter.
 import type { Model, Resource } from '../../schema/model.ts';
 import { isWrite } from '../duties.ts';
 import { Dangling, LockTimeout, type NotUnique } from '../faults.ts';
-import { duties } from '../own.ts';
+import { newChanges } from '../own.ts';
 import { decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import {
   type Filled,
+  type Insert,
   PLACEHOLDER,
   type Query,
   type Row,
@@ -135,6 +136,8 @@ export class Runner {
     const locks = asked.do === 'select' && asked.lock;
     if (locks && this.isSpread && !isByKey(asked))
       return this.#lockByKey(connection, statement.do === 'filled' ? closed(statement) : asked);
+    if (statement.do === 'insert' && statement.change && this.isSpread)
+      return this.#insertThenNote(connection, statement, statement.change);
     const isCurrent = this.isSpread && isWrite(statement) && this.#isCurrent(connection, statement.resource);
     const { isSpread } = this;
     const { sql, parameters, decoders } = this.#compiler.compile(statement);
@@ -175,6 +178,17 @@ export class Runner {
     return this.#send(connection, { ...statement, where: still, lock: false });
   }
 
+  /** No statement writes a table of one machine and one that is spread. */
+  async #insertThenNote(
+    connection: Connection,
+    { do: what, resource, values, version }: Insert,
+    change: NonNullable<Insert['change']>,
+  ): Promise<Row[]> {
+    const rows = await this.#send(connection, { do: what, resource, values, version });
+    await this.#send(connection, { do: 'insert all', resource: newChanges, rows: rows.map(change) });
+    return rows;
+  }
+
   /** A comment makes every text another one: it is added only where no text is prepared. */
   #sent(connection: Connection, sql: string, parameters: readonly unknown[]): Promise<Rows> {
     const ended = this.#trace?.(sql);
@@ -208,9 +222,7 @@ function isByKey({ where, resource }: Select): boolean {
 
 /** Whether a server that spreads tables does not do this: some of its refusals have no code of their own. */
 function isRefused(error: unknown): boolean {
-  return (
-    stateOf(error) === '0A000' || (error as Error).message.includes(`${duties.table} is not distributed`)
-  );
+  return stateOf(error) === '0A000' || /_duet_\w+ is not distributed/.test((error as Error).message);
 }
 
 /** The same with the value in its place. */

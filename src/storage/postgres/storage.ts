@@ -61,6 +61,7 @@ interface Around {
 export class PostgresStorage implements Storage, Evolvable {
   readonly ddl = postgresDdl;
   readonly stampsPositions = true;
+  readonly insertsChanges = true;
   readonly #options: PostgresOptions;
   readonly #server: Server;
   readonly #pool: Pool;

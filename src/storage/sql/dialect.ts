@@ -86,6 +86,8 @@ export interface Dialect {
   raiseLastId(resource: Resource, parameter: string): string;
   /** Whether an INSERT answers with the new row; otherwise with its serial key alone, and the rest is what was given. */
   readonly answersInserts: boolean;
+  /** The text of a JSON object: these columns of the row under this name, by their stored names. Undefined where no statement asks for it. */
+  readonly image?: (columns: readonly Column[], row: string) => string;
   /**
    * A condition that holds while the file of this node knows all that writers of the table keep true, or else ends the
    * statement; undefined where that is looked up once for a whole transaction.

@@ -2,6 +2,7 @@
 
 import type { Column, Resource } from '../../schema/model.ts';
 import { keptColumns, writtenColumns } from '../../schema/values.ts';
+import { newChanges } from '../own.ts';
 import type { Insert, InsertAll, Table } from '../statements.ts';
 import { type Codecs, encoded } from './codec.ts';
 import type { Compiled, Dialect, Words } from './dialect.ts';
@@ -20,11 +21,16 @@ interface Known {
   readonly insertions: Insertion[];
 }
 
+/** What a change has of its own. */
+const given = newChanges.columns.filter(({ name }) => name !== 'key' && name !== 'after');
+
 export class Insertions {
   readonly #codecs: Codecs;
   readonly #words: Words['kept'];
   readonly #write: (insert: Insert | InsertAll) => string;
   readonly #kept = new WeakMap<Resource, Known>();
+  /** Of those that write their changes, too. */
+  readonly #noted = new WeakMap<Resource, Known>();
   /** Of a single row with a value for each column. */
   readonly #whole = new WeakMap<Table, string>();
 
@@ -36,8 +42,9 @@ export class Insertions {
   }
 
   compile(insert: Insert): Omit<Compiled, 'decoders'> {
-    const { resource, values, version } = insert;
-    const known = this.#kept.get(resource) ?? this.#begun(resource);
+    const { resource, values, version, change } = insert;
+    const kept = change ? this.#noted : this.#kept;
+    const known = kept.get(resource) ?? begun(kept, resource);
     const { columns } = known;
     const parameters: unknown[] = [];
     // Mostly the first is the one.
@@ -53,6 +60,10 @@ export class Insertions {
     const found = words.length > 0 ? this.#words?.of(resource, values) : undefined;
     for (const { name } of words) parameters.push(found?.[name]);
     parameters.push(version);
+    if (change) {
+      const row = change();
+      for (const column of given) parameters.push(encoded(this.#codecs, column, row[column.name] ?? null));
+    }
     const { sql } = same ?? this.#textOf(insert, known);
     return { sql, parameters };
   }
@@ -71,12 +82,6 @@ export class Insertions {
     return { sql, parameters: keptColumns(resource).map(value) };
   }
 
-  #begun(resource: Resource): Known {
-    const known = { columns: writtenColumns(resource), insertions: [] };
-    this.#kept.set(resource, known);
-    return known;
-  }
-
   #textOf(insert: Insert, { columns, insertions }: Known): Insertion {
     const has = columns.map(({ name }) => Object.hasOwn(insert.values, name));
     const same = insertions.find((each) => each.has.every((is, index) => is === has[index]));
@@ -85,4 +90,10 @@ export class Insertions {
     if (insertions.length < KEPT) insertions.push(made);
     return made;
   }
+}
+
+function begun(kept: WeakMap<Resource, Known>, resource: Resource): Known {
+  const known = { columns: writtenColumns(resource), insertions: [] };
+  kept.set(resource, known);
+  return known;
 }

@@ -3,7 +3,7 @@
 import { ownColumns } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptColumns, storedColumns, writtenColumns } from '../../schema/values.ts';
-import { graves } from '../own.ts';
+import { graves, newChanges } from '../own.ts';
 import type { Filled, Row, StaleWords, Statement, Table, Update } from '../statements.ts';
 import { Conditions } from './conditions.ts';
 import { type Dialect, quote } from './dialect.ts';
@@ -45,8 +45,11 @@ export class Writer {
         const values = this.conditions.values(used.length > 0 ? used : [resource.key], rows);
         return `SELECT "_row" AS "row" FROM ${values} AS "_new" WHERE ${this.conditions.condition(where, '"_new"')}`;
       }
-      case 'insert':
-        return `INSERT INTO ${table} ${this.#values(resource, statement.values, statement.version, current())}${this.#dialect.answersInserts ? returning() : ''}`;
+      case 'insert': {
+        const { values, version, change } = statement;
+        const insert = `INSERT INTO ${table} ${this.#values(resource, values, version, current())}${this.#dialect.answersInserts ? returning() : ''}`;
+        return change ? this.#withChange(resource, insert, change()) : insert;
+      }
       case 'insert all': {
         const { kept } = this.#dialect.words;
         const words = kept?.columns(resource) ?? [];
@@ -155,6 +158,19 @@ export class Writer {
     }
     const names = listOf(resource.version ? [...given, resource.version] : given);
     return `(${names}) VALUES (${parameters.join(', ')})`;
+  }
+
+  /** The record and its change at once; what hangs on the record is taken from what was stored. No stored name begins with `_`. */
+  #withChange({ key, columns }: Table, insert: string, change: Row): string {
+    const stored: Readonly<Record<string, string | undefined>> = {
+      key: `"_made".${quote(key.name)}::text`,
+      after: this.#dialect.image?.(columns, '"_made"'),
+    };
+    const values = newChanges.columns.map(
+      (column) => stored[column.name] ?? this.conditions.parameter(column, change[column.name] ?? null),
+    );
+    const note = `INSERT INTO ${quote(newChanges.table)} (${listOf(newChanges.columns)}) SELECT ${values.join(', ')} FROM "_made"`;
+    return `WITH "_made" AS (${insert}), "_noted" AS (${note}) SELECT * FROM "_made"`;
   }
 
   #raised({ stored }: Column, table: string): string {
