@@ -37,7 +37,7 @@ export function RowOf({ at, row, columns, resource, schema, selection, editing, 
   return (
     // From the keyboard, the link in the row does the same.
     <tr
-      ref={useFresh(row)}
+      ref={useFresh(row, resource)}
       aria-rowindex={at + 2}
       class={link && 'opens'}
       aria-selected={selection?.keys.value.has(row[resource.key.name])}
@@ -59,7 +59,7 @@ export function RowOf({ at, row, columns, resource, schema, selection, editing, 
             editing?.column === column &&
             !isList(shown.of) && (
               <CellEditor
-                key={shown.name}
+                key={`${row[resource.key.name]} ${shown.name}`}
                 resource={resource}
                 column={shown.of}
                 row={row}
@@ -75,14 +75,14 @@ export function RowOf({ at, row, columns, resource, schema, selection, editing, 
   );
 }
 
-/** A row that has other values than before is lit up for a moment: somebody else may have written them. */
-function useFresh(row: Row) {
+/** A record that has other values than before is lit up for a moment: somebody else may have written them. */
+function useFresh(row: Row, { key }: Resource) {
   const element = useRef<HTMLTableRowElement>(null);
-  const text = JSON.stringify(row);
-  const before = useRef(text);
+  const before = useRef(row);
   useEffect(() => {
-    if (before.current === text) return;
-    before.current = text;
+    const was = before.current;
+    before.current = row;
+    if (row === was || row[key.name] !== was[key.name] || JSON.stringify(row) === JSON.stringify(was)) return;
     if (!matchMedia('(prefers-reduced-motion: reduce)').matches)
       element.current?.animate({ backgroundColor: ['var(--accent-wash)', 'var(--paper)'] }, FRESH_MS);
   });

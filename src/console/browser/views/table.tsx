@@ -35,7 +35,7 @@ const FEW = 8;
 /** Beyond these, only what is seen is drawn. */
 const DRAWN = 60;
 /** How many rows are drawn beyond the edges, for whoever scrolls. */
-const BEYOND = 12;
+const BEYOND = 8;
 const LEAST_WIDTH = 48;
 
 export function Table(props: Props) {
@@ -64,21 +64,20 @@ export function Table(props: Props) {
   // Whatever else changes around them, such as what is under way: rows that are as they were are not drawn again.
   const body = useMemo(
     () =>
-      rows
-        .slice(drawn.first, drawn.last)
-        .map((row, at) => (
-          <RowOf
-            key={String(row[resource.key.name])}
-            at={drawn.first + at}
-            row={row}
-            columns={columns}
-            resource={resource}
-            schema={schema}
-            selection={selection}
-            editing={editing.value?.at === drawn.first + at ? editing.value : undefined}
-            grid={grid}
-          />
-        )),
+      rows.slice(drawn.first, drawn.last).map((row, at) => (
+        <RowOf
+          // By its place: in another order, cells get other texts, and none is made anew.
+          key={drawn.first + at}
+          at={drawn.first + at}
+          row={row}
+          columns={columns}
+          resource={resource}
+          schema={schema}
+          selection={selection}
+          editing={editing.value?.at === drawn.first + at ? editing.value : undefined}
+          grid={grid}
+        />
+      )),
     [rows, columns, schema, drawn.first, drawn.last, editing.value, selection?.keys.value, grid.mayEdit],
   );
   const total = widths && columns.reduce((sum, { name }) => sum + (widths[name] ?? 0), 0);
