@@ -13,6 +13,7 @@ import { evolveDeployment, type Given, openDeployment, readTrusted } from './dep
 import { readFiles } from './logic.ts';
 import type { Dev, Peers } from './options.ts';
 import { tracerOf } from './spans.ts';
+import { warmUp } from './warm.ts';
 
 export interface RunningApp {
   readonly model: Model;
@@ -70,7 +71,7 @@ export async function runApp(
       tell(`the database has what the schema does not name, and keeps it: ${surplus.join(', ')}`);
     database.replicas?.follow(tell);
     const storage = database;
-    const app = createApp({
+    const options = {
       model,
       door,
       storage,
@@ -81,8 +82,9 @@ export async function runApp(
       tracer,
       logic,
       recent,
-      ...others,
-    });
+    };
+    await warmUp(options);
+    const app = createApp({ ...options, ...others });
     const unwatch = watchLag();
     app.start();
     return {

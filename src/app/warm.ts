@@ -1,0 +1,71 @@
+/** Asks for what clients will ask first, so that the first of them does not wait until code is loaded and statements are prepared. */
+
+import type { Inverse, Resource } from '../schema/model.ts';
+import { createApp } from './app.ts';
+import type { AppOptions } from './options.ts';
+
+/** A database that is far away, or busy, must not keep a server from listening. */
+const PATIENCE_MS = 50;
+
+/** What would refuse a request that nobody has sent, or tell of it. */
+const quiet = {
+  authSecret: null,
+  authJwksUrl: null,
+  authKeys: 'off',
+  rateLimitAddress: null,
+  rateLimitCaller: null,
+} as const;
+
+/** By an application of its own on the same database: nothing is logged, counted or changed. */
+export async function warmUp(given: AppOptions, patienceMs = PATIENCE_MS): Promise<void> {
+  const { model, door, storage, deprecatedSince, config } = given;
+  const resource = model.resources.find(hasRelated) ?? model.resources.find(isPlain);
+  // Who looks at statements is not to see those that nobody has asked for.
+  if (!resource || config.logSlow !== null) return;
+  const related = resource.inverses.find(({ target }) => isPlain(target));
+  // Of hundreds of types, those that are asked for.
+  const resources = related ? [resource, related.target] : [resource];
+  const app = createApp({
+    model: { ...model, resources, actions: [] },
+    door,
+    storage,
+    deprecatedSince,
+    observe: () => {},
+    config: { ...config, ...quiet },
+  });
+  const done = askFor(resource, related, async (path, body) => {
+    const init = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await app.fetch(new Request(`http://localhost${path}`, init))).json();
+  });
+  // What fails here fails when a client asks for it, and is told then.
+  const ended = done.catch(() => {}).finally(() => app.close());
+  await Promise.race([ended, Bun.sleep(patienceMs)]);
+}
+
+const headers = { 'Content-Type': 'application/json' };
+
+/** Whose records are read without running a function of the deployment's. */
+function isPlain({ rest, graphql, operations, computed }: Resource): boolean {
+  return rest && graphql && operations.has('LIST') && operations.has('GET') && computed.length === 0;
+}
+
+function hasRelated(resource: Resource): boolean {
+  return isPlain(resource) && resource.inverses.some(({ target }) => isPlain(target));
+}
+
+/** Both doors: a list, a record, what is related to one, and a write that is refused because there is no such field. */
+async function askFor(
+  { path, key, singular, plural }: Resource,
+  related: Inverse | undefined,
+  ask: (path: string, body?: object) => Promise<unknown>,
+): Promise<void> {
+  const [record] = (await ask(`/${path}?limit=1`)) as readonly Readonly<Record<string, unknown>>[];
+  const id = String(record?.[key.name] ?? 1);
+  await ask(`/${path}/${encodeURIComponent(id)}`);
+  const type = 'graphql' in key.type ? key.type.graphql : key.type.name;
+  const one = `query($id: ${type}!) { ${singular}(${key.name}: $id) { ${key.name} } }`;
+  await ask('/graphql', { query: one, variables: { id } });
+  const nested = related ? `${related.name}(first: 1) { ${related.target.key.name} }` : '';
+  await ask('/graphql', { query: `{ ${plural}(first: 1) { ${key.name} ${nested} } }` });
+  await ask(`/${path}`, { '': null });
+}
