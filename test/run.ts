@@ -24,7 +24,7 @@ const bun = [process.execPath, '--no-env-file'];
 const bunTest = [...bun, 'test', '--no-orphans', '--timeout', '60000'];
 
 /** How every run ends: what came of its tests, line by line, then how many there were. */
-const SUMMARY = /\n((?: *\d+ [a-z() ]+\n)+)Ran (\d+) tests? across 1 file\. \[[^\n]*\n$/;
+const SUMMARY = /\n((?: *\d+ [a-z() ]+\n)+)Ran (\d+) tests? across \d+ files?\. \[[^\n]*\n$/;
 const BANNER = /^bun test v[^\n]*\n/;
 
 /** In seconds. */
@@ -63,51 +63,94 @@ async function run(
   return child.signalCode ?? exit;
 }
 
-/** What a file tells is printed when it is done, in one piece; what it counted is added up. */
-async function runFile(file: string, env: Record<string, string | undefined>, folder: string): Promise<void> {
-  const log = join(folder, file.replaceAll('/', '-'));
+/**
+ * Runs files one after another in one process, which loads what they share, and makes it fast, once for all of them.
+ * What they tell is printed when the last is done, in one piece; what they counted is added up.
+ */
+async function runFiles(files: readonly string[], env: Record<string, string | undefined>, folder: string) {
+  const log = join(folder, `${files[0]?.replaceAll('/', '-')}`);
   // Both streams end in the same, in the order in which they were written.
   const output = openSync(log, 'a');
   const begun = performance.now();
-  const exit = await run([...bunTest, `./${file}`], env, output);
+  const exit = await run([...bunTest, ...files.map((file) => `./${file}`)], env, output);
   closeSync(output);
-  measured[file] = Math.round((performance.now() - begun) / 1000);
+  for (const file of files) measured[file] = Math.round((performance.now() - begun) / 1000);
   const told = readFileSync(log, 'utf8').replace(BANNER, '');
   const [summary, lines, ran] = SUMMARY.exec(told) ?? [];
-  process.stderr.write(summary === undefined ? told : told.slice(0, -summary.length));
+  const rest = summary === undefined ? told : told.slice(0, -summary.length);
+  process.stderr.write(rest);
   for (const [, number, what = ''] of lines?.matchAll(/(\d+) (.+)/g) ?? []) count(what, Number(number));
   tests += Number(ran ?? 0);
   if (exit === 0 && summary !== undefined) return;
-  failed.set(file, told.replace(/^\(pass\) .*\n/gm, ''));
+  const bad = blamed(files, rest, summary !== undefined);
+  for (const [file, of] of bad) failed.set(file, of.replace(/^\(pass\) .*\n/gm, ''));
   if (/^ *[1-9]\d* fail$/m.test(lines ?? '')) return;
   // What is cut short has counted no failure.
-  count('fail', 1);
-  process.stderr.write(`(fail) ${file} ended with ${exit}\n`);
+  count('fail', bad.size);
+  for (const file of bad.keys()) process.stderr.write(`(fail) ${file} ended with ${exit}\n`);
+}
+
+/** The files of a run that failed of which nothing shows that they are good, and what they told. */
+function blamed(files: readonly string[], told: string, isWhole: boolean): Map<string, string> {
+  // At the end failures are told once more, whosever they are.
+  const [own = ''] = told.split(/^\d+ tests failed:\n/m);
+  const [, ...parts] = own.split(/^(test\/\S+\.test\.ts):\n/m);
+  const sections = new Map(
+    files.map((file) => [
+      file,
+      parts.includes(file) ? (parts[parts.indexOf(file) + 1] ?? '') : 'It never began.\n',
+    ]),
+  );
+  const isGood = (file: string) =>
+    parts.includes(file) &&
+    // The last that began may have ended the process; those behind it never began.
+    (isWhole || parts.at(-2) !== file) &&
+    !/^(\(fail\)|error:|# Unhandled error)/m.test(sections.get(file) ?? '');
+  const bad = [...sections].filter(([file]) => !isGood(file));
+  return new Map(parts.length > 0 && bad.length > 0 ? bad : files.map((file) => [file, told]));
 }
 
 const known = (file: string) => (durations as Record<string, number>)[file] ?? 0;
+
+/** How many short files one process runs: to begin takes most of the time of each. */
+const TOGETHER = 14;
+
+/** Takes a few seconds, or ends what it shares with others of its kind when the first of them is done, as a browser. */
+const isByItself = (file: string) => known(file) > 0 || file.startsWith('test/console/');
+
+/** The longest first, so that none is left over when all others are done; then the short ones, several at a time. */
+function batches(files: readonly string[]): string[][] {
+  const each = files.filter(isByItself).toSorted((one, other) => known(other) - known(one));
+  const short = files.filter((file) => !isByItself(file));
+  const together = Array.from({ length: Math.ceil(short.length / TOGETHER) }, (_, nth) =>
+    short.slice(nth * TOGETHER, (nth + 1) * TOGETHER),
+  );
+  return [...each.map((file) => [file]), ...together];
+}
 
 async function runAll(): Promise<boolean> {
   // Tests start the command as it is installed: without this, each would load the sources, which takes three times as long.
   for (const script of ['console', 'bundle']) if ((await run([...bun, 'run', script])) !== 0) return false;
   const begun = performance.now();
-  const given = process.env[SERVER];
-  const server = given ?? (await Postgres.start()).url();
+  const server = process.env[SERVER] ?? (await Postgres.start()).url();
   const id = `duet_test_${crypto.randomUUID().slice(0, 8)}`;
-  const env = { ...process.env, [SERVER]: server, [RUN]: id, [BUILT]: 'yes' };
   const folder = mkdtempSync(join(tmpdir(), 'duet-tests-'));
   process.on('exit', () => rmSync(folder, { recursive: true }));
   const files = [...new Bun.Glob('test/**/*.test.ts').scanSync(project)].sort();
-  // The longest first, so that none is left over when all others are done.
-  const queue = files
-    .filter((file) => !alone.includes(file))
-    .toSorted((one, other) => known(other) - known(one));
+  let begins = 0;
+  const runBatch = async (batch: readonly string[]) => {
+    const own = `${id}_${++begins}`;
+    await runFiles(batch, { ...process.env, [SERVER]: server, [RUN]: own, [BUILT]: 'yes' }, folder);
+    // Thousands of databases would take more room than there is in memory, and somebody else's server is left as it was.
+    await dropAll(server, own);
+  };
+  const shared = files.filter((file) => !alone.includes(file));
+  const queue = isMeasured ? shared.map((file) => [file]) : batches(shared);
   const lane = async () => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) await runFile(file, env, folder);
+    for (let batch = queue.shift(); batch; batch = queue.shift()) await runBatch(batch);
   };
   await Promise.all(Array.from({ length: LANES }, lane));
-  for (const file of alone) await runFile(file, env, folder);
-  if (given !== undefined) await dropAll(given, id);
+  for (const file of alone) await runBatch([file]);
 
   const lines = [...counts].map(([what, number]) => ` ${number} ${what}\n`).join('');
   const took = Math.round((performance.now() - begun) / 1000);
