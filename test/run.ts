@@ -23,6 +23,11 @@ const bun = [process.execPath, '--no-env-file'];
 /** Nothing that a test has started outlives it, even when all of this is killed. */
 const bunTest = [...bun, 'test', '--no-orphans', '--timeout', '60000'];
 
+/**
+ * The highest tier of the compiler takes more than it gives back within minutes; processes that tests start have it, as users do.
+ */
+const COMPILER = { BUN_JSC_useFTLJIT: '0' };
+
 /** How every run ends: what came of its tests, line by line, then how many there were. */
 const SUMMARY = /\n((?: *\d+ [a-z() ]+\n)+)Ran (\d+) tests? across \d+ files?\. \[[^\n]*\n$/;
 const BANNER = /^bun test v[^\n]*\n/;
@@ -138,16 +143,17 @@ async function runAll(): Promise<boolean> {
   process.on('exit', () => rmSync(folder, { recursive: true }));
   const files = [...new Bun.Glob('test/**/*.test.ts').scanSync(project)].sort();
   let begins = 0;
-  const runBatch = async (batch: readonly string[]) => {
+  const runBatch = async (batch: readonly string[], more: Record<string, string> = {}) => {
     const own = `${id}_${++begins}`;
-    await runFiles(batch, { ...process.env, [SERVER]: server, [RUN]: own, [BUILT]: 'yes' }, folder);
+    const env = { ...process.env, [SERVER]: server, [RUN]: own, [BUILT]: 'yes', ...more };
+    await runFiles(batch, env, folder);
     // Thousands of databases would take more room than there is in memory, and somebody else's server is left as it was.
     await dropAll(server, own);
   };
   const shared = files.filter((file) => !alone.includes(file));
   const queue = isMeasured ? shared.map((file) => [file]) : batches(shared);
   const lane = async () => {
-    for (let batch = queue.shift(); batch; batch = queue.shift()) await runBatch(batch);
+    for (let batch = queue.shift(); batch; batch = queue.shift()) await runBatch(batch, COMPILER);
   };
   await Promise.all(Array.from({ length: LANES }, lane));
   for (const file of alone) await runBatch([file]);
