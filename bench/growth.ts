@@ -27,6 +27,8 @@ export interface Growth {
     readonly firstAnswerMs: number;
     readonly memory: number;
   }[];
+  /** Creates with two processes behind one port, of those with one. */
+  readonly creates: number;
 }
 
 interface Bench {
@@ -39,15 +41,17 @@ const nested = post('/graphql', { query: NESTED, variables: { first: FIRST_USERS
 
 export async function growth(bench: Bench): Promise<Growth> {
   const { table: bySchema, schemas } = await growthOfSchema(bench);
+  const { table: byWorkers, creates } = await growthOfWorkers(bench);
   return {
     tables: [
       await growthOfRows(bench, 'SQLite'),
       await growthOfRows(bench, 'PostgreSQL'),
       ...(await growthOfLoad(bench)),
-      await growthOfWorkers(bench),
+      byWorkers,
       bySchema,
     ],
     schemas,
+    creates,
   };
 }
 
@@ -199,7 +203,7 @@ async function growthOfDocuments(bench: Bench, server: Process): Promise<Table> 
 }
 
 /** Round by round with one process and with several: what each more gives while `wrk` takes its share of the machine. */
-async function growthOfWorkers(bench: Bench): Promise<Table> {
+async function growthOfWorkers(bench: Bench): Promise<{ table: Table; creates: number }> {
   const asks: [string, Ask][] = [
     ['`GET /books/{id}`', get('/books/{id}')],
     ['list of 100 books', get(`/books?limit=${PAGE}`)],
@@ -215,19 +219,27 @@ async function growthOfWorkers(bench: Bench): Promise<Table> {
       await fill(10_000, join(command.cwd, 'duet.db'));
     }
     const table: (string | number)[][] = [];
+    let creates = Number.NaN;
     for (const [title, ask] of asks) {
       const rounds: number[][] = counts.map(() => []);
       for (let round = 0; round < bench.effort.rounds; round++)
         for (const [at, server] of servers.entries())
           rounds[at]?.push((await server.press(ask, { seconds: bench.effort.seconds })).perSecond);
       const [alone = Number.NaN, ...more] = rounds.map(median);
+      if (title === 'create') creates = (more[0] ?? Number.NaN) / alone;
       table.push([title, alone, ...more.flatMap((found) => [found, (found / alone).toFixed(2)])]);
     }
     return {
-      title: 'Processes behind one port (`WORKERS`), SQLite: requests/s',
-      head: ['', ...counts.flatMap((count, at) => (at === 0 ? [`${count}`] : [`${count}`, `${count} : 1`]))],
-      rows: table,
-      note: `The machine has ${cpus().length} cores, of which \`wrk\` keeps one busy for part of the time.`,
+      table: {
+        title: 'Processes behind one port (`WORKERS`), SQLite: requests/s',
+        head: [
+          '',
+          ...counts.flatMap((count, at) => (at === 0 ? [`${count}`] : [`${count}`, `${count} : 1`])),
+        ],
+        rows: table,
+        note: `The machine has ${cpus().length} cores, of which \`wrk\` keeps one busy for part of the time.`,
+      },
+      creates,
     };
   } finally {
     for (const server of servers) await server.stop();

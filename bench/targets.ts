@@ -51,6 +51,8 @@ const TIMES_COMMIT_PER_WRITE = 3;
 const RARE_P99_MS = 20;
 const START_MS: Record<number, number> = { 5: 150, 500: 1000 };
 const MEMORY_MB = 120;
+/** Of creates with one process, how much two of them do at least. */
+const WORKERS_SHARE = 1;
 const GUARDED_SHARE = 0.9;
 /** Of the journal: creates with it, of those without; milliseconds to a listener, and to each of a crowd; a stream that is idle. */
 const JOURNALED_SHARE = { SQLite: 0.6, PostgreSQL: 0.65 };
@@ -174,7 +176,7 @@ function ofMillion({ found }: Million): Verdict[] {
   });
 }
 
-function ofGrowth({ schemas }: Growth): Verdict[] {
+function ofGrowth({ schemas, creates }: Growth): Verdict[] {
   const starts = schemas.flatMap(({ resources, firstAnswerMs }) => {
     const most = START_MS[resources];
     const found = `${Math.round(firstAnswerMs)} ms`;
@@ -189,11 +191,21 @@ function ofGrowth({ schemas }: Growth): Verdict[] {
           },
         ];
   });
+  const byWorkers: Verdict = {
+    target: 'creates with `WORKERS=2`, of those with one process',
+    asked: `≥ ${WORKERS_SHARE} ×`,
+    found: `${creates.toFixed(2)} ×`,
+    held: creates >= WORKERS_SHARE,
+  };
   const [smallest] = schemas;
-  if (!smallest) return starts;
+  if (!smallest) return [...starts, byWorkers];
   const held = smallest.memory < MEMORY_MB;
   const found = `${Math.round(smallest.memory)} MB`;
-  return [...starts, { target: 'resident memory at rest', asked: `< ${MEMORY_MB} MB`, found, held }];
+  return [
+    ...starts,
+    { target: 'resident memory at rest', asked: `< ${MEMORY_MB} MB`, found, held },
+    byWorkers,
+  ];
 }
 
 function ofGuard({ share }: Guard): Verdict[] {
