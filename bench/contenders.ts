@@ -62,7 +62,12 @@ const graphql = {
   book: post('/graphql', { query: BOOK, variables: bookVariables }),
   nested: post('/graphql', { query: NESTED, variables: { first: FIRST_USERS } }),
 };
-const onPostgres = { 'pg-keyed': restOfBooks.keyed, 'pg-book': graphql.book, 'pg-nested': graphql.nested };
+const onPostgres = {
+  'pg-keyed': restOfBooks.keyed,
+  'pg-list': restOfBooks.list,
+  'pg-book': graphql.book,
+  'pg-nested': graphql.nested,
+};
 
 interface Deployments {
   readonly folder: string;
@@ -178,10 +183,11 @@ export async function contenders(folder: string, databases: Databases): Promise<
 
 /** Whoever knows PostgreSQL alone is in both halves of the table with the same requests. */
 function onBoth(asks: Partial<Record<Row, Ask>>): Partial<Record<Row, Ask>> {
-  const { keyed, book, nested } = asks;
+  const { keyed, list, book, nested } = asks;
   return {
     ...asks,
     ...(keyed && { 'pg-keyed': keyed }),
+    ...(list && { 'pg-list': list }),
     ...(book && { 'pg-book': book }),
     ...(nested && { 'pg-nested': nested }),
   };

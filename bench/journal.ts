@@ -25,6 +25,8 @@ export interface JournalOnDatabase {
   /** Of one listener: where the write was sent, and at another process. */
   readonly here: Delays;
   readonly elsewhere: Delays;
+  /** Of one who has a list of the type kept up to date. */
+  readonly live: Delays;
   /** Of many who follow one type, while it is written all the time. */
   readonly crowd: Delays & { readonly listeners: number; readonly writes: number };
   /** Of an idle stream. */
@@ -54,15 +56,20 @@ export async function journalBench(
       const creates = await besides(own, post('/memos', note), own, post('/notes', note), effort);
       const kilobytes = await weight(own, listeners);
       const here = await alone(own, own, effort);
+      const live = await alone(own, own, effort, LAST);
       const crowd = await crowded(own, listeners, effort);
       const elsewhere = await alone(own, await start(same), effort);
-      return { creates, here, elsewhere, crowd, kilobytes };
+      return { creates, here, elsewhere, live, crowd, kilobytes };
     } finally {
       for (const each of running) await each.stop();
     }
   };
   return { SQLite: await on('SQLite'), PostgreSQL: await on('PostgreSQL') };
 }
+
+const CHANGES = '/changes/memos';
+/** A list that each write alters. */
+const LAST = '/memos?sort=-id&limit=1';
 
 /** Events are found by the numbers that are the titles of records. */
 const EVENT = /"title":"(\d+)"/g;
@@ -76,10 +83,10 @@ class Crowd implements AsyncDisposable {
   readonly #sockets: { end(): void }[] = [];
   #begun = 0;
 
-  static async open({ url }: Process, count: number): Promise<Crowd> {
+  static async open({ url }: Process, count: number, path = CHANGES): Promise<Crowd> {
     const crowd = new Crowd();
     const { hostname, port } = new URL(url);
-    const head = `GET /changes/memos HTTP/1.1\r\nHost: ${hostname}\r\nAccept: text/event-stream\r\n\r\n`;
+    const head = `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAccept: text/event-stream\r\n\r\n`;
     for (let at = 0; at < count; at++) {
       let rest: string | undefined;
       const data = (_: unknown, chunk: Buffer) => {
@@ -108,6 +115,8 @@ class Crowd implements AsyncDisposable {
 /** How long after the answer to its write each event came; one that came before it did not wait at all. */
 function delaysOf({ heard }: Crowd, answered: ReadonlyMap<number, number>): Delays {
   const sorted = heard
+    // What is kept up to date shows what was written before, too.
+    .filter(([title]) => answered.has(title))
     .map(([title, at]) => Math.max(0, at - (answered.get(title) ?? Number.NEGATIVE_INFINITY)))
     .sort((one, other) => one - other);
   return { p50: median(sorted), p99: sorted[Math.ceil(0.99 * sorted.length) - 1] ?? Number.NaN };
@@ -125,14 +134,19 @@ async function write(to: Process, answered: Map<number, number>): Promise<void> 
 }
 
 /** One write after the other, with pauses in which everybody comes to rest. */
-async function alone(written: Process, heard: Process, { quick }: Effort): Promise<Delays> {
-  await using listener = await Crowd.open(heard, 1);
+async function alone(written: Process, heard: Process, { quick }: Effort, path?: string): Promise<Delays> {
+  await using listener = await Crowd.open(heard, 1, path);
+  // What was there before is the first event of an answer that is kept up to date.
+  listener.heard.length = 0;
   const answered = new Map<number, number>();
   for (let count = quick ? 10 : 100; count > 0; count--) {
     await write(written, answered);
     await Bun.sleep(60 + 100 * Math.random());
   }
-  await until(() => listener.heard.length === answered.size, 'events are missing');
+  // An answer shows what is there by then: of writes that follow each other closely, the last.
+  const { heard: events } = listener;
+  const isTold = path ? () => events.at(-1)?.[0] === title : () => events.length === answered.size;
+  await until(isTold, 'events are missing');
   return delaysOf(listener, answered);
 }
 

@@ -1,17 +1,19 @@
 -- wrk with requests made beforehand: `{id}` in the path and the body stands for a random number up to the fourth argument; a
--- token may follow. A text of a body that is `{number}` is that number itself.
+-- token and an Accept-Encoding follow, or nothing for each. A text of a body that is `{number}` is that number itself.
 -- The outcome is one line of JSON.
 
 local requests = {}
 local at = 0
 
 function init(args)
-  local method, path, body, most, token = args[1], args[2], args[3], tonumber(args[4]), args[5]
+  local method, path, body, most = args[1], args[2], args[3], tonumber(args[4])
+  local token, encoding = args[5], args[6]
   math.randomseed(most)
   for i = 1, 5000 do
     local id = tostring(math.random(most))
     local headers = { ["Content-Type"] = body ~= "" and "application/json" or nil }
-    if token then headers["Authorization"] = "Bearer " .. token end
+    if token ~= "" then headers["Authorization"] = "Bearer " .. token end
+    if encoding ~= "" then headers["Accept-Encoding"] = encoding end
     requests[i] = wrk.format(method, (path:gsub("{id}", id)), headers, body ~= "" and (body:gsub('"{number}"', id):gsub("{id}", id)) or nil)
   end
 end

@@ -10,6 +10,8 @@ export interface Ask {
   readonly body?: unknown;
   /** Whom it is asked by. */
   readonly token?: string;
+  /** Which codings the client takes (`Accept-Encoding`). */
+  readonly encoding?: string;
 }
 
 /** What one round of load came to; times in milliseconds. */
@@ -42,20 +44,23 @@ export function put(path: string, body: unknown): Ask {
 }
 
 /** Asks once, with this number for `{id}`. */
-export function send(url: string, { method, path, body, token }: Ask, id = 1): Promise<Response> {
+export function send(url: string, { method, path, body, token, encoding }: Ask, id = 1): Promise<Response> {
   const filled = (text: string) => text.replaceAll('{id}', String(id));
   return fetch(url + filled(path), {
     method,
     headers: {
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      ...(encoding !== undefined && { 'Accept-Encoding': encoding }),
     },
+    // Who names codings wants to see what is sent.
+    decompress: encoding === undefined,
     ...(body !== undefined && { body: filled(JSON.stringify(body).replaceAll('"{number}"', '{id}')) }),
   });
 }
 
 /** GraphQL refuses with status 200, which `wrk` takes for an answer: how quick refusals are is no measure of anything. */
-async function requireAnswer(url: string, ask: Ask): Promise<void> {
+async function requireAnswer(url: string, { encoding: _, ...ask }: Ask): Promise<void> {
   const answer = await send(url, ask);
   const text = await answer.text();
   if (!answer.ok || (JSON.parse(text) as { errors?: unknown } | null)?.errors !== undefined)
@@ -84,9 +89,9 @@ export async function press(url: string, ask: Ask, pressure: Pressure): Promise<
   const script = join(import.meta.dir, 'load.lua');
   const body = ask.body === undefined ? '' : JSON.stringify(ask.body);
   const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url, '--'];
-  const by = ask.token === undefined ? [] : [ask.token];
+  const { token = '', encoding = '' } = ask;
   const wrk = core === undefined ? ['wrk'] : ['taskset', '-c', core, 'wrk'];
-  const child = Bun.spawn([...wrk, ...options, ask.method, ask.path, body, String(most), ...by], {
+  const child = Bun.spawn([...wrk, ...options, ask.method, ask.path, body, String(most), token, encoding], {
     stdout: 'pipe',
     stderr: 'pipe',
   });

@@ -1,8 +1,9 @@
-/** The comparison as a picture: for each row, everybody's throughput as a share of the limit's. */
+/** The comparison as a picture, machine by machine: for each row, everybody's throughput as a share of the limit's. */
 
 import type { Comparison } from './compare.ts';
-import { type Column, columnNames, columns } from './contenders.ts';
+import { type Column, columnNames, columns, peerNames } from './contenders.ts';
 import { median } from './load.ts';
+import { architectures, type Machine, named } from './machine.ts';
 import { type Row, rowNames, rows } from './rows.ts';
 
 /** Told apart in light and in dark, and by those who do not see all colours; the order is that of the columns. */
@@ -20,7 +21,8 @@ const LABELS = 312;
 const NUMBERS = 80;
 const BAR = 13;
 const GAP = 20;
-const TOP = 54;
+const TOP = 46;
+const HEAD = 34;
 
 /** Text takes the colour of the page's scheme, since a picture has no way to ask its page. */
 const style = `
@@ -30,15 +32,45 @@ const style = `
   @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .axis { stroke: #6e7681 } }
 `;
 
-export function plot(comparison: Comparison): string {
+interface Run {
+  readonly machine: Machine;
+  readonly comparison: Comparison;
+}
+
+export function plot(runs: readonly Run[]): string {
   const parts: string[] = [];
-  // Whoever is faster than the limit needs room beyond it.
-  const most = Math.max(1, ...rowNames.flatMap((row) => bars(comparison, row).map(({ share }) => share)));
-  const scale = (WIDTH - LABELS - NUMBERS) / most;
   let y = TOP;
-  for (const row of rowNames) {
-    const found = bars(comparison, row);
-    if (found.length === 0) continue;
+  for (const run of runs) {
+    parts.push(text(12, y, named(run.machine), 'title'));
+    const panel = panelOf(run.comparison, y + HEAD);
+    parts.push(...panel.parts);
+    y = panel.end + GAP;
+  }
+  const missing = architectures.filter((each) => !runs.some(({ machine }) => machine.architecture === each));
+  if (missing.length > 0) {
+    parts.push(text(12, y, `Not measured yet: ${missing.join(', ')}`));
+    y += GAP;
+  }
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" role="img" aria-label="Requests per second of Duet, its peers and handlers written by hand">
+<style>${style}</style>
+${legend()}
+${parts.join('\n')}
+</svg>
+`;
+}
+
+/** The rows in which Duet has a peer: what has none is in the table. */
+function panelOf(comparison: Comparison, top: number) {
+  const shown = rowNames
+    .filter((row) => peerNames.some((peer) => comparison.cells[row]?.[peer]))
+    .map((row) => ({ row, found: bars(comparison, row) }))
+    .filter(({ found }) => found.length > 0);
+  // Whoever is faster than the limit needs room beyond it.
+  const most = Math.max(1, ...shown.flatMap(({ found }) => found.map(({ share }) => share)));
+  const scale = (WIDTH - LABELS - NUMBERS) / most;
+  const parts: string[] = [];
+  let y = top;
+  for (const { row, found } of shown) {
     const middle = y + (found.length * BAR) / 2 + 4;
     parts.push(text(LABELS - 12, middle, plain(rows[row].title), 'title', 'end'));
     for (const { column, perSecond, share } of found) {
@@ -53,15 +85,11 @@ export function plot(comparison: Comparison): string {
     y += GAP;
   }
   const edge = LABELS + scale;
-  const axis = `<line class="axis" x1="${edge}" x2="${edge}" y1="${TOP - 8}" y2="${y - GAP + 4}"/>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" role="img" aria-label="Requests per second of Duet, its peers and handlers written by hand">
-<style>${style}</style>
-${legend()}
-${text(edge, TOP - 12, 'the limit', undefined, 'middle')}
-${axis}
-${parts.join('\n')}
-</svg>
-`;
+  parts.push(
+    text(edge, top - 12, 'the limit', undefined, 'middle'),
+    `<line class="axis" x1="${edge}" x2="${edge}" y1="${top - 8}" y2="${y - GAP + 4}"/>`,
+  );
+  return { parts, end: y };
 }
 
 function bars({ cells }: Comparison, row: Row) {

@@ -1,36 +1,44 @@
 /** The results of a run as Markdown. */
 
-import { cpus } from 'node:os';
+import type { ClientResult } from './client.ts';
 import type { Comparison, Effort } from './compare.ts';
+import { type Compressed, codings } from './compress.ts';
 import { columnNames, columns } from './contenders.ts';
 import type { Evolved } from './evolution.ts';
+import type { First } from './first.ts';
 import type { Table } from './growth.ts';
 import type { Guard } from './guard.ts';
 import type { JournalResults } from './journal.ts';
 import { CONNECTIONS, median } from './load.ts';
 import type { LogicResults } from './logic.ts';
+import { named } from './machine.ts';
 import { type Base, type Million, type Question, questions } from './million.ts';
 import type { Overload } from './overload.ts';
+import type { Written } from './pgbench.ts';
 import type { Pressed } from './process.ts';
 import { type Row, rowNames, rows } from './rows.ts';
 import { type Results, ratio, verdicts } from './targets.ts';
 
-const ABSENT = '–';
+export const ABSENT = '–';
 const thousands = (value: number) => Math.round(value).toLocaleString('en');
 
 export function report(results: Results, { seconds, rounds }: Effort): string {
-  const { comparison, million, growth, guard, logic, journal, overload, evolution } = results;
-  const [cpu] = cpus();
+  const { machine, comparison, million, growth, guard, logic, journal, overload, evolution } = results;
+  const { first, written, compressed, client } = results;
   return [
-    `${cpus().length} cores${cpu?.model && cpu.model !== 'unknown' ? ` (${cpu.model})` : ''}, ${process.platform} ${process.arch}, Bun ${Bun.version}; \`wrk\` with one thread beside the server, ${rounds} interleaved rounds of ${seconds} s.`,
+    `${named(machine)}; \`wrk\` with one thread beside the server, ${rounds} interleaved rounds of ${seconds} s.`,
     ...(comparison
       ? [throughput(comparison), latency(comparison), processor(comparison), standings(comparison)]
       : []),
     ...(million ? [markdown(ofMany(million))] : []),
     ...(growth?.tables ?? []).map(markdown),
+    ...(first ? [markdown(ofFirst(first))] : []),
     ...(guard ? [markdown(guarded(guard))] : []),
     ...(logic ? [markdown(ofLogic(logic))] : []),
     ...(journal ? [markdown(ofJournal(journal))] : []),
+    ...(written ? [markdown(ofWritten(written))] : []),
+    ...(compressed ? [markdown(ofCompressed(compressed))] : []),
+    ...(client ? [markdown(ofClient(client))] : []),
     ...(overload ? [markdown(overloaded(overload))] : []),
     ...(evolution ? [markdown(served(evolution))] : []),
     markdown(targets(results)),
@@ -38,14 +46,17 @@ export function report(results: Results, { seconds, rounds }: Effort): string {
 }
 
 export function markdown({ title, head, rows: lines, note }: Table): string {
-  const line = (cells: readonly (string | number)[]) =>
-    `| ${cells.map((cell) => (typeof cell === 'number' ? thousands(cell) : cell)).join(' | ')} |`;
-  const table = [
-    line(head),
-    `|${head.map((_, at) => (at === 0 ? '---' : '--:')).join('|')}|`,
-    ...lines.map(line),
-  ];
-  return [`### ${title}`, '', ...table, ...(note ? ['', note] : [])].join('\n');
+  const texts = [head, ...lines].map((cells) =>
+    cells.map((cell) => (typeof cell === 'number' ? thousands(cell) : cell)),
+  );
+  const widths = head.map((_, at) => Math.max(3, ...texts.map((cells) => cells[at]?.length ?? 0)));
+  const line = (cells: readonly string[]) =>
+    `| ${widths.map((width, at) => (at === 0 ? (cells[at] ?? '').padEnd(width) : (cells[at] ?? '').padStart(width))).join(' | ')} |`;
+  const rule = widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
+  const [first = [], ...rest] = texts;
+  return [`### ${title}`, '', line(first), line(rule), ...rest.map(line), ...(note ? ['', note] : [])].join(
+    '\n',
+  );
 }
 
 function byRow(
@@ -161,6 +172,49 @@ function served(steps: readonly Evolved[]): Table {
   };
 }
 
+function ofFirst(found: readonly First[]): Table {
+  return {
+    title: 'The first request after a start: ms',
+    head: ['', 'the first', 'the hundredth'],
+    rows: found.map(({ database, title, first, hundredth }) => [
+      `${database}: ${title}`,
+      first.toFixed(1),
+      hundredth.toFixed(1),
+    ]),
+  };
+}
+
+function ofWritten(found: readonly Written[]): Table {
+  return {
+    title: 'Durable writes on PostgreSQL beside `pgbench`: a second',
+    head: ['', 'Duet', '`pgbench`', 'Duet : `pgbench`'],
+    rows: found.map(({ title, duet, pgbench, share }) => [title, duet, pgbench, share.toFixed(2)]),
+    note: '`pgbench` sends one prepared statement for each, over as many connections, and does nothing else.',
+  };
+}
+
+function ofCompressed(found: readonly Compressed[]): Table {
+  return {
+    title: 'Compressed answers (`COMPRESS`), SQLite',
+    head: ['', 'requests/s', 'processor time, µs', 'bytes of the body'],
+    rows: found.flatMap(({ title, found: by }) =>
+      codings.map((coding) => {
+        const { perSecond, processor: micros, bytes } = by[coding];
+        return [`${title}, ${coding}`, perSecond, micros, bytes];
+      }),
+    ),
+  };
+}
+
+function ofClient(found: readonly ClientResult[]): Table {
+  return {
+    title: `The typed client in Bun, ${CONNECTIONS} calls at a time: a second`,
+    head: ['', 'typed client', 'plain `fetch`', 'ratio'],
+    rows: found.map(({ title, typed, plain, share }) => [title, typed, plain, share.toFixed(2)]),
+    note: 'The load is made by one process, which is busier than the server.',
+  };
+}
+
 function guarded({ open, guarded, share }: Guard): Table {
   return {
     title: 'Keyed reads with authentication and rules',
@@ -199,11 +253,12 @@ function ofJournal(results: JournalResults): Table {
       'ratio',
       'to a listener, p50 / p99 ms',
       'at another process',
+      'a live answer',
       'to a crowd',
       'KB of an idle stream',
     ],
     rows: (['SQLite', 'PostgreSQL'] as const).map((on) => {
-      const { creates, here, elsewhere, crowd, kilobytes } = results[on];
+      const { creates, here, elsewhere, live, crowd, kilobytes } = results[on];
       return [
         `${on}, a crowd of ${crowd.listeners}`,
         creates.perSecond,
@@ -211,6 +266,7 @@ function ofJournal(results: JournalResults): Table {
         creates.share.toFixed(2),
         delays(here),
         delays(elsewhere),
+        delays(live),
         delays(crowd),
         kilobytes.toFixed(1),
       ];

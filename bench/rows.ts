@@ -11,6 +11,7 @@ export const rows = {
   _inc: { title: '`_inc` on one record, durable', database: 'SQLite', compare: 'stock' },
   upsert: { title: 'upsert of what is there, durable', database: 'SQLite', compare: 'item' },
   'pg-keyed': { title: 'PostgreSQL: `GET /books/{id}`', database: 'PostgreSQL', compare: 'book' },
+  'pg-list': { title: 'PostgreSQL: list of 100 books', database: 'PostgreSQL', compare: 'books' },
   'pg-book': { title: 'PostgreSQL: GraphQL `book(id)`', database: 'PostgreSQL', compare: 'book' },
   'pg-nested': { title: 'PostgreSQL: 20 users → posts → comments', database: 'PostgreSQL', compare: 'users' },
 } as const;

@@ -1,26 +1,44 @@
 /** `npm run bench`: the comparison, growth and overload in one run; all of it, or what is named. */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clientBench } from './client.ts';
 import { compare, type Effort } from './compare.ts';
+import { compressBench } from './compress.ts';
 import { installPeers } from './contenders.ts';
 import { evolution } from './evolution.ts';
+import { firstBench } from './first.ts';
 import { growth } from './growth.ts';
 import { guard } from './guard.ts';
 import { journalBench } from './journal.ts';
 import { requireWrk } from './load.ts';
 import { logicBench } from './logic.ts';
+import { thisMachine } from './machine.ts';
 import { million } from './million.ts';
 import { overload } from './overload.ts';
-import { plot } from './plot.ts';
+import { pgbenchBench } from './pgbench.ts';
 import { Databases } from './postgres.ts';
 import { markdown, report } from './report.ts';
+import { keep, publish } from './results.ts';
 import { rowNames } from './rows.ts';
 import type { Results } from './targets.ts';
 import { versus } from './versus.ts';
 
-const parts = [...rowNames, 'million', 'growth', 'guard', 'logic', 'journal', 'overload', 'evolution'];
+const parts = [
+  ...rowNames,
+  'million',
+  'growth',
+  'first',
+  'guard',
+  'logic',
+  'journal',
+  'pgbench',
+  'compress',
+  'client',
+  'overload',
+  'evolution',
+];
 const flags = ['--quick', '--alone'];
 
 function refuse(message: string): never {
@@ -36,6 +54,10 @@ function whole(name: string, otherwise: number): number {
 }
 
 const args = process.argv.slice(2);
+if (args[0] === 'publish') {
+  publish();
+  process.exit();
+}
 if (args[0] === 'versus' && args.length === 1)
   refuse('name the commit: npm run bench -- versus main~3 keyed create');
 const against = args[0] === 'versus' ? args.splice(0, 2)[1] : undefined;
@@ -66,13 +88,19 @@ try {
     console.log(markdown(await versus(against, asked, effort, folder, databases)));
     process.exit();
   }
+  const written = wanted('pgbench') ? await pgbenchBench(effort, folder, databases) : undefined;
   const results: Results = {
+    machine: thisMachine(),
     ...(asked.length > 0 && { comparison: await compare(asked, effort, folder, databases) }),
     ...(wanted('million') && { million: await million(effort, folder, databases) }),
     ...(wanted('growth') && { growth: await growth({ effort, folder, databases }) }),
+    ...(wanted('first') && { first: await firstBench(effort, folder, databases) }),
     ...(wanted('guard') && { guard: await guard(effort, folder, databases) }),
     ...(wanted('logic') && { logic: await logicBench(effort, folder, databases) }),
     ...(wanted('journal') && { journal: await journalBench(effort, folder, databases) }),
+    ...(written && { written }),
+    ...(wanted('compress') && { compressed: await compressBench(effort, folder, databases) }),
+    ...(wanted('client') && { client: await clientBench(effort, folder, databases) }),
     // Only where it is named, as it takes half an hour.
     ...(named.includes('evolution') && { evolution: await evolution(quick, folder, databases) }),
     ...(wanted('overload') && { overload: await overload(folder, databases, quick) }),
@@ -81,11 +109,8 @@ try {
   console.log(text);
   // Results are what the README shows: only of whole runs.
   if (named.length === 0 && !quick && !alone && results.comparison) {
-    const target = join(import.meta.dir, 'results');
-    mkdirSync(target, { recursive: true });
-    writeFileSync(join(target, 'table.md'), `# Results of \`npm run bench\`\n\n${text}\n`);
-    writeFileSync(join(target, 'results.json'), `${JSON.stringify({ effort, ...results }, null, 2)}\n`);
-    writeFileSync(join(target, 'plot.svg'), plot(results.comparison));
+    keep({ effort, ...results });
+    publish();
   }
 } finally {
   await databases.end();

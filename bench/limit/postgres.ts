@@ -11,6 +11,12 @@ async function book(id: number): Promise<Book | undefined> {
   return found;
 }
 
+async function books(first: number): Promise<Book[]> {
+  const found = (await sql`SELECT id, title, author, pages FROM books ORDER BY id LIMIT ${first}`) as Book[];
+  for (const each of found) each.id = Number(each.id);
+  return found;
+}
+
 const idsOf = (rows: readonly { readonly id: number | string }[]) => `{${rows.map(({ id }) => id)}}`;
 
 async function nested(first: number): Promise<Rows> {
@@ -43,6 +49,7 @@ Bun.serve({
       const found = await book(Number(request.params.id));
       return found ? json(found) : new Response(null, { status: 404 });
     },
+    '/books': async ({ url }) => json(await books(Number(url.slice(url.lastIndexOf('=') + 1)))),
     '/actions/deliver': {
       POST: async (request) => {
         const { itemId } = (await request.json()) as { itemId: unknown };
