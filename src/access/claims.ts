@@ -3,14 +3,15 @@
 import type { Fault } from '../base/errors.ts';
 import { Claim } from '../query/claim.ts';
 import {
+  all,
+  any,
   type Comparison,
   type Condition,
   conditionsIn,
-  everything,
   type Filter,
   isNothing,
+  not,
   nothing,
-  replaced,
 } from '../query/filter.ts';
 import type { Column } from '../schema/model.ts';
 import { fromText } from '../schema/spelling.ts';
@@ -30,20 +31,34 @@ export function claimFor(column: Column, name: string, claims: Claims): unknown 
 }
 
 /**
- * The filter of a rule for one caller. A claim that is missing or does not fit matches nothing: its condition is taken
- * for whatever lets the rule match less, which inside of a `not` is that it holds.
+ * The filter of a rule for one caller. A claim that is missing or does not fit matches nothing, and so does every `not` around
+ * it, whatever else it asks for: that nothing is related to a record must not open it to whoever brings no claim.
  */
-export function filled(filter: Filter, claims: Claims, positive = true): Filter {
-  return replaced(filter, (each, isPositive) => filledCondition(each, claims, isPositive), positive);
-}
-
-function filledCondition(condition: Condition, claims: Claims, positive: boolean): Filter {
-  switch (condition.is) {
+export function filled(filter: Filter, claims: Claims): Filter {
+  switch (filter.is) {
+    case 'all':
+      return all(filter.of.map((each) => filled(each, claims)));
+    case 'any':
+      return any(filter.of.map((each) => filled(each, claims)));
+    case 'not':
+      return conditionsIn(filter.of).every((each) => met(each, claims))
+        ? not(filled(filter.of, claims))
+        : nothing;
     case 'related':
     case 'some': {
-      const where = filled(condition.where, claims, positive);
-      return isNothing(where) ? where : { ...condition, where };
+      const where = filled(filter.where, claims);
+      return isNothing(where) ? where : { ...filter, where };
     }
+    default:
+      return met(filter, claims) ?? nothing;
+  }
+}
+
+/** The condition with the claims that it asks for itself; undefined when one is missing or does not fit. */
+function met(condition: Condition, claims: Claims): Condition | undefined {
+  switch (condition.is) {
+    case 'related':
+    case 'some':
     case 'null':
     case 'empty':
     case 'search':
@@ -54,13 +69,13 @@ function filledCondition(condition: Condition, claims: Claims, positive: boolean
       const values = condition.values.flatMap((value) => operands(condition.column, value, claims));
       // Every list has each of no values: a claim that says nothing is not to match everything.
       const isEmpty = condition.is === 'hasEvery' && values.length < condition.values.length;
-      return values.includes(undefined) || isEmpty ? unmet(positive) : { ...condition, values };
+      return values.includes(undefined) || isEmpty ? undefined : { ...condition, values };
     }
     default: {
       const [value, ...more] = operands(condition.column, condition.value, claims);
       // Every text begins with an empty one: a claim that says nothing is not to match everything.
       const isEmpty = value === '' && condition.value instanceof Claim && isPart(condition.is);
-      return value === undefined || isEmpty || more.length > 0 ? unmet(positive) : { ...condition, value };
+      return value === undefined || isEmpty || more.length > 0 ? undefined : { ...condition, value };
     }
   }
 }
@@ -85,10 +100,6 @@ export function told(names: Iterable<string>, claims: Claims): string {
 
 function isPart(comparison: Comparison): boolean {
   return comparison === 'contains' || comparison === 'startsWith' || comparison === 'endsWith';
-}
-
-function unmet(positive: boolean): Filter {
-  return positive ? nothing : everything;
 }
 
 /** A claim can be a list; undefined stands for what does not fit. */

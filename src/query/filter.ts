@@ -109,21 +109,17 @@ export function conditionsIn(filter: Filter): readonly Condition[] {
   );
 }
 
-/** The filter with others for its conditions. `positive`: an even number of `not` stands around it. */
-export function replaced(
-  filter: Filter,
-  replace: (condition: Condition, positive: boolean) => Filter,
-  positive = true,
-): Filter {
+/** The filter with others for its conditions. */
+export function replaced(filter: Filter, replace: (condition: Condition) => Filter): Filter {
   switch (filter.is) {
     case 'all':
-      return all(filter.of.map((each) => replaced(each, replace, positive)));
+      return all(filter.of.map((each) => replaced(each, replace)));
     case 'any':
-      return any(filter.of.map((each) => replaced(each, replace, positive)));
+      return any(filter.of.map((each) => replaced(each, replace)));
     case 'not':
-      return not(replaced(filter.of, replace, !positive));
+      return not(replaced(filter.of, replace));
     default:
-      return replace(filter, positive);
+      return replace(filter);
   }
 }
 

@@ -58,20 +58,12 @@ const relations: Readonly<Record<Type, Readonly<Record<string, readonly [column:
 const lists: Readonly<Record<string, string>> = { seats: 'clubId', staff: 'bossId' };
 
 /** Whether a row of values matches, when everything that it leads to is as in this state. */
-export function matches(
-  type: Type,
-  row: Row,
-  where: Where,
-  state: State,
-  claims: Claims,
-  isPositive = true,
-): boolean {
+export function matches(type: Type, row: Row, where: Where, state: State, claims: Claims): boolean {
   return Object.entries(where).every(([name, inner]) => {
-    const again = (of: Type, each: Row, filter: Where, positive = isPositive) =>
-      matches(of, each, filter, state, claims, positive);
+    const again = (of: Type, each: Row, filter: Where) => matches(of, each, filter, state, claims);
     if (name === 'and') return inner.every((each: Where) => again(type, row, each));
     if (name === 'or') return inner.some((each: Where) => again(type, row, each));
-    if (name === 'not') return !again(type, row, inner, !isPositive);
+    if (name === 'not') return !lacks(inner, claims) && !again(type, row, inner);
     const [column, target] = relations[type][name] ?? [];
     if (column && target) {
       const found = state[target].find(({ id }) => id === row[column]);
@@ -83,19 +75,24 @@ export function matches(
       return Object.entries<Where>(inner).every(([quantifier, each]) =>
         quantifier === 'some'
           ? members.some((member) => again('seats', member, each))
-          : !members.some((member) => again('seats', member, each, !isPositive)),
+          : !lacks(each, claims) && !members.some((member) => again('seats', member, each)),
       );
     }
     return Object.entries(inner).every(([operator, operand]) =>
-      compares(operator, row[name] ?? null, operand, claims, isPositive),
+      compares(operator, row[name] ?? null, operand, claims),
     );
   });
 }
 
-function compares(operator: string, stored: any, operand: any, claims: Claims, isPositive: boolean): boolean {
+/** Whether a claim is missing that it asks for: then neither it nor its `not` matches anything. */
+function lacks(where: Where, claims: Claims): boolean {
+  const asked = JSON.stringify(where).matchAll(/\{"claim":"(\w+)"\}/g);
+  return [...asked].some(([, claim = '']) => claims[claim] === undefined);
+}
+
+function compares(operator: string, stored: any, operand: any, claims: Claims): boolean {
   const claim = operand?.claim as string | undefined;
-  // What is missing matches nothing, also inside of a "not".
-  if (claim !== undefined && claims[claim] === undefined) return !isPositive;
+  if (claim !== undefined && claims[claim] === undefined) return false;
   const value = comparable(stored);
   const other = comparable(claim === undefined ? operand : claims[claim]);
   switch (operator) {
@@ -320,9 +317,9 @@ export class Judge {
 
   /** A field that a caller without a claim can never give is told before anything else of the request. */
   #mayNeverGive(write: Write): boolean {
-    const asksFor = (claim: string) => JSON.stringify(this.#rules.points).includes(`{"claim":"${claim}"}`);
-    const lacks = this.#claims['points'] === undefined && asksFor('points');
-    return lacks && 'rows' in write && write.rows.some((row) => 'points' in row);
+    return (
+      lacks(this.#rules.points, this.#claims) && 'rows' in write && write.rows.some((row) => 'points' in row)
+    );
   }
 
   #one(write: Write, state: State): Expected {
