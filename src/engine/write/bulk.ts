@@ -27,7 +27,7 @@ import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { store } from './storing.ts';
-import { validCreates, validUpdate } from './validate.ts';
+import { mayRepeat, validCreates, validUpdate } from './validate.ts';
 
 export function* createMany(
   access: Access,
@@ -66,7 +66,7 @@ export function* updateMany(
   yield* mayWrite(access, resource, 'UPDATE', keys, conditions);
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
   const set = validUpdate(resource, input, seen[0] ?? {});
-  for (const row of seen) validUpdate(resource, input, row);
+  mayRepeat(resource, input, seen);
   const links = linkChanges(resource, input, []);
   mayLink(budget, links, keys.length);
   if (access.hooksOf?.(resource)?.beforeUpdate) {

@@ -172,17 +172,8 @@ export function validUpdate(
   columns: readonly Column[] = updatable(resource),
 ): Row {
   const faults: Fault[] = [];
-  const links = linkFields(resource);
-  const writable = links.length > 0 ? [...columns, ...links] : columns;
-  for (const name of strangers(input, writable)) {
-    if (isFull(faults)) break;
-    if (name === INCREMENTS) continue;
-    const column = resource.columns.find((each) => each.name === name);
-    const computed = resource.computed.find((each) => each.column.name === name);
-    const now = computed ? computedValue(computed, stored) : stored[name];
-    if ((!column && !computed) || !Bun.deepEquals(now, input[name]))
-      faults.push(notWritable(resource, name, writable));
-  }
+  const writable = writableBy(resource, columns);
+  collectChanged(resource, input, strangers(input, writable), stored, writable, faults);
   if (Object.keys(input).length === 0)
     faults.push({ pointer: '#', code: 'EMPTY', detail: `give at least one of ${namesOf(writable)}` });
   const values = touched(resource);
@@ -197,6 +188,43 @@ export function validUpdate(
   linkChanges(resource, input, faults);
   refuse(faults);
   return values;
+}
+
+/** The same of many records for an input that is valid for one of them: only what the server assigns hangs on the record. */
+export function mayRepeat(resource: Resource, input: Input, rows: readonly Row[]): void {
+  const writable = writableBy(resource, updatable(resource));
+  const names = strangers(input, writable);
+  if (names.length === 0) return;
+  for (const row of rows) {
+    const faults: Fault[] = [];
+    collectChanged(resource, input, names, row, writable, faults);
+    refuse(faults);
+  }
+}
+
+function writableBy(resource: Resource, columns: readonly Column[]): readonly { readonly name: string }[] {
+  const links = linkFields(resource);
+  return links.length > 0 ? [...columns, ...links] : columns;
+}
+
+/** A fault for each of these names that does not repeat what the record has. */
+function collectChanged(
+  resource: Resource,
+  input: Input,
+  names: readonly string[],
+  stored: Row,
+  writable: readonly { readonly name: string }[],
+  faults: Fault[],
+): void {
+  for (const name of names) {
+    if (isFull(faults)) break;
+    if (name === INCREMENTS) continue;
+    const column = resource.columns.find((each) => each.name === name);
+    const computed = resource.computed.find((each) => each.column.name === name);
+    const now = computed ? computedValue(computed, stored) : stored[name];
+    if ((!column && !computed) || !Bun.deepEquals(now, input[name]))
+      faults.push(notWritable(resource, name, writable));
+  }
 }
 
 /** What every update of a record sets. */
