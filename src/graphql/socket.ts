@@ -333,7 +333,11 @@ async function* eventsOf(response: Response): AsyncGenerator<readonly [string, s
   let text = '';
   try {
     for await (const bytes of response.body ?? []) {
-      text += decoder.decode(bytes, { stream: true });
+      const part = decoder.decode(bytes, { stream: true });
+      // A long event comes in many parts: all of it is looked through once, when its end is there.
+      const hasEnd = part.includes('\n\n') || (part.startsWith('\n') && text.endsWith('\n'));
+      text += part;
+      if (!hasEnd) continue;
       for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
         const [, event = '', data = ''] = /^event: (.*)\ndata: ?(.*)$/s.exec(text.slice(0, end)) ?? [];
         text = text.slice(end + 2);

@@ -2,6 +2,7 @@
 
 import { DuetError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { SharedTurns } from '../base/turns.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Seat } from '../engine/journal/live.ts';
 import { answer, answerWithoutBody } from './answer.ts';
@@ -34,7 +35,10 @@ export function answerEvents(text: string): Response {
   return answer(200, text, fields);
 }
 
-/** Events that are there together are sent together, up to so many characters: each time something is sent takes long. */
+/**
+ * Events that are there together are sent together, up to so many characters: each time something is sent takes long. What is
+ * longer is sent in parts: the runtime copies what it is given, and keeps the copy for as long as the client takes nothing.
+ */
 const SENT_TOGETHER = 64 * 1024;
 
 export function* joined(events: Iterable<string>): Generator<string> {
@@ -49,8 +53,8 @@ export function* joined(events: Iterable<string>): Generator<string> {
   if (text !== '') yield text;
 }
 
-/** Makes events as text, until it is told to stop. */
-export type Events = (stopped: AbortSignal) => AsyncGenerator<string>;
+/** Makes events, as text or as it is sent, until it is told to stop. */
+export type Events = (stopped: AbortSignal) => AsyncGenerator<string | Uint8Array>;
 
 /** All that are open in one application. */
 export class Streams {
@@ -62,6 +66,7 @@ export class Streams {
   #kept = 0;
   #hasEnded = false;
   #check: Timer | undefined;
+  readonly #turns = new SharedTurns();
 
   constructor(most: number, metrics: Metrics, authenticate: Authenticate | undefined) {
     this.#most = most;
@@ -104,7 +109,7 @@ export class Streams {
     if (request.method === 'HEAD') return answerWithoutBody(200, fields);
     const stopped = new AbortController();
     this.open(stopped, caller, request.headers.get('Authorization'), sent);
-    const body = bodyOf(events(stopped.signal), stopped, failed);
+    const body = bodyOf(events(stopped.signal), stopped, failed, this.#turns);
     // Whoever has gone while the answer was made would not be heard to go.
     if (request.signal.aborted) stopped.abort();
     request.signal.addEventListener('abort', () => stopped.abort(), { once: true });
@@ -175,9 +180,10 @@ function lasting(expires: unknown, stopped: AbortController): Timer | undefined 
 }
 
 function bodyOf(
-  events: AsyncGenerator<string>,
+  events: AsyncGenerator<string | Uint8Array>,
   stopped: AbortController,
   failed: (cause: unknown) => void,
+  turns: SharedTurns,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const ended = new Promise<'ended'>((resolve) => {
@@ -188,7 +194,9 @@ function bodyOf(
     };
     stopped.signal.addEventListener('abort', end, { once: true });
   });
-  let next: Promise<IteratorResult<string>> | undefined;
+  let next: Promise<IteratorResult<string | Uint8Array>> | undefined;
+  /** What is yet to be sent of the last. */
+  let rest: Uint8Array | undefined;
   let stalled: Timer | undefined;
   let isFirst = true;
   let isCancelled = false;
@@ -197,19 +205,27 @@ function bodyOf(
       async pull(controller) {
         clearTimeout(stalled);
         try {
-          // The head of an answer is sent with its first bytes.
-          if (!isFirst) next ??= events.next();
-          isFirst = false;
-          const text = next ? await oneOf(next, ended) : COMMENT;
-          // Nobody is there any more who could be told, not even that it is over.
-          if (isCancelled) return;
-          if (text === 'ended' || (typeof text === 'object' && text.done)) {
-            stopped.abort();
-            controller.close();
-            return;
+          if (rest) await turns.next();
+          else {
+            // The head of an answer is sent with its first bytes.
+            if (!isFirst) next ??= events.next();
+            isFirst = false;
+            const event = next ? await oneOf(next, ended) : COMMENT;
+            if (event === 'ended' || (typeof event === 'object' && event.done)) {
+              // Nobody may be there any more who could be told, not even that it is over.
+              if (isCancelled) return;
+              stopped.abort();
+              controller.close();
+              return;
+            }
+            if (typeof event === 'object') next = undefined;
+            const sent = typeof event === 'object' ? event.value : event;
+            rest = typeof sent === 'string' ? encoder.encode(sent) : sent;
           }
-          if (typeof text === 'object') next = undefined;
-          controller.enqueue(encoder.encode(typeof text === 'object' ? text.value : text));
+          if (isCancelled) return;
+          const part = rest.subarray(0, SENT_TOGETHER);
+          rest = part.byteLength < rest.byteLength ? rest.subarray(part.byteLength) : undefined;
+          controller.enqueue(part);
           stalled = setTimeout(() => {
             stopped.abort();
             controller.error(new Error('the client takes nothing'));
@@ -233,9 +249,9 @@ function bodyOf(
 
 /** The next event, or a comment where there is none for a while. */
 async function oneOf(
-  next: Promise<IteratorResult<string>>,
+  next: Promise<IteratorResult<string | Uint8Array>>,
   ended: Promise<'ended'>,
-): Promise<IteratorResult<string> | 'ended' | typeof COMMENT> {
+): Promise<IteratorResult<string | Uint8Array> | 'ended' | typeof COMMENT> {
   let timer: Timer | undefined;
   const quiet = new Promise<typeof COMMENT>((resolve) => {
     timer = setTimeout(() => resolve(COMMENT), COMMENT_MS);

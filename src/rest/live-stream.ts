@@ -73,11 +73,12 @@ async function* together(
   queries: readonly string[],
   stopped: AbortSignal,
 ): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
   const waiting = new Waiting();
-  const latest = new Map<number, string>();
+  const latest = new Map<number, string | Uint8Array>();
   let hasEnded = false;
-  const tell = (place: number, events: string) => {
-    latest.set(place, named(place, events));
+  const tell = (place: number, events: string | Uint8Array) => {
+    latest.set(place, events);
     waiting.wake();
   };
   const end = () => {
@@ -106,7 +107,8 @@ async function* together(
   while (!stopped.aborted && !hasEnded) {
     for (const [place, events] of latest) {
       latest.delete(place);
-      yield events;
+      // Not sooner: until it is sent, all who look at an answer share it.
+      yield named(place, typeof events === 'string' ? events : decoder.decode(events));
     }
     await waiting.until(() => latest.size > 0 || hasEnded, stopped);
   }

@@ -242,6 +242,33 @@ for (const database of databases)
       await small.close();
     });
 
+    test('they count by their bytes, are shared by all who look at them, and are sent in parts', async () => {
+      const small = await openApp(database, { sdl, env: { LIMIT_BYTES: '100000' } });
+      await small.rest('POST', '/notes', { text: '漢'.repeat(30_000) });
+      const headers = { Accept: 'text/event-stream' };
+      const gone = new AbortController();
+      const open = (path: string) => small.fetch(path, { headers, signal: gone.signal });
+      const streams = [];
+      // There is room for eight of the longest: the answer itself, and seven who look at it.
+      for (let count = 0; count < 7; count++) streams.push(await open('/notes'));
+      expect([...streams, await open('/notes')].map(({ status }) => status)).toEqual([
+        ...Array(7).fill(200),
+        503,
+      ]);
+      const parts = streams.slice(0, 2).map(async ({ body }) => {
+        const reader = (body as ReadableStream<Uint8Array>).getReader();
+        const part = async () => (await reader.read()).value as Uint8Array;
+        // The first is a comment.
+        await part();
+        return [await part(), await part()];
+      });
+      const [one = [], other = []] = await Promise.all(parts);
+      expect(one.map(({ byteLength }) => byteLength < 70_000)).toEqual([true, true]);
+      for (const part of [...one, ...other]) expect(part.buffer).toBe(one[0]?.buffer as ArrayBuffer);
+      gone.abort();
+      await small.close();
+    });
+
     test('a client that goes away is no failure', async () => {
       await using server = app.listen();
       for (const path of ['/notes', '/changes/notes']) {

@@ -15,7 +15,7 @@ import { MOST_CHANGES } from './reading.ts';
 import type { Change } from './showing.ts';
 import { whole } from './sizes.ts';
 import { namesOf, notLive } from './sources.ts';
-import { BESIDE_TEXT, type Made, type Refuse, View, type Watched } from './view.ts';
+import { BESIDE_ANSWER, type Refuse, View, type Watched } from './view.ts';
 import { Waiting } from './waiting.ts';
 
 /** No answer is made again sooner than that. */
@@ -40,10 +40,12 @@ export interface Viewer {
 }
 
 /** A place before an answer, until it is left. */
-export interface Seat extends Made {
+export interface Seat {
+  /** What the answer has cost beyond the request for it. */
+  readonly units: number;
   readonly leave: () => void;
-  /** The answer as it is, and whenever it is another. */
-  readonly follow: (stopped: AbortSignal) => AsyncGenerator<string>;
+  /** The answer as it is, and whenever it is another; its bytes are those of all who look at it. */
+  readonly follow: (stopped: AbortSignal) => AsyncGenerator<Uint8Array>;
 }
 
 interface LiveOptions {
@@ -144,7 +146,7 @@ export class Live {
         if (view.hasEnded) throw crowded();
         pay();
       }
-      return { ...view.made, leave, follow: (stopped) => view.follow(stopped) };
+      return { units: view.units, leave, follow: (stopped) => view.follow(stopped) };
     } catch (error) {
       leave();
       throw error;
@@ -317,7 +319,7 @@ export class Live {
   }
 
   #hasRoom(who?: string): boolean {
-    const room = KEPT_ANSWERS * (BESIDE_TEXT + this.#options.longest);
+    const room = KEPT_ANSWERS * (BESIDE_ANSWER + this.#options.longest);
     const taken = who === undefined ? 0 : (this.#taken.get(who) ?? 0);
     return this.#bytes <= room && taken <= SHARE_OF_ONE * room;
   }

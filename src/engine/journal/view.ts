@@ -33,8 +33,10 @@ interface Failure {
 /** What is told where types keep no changes; the caller has asked for those that are named. */
 export type Refuse = (unkept: readonly Resource[], named: readonly Resource[]) => DuetError;
 
-/** Bytes that an answer takes in memory beside its text, and each who looks at it: what is asked for, and whoever waits. */
-export const BESIDE_TEXT = 4096;
+/** Bytes that an answer takes in memory beside its own, and each who looks at it: what is asked for, and whoever waits. */
+export const BESIDE_ANSWER = 4096;
+
+const encoder = new TextEncoder();
 
 /** An answer and those who look at it. */
 export class View {
@@ -48,7 +50,10 @@ export class View {
   seats = 0;
   /** What it was last counted with. */
   counted = 0;
-  made: Made = { text: '', units: 0 };
+  /** As it is sent: encoded once, and shared by all to whom it is. */
+  sent: Uint8Array = new Uint8Array();
+  /** What it has cost. */
+  units = 0;
   /** Grows when the answer is another. */
   version = 0;
   /** How often it was made, or was tried to be. */
@@ -81,9 +86,9 @@ export class View {
     this.#refuse = refuse;
   }
 
-  /** Bytes that each takes who looks at it, and so does the answer itself. */
+  /** Bytes that each takes who looks at it, as whoever is slow keeps one that is no longer shared; and so does the answer itself. */
   get share(): number {
-    return BESIDE_TEXT + this.made.text.length;
+    return BESIDE_ANSWER + this.sent.byteLength;
   }
 
   get bytes(): number {
@@ -125,19 +130,21 @@ export class View {
     return false;
   }
 
-  #show(made: Made): void {
-    if (this.version > 0 && made.text === this.made.text) return;
-    this.made = made;
+  #show({ text, units }: Made): void {
+    const sent = encoder.encode(text);
+    if (this.version > 0 && Buffer.compare(sent, this.sent) === 0) return;
+    this.sent = sent;
+    this.units = units;
     this.version++;
   }
 
-  async *follow(stopped: AbortSignal): AsyncGenerator<string> {
+  async *follow(stopped: AbortSignal): AsyncGenerator<Uint8Array> {
     let seen = 0;
     const isOver = () => this.hasEnded || this.failure !== undefined;
     while (!stopped.aborted && !isOver()) {
       if (this.version !== seen) {
         seen = this.version;
-        yield this.made.text;
+        yield this.sent;
       } else await this.waiting.until(() => this.version !== seen || isOver(), stopped);
     }
     if (this.failure) throw this.failure.error;
