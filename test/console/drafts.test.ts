@@ -21,7 +21,7 @@ browsing('drafts', () => {
       await here.input('extra').fill('{"b":');
       await page.getByRole('radio', { name: door === 'REST' ? 'GraphQL' : 'REST' }).check();
       await page.getByRole('button', { name: 'REST and GraphQL' }).click();
-      await page.getByLabel('Colours').selectOption('dark');
+      await page.getByLabel('Theme').selectOption('dark');
       expect(await here.input('nick').inputValue()).toBe('typed');
       expect(await here.input('extra').inputValue()).toBe('{"b":');
       await here.input('extra').fill('{"b":1}');

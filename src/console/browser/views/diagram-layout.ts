@@ -140,19 +140,21 @@ function layered(boxes: readonly Unplaced[], links: readonly Link[]): Box[] {
         mean((near.get(name) ?? [name]).map((each) => now.get(each) ?? 0)),
       );
     }
+  const lefts = new Map<string, number>();
   let x = MARGIN;
-  const placed = layers.flatMap((layer) => {
+  for (const layer of layers) {
     const widest = Math.max(...layer.map(({ width }) => width));
-    const left = x;
+    for (const { resource, width } of layer) lefts.set(resource.name, x + (widest - width) / 2);
     x += widest + ASIDE;
-    return layer.map((box) => ({
-      ...box,
-      x: left + (widest - box.width) / 2,
-      y: (middles.get(box.resource.name) ?? 0) - box.height / 2,
-    }));
-  });
-  const highest = Math.min(...placed.map(({ y }) => y));
-  return placed.map((box) => ({ ...box, y: box.y - highest + MARGIN }));
+  }
+  const topOf = ({ resource, height }: Unplaced) => (middles.get(resource.name) ?? 0) - height / 2;
+  const highest = Math.min(...boxes.map(topOf));
+  // In the order of the file, in which they are read out.
+  return boxes.map((box) => ({
+    ...box,
+    x: lefts.get(box.resource.name) ?? 0,
+    y: topOf(box) - highest + MARGIN,
+  }));
 }
 
 /** How many references lead on from each, one after the other; a way that comes back to itself ends there. */

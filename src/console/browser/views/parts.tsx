@@ -160,6 +160,8 @@ export function Dialog({
   useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     ref.current?.showModal();
+    // What has the focus first may stand at its end.
+    ref.current?.scrollTo(0, 0);
     // As long as the dialog is there, nothing behind it takes the focus; and by then somebody may be elsewhere.
     return () =>
       queueMicrotask(() => {
