@@ -32,6 +32,17 @@ export function* mayWrite(
     throw access.denied(`You may not ${verbs[action]} this ${resource.singular}.`);
 }
 
+/** Refuses a record that the caller saw and might write when the request began, and that a function has made another's since. */
+export function mayStillWrite(
+  access: Access,
+  resource: Resource,
+  action: 'UPDATE' | 'DELETE',
+  key: unknown,
+): Program<void> {
+  const where = all([access.rows(resource, 'READ'), access.rows(resource, action)]);
+  return mayWrite(access, resource, action, [key], everywhere(where, [key]));
+}
+
 /**
  * Refuses new records that no rule lets the caller create, or that it would not see. `missing`: references of each that
  * lead to nothing that is there for the caller. `beside`: the keys of what is to be judged as if it were not there. Answers with the places of those that it would not see as things stand:

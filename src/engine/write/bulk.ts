@@ -1,7 +1,7 @@
 /** Writes on many records at once, guarded by the most that the caller means to touch. */
 
 import { DuetError } from '../../base/errors.ts';
-import { among } from '../../query/filter.ts';
+import { all, among } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { type Row, select } from '../../storage/statements.ts';
@@ -9,7 +9,7 @@ import { type Program, run } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { CreateMany, DeleteMany, UpdateMany } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
-import { mayWrite, notAllowed } from '../policy/judging.ts';
+import { mayStillWrite, mayWrite, notAllowed } from '../policy/judging.ts';
 import { type Demands, demand } from '../policy/matching.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { mayHaveUpdated, mayUpdate } from '../policy/updates.ts';
@@ -70,11 +70,14 @@ export function* updateMany(
   const links = linkChanges(resource, input, []);
   mayLink(budget, links, keys.length);
   if (access.hooksOf?.(resource)?.beforeUpdate) {
-    const nodes: Node[] = [];
+    const changed: Node[] = [];
     for (const each of keys) {
       const row = yield* lookedUp(resource, each);
-      if (row) nodes.push(yield* change(access, resource, row, input, undefined));
+      if (!row) continue;
+      if (each !== keys[0]) yield* mayStillWrite(access, resource, 'UPDATE', each);
+      changed.push(yield* change(access, resource, row, input, undefined));
     }
+    const nodes = yield* asStored(access, resource, changed);
     yield* spent(selection, nodes, budget);
     return nodes;
   }
@@ -106,6 +109,16 @@ export function* updateMany(
   const nodes = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
   yield* spent(selection, nodes, budget);
   return nodes;
+}
+
+/** Changed records as they are in the end, where functions may have changed them again since; what is out of sight by then, as it was changed. */
+function* asStored(access: Access, resource: Resource, nodes: readonly Node[]): Program<Node[]> {
+  const { key } = resource;
+  const keys = nodes.map((node) => node[key.name]);
+  const where = all([among(key, keys), access.rows(resource, 'READ')]);
+  const rows = yield* run(select(resource, storedColumns(resource), where));
+  const byKey = new Map<unknown, Node>(rows.map((row) => [row[key.name], row]));
+  return nodes.map((node) => byKey.get(node[key.name]) ?? node);
 }
 
 /** The rows for which the update sets the same. */

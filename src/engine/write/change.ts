@@ -4,7 +4,7 @@ import { DuetError } from '../../base/errors.ts';
 import { among, equal } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { isBound } from '../../schema/transitions.ts';
-import { reserved, updatable } from '../../schema/values.ts';
+import { reserved, storedColumns, updatable } from '../../schema/values.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Input } from '../operation.ts';
@@ -108,7 +108,15 @@ export function* change(
   const links = linkChanges(resource, input, []);
   const judged = isFree
     ? undefined
-    : yield* mayUpdate(access, resource, [next], { ...set, ...add }, conditions, links.length > 0);
+    : yield* mayUpdate(
+        access,
+        resource,
+        [next],
+        // Its function may have changed the record itself since the rules were asked of it.
+        { ...differing(resource, found, stored), ...set, ...add },
+        conditions,
+        links.length > 0,
+      );
   // What stays as it is would be taken out of its index, and put in again.
   for (const { name } of by) if (set[name] === stored[name]) delete set[name];
   const where = equal(resource.key, key);
@@ -122,6 +130,13 @@ export function* change(
   if (links.length > 0) yield* relink(access, links, [key]);
   if (judged) yield* mayHaveUpdated(access, resource, judged);
   return node;
+}
+
+/** The columns of a record that are otherwise now. */
+function differing(resource: Resource, was: Row, now: Row): Row {
+  if (was === now) return {};
+  const columns = storedColumns(resource).filter(({ name }) => !Bun.deepEquals(was[name], now[name]));
+  return Object.fromEntries(columns.map(({ name }) => [name, now[name]]));
 }
 
 /** What is set, and what functions make of it: `next` is the record as it will be. */

@@ -59,15 +59,21 @@ export function* hookedUpdate(
   return { set, add, stored, guard };
 }
 
-/** Runs the functions of records that are about to be deleted, one after the other, as each is stored by then. */
+/**
+ * Runs the functions of records that are about to be deleted, one after the other, as each is stored by then. `asked`: what the
+ * others after the first must pass, as functions may have changed them since they were asked for.
+ */
 export function* hookedDelete(
   resource: Resource,
   keys: Iterable<unknown>,
   hook: Hook<'beforeDelete'>,
+  asked?: (key: unknown) => Program<void>,
 ): Program<void> {
-  for (const key of [...keys]) {
+  for (const [place, key] of [...keys].entries()) {
     const stored = yield* lookedUp(resource, key);
-    if (stored) yield* hook({ ...stored });
+    if (!stored) continue;
+    if (place > 0 && asked) yield* asked(key);
+    yield* hook({ ...stored });
   }
 }
 

@@ -10,6 +10,7 @@ import { type Row, select, type Update } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Input } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
+import { mayStillWrite } from '../policy/judging.ts';
 import type { Changes } from './changes.ts';
 import { mustHold } from './holds.ts';
 import { hookedDelete, lookedUp } from './hooked.ts';
@@ -70,12 +71,18 @@ function* collect(
   keys: readonly unknown[],
 ): Program<Map<Resource, Keys>> {
   const doomed = new Map<Resource, Keys>([[resource, new Set(keys)]]);
-  let level = new Map<Resource, Keys>([[resource, new Set(keys)]]);
+  const first = new Map<Resource, Keys>([[resource, new Set(keys)]]);
+  let level = first;
   while (level.size > 0) {
     if (access.hooksOf)
       for (const [target, keys] of level) {
         const hook = access.hooksOf(target)?.beforeDelete;
-        if (hook) yield* hookedDelete(target, keys, hook);
+        // What cascades is not asked about.
+        const asked =
+          level === first && !access.isFree
+            ? (key: unknown) => mayStillWrite(access, target, 'DELETE', key)
+            : undefined;
+        if (hook) yield* hookedDelete(target, keys, hook, asked);
       }
     const next = new Map<Resource, Keys>();
     for (const [target, keys] of level)
