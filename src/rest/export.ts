@@ -13,6 +13,9 @@ import { shown } from './respond.ts';
 export const CSV_TYPE = 'text/csv';
 export const NDJSON_TYPE = 'application/x-ndjson';
 
+/** Bytes that are handed over at once: the runtime copies them, and keeps the copy for as long as the client takes nothing. */
+const SENT_TOGETHER = 256 * 1024;
+
 export type ExportType = typeof CSV_TYPE | typeof NDJSON_TYPE;
 
 /** Undefined for the ordinary JSON list, which is also for those who accept none of the four. */
@@ -45,29 +48,41 @@ export async function exported(
   const columns = [...selection.columns, ...(selection.computed?.map(({ column }) => column) ?? [])];
   const line =
     type === CSV_TYPE ? csvLine(columns) : (node: Node) => `${JSON.stringify(shown(selection, node))}\n`;
-  const first = await pages.next();
   let head = type === CSV_TYPE ? `${columns.map(({ name }) => csvText(name)).join(',')}\r\n` : '';
-  let next: IteratorResult<Node[]> | undefined = first;
-  const body = new ReadableStream({
-    async pull(controller) {
-      try {
-        next ??= await pages.next();
-        const text = head + (next.done ? '' : next.value.map(line).join(''));
-        head = '';
-        // Every turn must give something or end: a stream that is given nothing is not asked again.
-        if (text !== '') controller.enqueue(new TextEncoder().encode(text));
-        if (next.done) controller.close();
-        next = undefined;
-      } catch (error) {
-        // The connection breaks off: a file that ends early must not look whole.
-        failed(error);
-        controller.error(error);
-      }
+  let next: IteratorResult<Node[]> | undefined = await pages.next();
+  /** What is yet to be sent of a page. */
+  let rest: Uint8Array = new Uint8Array();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          if (rest.byteLength === 0) {
+            next ??= await pages.next();
+            const { done } = next;
+            rest = new TextEncoder().encode(head + (next.done ? '' : next.value.map(line).join('')));
+            head = '';
+            next = undefined;
+            if (done) {
+              if (rest.byteLength > 0) controller.enqueue(rest);
+              controller.close();
+              return;
+            }
+          }
+          controller.enqueue(rest.subarray(0, SENT_TOGETHER));
+          rest = rest.subarray(SENT_TOGETHER);
+        } catch (error) {
+          // The connection breaks off: a file that ends early must not look whole.
+          failed(error);
+          controller.error(error);
+        }
+      },
+      async cancel() {
+        await pages.return(undefined);
+      },
     },
-    async cancel() {
-      await pages.return(undefined);
-    },
-  });
+    // Nothing is read ahead of whoever takes it.
+    { highWaterMark: 0 },
+  );
   return answer(200, body, { ...headers, 'Content-Type': contentType(type) });
 }
 

@@ -13,6 +13,10 @@ export function unavailable(why: string, cause?: unknown): DuetError {
   return passing('UNAVAILABLE', why, cause);
 }
 
+export function tooManyExports(): DuetError {
+  return unavailable('Too many exports are under way; retry when one has ended.');
+}
+
 export function diskFull(): DuetError {
   return unavailable('The disk of the database is full; writes wait for the operator to make room.');
 }

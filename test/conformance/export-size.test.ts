@@ -1,6 +1,7 @@
 /** An export has any number of records, and each of them what one answer may have: one that includes too much is refused. */
 
 import { describe, expect, test } from 'bun:test';
+import type { Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
 
 const sdl = `
@@ -60,6 +61,46 @@ describe.each([...databases])('on %s', (database) => {
     const response = await lines(app, '/users?include=posts');
     expect(response.status).toBe(200);
     expect((await response.text()).split('\n').length).toBe(41);
+    await app.close();
+  });
+
+  test('a slow reader keeps little of it in memory, and others of the same size are refused when many are slow', async () => {
+    // Small ones first, which tell nothing of those that follow.
+    const sizes = [...Array(20).fill(1), ...Array(20).fill(200_000)];
+    const data = { users: sizes.map((size: number) => ({ name: 'x'.repeat(size) })) };
+    let read = 0;
+    const around = (storage: Storage): Storage => {
+      const open = storage.snapshot.bind(storage);
+      storage.snapshot = async () => {
+        const snapshot = await open();
+        const run: typeof snapshot.run = async (program) => {
+          const result = await snapshot.run(program);
+          const { nodes } = result as unknown as { nodes: { name: string }[] };
+          read += nodes.reduce((sum, { name }) => sum + name.length, 0);
+          return result;
+        };
+        return { ...snapshot, run };
+      };
+      return storage;
+    };
+    const app = await openApp(database, { sdl, data, around });
+    const slow = [];
+    const most = database === 'postgres' ? 10 : 32;
+    for (let count = 0; count < most; count++) slow.push(await lines(app, '/users?offset=20'));
+    expect(new Set(slow.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(read).toBeLessThan(most * 1_200_000);
+    const other = await lines(app, '/users');
+    expect([other.status, other.headers.get('Retry-After')]).toEqual([503, '1']);
+    for (const { body } of slow) await body?.cancel();
+    read = 0;
+    const reader = (await lines(app, '/users')).body?.getReader();
+    let taken = 0;
+    while (taken < 1_000_000) {
+      const part = (await reader?.read())?.value as Uint8Array;
+      taken += part.byteLength;
+      expect([part.byteLength <= 256 * 1024, read - taken < 1_200_000]).toEqual([true, true]);
+    }
+    await reader?.cancel();
     await app.close();
   });
 

@@ -9,12 +9,13 @@ import type { Permitted } from '../policy/permitted.ts';
 import { hasAbridged, placed } from './places.ts';
 import { list, type Node } from './read.ts';
 
-/** Many enough to make statements rare, and few enough to hold in memory, should each be as large as a body may be; */
+/** Many enough to make statements rare; */
 const PAGE = 250;
 /** of large ones fewer: how large they are, the first few tell. */
-const FIRST_PAGE = 32;
-const PAGE_BYTES = 4 * 1024 * 1024;
-/** How many times fewer are tried of those that were too much. */
+const FIRST_PAGE = 8;
+/** What all exports hold at once is many times this: a page waits until its reader, who may be slow, takes it. */
+const PAGE_BYTES = 512 * 1024;
+/** How many times fewer are tried of those that were too much, and how many times more of those that were not. */
 const FEWER = 4;
 
 /**
@@ -33,26 +34,34 @@ export async function* pagesOf(
   let { after } = backwards ? await beginning(operation, snapshot) : operation.list;
   let left = limit ?? Number.POSITIVE_INFINITY;
   let size = Math.min(FIRST_PAGE, limits.objects);
+  const fits = { ...limits, bytes: Math.min(limits.bytes, 2 * PAGE_BYTES) };
+  /** Whether the next record is more than fits a page. */
+  let isLarge = false;
   while (left > 0) {
     const page = { ...operation.list, after, offset, limit: Math.min(size, left), backwards: false };
-    const budget = new Budget(limits);
+    const budget = new Budget(isLarge ? limits : fits);
     const read = await snapshot
       .run(() => list({ ...operation, list: page, places: true }, budget))
       .catch((error: unknown) => {
         // A page is no more than how records are read: only one that is too much by itself is refused.
-        if (page.limit === 1 || !isTooMuch(error)) throw error;
+        if (isLarge || !isTooMuch(error)) throw error;
         return undefined;
       });
-    // The reader takes one page at a time, so an answer of any length is never in memory at once.
-    if (read && read.nodes.length > 0) yield read.nodes;
-    const last = read?.nodes.at(-1);
-    if (read && (!read.more || !last)) return;
-    if (read && last) {
-      after = placeIn(order, last);
-      offset = 0;
-      left -= read.nodes.length;
-    }
-    size = read ? fitting(read, budget) : Math.max(1, Math.floor(page.limit / FEWER));
+    if (read) {
+      const { nodes, more } = read;
+      const last = nodes.at(-1);
+      isLarge = budget.bytes > fits.bytes;
+      size = fitting(read, budget);
+      if (last) {
+        after = placeIn(order, last);
+        offset = 0;
+        left -= nodes.length;
+        // The reader takes one page at a time, so an answer of any length is never in memory at once.
+        yield nodes;
+      }
+      if (!more || !last) return;
+    } else if (page.limit === 1) isLarge = true;
+    else size = Math.max(1, Math.floor(page.limit / FEWER));
     // A reader that is quick would have this process to itself.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
@@ -61,6 +70,7 @@ export async function* pagesOf(
 /** How many records like these make a page: half of what would be refused, as the next may be larger. */
 function fitting({ nodes: { length } }: Listing, { limits, bytes, objects }: Budget): number {
   const most = Math.min(
+    FEWER * length,
     (Math.min(PAGE_BYTES, limits.bytes / 2) * length) / bytes,
     (limits.objects / 2 / objects) * length,
   );

@@ -20,9 +20,14 @@ import type { Permitted } from '../policy/permitted.ts';
 /** Doors keep these and hand them in again. */
 const made = new WeakMap<List | Selection | Relation, Select>();
 
-function madeFor(whom: List | Selection | Relation, most: number | undefined, make: () => Select): Select {
+function madeFor(
+  whom: List | Selection | Relation,
+  most: number | undefined,
+  bytes: number | undefined,
+  make: () => Select,
+): Select {
   let select = made.get(whom);
-  if (!select || select.most !== most) {
+  if (!select || select.most !== most || select.bytes !== bytes) {
     select = make();
     made.set(whom, select);
   }
@@ -31,7 +36,8 @@ function madeFor(whom: List | Selection | Relation, most: number | undefined, ma
 
 /** `limits` are those of a whole answer, and with it of each list below. */
 export function selectList(operation: List, most: number, limits: AnswerLimits): Select {
-  return madeFor(operation, most, () => {
+  const bytes = mostBytes(limits);
+  return madeFor(operation, most, bytes, () => {
     const { resource, selection, list: query, places } = operation;
     const { order, backwards, limit, offset } = query;
     const columns = needed(resource, selection);
@@ -42,7 +48,7 @@ export function selectList(operation: List, most: number, limits: AnswerLimits):
       before: backwards ? after : before,
       offset,
       most,
-      bytes: mostBytes(limits),
+      bytes,
       prefetch: prefetched(selection, limits, limit),
     });
   });
@@ -98,13 +104,13 @@ export function perOf(relation: Relation): Per {
 /** One more than fits, so that too many can be told from just enough. */
 export function selectRelated(relation: Relation, limits: AnswerLimits): Select {
   const most = limits.objects + 1;
-  return madeFor(relation, most, () => {
+  const bytes = mostBytes(limits);
+  return madeFor(relation, most, bytes, () => {
     const { field, selection, list: query, seen } = relation;
     const column = far(relation);
     // A record that many lead to is told by its key.
     const extra = field.kind === 'through' ? [column, field.target.key] : [column];
     const columns = needed(field.target, selection, extra);
-    const bytes = mostBytes(limits);
     const rest = {
       per: perOf(relation),
       most,

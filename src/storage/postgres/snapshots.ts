@@ -1,6 +1,6 @@
 /** Moments of PostgreSQL that are read from again and again, for downloads of any length. */
 
-import { unavailable } from '../faults.ts';
+import { tooManyExports } from '../faults.ts';
 import type { Snapshot } from '../storage.ts';
 import { explained } from './errors.ts';
 import type { Connection } from './pool.ts';
@@ -22,8 +22,7 @@ export class Snapshots {
   }
 
   async open(): Promise<Snapshot> {
-    if (this.#open >= this.#most)
-      throw unavailable('Too many exports are under way; retry when one has ended.');
+    if (this.#open >= this.#most) throw tooManyExports();
     this.#open++;
     const end = (connection?: Connection) => {
       this.#open--;

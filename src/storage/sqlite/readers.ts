@@ -1,6 +1,6 @@
 /** Processes that read for this one, a few at a time: started when they are needed, ended at a deadline. */
 
-import { deadlineExceeded, unavailable } from '../faults.ts';
+import { deadlineExceeded, tooManyExports, unavailable } from '../faults.ts';
 import type { Deadline } from '../storage.ts';
 import { type Launch, StatementProcess } from './process.ts';
 
@@ -38,8 +38,7 @@ export class Readers {
 
   /** A reader for work whose length others decide; whoever starts it ends it. */
   startApart(): StatementProcess {
-    if (this.#apart.size >= MOST_APART)
-      throw unavailable('Too many exports are under way; retry when one has ended.');
+    if (this.#apart.size >= MOST_APART) throw tooManyExports();
     const reader = new StatementProcess(this.#launch, 'reader', () => this.#apart.delete(reader));
     this.#apart.add(reader);
     return reader;

@@ -8,7 +8,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { Model } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
-import { writerOutdated } from '../faults.ts';
+import { tooManyExports, writerOutdated } from '../faults.ts';
 import { currentScope, scoped, within } from '../scopes.ts';
 import { filled, type Query, type Row, type Select } from '../statements.ts';
 import {
@@ -47,6 +47,8 @@ const OPEN_POLL_MS = 10;
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
 const EVOLUTION_POLL_MS = 50;
+/** So many exports are under way at once: each holds a page of its own, for as long as its client takes. */
+const MOST_SNAPSHOTS = 32;
 
 export interface SqliteOptions {
   /** A file path, or `:memory:`. */
@@ -87,6 +89,7 @@ export class SqliteStorage implements Storage, Evolvable {
   /** Looked for at the first read; undefined where there can be none. */
   #snapshot: SharedSnapshot | undefined;
   #hasLooked: boolean;
+  #snapshots = 0;
   readonly #queue: WriteQueue;
 
   constructor(options: SqliteOptions) {
@@ -182,6 +185,7 @@ export class SqliteStorage implements Storage, Evolvable {
 
   /** A connection of its own; of a database in memory, which no other connection can see, a copy. */
   async snapshot(): Promise<Snapshot> {
+    if (this.#snapshots >= MOST_SNAPSHOTS) throw tooManyExports();
     const isFile = this.#database.filename !== ':memory:' && this.#database.filename !== '';
     const copy = isFile
       ? new Database(this.#database.filename, { readonly: true, strict: true })
@@ -191,6 +195,7 @@ export class SqliteStorage implements Storage, Evolvable {
     const runner = new Runner(copy, this.#model, this.#trace);
     let begun = !this.#processReader;
     let apart: Snapshot | undefined;
+    this.#snapshots++;
     return {
       run: async (program) => {
         if (apart) return apart.run(program);
@@ -207,6 +212,7 @@ export class SqliteStorage implements Storage, Evolvable {
         }
       },
       close: async () => {
+        this.#snapshots--;
         await apart?.close();
         runner.close();
       },
