@@ -6,7 +6,7 @@ import type { Offer, Peers } from '../app/options.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Config } from '../config/config.ts';
 import { cannotListen, type Running, type StopSignal, urlOf } from './serve.ts';
-import { Turn, type TurnMessage, WriteTurns } from './write-turns.ts';
+import { flagsOf, Turn, type TurnMessage } from './write-turns.ts';
 
 /** A worker that cannot stay up is not started again in a tight circle. */
 const PAUSE_MS = 500;
@@ -36,7 +36,7 @@ export async function superviseWorkers(
   const port = freePort(config);
   const workers = new Map<Subprocess, string>();
   const enquiries = new Map<string, Enquiry>();
-  const turns = new WriteTurns<Subprocess>(tell);
+  const flags = config.database.kind === 'sqlite' ? flagsOf(config.workers) : undefined;
   let stopping = false;
 
   /** Asks every worker on behalf of one. */
@@ -55,6 +55,10 @@ export async function superviseWorkers(
     for (const worker of workers.keys()) tell(worker, { say: 'ask', id, about });
   };
 
+  const letGo = (who: number) => {
+    for (const [worker, name] of workers) if (name === String(who + 1)) tell(worker, { say: 'go' });
+  };
+
   const start = (name: string) =>
     new Promise<boolean>((resolve) => {
       const worker = Bun.spawn([...command, `--port=${port}`], {
@@ -62,15 +66,13 @@ export async function superviseWorkers(
         // Several times as quick as what Bun has for all kinds of values.
         serialization: 'json',
         ipc: (message: Message) => {
-          if (message.say === 'waits' || message.say === 'wrote')
-            turns.heard(message.say, worker, workers.keys());
+          if (message.say === 'next') letGo(message.who);
           else if (message.say === 'ready') resolve(true);
           else if (message.say === 'ask') enquire(worker, message.id, message.about);
           else if (message.say === 'tell') enquiries.get(message.id)?.(worker, message.own);
         },
         onExit: (_, code) => {
           workers.delete(worker);
-          turns.left(worker);
           resolve(false);
           if (stopping) return;
           observe({ event: 'failure', cause: new Error(`a worker ended with code ${code}`) });
@@ -80,6 +82,7 @@ export async function superviseWorkers(
         },
       });
       workers.set(worker, name);
+      if (flags !== undefined) tell(worker, { say: 'flags', file: flags, own: Number(name) - 1 });
     });
 
   const stop = async (signal: StopSignal) => {
@@ -121,7 +124,7 @@ export function workerPeers(): Peers {
   const writers = new Turn(send);
   let offer: Offer | undefined;
   process.on('message', (message: Message) => {
-    if (message.say === 'wanted' || message.say === 'go') writers.heard(message.say);
+    if (message.say === 'flags' || message.say === 'go') writers.heard(message);
     else if (message.say === 'ask') send({ say: 'tell', id: message.id, own: offer?.[message.about]() });
     // What was asked for is what was told.
     else if (message.say === 'told') waiting.get(message.id)?.(new Map(message.all as [string, never][]));

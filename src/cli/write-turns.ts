@@ -1,52 +1,34 @@
-/** Workers that write to one file of SQLite tell each other when it is free: the parent knows who waits, and for how long. */
+/** Workers that write to one file of SQLite: who finds it taken is told by the one that has written, through the parent of both. */
 
+import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { OtherWriters } from '../storage/sqlite/write-queue.ts';
-
-/** For how long after one of them had to wait the others tell when they have written. */
-const WANTED_MS = 1000;
 
 /** What a worker and its parent say to each other about it. */
 export type TurnMessage =
-  /** From a worker that found the file taken. */
-  | { readonly say: 'waits' }
-  /** To the others: there is somebody who waits. */
-  | { readonly say: 'wanted' }
-  /** From one of them: it has let go of the file. */
-  | { readonly say: 'wrote' }
-  /** To the worker that has waited for longest. */
+  /** To a worker: where the flags are, and which of them is its own. */
+  | { readonly say: 'flags'; readonly file: string; readonly own: number }
+  /** From a worker that has written: whose turn it is. */
+  | { readonly say: 'next'; readonly who: number }
+  /** To that one. */
   | { readonly say: 'go' };
 
-/** The side of the parent; `W` is a worker. */
-export class WriteTurns<W> {
-  readonly #send: (to: W, message: TurnMessage) => void;
-  readonly #waiting = new Set<W>();
-  #toldAt = Number.NEGATIVE_INFINITY;
-
-  constructor(send: (to: W, message: TurnMessage) => void) {
-    this.#send = send;
-  }
-
-  heard(say: 'waits' | 'wrote', from: W, all: Iterable<W>): void {
-    if (say === 'wrote') this.#next();
-    else {
-      this.#waiting.add(from);
-      // Again before it is over: whoever writes without a pause is to be heard without one.
-      if (performance.now() - this.#toldAt < WANTED_MS / 2) return;
-      this.#toldAt = performance.now();
-      for (const each of all) this.#send(each, { say: 'wanted' });
-    }
-  }
-
-  /** It has ended. */
-  left(worker: W): void {
-    this.#waiting.delete(worker);
-  }
-
-  #next(): void {
-    const [first] = this.#waiting;
-    if (first === undefined) return;
-    this.#waiting.delete(first);
-    this.#send(first, { say: 'go' });
+/**
+ * A file of flags, one for each worker, which all of them map into memory: whether it waits. To look costs nothing, so
+ * that nothing is sent where nobody waits. The file has no name, and is gone when the process is that opened it. Undefined
+ * where there is no room for one.
+ */
+export function flagsOf(workers: number): string | undefined {
+  try {
+    const folder = mkdtempSync(join(tmpdir(), 'duet-workers-'));
+    const file = join(folder, 'waiting');
+    writeFileSync(file, new Uint8Array(workers));
+    const opened = openSync(file, 'r+');
+    rmSync(folder, { recursive: true });
+    return `/proc/${process.pid}/fd/${opened}`;
+  } catch {
+    return undefined;
   }
 }
 
@@ -54,33 +36,50 @@ export class WriteTurns<W> {
 export class Turn implements OtherWriters {
   readonly #send: (message: TurnMessage) => void;
   readonly #waiting = new Set<() => void>();
-  /** Whether the parent knows that this one waits. */
-  #isKnown = false;
-  #wantedUntil = 0;
+  #flags = new Uint8Array();
+  #own = 0;
 
   constructor(send: (message: TurnMessage) => void) {
     this.#send = send;
   }
 
   wait(again: () => void): () => void {
-    if (!this.#isKnown) this.#send({ say: 'waits' });
-    this.#isKnown = true;
     this.#waiting.add(again);
-    return () => this.#waiting.delete(again);
+    this.#flags[this.#own] = 1;
+    return () => {
+      this.#waiting.delete(again);
+      if (this.#waiting.size === 0) this.#flags[this.#own] = 0;
+    };
   }
 
+  /** The next behind this one, so that everybody has a turn. */
   done(): void {
-    if (performance.now() < this.#wantedUntil) this.#send({ say: 'wrote' });
-  }
-
-  heard(say: 'wanted' | 'go'): void {
-    if (say === 'wanted') {
-      this.#wantedUntil = performance.now() + WANTED_MS;
+    const { length } = this.#flags;
+    for (let step = 1; step < length; step++) {
+      const who = (this.#own + step) % length;
+      if (this.#flags[who] === 0) continue;
+      this.#flags[who] = 0;
+      this.#send({ say: 'next', who });
       return;
     }
-    this.#isKnown = false;
+  }
+
+  heard(message: Exclude<TurnMessage, { say: 'next' }>): void {
+    if (message.say === 'flags') {
+      this.#own = message.own;
+      this.#flags = mapped(message.file);
+    }
     // It was quicker by itself: then it is somebody else's turn.
-    if (this.#waiting.size === 0) this.#send({ say: 'wrote' });
-    for (const again of [...this.#waiting]) again();
+    else if (this.#waiting.size === 0) this.done();
+    else for (const again of [...this.#waiting]) again();
+  }
+}
+
+/** None where the system does not let one process look into the files of another, and where it is not Linux. */
+function mapped(file: string): Uint8Array<ArrayBuffer> {
+  try {
+    return Bun.mmap(file);
+  } catch {
+    return new Uint8Array();
   }
 }
