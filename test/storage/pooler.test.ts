@@ -173,6 +173,27 @@ describe.if(hasPgBouncer)('PgBouncer in transaction mode', () => {
     expect((await app.rest('PUT', '/todos/1', { title: 'x' })).status).toBe(200);
   });
 
+  test('records are written with their changes, or not at all', async () => {
+    await using on = await scene({ sessions: 2 });
+    const app = await on.app({}, 'type Memo @resource @journal { id: ID!  text: String!  at: DateTime }');
+    const text = "it's \\ $1";
+    const at = '2026-01-01T00:00:00.001Z';
+    expect((await app.rest('POST', '/memos', { text, at })).status).toBe(201);
+    expect((await app.rest('PUT', '/memos/1', { text: 'b' })).status).toBe(200);
+    await on.direct.unsafe('ALTER TABLE "_duet_changes" ADD CHECK ("after" NOT LIKE \'%wrong%\')');
+    for (const [method, path] of [
+      ['POST', '/memos'],
+      ['PUT', '/memos/1'],
+    ] as const)
+      expect((await app.rest(method, path, { text: 'wrong' })).body.code).toBe('CONFLICT');
+    expect((await app.rest('GET', '/memos')).body).toEqual([{ id: 1, text: 'b', at }]);
+    const { body } = await app.rest('GET', '/changes/memos');
+    expect(body.map(({ after }: any) => after)).toEqual([
+      { id: 1, text, at },
+      { id: 1, text: 'b', at },
+    ]);
+  });
+
   test('processes that start at once make and change the tables once', async () => {
     await using on = await scene({ sessions: 3 });
     const start = async (sdl: string) => {
