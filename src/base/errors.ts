@@ -32,6 +32,11 @@ export const catalogue = {
     meaning:
       'The answer would have more bytes than `LIMIT_BYTES`, or than 100 KB at `/mcp`. Ask for pages of it, or for fewer fields.',
   },
+  WRITE_TOO_LARGE: {
+    status: 400,
+    meaning:
+      'One value for many records, or what the journal and after hooks keep of a transaction, is too long. Write fewer records at once.',
+  },
   TOO_MANY_OPERATIONS: {
     status: 400,
     meaning: 'The transaction has more operations than `LIMIT_OPERATIONS`.',

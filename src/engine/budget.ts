@@ -5,7 +5,7 @@ import { answerTooLarge } from '../storage/faults.ts';
 import type { Row } from '../storage/statements.ts';
 import type { Program } from '../storage/storage.ts';
 import type { OwnChanges } from './journal/asked.ts';
-import { bytesOf, type Measured, MOST_BYTES_OF_CHARACTER, timesOf } from './sizes.ts';
+import { bytesOf, bytesOfJson, type Measured, MOST_BYTES_OF_CHARACTER, timesOf } from './sizes.ts';
 
 /** Longer answers may wait in memory until their clients have taken them. */
 export const LONG_BYTES = 64 * 1024;
@@ -54,6 +54,8 @@ export class Budget {
   objects = 0;
   /** Records of join types that the request has named for others: no answer has them, and few words ask for many. */
   links = 0;
+  /** Bytes of values that the request gives to many records, beyond the one for which they were sent: no answer need have them. */
+  given = 0;
   /** Changes that were looked at: no answer need have any of them. */
   looked = 0;
   /** And the bytes of what records were in them. */
@@ -77,6 +79,7 @@ export class Budget {
     this.bytes = other.bytes;
     this.objects = other.objects;
     this.links = other.links;
+    this.given = other.given;
     this.looked = other.looked;
     this.lookedBytes = other.lookedBytes;
     this.#isExact = other.#isExact;
@@ -96,6 +99,17 @@ export class Budget {
   /** Fails where so many more would not fit, before any work is done for them. */
   expect(objects: number): void {
     if (objects >= this.most) this.#count(objects);
+  }
+
+  /** Values that so many records are to have: each holds them while it is judged, stored and answered. */
+  give(values: Row, records: number): void {
+    if (records < 2) return;
+    this.given += (records - 1) * bytesOfJson(values);
+    if (this.given > this.limits.bytes)
+      throw new DuetError(
+        'WRITE_TOO_LARGE',
+        `What is set would have more than ${this.limits.bytes} bytes, LIMIT_BYTES, in all of the records together. Change fewer of them in one request.`,
+      );
   }
 
   /** Rows that the answer has once each, or as often as the selection asks for them. */

@@ -3,6 +3,7 @@
 import type { Column } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import type { Row } from '../storage/statements.ts';
+import { TOGETHER_BYTES } from '../storage/storage.ts';
 
 /** What is answered of rows. */
 export interface Measured {
@@ -153,6 +154,23 @@ function measureOf(selection: Measured): Measure {
   }
   const short = shorts.reduce((sum, value) => sum + value.times, 0);
   return { fixed, short, shorts, texts, seen: 0 };
+}
+
+/** Values in their order, in parts that are made, sent or answered one after the other. */
+export function parts<T>(values: readonly T[], bytesOf: (value: T) => number): readonly T[][] {
+  const cut: T[][] = [];
+  let bytes = 0;
+  for (const value of values) {
+    const own = bytesOf(value);
+    bytes += own;
+    const last = cut.at(-1);
+    if (last && bytes <= TOGETHER_BYTES) last.push(value);
+    else {
+      cut.push([value]);
+      bytes = own;
+    }
+  }
+  return cut;
 }
 
 /** Of a value that was read as JSON, or of a group. */

@@ -9,6 +9,16 @@ import { storedColumns } from '../schema/values.ts';
 /** A record by field name, in the values that the scalars' checks return. */
 export type Row = Record<string, unknown>;
 
+/** How many characters of text a row has that is to be stored as it is. */
+export function textIn(row: Row): number {
+  let length = 0;
+  for (const name in row) {
+    const value = row[name];
+    if (typeof value === 'string') length += value.length;
+  }
+  return length;
+}
+
 export type Statement =
   | Select
   | Filled

@@ -2,7 +2,7 @@
 
 import type { Metrics } from '../base/metrics.ts';
 import type { Soon } from '../base/soon.ts';
-import type { Query, Row, Select, Statement, Table } from './statements.ts';
+import { type Query, type Row, type Select, type Statement, type Table, textIn } from './statements.ts';
 
 /**
  * A unit of work that yields statements and is handed their rows, one list for each.
@@ -94,11 +94,22 @@ export function* run(statement: Statement): Program<Row[]> {
 
 /** Few enough values for one statement, on any database. */
 const TOGETHER = 500;
+/** And so much text: a statement is made and sent in one piece, while everybody else waits. */
+export const TOGETHER_BYTES = 1024 * 1024;
 
 /** Inserts rows of one of Duet's own tables, however many there are; they are made as they are needed, with turns in between. */
 export function* insertAll<T>(resource: Table, all: readonly T[], rowOf: (one: T) => Row): Program<void> {
-  for (let from = 0; from < all.length; from += TOGETHER)
-    yield* run({ do: 'insert all', resource, rows: all.slice(from, from + TOGETHER).map(rowOf) });
+  let rows: Row[] = [];
+  let bytes = 0;
+  for (const [index, one] of all.entries()) {
+    const row = rowOf(one);
+    rows.push(row);
+    bytes += textIn(row);
+    if (rows.length < TOGETHER && bytes < TOGETHER_BYTES && index < all.length - 1) continue;
+    yield* run({ do: 'insert all', resource, rows });
+    rows = [];
+    bytes = 0;
+  }
 }
 
 interface Watcher {

@@ -1,50 +1,154 @@
-/** What an update of many records costs hangs on what was sent and on the records, never on one times the other. */
+/** What a write costs hangs on what was sent and on the records that it changes, never on one times the other. */
 
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
+import type { Row, Statement } from '../../src/storage/statements.ts';
+import { type Storage, watched } from '../../src/storage/storage.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { Folder } from '../process.ts';
 
 const PATTERN = '^bulk[0-9]+$';
 const sdl = `
-  type Note @resource {
+  type Note @resource @check(where: { body: { ne: "none" } }, message: "there is a body") {
     id: ID!
     title: String!
+    body: String
     words: [String!] @constraint(pattern: "${PATTERN}")
-  }`;
-const data = { notes: Array.from({ length: 20 }, (_, at) => ({ title: `n${at}` })) };
+  }
+  type Doc @resource @journal { id: ID!  title: String!  body: String! }`;
+const LIMIT = 2_000_000;
+const MEGABYTE = 1024 * 1024;
+const DOC = 300_000;
+const data = {
+  notes: Array.from({ length: 20 }, (_, at) => ({ title: `n${at}` })),
+  docs: Array.from({ length: 6 }, (_, at) => ({ title: `d${at}`, body: 'd'.repeat(DOC) })),
+};
+
+/** The characters of rows that are sent with a statement, or answered by it. */
+function lengthOf(statement: Statement): number {
+  const { rows, next } = statement as { rows?: readonly Row[]; next?: readonly Row[] };
+  return JSON.stringify(rows ?? next ?? []).length;
+}
 
 describe.each([...databases])('on %s', (database) => {
+  const folder = new Folder({});
   let app: AppUnderTest;
-  beforeAll(async () => {
-    app = await openApp(database, { sdl, data });
-  });
-  afterAll(() => app.close());
-
-  const words = Array.from({ length: 50 }, (_, at) => `bulk${at}`);
-  /** How often a value is held against its pattern. */
-  const looks = async (write: () => Promise<unknown>) => {
-    using tested = spyOn(RegExp.prototype, 'test');
-    await write();
-    return tested.mock.contexts.filter((each) => (each as RegExp).source === PATTERN).length;
+  /** What was asked of the database, in which turn of the process. */
+  let asked: { readonly what: Statement['do']; readonly length: number; readonly turn: number }[] = [];
+  let turn = 0;
+  const around = (storage: Storage) => {
+    const write = storage.write.bind(storage);
+    const asks = (statements: readonly Statement[]) => {
+      for (const each of statements) asked.push({ what: each.do, length: lengthOf(each), turn });
+    };
+    storage.write = (program, ...rest) => write(() => watched(program(), { asks }), ...rest);
+    return storage;
   };
+  const askedFor = (what: Statement['do']) => asked.filter((each) => each.what === what);
+
+  beforeAll(async () => {
+    // Memory has no other process that could write what takes long.
+    const url = database === 'sqlite' ? { url: `sqlite:${folder.file('duet.db')}` } : {};
+    app = await openApp(database, { sdl, data, env: { LIMIT_BYTES: String(LIMIT) }, around, ...url });
+  });
+  afterAll(async () => {
+    await app.close();
+    folder[Symbol.dispose]();
+  });
+
+  const bulk = (path: string, most: number, body: object | undefined) => ({
+    method: body ? 'PUT' : 'DELETE',
+    path: `/${path}?fields=id`,
+    where: { id: { lte: most } },
+    atMost: 20,
+    ...(body && { body }),
+  });
+  const transact = async (...operations: object[]) => {
+    asked = [];
+    let isUnderWay = true;
+    const count = () => {
+      turn++;
+      if (isUnderWay) setImmediate(count);
+    };
+    setImmediate(count);
+    const { status, body } = await app.rest('POST', '/transaction', { operations });
+    isUnderWay = false;
+    return [status, body.code, body.errors?.[0].pointer];
+  };
+  const mutate = async (query: string, variables: Record<string, unknown>) => {
+    asked = [];
+    const { errors } = await app.graphql(query, variables);
+    return errors?.[0].extensions.code;
+  };
+  const updateNotes =
+    'mutation ($most: ID!, $set: NoteChanges!) { updateNotes(where: { id: { lte: $most } }, atMost: 20, set: $set) { id } }';
 
   test('what is sent is held against the schema once, not once for each record', async () => {
-    const rest = (most: number) =>
-      looks(async () => {
-        const where = { id: { lte: most } };
-        const { status } = await app.rest('POST', '/transaction', {
-          operations: [{ method: 'PUT', path: '/notes?fields=id', where, atMost: 20, body: { words } }],
-        });
-        expect(status).toBe(200);
-      });
-    expect([await rest(20), await rest(1)]).toEqual([words.length, words.length]);
-    const graphql = (most: number) =>
-      looks(async () => {
-        const { errors } = await app.graphql(
-          'mutation ($words: [String!]!, $most: ID!) { updateNotes(where: { id: { lte: $most } }, atMost: 20, set: { words: $words }) { id } }',
-          { words, most },
-        );
-        expect(errors).toBeUndefined();
-      });
-    expect([await graphql(20), await graphql(1)]).toEqual([words.length, words.length]);
+    const words = Array.from({ length: 50 }, (_, at) => `bulk${at}`);
+    const looks = async (write: () => Promise<unknown>, code: unknown) => {
+      using tested = spyOn(RegExp.prototype, 'test');
+      expect(await write()).toEqual(code);
+      return tested.mock.contexts.filter((each) => (each as RegExp).source === PATTERN).length;
+    };
+    for (const most of [1, 20]) {
+      const ok = [200, undefined, undefined];
+      expect(await looks(() => transact(bulk('notes', most, { words })), ok)).toBe(words.length);
+      const set = { words };
+      expect(await looks(() => mutate(updateNotes, { most, set }), undefined)).toBe(words.length);
+    }
+  });
+
+  test('a long value for many records is refused before it is anywhere more than once', async () => {
+    const body = 'x'.repeat(150_000);
+    const refused = 'WRITE_TOO_LARGE';
+    expect(await transact(bulk('notes', 20, { body }))).toEqual([400, refused, undefined]);
+    expect([askedFor('match').length, askedFor('update').length]).toEqual([0, 0]);
+    expect(await mutate(updateNotes, { most: 20, set: { body } })).toBe(refused);
+    // Nor by parts of one request.
+    const part = bulk('notes', 10, { body });
+    expect(await transact(part, part)).toEqual([400, refused, undefined]);
+    const field = (as: string) =>
+      `${as}: updateNotes(where: { id: { lte: 10 } }, atMost: 20, set: $set) { id }`;
+    const both = `mutation ($set: NoteChanges!) { ${field('a')} ${field('b')} }`;
+    expect(await mutate(both, { set: { body } })).toBe(refused);
+  });
+
+  test('long records are judged and changed by the megabyte', async () => {
+    const body = 'x'.repeat(150_000);
+    expect(await transact(bulk('notes', 12, { body }))).toEqual([200, undefined, undefined]);
+    for (const what of ['match', 'update'] as const) {
+      const lengths = askedFor(what).map(({ length }) => length);
+      expect([lengths.length > 1, Math.max(...lengths) < 1.2 * MEGABYTE]).toEqual([true, true]);
+    }
+    const { body: notes } = await app.rest('GET', '/notes?fields=id,body&limit=13');
+    expect(notes.map((note: any) => note.body?.length ?? 0)).toEqual([...Array(12).fill(body.length), 0]);
+  });
+
+  test('what the journal keeps is stored by the megabyte, with turns in between', async () => {
+    expect(await transact(bulk('docs', 6, { title: 'new' }))).toEqual([200, undefined, undefined]);
+    const parts = askedFor('insert all');
+    expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(MEGABYTE + 3 * DOC);
+    expect(parts.at(-1)?.turn).toBeGreaterThan(parts.at(-2)?.turn ?? Number.POSITIVE_INFINITY);
+    const { body: changes } = await app.rest('GET', '/changes/docs/6');
+    expect(changes.map(({ before, after }: any) => [before.title, after.title, after.body.length])).toEqual([
+      ['d5', 'new', DOC],
+    ]);
+  });
+
+  test('a transaction keeps only so much of what records were and became', async () => {
+    const refused = 'WRITE_TOO_LARGE';
+    const put = { method: 'PUT', path: '/docs/1?fields=id', body: { title: 'newer' } };
+    expect(await transact(...Array(8).fill(put))).toEqual([400, refused, undefined]);
+    // As soon as it is too much.
+    expect(askedFor('update').length % 8).toBe(7);
+    const field = (_: unknown, at: number) => `f${at}: updateDoc(id: 1, title: "newer") { id }`;
+    const fields = Array.from({ length: 8 }, field).join(' ');
+    expect(await mutate(`mutation @atomic { ${fields} }`, {})).toBe(refused);
+    const twice = [bulk('docs', 6, { title: 'newer' }), bulk('docs', 6, { title: 'newest' })];
+    expect(await transact(...twice)).toEqual([400, refused, undefined]);
+    const { body: docs } = await app.rest('GET', '/docs?fields=title');
+    expect(docs).toEqual(Array(6).fill({ title: 'new' }));
+    // One after the other they are transactions of their own.
+    expect(await mutate(`mutation { ${fields} }`, {})).toBeUndefined();
+    expect(await transact(bulk('docs', 6, undefined))).toEqual([200, undefined, undefined]);
   });
 });

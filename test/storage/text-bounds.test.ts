@@ -22,6 +22,7 @@ const sdl = `
     lines: [Line!]!
   }
   type Line @resource { id: ID!  note: Note! }
+  type Diary @resource(plural: "diaries") @journal { id: ID!  title: String!  body: String! }
   type Page @resource { id: ID! @column(name: "i*/d")  code: String! @unique  short: String @constraint(maxLength: 50)  body: String!  shelf: Shelf }
   type Number @resource { id: ID!  shelf: Shelf  list: [Int!]  ${Array.from({ length: 9 }, (_, n) => `n${n}: Int!`).join('  ')} }`;
 
@@ -44,6 +45,8 @@ beforeAll(async () => {
     const a = 'a'.repeat(LONG);
     note.run('long', a, a, a, a, JSON.stringify(Array.from({ length: LONG / 5 }, () => 'aa')), 1);
     for (let id = 2; id <= 100; id++) note.run(`short ${id}`, 'a', 'b', 'c', 'c', '["a"]', 2);
+    const diary = db.query(`INSERT INTO "Diary" (id, title, body, _version) VALUES (?, 'a', ?, 1)`);
+    for (const id of [1, 2, 3]) diary.run(id, a.slice(0, LONG / 2));
     db.run('INSERT INTO "Line" (id, "noteId", _version) VALUES (1, 1, 1), (2, 2, 1)');
     db.run(`${numbers(MANY)} INSERT INTO "Page" ("i*/d", code, short, body, "shelfId", _version)
       SELECT i, 'page ' || i, 'short', CASE WHEN i = 1 OR i > ${MANY - 20} THEN '${a}' ELSE 'short' END, CASE WHEN i < 3 THEN i WHEN i > ${MANY - 20} THEN 3 END, 1 FROM s`);
@@ -70,6 +73,8 @@ const contains = (count: number, field = 'body', length = 400) =>
 const notes = 'query($where: NoteWhere!) { notes(where: $where, first: 1) { id } }';
 const byShelf = 'query($where: NoteWhere!) { shelf(id: 1) { notes(where: $where) { id } } }';
 const pages = 'query($where: PageWhere!) { pages(where: $where) { id } }';
+const diaries =
+  'mutation($where: DiaryWhere!) { updateDiaries(where: $where, atMost: 3, set: { title: "b" }) { id } }';
 const one = { id: { eq: '1' } };
 const two = { id: { eq: '2' } };
 
@@ -140,9 +145,11 @@ const leaving: [string, string, object][] = [
     'mutation($where: PageWhere!) { updatePages(where: $where, atMost: 20, set: { short: "new" }) { id } }',
     { id: { in: Array.from({ length: 20 }, (_, index) => String(MANY - index)) } },
   ],
+  ['what is kept of records that are changed', diaries, { id: { in: ['1', '2', '3'] } }],
 ];
 
 const staying: [string, string, object][] = [
+  ['what is kept of a record that is changed', diaries, one],
   ['a short text in a long one', notes, { ...one, body: { contains: 'b' } }],
   ['an ending', notes, { ...one, body: { endsWith: 'b' } }],
   ['a few that are equal', notes, { ...one, ...many(5, (index) => ({ body: { eq: `b${index}` } })) }],

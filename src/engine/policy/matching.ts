@@ -1,9 +1,10 @@
 /** Whether records, stored or not yet written, match the filters that are demanded of them. */
 
-import { all, among, type Filter, isEverything, isNothing } from '../../query/filter.ts';
+import { all, among, type Filter, isEverything, isNothing, ownColumns } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { type Row, type Statement, select } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
+import { bytesOfJson, parts } from '../sizes.ts';
 
 /** Filters, each with the records of a list that must match it, by their places in the list. */
 export type Demands = Map<Filter, number[]>;
@@ -29,8 +30,10 @@ export function storedMeet(resource: Resource, keys: readonly unknown[], demands
 }
 
 /** Whether these values match, as a record that is not stored; what they lead to is as it is stored. */
-export function valuesMeet(resource: Resource, rows: readonly Row[], demands: Demands): Program<boolean> {
-  return meet(demands, (where, places) => match(resource, rows, where, places));
+export function* valuesMeet(resource: Resource, rows: readonly Row[], demands: Demands): Program<boolean> {
+  for (const where of demands.keys()) if (isNothing(where)) return false;
+  const met = yield* matching(resource, rows, demands);
+  return [...demands].every(([where, places]) => places.every((place) => met.get(where)?.has(place)));
 }
 
 function* meet(
@@ -50,15 +53,44 @@ export function* matching(
   rows: readonly Row[],
   demands: Demands,
 ): Program<ReadonlyMap<Filter, ReadonlySet<number>>> {
-  const asked = [...demands].filter(([where]) => !isNothing(where));
-  const found =
-    asked.length > 0 ? yield asked.map(([where, places]) => match(resource, rows, where, places)) : [];
-  return new Map(
-    asked.map(([where, places], index) => [
-      where,
-      new Set(found[index]?.map(({ row }) => places[Number(row) - 1] ?? -1)),
-    ]),
-  );
+  const met = new Map<Filter, Set<number>>();
+  const asked: Asked[] = [];
+  for (const [where, places] of demands) {
+    if (isNothing(where)) continue;
+    met.set(where, new Set());
+    asked.push(...inParts(resource, rows, where, places));
+  }
+  for (const group of parts(asked, ({ bytes }) => bytes)) {
+    const found = yield group.map(({ where, places }) => match(resource, rows, where, places));
+    for (const [index, { where, places }] of group.entries())
+      for (const { row } of found[index] ?? []) met.get(where)?.add(places[Number(row) - 1] ?? -1);
+  }
+  return met;
+}
+
+interface Asked {
+  readonly where: Filter;
+  readonly places: readonly number[];
+  /** Of the values that are sent along. */
+  readonly bytes: number;
+}
+
+/** The values of the records are sent along: of long ones, not all at once. */
+function inParts(
+  resource: Resource,
+  rows: readonly Row[],
+  where: Filter,
+  places: readonly number[],
+): readonly Asked[] {
+  // One record was sent at once, too.
+  if (places.length === 1) return [{ where, places, bytes: 0 }];
+  const names = [...ownColumns(where, resource)].map(({ name }) => name);
+  const bytesOf = (place: number) => names.reduce((sum, name) => sum + bytesOfJson(rows[place]?.[name]), 0);
+  return parts(places, bytesOf).map((part) => ({
+    where,
+    places: part,
+    bytes: part.reduce((sum, place) => sum + bytesOf(place), 0),
+  }));
 }
 
 function match(

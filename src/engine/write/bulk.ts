@@ -16,6 +16,7 @@ import { mayHaveUpdated, mayUpdate } from '../policy/updates.ts';
 import { asSeen, changedOn, maybeHidden, withoutUnseen } from '../policy/writing.ts';
 import { attach, type Node, spent } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
+import { bytesOfJson, parts } from '../sizes.ts';
 import { assigned } from './assign.ts';
 import { change, relink } from './change.ts';
 import { createAll } from './create.ts';
@@ -67,6 +68,7 @@ export function* updateMany(
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
   const set = validUpdate(resource, input, seen[0] ?? {});
   mayRepeat(resource, input, seen);
+  budget.give(set, rows.length);
   const links = linkChanges(resource, input, []);
   mayLink(budget, links, keys.length);
   if (access.hooksOf?.(resource)?.beforeUpdate) {
@@ -97,7 +99,8 @@ export function* updateMany(
   const refusal = judged.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];
   for (const [same, group] of alike(sets, next))
-    changed.push(...(yield* update(resource, same, add, group, made, refusal)));
+    for (const part of parts(group, bytesOfJson))
+      changed.push(...(yield* update(resource, same, add, part, made, refusal)));
   // A database answers in any order; the records come in that of their keys.
   const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
   for (const row of access.changes?.wants(resource) ? rows : []) {

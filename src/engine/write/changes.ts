@@ -1,9 +1,11 @@
 /** What a transaction has written, record by record; whoever watches a type may add statements to the same transaction. */
 
+import { DuetError } from '../../base/errors.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import type { Insert, Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Caller } from '../caller.ts';
+import { bytesOfJson } from '../sizes.ts';
 
 export interface Change {
   readonly resource: Resource;
@@ -66,9 +68,9 @@ export class Watchers {
     return this.#leading.has(resource);
   }
 
-  /** Undefined where nobody wants to know of anything. */
-  changes(): Changes | undefined {
-    return this.#wanted.size > 0 ? new Changes(this.#wanted, this.#requestId()) : undefined;
+  /** Undefined where nobody wants to know of anything. `longest`: how many bytes one answer may have. */
+  changes(longest: number): Changes | undefined {
+    return this.#wanted.size > 0 ? new Changes(this.#wanted, this.#requestId(), 2 * longest) : undefined;
   }
 
   *record({ all, requestId }: Changes, caller: Caller): Program<void> {
@@ -103,28 +105,50 @@ function related(resources: readonly Resource[]): ReadonlySet<Resource> {
   return found;
 }
 
+interface Noted {
+  readonly all: Change[];
+  bytes: number;
+}
+
 /** The changes of one transaction so far. */
 export class Changes {
-  readonly all: Change[];
   readonly requestId: string | undefined;
   readonly #wanted: ReadonlySet<Resource>;
+  /**
+   * How many bytes there may be of what records were and became: few words change a long record again and again, and each time
+   * all of it is kept twice.
+   */
+  readonly #most: number;
   readonly #path: readonly string[];
+  readonly #noted: Noted;
 
   constructor(
     wanted: ReadonlySet<Resource>,
     requestId: string | undefined,
-    all: Change[] = [],
+    most: number,
     path: readonly string[] = [],
+    noted: Noted = { all: [], bytes: 0 },
   ) {
     this.requestId = requestId;
-    this.all = all;
     this.#wanted = wanted;
+    this.#most = most;
     this.#path = path;
+    this.#noted = noted;
+  }
+
+  get all(): readonly Change[] {
+    return this.#noted.all;
   }
 
   /** The same transaction, where these functions have led. */
   along(path: readonly string[]): Changes {
-    return new Changes(this.#wanted, this.requestId, this.all, path);
+    return new Changes(this.#wanted, this.requestId, this.#most, path, this.#noted);
+  }
+
+  /** The transaction is run again. */
+  clear(): void {
+    this.#noted.all.length = 0;
+    this.#noted.bytes = 0;
   }
 
   /** Whether records of this type are to be noted: only then need anybody know what they were like. */
@@ -149,7 +173,11 @@ export class Changes {
     if (!this.#wanted.has(resource)) return;
     const version = Number((after ?? before)?.[resource.version.name]);
     const path = this.#path;
-    this.all.push({
+    const noted = this.#noted;
+    noted.bytes += bytesOfJson(before) + bytesOfJson(after);
+    // The first may be stored already, and is no longer than what was sent or is stored.
+    if (noted.bytes > this.#most && noted.all.length > 0) throw keepsTooMuch(this.#most);
+    noted.all.push({
       resource,
       kind,
       before: before && { ...before },
@@ -158,4 +186,11 @@ export class Changes {
       path,
     });
   }
+}
+
+function keepsTooMuch(most: number): DuetError {
+  return new DuetError(
+    'WRITE_TOO_LARGE',
+    `What the changed records were and became has more than ${most} bytes, twice LIMIT_BYTES, which is what the journal and after hooks keep of one transaction. Write fewer records at once.`,
+  );
 }

@@ -57,7 +57,7 @@ export class Writer {
   }
 
   #noting(access: Access): Access {
-    const changes = this.#watchers?.changes();
+    const changes = this.#watchers?.changes(this.#most.bytes);
     return changes ? access.noting(changes) : access;
   }
 
@@ -177,7 +177,7 @@ export class Writer {
     const { changes } = access;
     if (!changes) return this.#tried(program, steps, deadline);
     const anew = () => {
-      changes.all.length = 0;
+      changes.clear();
       return program();
     };
     return this.#tried(anew, steps, deadline).then((result) => {

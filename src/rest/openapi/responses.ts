@@ -128,6 +128,7 @@ export const written: readonly Code[] = [
   'OUTCOME_UNKNOWN',
   'IDEMPOTENCY_IN_PROGRESS',
   'IDEMPOTENCY_MISMATCH',
+  'WRITE_TOO_LARGE',
 ];
 const unreadable: readonly Code[] = [
   'MALFORMED_BODY',

@@ -3,7 +3,7 @@
 import { ReadOnly } from '../evolve/database.ts';
 import { duties } from '../own.ts';
 import { quote } from '../sql/dialect.ts';
-import type { Statement } from '../statements.ts';
+import { type Statement, textIn } from '../statements.ts';
 import { isLost, stateOf, unknownOutcome } from './errors.ts';
 import type { Connection, Rows } from './pool.ts';
 import { SERIALIZABLE } from './serial.ts';
@@ -23,8 +23,9 @@ const READS: readonly Statement['do'][] = [
   'last id',
 ];
 
-/** Of more rows than these, the answer is waited for, so that others have their turn meanwhile. */
+/** Of more rows than these, or of more text, the answer is waited for, so that others have their turn meanwhile. */
 const FEW_ROWS = 100;
+const SHORT = 64 * 1024;
 
 export class Transaction {
   readonly #connection: Connection;
@@ -72,7 +73,11 @@ export class Transaction {
     if (this.#connection.pooled) return false;
     return statements.every(
       (each) =>
-        each.do === 'insert all' && !each.claims && !each.resource.version && each.rows.length <= FEW_ROWS,
+        each.do === 'insert all' &&
+        !each.claims &&
+        !each.resource.version &&
+        each.rows.length <= FEW_ROWS &&
+        each.rows.reduce((sum, row) => sum + textIn(row), 0) <= SHORT,
     );
   }
 

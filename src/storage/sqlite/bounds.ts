@@ -6,7 +6,7 @@ import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
 import { isRelevance } from '../../query/search.ts';
 import type { Resource } from '../../schema/model.ts';
 import { quote } from '../sql/dialect.ts';
-import type { Match, Row, Select, Statement, Table } from '../statements.ts';
+import { type Match, type Row, type Select, type Statement, type Table, textIn } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
 import { keyIn, keysOf, named, valuesIn } from './keyed.ts';
 import { type Plan, planOf, type Reading } from './plan.ts';
@@ -107,8 +107,11 @@ export class Bounds implements Allowance {
 
   /** `left`: what it may cost. What may cost more is looked at closer. */
   #cost(statement: Statement, sql: string, parameters: readonly unknown[], left: number): number | 'watched' {
-    if (statement.do !== 'filled' && !statement.resource.version)
+    if (statement.do !== 'filled' && !statement.resource.version) {
+      if (statement.do === 'insert all')
+        return statement.rows.reduce((sum, row) => sum + textIn(row), 0) / BYTES;
       return statement.do === 'select' ? this.#costOfOwn(statement, parameters) : 0;
+    }
     switch (statement.do) {
       case 'select':
       case 'aggregate':
