@@ -23,8 +23,8 @@ export async function warmUp(given: AppOptions, patienceMs = PATIENCE_MS): Promi
   // Who looks at statements is not to see those that nobody has asked for.
   if (!resource || config.logSlow !== null) return;
   const related = resource.inverses.find(({ target }) => isPlain(target));
-  // Of hundreds of types, those that are asked for.
-  const resources = related ? [resource, related.target] : [resource];
+  // Of hundreds of types, those that are asked for; one that refers to itself once.
+  const resources = [...new Set(related ? [resource, related.target] : [resource])];
   const app = createApp({
     model: { ...model, resources, actions: [] },
     door,
