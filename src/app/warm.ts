@@ -25,21 +25,26 @@ export async function warmUp(given: AppOptions, patienceMs = PATIENCE_MS): Promi
   const related = resource.inverses.find(({ target }) => isPlain(target));
   // Of hundreds of types, those that are asked for; one that refers to itself once.
   const resources = [...new Set(related ? [resource, related.target] : [resource])];
-  const app = createApp({
-    model: { ...model, resources, actions: [] },
-    door,
-    storage,
-    deprecatedSince,
-    observe: () => {},
-    config: { ...config, ...quiet },
-  });
-  const done = askFor(resource, related, async (path, body) => {
-    const init = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };
-    return (await app.fetch(new Request(`http://localhost${path}`, init))).json();
-  });
-  // What fails here fails when a client asks for it, and is told then.
-  const ended = done.catch(() => {}).finally(() => app.close());
-  await Promise.race([ended, Bun.sleep(patienceMs)]);
+  const warmed = async () => {
+    const app = createApp({
+      model: { ...model, resources, actions: [] },
+      door,
+      storage,
+      deprecatedSince,
+      observe: () => {},
+      config: { ...config, ...quiet },
+    });
+    try {
+      await askFor(resource, related, async (path, body) => {
+        const init = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };
+        return (await app.fetch(new Request(`http://localhost${path}`, init))).json();
+      });
+    } finally {
+      await app.close();
+    }
+  };
+  // What fails here fails when a client asks for it, and is told then: nothing keeps a server from its start.
+  await Promise.race([warmed().catch(() => {}), Bun.sleep(patienceMs)]);
 }
 
 const headers = { 'Content-Type': 'application/json' };
