@@ -78,6 +78,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await duet.json('PUT', '/things/2', { count: 99 });
     await keyboard.press('Enter');
     await shows(async () => (await duet.json('GET', '/things/2')).title, 'Mine');
+    await page.getByRole('textbox', { name: 'title' }).waitFor({ state: 'detached' });
     await cell(page, 3, 1).focus();
     await duet.json('PUT', '/things/3', { title: 'Theirs' });
     await keyboard.press('Enter');
@@ -98,6 +99,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await shows(async () => (await duet.json('GET', '/things/4')).title, 'Fourth');
     await page.getByRole('textbox', { name: 'title' }).waitFor({ state: 'detached' });
     expect(page.url()).toContain('#/data/Thing?');
+    await shows(() => cell(page, 6, 2).evaluate((each: any) => each.matches(':focus')), true);
     await cell(page, 5, 2).click();
     await page.getByRole('heading', { name: 'Thing 5' }).waitFor();
     expect(here.complaints).toEqual([]);

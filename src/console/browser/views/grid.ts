@@ -79,7 +79,10 @@ export function useGrid(props: Props): Grid {
     const next = columns.findIndex((shown, each) => each > column && isEditable(shown, row));
     const before = columns.findLastIndex((shown, each) => each < column && isEditable(shown, row));
     const to = step > 0 ? next : step < 0 ? before : -1;
-    if (to === -1) focus(at, column);
+    // Whoever is elsewhere by now stays there.
+    const { activeElement } = document;
+    if (to === -1 && (activeElement === document.body || activeElement?.closest('form.cell')))
+      focus(at, column);
     editing.value = to === -1 ? undefined : { at, column: to };
   };
   const opening = useRef<ReturnType<typeof setTimeout>>(undefined);
