@@ -117,20 +117,33 @@ function blamed(files: readonly string[], told: string, isWhole: boolean): Map<s
 
 const known = (file: string) => (durations as Record<string, number>)[file] ?? 0;
 
-/** How many short files one process runs: to begin takes most of the time of each. */
-const TOGETHER = 14;
+/** Seconds: what takes no longer shares a process with its neighbours, as to begin, and to become fast, takes most of its time. */
+const SHORT = 7;
+/** Seconds: how long all of them take that share one. */
+const TOGETHER = 24;
+/** Seconds: what a file takes, or one of those of which it is not known. */
+const weight = (file: string) => known(file) || 1.7;
 
-/** Takes a few seconds, or ends what it shares with others of its kind when the first of them is done, as a browser. */
-const isByItself = (file: string) => known(file) > 0 || file.startsWith('test/console/');
+/** A browser is ended when the first file is done that has used it. */
+const isByItself = (file: string) => known(file) > SHORT || file.startsWith('test/console/');
 
 /** The longest first, so that none is left over when all others are done; then the short ones, several at a time. */
 function batches(files: readonly string[]): string[][] {
-  const each = files.filter(isByItself).toSorted((one, other) => known(other) - known(one));
+  const long = files.filter(isByItself).toSorted((one, other) => known(other) - known(one));
+  const all = long.map((file) => [file]);
   const short = files.filter((file) => !isByItself(file));
-  const together = Array.from({ length: Math.ceil(short.length / TOGETHER) }, (_, nth) =>
-    short.slice(nth * TOGETHER, (nth + 1) * TOGETHER),
-  );
-  return [...each.map((file) => [file]), ...together];
+  for (const part of [short.filter((file) => known(file) > 0), short.filter((file) => known(file) === 0)]) {
+    let left = 0;
+    for (const file of part) {
+      left -= weight(file);
+      if (left < 0) {
+        all.push([]);
+        left = TOGETHER - weight(file);
+      }
+      all.at(-1)?.push(file);
+    }
+  }
+  return all;
 }
 
 async function runAll(): Promise<boolean> {
