@@ -29,6 +29,8 @@ export class Description {
   readonly #app: AppUnderTest;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true, ownProperties: true });
   readonly #validators = new Map<string, ValidateFunction>();
+  /** By their pointers, which every answer is looked up by. */
+  readonly #found = new Map<string, any>();
 
   private constructor(app: AppUnderTest, document: any) {
     this.#app = app;
@@ -131,9 +133,11 @@ export class Description {
   }
 
   at(pointer: string): any {
+    if (this.#found.has(pointer)) return this.#found.get(pointer);
     let value = this.document;
     for (const part of pointer.split('/').slice(1))
       value = value?.[part.replaceAll('~1', '/').replaceAll('~0', '~')];
+    this.#found.set(pointer, value);
     return value;
   }
 
