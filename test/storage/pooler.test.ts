@@ -264,7 +264,7 @@ describe.if(hasPgBouncer)('PgBouncer in transaction mode', () => {
       'query/extremes',
       'storage/trees',
       'storage/evolution',
-      'storage',
+      'storage/storage',
       'conformance/parity',
       'conformance/transactions',
       'conformance/idempotency',
