@@ -117,6 +117,21 @@ describe.each(databases)('%s', (database) => {
       expect(body).toEqual({ ...me, operates: status === 200, webhooks: status === 200, signsTokens: false });
     });
 
+    test.each([
+      ...['Forwarded', 'Via', 'CDN-Loop', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto'],
+      ...[
+        'X-Forwarded-Server',
+        'X-Original-Forwarded-For',
+        'X-Real-IP',
+        'X-Client-IP',
+        'X-Cluster-Client-IP',
+      ],
+      ...['True-Client-IP', 'CF-Connecting-IP', 'X-Azure-ClientIP', 'X-Envoy-External-Address'],
+    ])('a proxy on this machine that sends %s', async (name) => {
+      const { status } = await from(HERE, 'GET', '/_duet/keys', undefined, { [name]: 'localhost' });
+      expect(status).toBe(403);
+    });
+
     test('a form of another page cannot write: it has no JSON, and tokens are signed for nobody', async () => {
       const form = { 'Content-Type': 'text/plain' };
       expect(await from(HERE, 'POST', '/_duet/keys', { name: 'form' }, form)).toMatchObject({

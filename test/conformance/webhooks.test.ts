@@ -367,6 +367,8 @@ describe.each([...databases])('on %s', (database) => {
     ['http://example.com/', ['Book.*'], 'must be https'],
     ['ftp://example.com/', ['Book.*'], 'must be https'],
     ['https://a:b@example.com/', ['Book.*'], 'no user and password'],
+    ['https://1.1.1.1/a\r\nX: 1', ['Book.*'], 'control characters'],
+    ['https://1.1.1.1/\t', ['Book.*'], 'control characters'],
     ['https://10.1.2.3/', ['Book.*'], '10.1.2.3 is no public address'],
     ['https://[::1]:9/', ['Book.*'], '::1 is no public address'],
     ['https://0x7f000001/', ['Book.*'], '127.0.0.1 is no public address'],

@@ -127,6 +127,9 @@ async function refuseUnsound(
 async function faultOfUrl(text: string, allowsPrivate: boolean): Promise<string | undefined> {
   if (text.length > LONGEST_URL)
     return `the URL must have ${LONGEST_URL} characters at the most: let a short path of the receiver stand for the rest`;
+  // The URL parser would drop some of them: what is stored is to be what is called.
+  if (/\p{Cc}/u.test(text))
+    return 'the URL must have no control characters, such as a line break: leave them out, or write %0A';
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol)) return `"${text}" must be https://…`;
   if (url.protocol === 'http:' && !allowsPrivate)

@@ -12,8 +12,8 @@ export function isLoopback(hostname: string): boolean {
 
 const neighbour = addressReader([]);
 
-/** A proxy on this machine asks on behalf of everybody. */
-const FORWARDED = ['Forwarded', 'Via', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Real-IP'];
+/** A proxy on this machine asks on behalf of everybody. Each has its own word for whom: X-Real-IP, CF-Connecting-IP, X-Envoy-External-Address. */
+const FORWARDED = /^(via|cdn-loop|(x-.*)?forwarded.*|.*-(client)?(ip|addr|address))$/i;
 
 /**
  * By its address, by the name that it asks for (a page of a name that was made to lead here names itself in `Host`), and by
@@ -24,7 +24,12 @@ export function isFromHere({ request, connections }: Pick<Exchange, 'request' | 
   const own = URL.parse(url);
   const address = neighbour(request, connections);
   const isNear = isLoopback(address.includes(':') ? `[${address}]` : address);
-  if (!own || !isNear || !isLoopback(own.hostname) || FORWARDED.some((name) => headers.has(name)))
+  if (
+    !own ||
+    !isNear ||
+    !isLoopback(own.hostname) ||
+    [...headers.keys()].some((name) => FORWARDED.test(name))
+  )
     return false;
   const origin = headers.get('Origin');
   const site = headers.get('Sec-Fetch-Site');
