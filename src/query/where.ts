@@ -133,7 +133,8 @@ export class WhereReader {
         return undefined;
       }
       if (value.length === 0) return this.#sayingNothing(path, name, 'give it at least one filter');
-      const of = value.map((each, index) =>
+      // A list that code has made can have holes, which `map` would pass over: they are filters that were not said.
+      const of = [...value].map((each, index) =>
         this.#isDone
           ? all([])
           : this.#part(filtered, each, [...path, index], `a filter in ${name}`, 'say what must match'),
@@ -233,7 +234,7 @@ export class WhereReader {
         );
         return undefined;
       }
-      const values = list.map((each, index) => this.#value(column, operator, each, [...path, index]));
+      const values = [...list].map((each, index) => this.#value(column, operator, each, [...path, index]));
       return { is: operator, column, values };
     }
     // Counted as constraints count: by characters, not by UTF-16 units.
