@@ -174,8 +174,8 @@ export class Changes {
     const version = Number((after ?? before)?.[resource.version.name]);
     const path = this.#path;
     const noted = this.#noted;
-    noted.bytes += bytesOfJson(before) + bytesOfJson(after);
-    // The first may be stored already, and is no longer than what was sent or is stored.
+    // What is new was sent once as it is. And one record alone, however long, was so, too.
+    if (before) noted.bytes += bytesOfJson(before) + bytesOfJson(after);
     if (noted.bytes > this.#most && noted.all.length > 0) throw keepsTooMuch(this.#most);
     noted.all.push({
       resource,
