@@ -323,6 +323,49 @@ describe.each([...databases])('on %s', (database) => {
     ]);
   });
 
+  test('too many links of new records', async () => {
+    const tagIds = Array(100).fill(1);
+    const products = Array.from({ length: 101 }, (_, index) => ({
+      name: 'x',
+      sku: `s${index}`,
+      ...(index % 2 ? { tagIds } : { _tags: { add: tagIds } }),
+    }));
+    const fault = (pointer: string) => ({
+      pointer,
+      code: 'OUT_OF_RANGE',
+      detail: 'these are more than 10000 links in one request; link fewer at once',
+    });
+    app.statements.length = 0;
+    const post = (path: string, body: unknown) => ({ method: 'POST', path, body });
+    for (const [operations, pointer] of [
+      [[post('/products', products)], '#/operations/0/body/100/_tags'],
+      [[post('/products?upsert=sku', products)], '#/operations/0/body/100/_tags'],
+      [[post('/shops', { name: 'x', products })], '#/operations/0/body/products/100/_tags'],
+    ] as const) {
+      const { status, body } = await app.rest('POST', '/transaction', { operations });
+      expect([status, body.errors]).toEqual([400, [fault(pointer)]]);
+    }
+    const shop = await app.rest('POST', '/shops', { name: 'x', products });
+    expect([shop.status, shop.body.errors]).toEqual([400, [fault('#/products/100/_tags')]]);
+    const told = async (type: string, field: string) => {
+      const { errors } = await app.graphql(`mutation ($it: [${type}!]!) { ${field} { id } }`, {
+        it: products,
+      });
+      return errors?.[0].extensions.errors;
+    };
+    expect(await told('ProductInput', 'createProducts(records: $it)')).toEqual([fault('#/100/_tags')]);
+    expect(await told('ProductUpsert', 'upsertProducts(by: sku, records: $it)')).toEqual([
+      fault('#/100/_tags'),
+    ]);
+    expect(app.statements.filter((sql) => /INSERT|SELECT/.test(sql))).toEqual([]);
+    // Nor by parts of one request.
+    const parts = await app.rest('POST', '/transaction', {
+      operations: [post('/products', products.slice(0, 51)), post('/products', products.slice(51))],
+    });
+    expect([parts.status, parts.body.errors]).toEqual([400, [fault('#/operations/1/body/49/_tags')]]);
+    expect(await links()).toEqual([]);
+  });
+
   test('writers from both ends make no twins, and none of them fails', async () => {
     for (const name of ['a', 'b', 'c']) await app.rest('POST', '/products', { name });
     const writes: Promise<{ status: number }>[] = [];

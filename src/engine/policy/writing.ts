@@ -63,8 +63,13 @@ function collectForbidden(
 
 /** Whether what is said of a list through a join type makes links. */
 function adds(given: unknown): boolean {
+  return addedIn(given).length > 0;
+}
+
+/** What is linked by what is said of a list through a join type. */
+export function addedIn(given: unknown): readonly unknown[] {
   const list = typeof given === 'object' && given !== null && ADD in given ? given[ADD] : given;
-  return Array.isArray(list) && list.length > 0;
+  return Array.isArray(list) ? list : [];
 }
 
 function notYours({ singular }: Resource, name: string, path: Path): Fault {

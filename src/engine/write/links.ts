@@ -12,7 +12,7 @@ import {
 import { all, among, type Filter, isEverything } from '../../query/filter.ts';
 import { MOST_VALUES } from '../../query/operators.ts';
 import type { Resource, Through } from '../../schema/model.ts';
-import { ADD, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
+import { ADD, linkFields, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
 import { checkValue } from '../../schema/values.ts';
 import { select } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
@@ -20,6 +20,7 @@ import type { Budget } from '../budget.ts';
 import type { Input, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import { linkSeen } from '../policy/reading.ts';
+import { addedIn } from '../policy/writing.ts';
 import { Collision } from './collision.ts';
 
 /** How many links one request can make by naming them for many records at once. */
@@ -143,6 +144,28 @@ export function mayLink(budget: Budget, changes: readonly LinkChange[], records:
     throw validationFailed([
       { pointer: pointer(...(add[0]?.path.slice(0, -1) ?? [])), code: 'OUT_OF_RANGE', detail },
     ]);
+  }
+}
+
+/**
+ * The same for new records, with those that are nested in them. It counts what is sent, before that is looked at: few words name
+ * many links, of which each is a record.
+ */
+export function mayLinkNew(budget: Budget, resource: Resource, input: Input, path: Path): void {
+  for (const { name } of linkFields(resource)) {
+    const { length } = Object.hasOwn(input, name) ? addedIn(input[name]) : none;
+    // Of a list that is too long itself, that is told.
+    if (length === 0 || length > MOST_VALUES) continue;
+    budget.links += length;
+    if (budget.links <= MOST_LINKS) continue;
+    const detail = `these are more than ${MOST_LINKS} links in one request; link fewer at once`;
+    throw validationFailed([{ pointer: pointer(...path, name), code: 'OUT_OF_RANGE', detail }]);
+  }
+  for (const { name, target } of resource.inverses) {
+    const given = Object.hasOwn(input, name) ? input[name] : undefined;
+    if (!Array.isArray(given)) continue;
+    for (const [index, each] of given.entries())
+      if (typeof each === 'object' && each !== null) mayLinkNew(budget, target, each, [...path, name, index]);
   }
 }
 

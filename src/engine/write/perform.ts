@@ -7,6 +7,7 @@ import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Node } from '../read/read.ts';
 import { createMany, deleteMany, updateMany } from './bulk.ts';
+import { mayLinkNew } from './links.ts';
 import { restore } from './restore.ts';
 import { upsert, upsertMany } from './upsert.ts';
 import { write } from './write.ts';
@@ -25,7 +26,13 @@ export function* performAmong(access: Access, operation: Permitted<Write>, budge
 }
 
 export function perform(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
-  if ('inputs' in operation) budget.expect(operation.inputs.length);
+  if ('inputs' in operation) {
+    budget.expect(operation.inputs.length);
+    for (const [index, input] of operation.inputs.entries())
+      mayLinkNew(budget, operation.resource, input, [index]);
+  }
+  if (operation.do === 'create' || operation.do === 'upsert')
+    mayLinkNew(budget, operation.resource, operation.input, []);
   switch (operation.do) {
     case 'create many':
       return createMany(access, operation, budget);
