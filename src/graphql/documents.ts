@@ -24,14 +24,22 @@ import {
   type DocumentLimits,
   repeatedVariables,
 } from './limits.ts';
-import { type FaultsOfMerging, mergingIn } from './merged.ts';
+import { type Merge, type Merged, mergingIn } from './merged.ts';
 import type { Door } from './schema.ts';
 import { withCures } from './unsearched.ts';
 import { isPlainlyValid } from './validity.ts';
 
-/** Both bounds keep hostile clients from filling the memory with documents that nobody sends twice. */
+/**
+ * These bounds keep hostile clients from filling the memory with documents that nobody sends twice. So many are kept of those
+ * that have few fields: of what is made of a document each takes about a kilobyte, a few words spread thousands of them, and
+ * tokens take a third of that.
+ */
 const KEPT_DOCUMENTS = 1000;
+const FEW_FIELDS = 50;
+const TOKENS_OF_FIELD = 3;
 const LONGEST_KEPT = 32 * 1024;
+/** Of the heaviest, some ten are kept. */
+const HEAVIEST_KEPT = KEPT_DOCUMENTS / 10;
 
 /** That of overlapping fields takes a time that grows with their square; `mergingIn` does the same. */
 const rules = specifiedRules.filter((rule) => rule !== OverlappingFieldsCanBeMergedRule);
@@ -44,12 +52,19 @@ export type Checked =
 /** A valid document, and its queries by name. */
 export class CheckedDocument {
   readonly ast: DocumentNode;
+  /** How many documents with few fields take as much memory. */
+  readonly weight: number;
   readonly #compile: (ast: DocumentNode, operationName: string | undefined) => CompiledQuery;
   readonly #queries = new Map<string | undefined, CompiledQuery | undefined>();
   readonly #repeated = new Map<OperationDefinitionNode, ReadonlyMap<string, number>>();
 
-  constructor(ast: DocumentNode, compile: (ast: DocumentNode, name: string | undefined) => CompiledQuery) {
+  constructor(
+    ast: DocumentNode,
+    fields: number,
+    compile: (ast: DocumentNode, name: string | undefined) => CompiledQuery,
+  ) {
     this.ast = ast;
+    this.weight = 1 + Math.floor((fields + tokensOf(ast) / TOKENS_OF_FIELD) / FEW_FIELDS);
     this.#compile = compile;
   }
 
@@ -84,19 +99,23 @@ export class CheckedDocument {
 
 export class Documents {
   readonly #door: Door;
-  readonly #faultsOfMerging: FaultsOfMerging;
+  readonly #merge: Merge;
   readonly #introspection: boolean;
   readonly #limits: DocumentLimits;
   /** Objects that one answer may hold. */
   readonly #most: number;
   readonly #page: number | undefined;
-  readonly #kept = new Lru<string, CheckedDocument>(KEPT_DOCUMENTS);
+  readonly #kept = new Lru<string, CheckedDocument>(
+    KEPT_DOCUMENTS,
+    undefined,
+    ({ weight }) => weight,
+  );
   /** How many are kept, and how often one was not. */
   readonly cache: Pick<Lru<string, CheckedDocument>, 'size' | 'misses'> = this.#kept;
 
   constructor(door: Door, introspection: boolean, limits: DocumentLimits, most: number, page?: number) {
     this.#door = door;
-    this.#faultsOfMerging = mergingIn(door.schema);
+    this.#merge = mergingIn(door.schema);
     this.#introspection = introspection;
     this.#limits = limits;
     this.#most = most;
@@ -107,7 +126,9 @@ export class Documents {
     const kept = this.#kept.get(text);
     if (kept) return { document: kept };
     const checked = this.#checkAnew(text);
-    if (checked.document && text.length <= LONGEST_KEPT) this.#kept.set(text, checked.document);
+    const { document } = checked;
+    if (document && text.length <= LONGEST_KEPT && document.weight <= HEAVIEST_KEPT)
+      this.#kept.set(text, document);
     return checked;
   }
 
@@ -126,23 +147,30 @@ export class Documents {
     // Before validation, some of whose rules cost far more than the walk that counts.
     const excesses = beyondLimits(document, this.#limits);
     if (excesses.length > 0) return { errors: excesses, code: 'GRAPHQL_VALIDATION_FAILED' };
-    const errors = this.#validate(document);
+    const { errors, fields } = this.#validate(document);
     if (errors.length > 0) return { errors, code: 'GRAPHQL_VALIDATION_FAILED' };
     return {
       document: new CheckedDocument(
         document,
+        fields,
         (ast, name) => new CompiledQuery(this.#door, ast, name, this.#most, this.#page),
       ),
     };
   }
 
-  #validate(document: DocumentNode): readonly GraphQLError[] {
+  #validate(document: DocumentNode): Merged {
     const { schema } = this.#door;
-    if (isPlainlyValid(schema, document)) return this.#faultsOfMerging(document, this.#limits.fields);
+    if (isPlainlyValid(schema, document)) return this.#merge(document, this.#limits.fields);
     // Suggestions would tell the schema to those who may not ask for it.
     const errors = this.#introspection
       ? withCures(this.#door, document, validate(schema, document, rules))
       : validate(schema, document, withoutIntrospection, { hideSuggestions: true });
-    return errors.length > 0 ? errors : this.#faultsOfMerging(document, this.#limits.fields);
+    return errors.length > 0 ? { errors, fields: 0 } : this.#merge(document, this.#limits.fields);
   }
+}
+
+function tokensOf({ loc }: DocumentNode): number {
+  let tokens = 0;
+  for (let token = loc?.startToken; token; token = token.next ?? undefined) tokens++;
+  return tokens;
 }

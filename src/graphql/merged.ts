@@ -20,22 +20,30 @@ import { NODE, NODE_FIELD } from './node.ts';
 /** As many as graphql-js tells of other rules. */
 const MOST_ERRORS = 100;
 
-export type FaultsOfMerging = (document: DocumentNode, mostFields: number) => GraphQLError[];
+export interface Merged {
+  readonly errors: readonly GraphQLError[];
+  /** How many fields all operations have. */
+  readonly fields: number;
+}
+
+export type Merge = (document: DocumentNode, mostFields: number) => Merged;
 
 /** Throws for a schema with other interfaces or unions than `Node`: fields of the same name would be taken for the same field. */
-export function mergingIn(schema: GraphQLSchema): FaultsOfMerging {
+export function mergingIn(schema: GraphQLSchema): Merge {
   const abstract = Object.values(schema.getTypeMap()).filter(isAbstractType);
   const other = abstract.find(({ name }) => name !== NODE);
   if (other)
     throw new Error(
       `"${other.name}" is an interface or a union: fields of its types cannot be merged by their names alone. Compare their types, too, as OverlappingFieldsCanBeMergedRule does`,
     );
-  if (abstract.length === 0) return faultsOfMerging;
+  if (abstract.length === 0) return merged;
   return (document, mostFields) => {
-    if (!asksForNode(document)) return faultsOfMerging(document, mostFields);
+    const { errors, fields } = merged(document, mostFields);
+    if (!asksForNode(document)) return { errors, fields };
     // Below `node` the same name may be a field of one type and another of the next: then types must be compared too.
-    const excess = faultsOfMerging(document, mostFields).filter(({ originalError }) => originalError);
-    return excess.length > 0 ? excess : [...validate(schema, document, [OverlappingFieldsCanBeMergedRule])];
+    const excess = errors.filter(({ originalError }) => originalError);
+    if (excess.length > 0) return { errors: excess, fields };
+    return { errors: validate(schema, document, [OverlappingFieldsCanBeMergedRule]), fields };
   };
 }
 
@@ -62,14 +70,18 @@ function asksForNode({ definitions }: DocumentNode): boolean {
  * graphql-js compares each field with each of the same name, and their selections, pair by pair. Here selections that are
  * answered together are merged, and each field is compared with the first of its name.
  */
-function faultsOfMerging(document: DocumentNode, mostFields: number): GraphQLError[] {
+function merged(document: DocumentNode, mostFields: number): Merged {
   const merging = new Merging(document, mostFields);
+  let fields = 0;
   for (const definition of document.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-    if (merging.fieldsOf(definition) > mostFields)
-      return [tooLarge('TOO_MANY_FIELDS', `The operation has more than ${mostFields} fields.`, definition)];
+    const count = merging.fieldsOf(definition);
+    fields += count;
+    if (count <= mostFields) continue;
+    const detail = `The operation has more than ${mostFields} fields.`;
+    return { errors: [tooLarge('TOO_MANY_FIELDS', detail, definition)], fields };
   }
-  return merging.errors;
+  return { errors: merging.errors, fields };
 }
 
 /** A selection with its inline fragments resolved. */

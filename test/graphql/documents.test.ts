@@ -31,6 +31,30 @@ test('a document that is sent often is read once, however many others are sent',
   }
 });
 
+test('what is kept is bounded by its fields and tokens, too: few words spread thousands', () => {
+  const door = graphqlDoor(modelOf('type Book @resource { id: ID! title: String parts: [Book!]! of: Book }'));
+  if (!door) throw new Error('There is no query.');
+  const documents = new Documents(door, true, { ...limits, aliases: 100, rootFields: 100 }, 1000);
+  const inner = (depth: number): string => (depth === 0 ? 'id' : `id title parts { ${inner(depth - 1)} }`);
+  const spreads = Array.from({ length: 38 }, (_, at) => `a${at}: books { ...A }`).join(' ');
+  const hot = documents.check('{ books { id } }').document;
+  const sent = (text: (unique: number) => string) => {
+    for (let unique = 0; unique < 300; unique++) {
+      expect(documents.check(text(unique)).document).toBeDefined();
+      expect(documents.check('{ books { id } }').document).toBe(hot);
+    }
+    return documents.cache.size;
+  };
+  // With nearly 1000 fields each.
+  const fields = sent((unique) => `query Q${unique} { ${spreads} } fragment A on Book { ${inner(8)} }`);
+  expect(fields).toBeLessThan(60);
+  const many = Array.from({ length: 950 }, (_, at) => at).join(' ');
+  const tokens = sent((unique) => `query Q${unique} { books(where: { id: { in: [${many}] } }) { id } }`);
+  expect(tokens).toBeLessThan(200);
+  const light = sent((unique) => `query Light${unique} { books { id } }`);
+  expect(light).toBeGreaterThanOrEqual(300);
+});
+
 test.each([
   ['interface', 'interface Named { name: String } type Cat implements Named { name: String }'],
   ['union', 'type Dog { size: Int } type Cat { size: String } union Named = Dog | Cat'],
