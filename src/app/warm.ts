@@ -25,6 +25,7 @@ export async function warmUp(given: AppOptions, patienceMs = PATIENCE_MS): Promi
   const related = resource.inverses.find(({ target }) => isPlain(target));
   // Of hundreds of types, those that are asked for; one that refers to itself once.
   const resources = [...new Set(related ? [resource, related.target] : [resource])];
+  const until = performance.now() + patienceMs;
   const warmed = async () => {
     const app = createApp({
       model: { ...model, resources, actions: [] },
@@ -36,6 +37,7 @@ export async function warmUp(given: AppOptions, patienceMs = PATIENCE_MS): Promi
     });
     try {
       await askFor(resource, related, async (path, body) => {
+        if (performance.now() > until) throw new Error('clients ask by now');
         const init = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };
         return (await app.fetch(new Request(`http://localhost${path}`, init))).json();
       });

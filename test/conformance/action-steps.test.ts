@@ -133,7 +133,8 @@ describe.each(databases)('on %s', (database) => {
     );
     const metrics = await (await fetch('/metrics')).text();
     const retries = Number(/^duet_database_retries_total (\d+)/m.exec(metrics)?.[1] ?? 0);
-    expect(retries).toBeLessThan(2 * 160);
+    // One or two each, with busy processors three; where all run side by side it is five.
+    expect(retries).toBeLessThan(4 * 160);
   });
 
   if (url)
