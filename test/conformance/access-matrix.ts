@@ -21,15 +21,17 @@ const tokens = new Map<string, Promise<Record<string, string>>>();
 
 /** The headers that make a request one of this caller. */
 export function headersOf({ claims, name }: Who): Promise<Record<string, string>> {
+  // Files that share a process have callers of the same name.
+  const whose = JSON.stringify([name, claims]);
   const made =
-    tokens.get(name) ??
+    tokens.get(whose) ??
     (async (): Promise<Record<string, string>> => {
       if (!claims) return {};
       const key = new TextEncoder().encode(SECRET);
       const token = new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h');
       return { Authorization: `Bearer ${await token.sign(key)}` };
     })();
-  tokens.set(name, made);
+  tokens.set(whose, made);
   return made;
 }
 

@@ -69,7 +69,7 @@ const links: readonly Row[] = [
 
 /** Of each claim: there and fitting, missing, null, of another kind, saying nothing. */
 const callers: readonly { readonly name: string; readonly claims?: Claims & { readonly sub: string } }[] = [
-  { name: 'nobody' },
+  { name: 'claims nobody' },
   { name: 'claims ann', claims: { sub: 'ann', level: '2', names: ['ann', 'bob'], start: 'a' } },
   { name: 'claims bob', claims: { sub: 'bob', level: 'high', names: [], start: '' } },
   { name: 'claims cid', claims: { sub: 'cid', level: null, names: ['cid', { no: 1 }] } },
