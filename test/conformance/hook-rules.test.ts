@@ -14,6 +14,11 @@ const others = (record: any) => ({ where: { id: { ne: String(record.id) } } });
 
 const logic = {
   Task: {
+    *beforeCreate({ tx, input }: any): any {
+      if (input.name !== 'e') return;
+      const [before] = yield* tx.system.tasks.list({ where: { name: { eq: 'd' } } });
+      yield* tx.system.tasks.update(before.id, { note: 'by e' });
+    },
     *beforeUpdate({ tx, input, record }: any): any {
       if (input.name === 'given away' && record.name === 'a')
         for (const each of yield* tx.system.tasks.list(others(record)))
@@ -65,6 +70,18 @@ describe.each([...databases])('on %s', (database) => {
       return errors?.[0].extensions.code ?? data.it;
     },
   };
+  const created = {
+    async rest() {
+      const body = ['d', 'e'].map((name) => ({ owner: 'ann', name }));
+      const operations = [{ method: 'POST', path: '/tasks?fields=name,note', body }];
+      return (await app.rest('POST', '/transaction', { operations }, ann)).body.results[0].body;
+    },
+    async graphql() {
+      const records = '[{ owner: "ann", name: "d" }, { owner: "ann", name: "e" }]';
+      const document = `mutation { it: createTasks(records: ${records}) { name note } }`;
+      return (await app.graphql(document, {}, ann)).data.it;
+    },
+  };
   const deleted = {
     async rest() {
       const operations = [{ method: 'DELETE', path: '/tasks?fields=name', where: {}, atMost: 9 }];
@@ -92,6 +109,10 @@ describe.each([...databases])('on %s', (database) => {
     test('the answer shows what is stored in the end', async () => {
       const shown = { owner: 'ann', name: 'noted', note: null };
       expect(await updated[door]('noted')).toEqual([{ ...shown, note: 'by c' }, shown, shown]);
+      expect(await created[door]()).toEqual([
+        { name: 'd', note: 'by e' },
+        { name: 'e', note: null },
+      ]);
     });
 
     test('nor is one deleted that was given away or hidden meanwhile; what its own function does to a record is no matter', async () => {

@@ -38,14 +38,16 @@ export function* createMany(
   const { resource, inputs, selection, through } = operation;
   const records = validCreates(resource, inputs, through);
   for (const record of records) assigned(access, resource, record);
-  const isOpen = access.hooksOf?.(resource)?.beforeCreate !== undefined || resource.recomputed.length > 0;
+  const hasHook = access.hooksOf?.(resource)?.beforeCreate !== undefined;
+  const isOpen = hasHook || resource.recomputed.length > 0;
   // Before the work: of what will be created, only the ids that the database gives are missing, and those are short.
   if (!isOpen)
     budget.spend(
       records.map(({ values }) => values),
       selection,
     );
-  const nodes = yield* createAll(access, resource, records, (index) => [index]);
+  const created = yield* createAll(access, resource, records, (index) => [index]);
+  const nodes = hasHook ? yield* asStored(access, resource, created) : created;
   yield* (isOpen ? spent : attach)(selection, nodes, budget);
   return nodes;
 }
@@ -114,7 +116,7 @@ export function* updateMany(
   return nodes;
 }
 
-/** Changed records as they are in the end, where functions may have changed them again since; what is out of sight by then, as it was changed. */
+/** Written records as they are in the end, where functions may have written them again since; what is out of sight by then, as it was written. */
 function* asStored(access: Access, resource: Resource, nodes: readonly Node[]): Program<Node[]> {
   const { key } = resource;
   const keys = nodes.map((node) => node[key.name]);
