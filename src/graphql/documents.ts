@@ -105,11 +105,7 @@ export class Documents {
   /** Objects that one answer may hold. */
   readonly #most: number;
   readonly #page: number | undefined;
-  readonly #kept = new Lru<string, CheckedDocument>(
-    KEPT_DOCUMENTS,
-    undefined,
-    ({ weight }) => weight,
-  );
+  readonly #kept = new Lru<string, CheckedDocument>(KEPT_DOCUMENTS, undefined, ({ weight }) => weight);
   /** How many are kept, and how often one was not. */
   readonly cache: Pick<Lru<string, CheckedDocument>, 'size' | 'misses'> = this.#kept;
 

@@ -3,7 +3,7 @@
 import { DuetError, validationFailed } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import { anonymous } from '../engine/caller.ts';
-import { answerWithoutBody, JSON_TYPE } from '../http/answer.ts';
+import { answerWithoutBody, isStreamed, JSON_TYPE } from '../http/answer.ts';
 import { type BodyLimits, nestsDeeperThan } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Connections } from '../http/guard/address.ts';
@@ -12,6 +12,7 @@ import { isForeign } from '../http/guard/cors.ts';
 import { POSITION } from '../http/position.ts';
 import type { Attendant, Socket } from '../http/sockets.ts';
 import { EVENT_TYPE, isRefused, STALLED_MS, type Streams } from '../http/streams.ts';
+import { SocketQueue } from './socket-queue.ts';
 
 const PROTOCOL = 'graphql-transport-ws';
 /** How long to wait for `connection_init`. */
@@ -95,14 +96,14 @@ class GraphqlSocket implements Attendant {
   /** Set while the client does not keep up. */
   #full: PromiseWithResolvers<void> | undefined;
   #stalled: Timer | undefined;
-  /** Bytes of bodies that wait until it does. */
-  #held = 0;
+  readonly #queue: SocketQueue;
   /** When its token does, in milliseconds. */
   #expires = Number.POSITIVE_INFINITY;
 
   constructor(options: SocketOptions, limits: BodyLimits, { headers }: Request, address: string | undefined) {
     this.#options = options;
     this.#limits = limits;
+    this.#queue = new SocketQueue(limits, () => this.#close(...UNREAD));
     this.#address = address;
     this.#headers = { 'Content-Type': JSON_TYPE, Accept: EVENT_TYPE };
     for (const name of ['Authorization', 'X-Forwarded-For', POSITION]) {
@@ -128,6 +129,7 @@ class GraphqlSocket implements Attendant {
     }
     this.#full?.resolve();
     this.#full = undefined;
+    this.#queue.resume();
   }
 
   closed(): void {
@@ -154,9 +156,13 @@ class GraphqlSocket implements Attendant {
       case 'subscribe':
         this.#subscribe(message);
         return;
-      case 'complete':
-        this.#operations.get(String(message.id))?.abort();
+      case 'complete': {
+        const id = String(message.id);
+        this.#operations.get(id)?.abort();
+        // One that waits for its turn ends later.
+        this.#operations.delete(id);
         return;
+      }
       default:
         this.#close(4400, 'Invalid message');
     }
@@ -213,9 +219,19 @@ class GraphqlSocket implements Attendant {
 
   /** Nothing is read for a client that does not keep up. */
   async #carryOut(id: string, body: string, operation: AbortController): Promise<void> {
-    if (this.#full) await this.#hold(body, this.#full.promise);
-    if (operation.signal.aborted) return;
-    const response = await this.#ask(body, operation);
+    const leave = this.#queue.enter() ?? (await this.#queue.wait(body, operation.signal));
+    try {
+      if (operation.signal.aborted) return;
+      const response = await this.#ask(body, operation);
+      if (isStreamed(response)) leave();
+      await this.#pass(id, response, operation);
+    } finally {
+      leave();
+    }
+  }
+
+  /** Sends what is answered, for as long as that goes on. */
+  async #pass(id: string, response: Response, operation: AbortController): Promise<void> {
     const about = `{"id":${JSON.stringify(id)},"type":`;
     const send = async (rest: string) => {
       while (this.#full) await this.#full.promise;
@@ -236,28 +252,6 @@ class GraphqlSocket implements Attendant {
     if (operation.signal.aborted) return;
     if (this.#expires <= Date.now()) this.#close(4403, 'Forbidden');
     else this.#stopped.abort();
-  }
-
-  /** Until then, the body counts as one that is still arriving: a client that asks and does not read must not fill the memory. */
-  async #hold(body: string, drained: Promise<void>): Promise<void> {
-    const limits = this.#limits;
-    const { waits } = limits;
-    const bytes = Buffer.byteLength(body);
-    const wait = {
-      limits,
-      bytes,
-      until: performance.now() + limits.bodyTime,
-      end: () => {
-        waits.delete(wait);
-        this.#close(...UNREAD);
-      },
-    };
-    this.#held += bytes;
-    waits.add(wait);
-    if (this.#held > limits.body) this.#close(...UNREAD);
-    await drained;
-    this.#held -= bytes;
-    waits.delete(wait);
   }
 
   /** As if it had been sent by itself, from the same place. */
@@ -284,6 +278,7 @@ class GraphqlSocket implements Attendant {
     if (sent === 0) socket.terminate();
     if (sent >= 0 || this.#full) return;
     this.#full = Promise.withResolvers();
+    this.#queue.pause();
     this.#wait();
   }
 

@@ -42,7 +42,12 @@ let server: Awaited<ReturnType<typeof Server.start>>;
 beforeAll(async () => {
   folder = new Folder({
     'schema.graphql': 'type Note @resource @journal { id: ID! text: String! }',
-    'data.json': JSON.stringify({ notes: [{ id: 1, text: 'x'.repeat(1_000_000) }] }),
+    'data.json': JSON.stringify({
+      notes: [
+        { id: 1, text: 'x'.repeat(1_000_000) },
+        { id: 2, text: 'y'.repeat(60_000) },
+      ],
+    }),
   });
   const env = {
     DATABASE_URL: 'sqlite:notes.db',
@@ -87,7 +92,7 @@ test('what waits for a client that does not read counts, and beyond LIMIT_BODY i
     socket.write(frame({ id, type: 'subscribe', payload: { query } }));
   // Until no more fits into what lies between the two.
   for (let at = 0; at < 100 && (await metric('duet_arriving_bytes')) === 0; at++)
-    subscribe(`long ${at}`, '{ notes { text } }');
+    subscribe(`long ${at}`, '{ notes(first: 1) { text } }');
   const padding = ' '.repeat(LIMIT / 2);
   subscribe('within', `{ __typename ${padding} }`);
   const held = await until('duet_arriving_bytes', (bytes) => bytes > LIMIT / 2);
@@ -120,7 +125,7 @@ test('of long answers none is lost, however slowly they are read, and all count 
   });
   const asked = { first: 29, next: 29, last: 1 };
   for (const [id, count] of Object.entries(asked)) {
-    const aliases = Array.from({ length: count }, (_, at) => `a${at}: notes { text }`);
+    const aliases = Array.from({ length: count }, (_, at) => `a${at}: notes(first: 1) { text }`);
     socket.write(frame({ id, type: 'subscribe', payload: { query: `{ ${aliases.join(' ')} }` } }));
   }
   await within(20_000, over.promise);
@@ -139,4 +144,41 @@ test('of long answers none is lost, however slowly they are read, and all count 
     ['next', 'next', 29_000_000],
   ]);
   expect(unsent).toBeGreaterThan(29_000_000);
+});
+
+test('of many that are asked for at once a few are answered at a time, and none while the client does not read', async () => {
+  const socket = await opened();
+  socket.pause();
+  const carriedOut = () => metric('duet_graphql_operations_total.operation="short".*');
+  const ids = Array.from({ length: 300 }, (_, at) => String(at));
+  const query = 'query short { note(id: 2) { text } }';
+  // In one piece: all of it is there before anything is answered.
+  socket.write(
+    Buffer.concat([
+      ...ids.map((id) => frame({ id, type: 'subscribe', payload: { query } })),
+      frame({ id: '299', type: 'complete' }),
+      frame({ id: '299', type: 'subscribe', payload: { query } }),
+    ]),
+  );
+  let count = -1;
+  for (let tries = 0; tries < 200 && (count <= 0 || count !== (await carriedOut())); tries++) {
+    count = await carriedOut();
+    await Bun.sleep(100);
+  }
+  // What lies between the two has room for some of them.
+  expect([count < 250, (await metric('duet_arriving_bytes')) > 50 * query.length]).toEqual([true, true]);
+  const parts: Buffer[] = [];
+  const over = Promise.withResolvers<void>();
+  let ends = 0;
+  socket.on('close', over.resolve);
+  socket.on('data', (part: Buffer) => {
+    parts.push(part);
+    ends += part.toString('latin1').split('"complete"').length - 1;
+    if (ends === ids.length) over.resolve();
+  });
+  socket.resume();
+  await within(20_000, over.promise);
+  socket.destroy();
+  const told = messagesIn(Buffer.concat(parts)).map((text) => JSON.parse(text));
+  expect(told.flatMap(({ id, type }) => (type === 'next' ? id : [])).toSorted()).toEqual(ids.toSorted());
 });
