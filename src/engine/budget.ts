@@ -63,14 +63,17 @@ export class Budget {
   /** Whether bytes are counted as they are written: once there are so many characters that it matters. */
   #isExact = false;
   #counted: Counted | undefined;
+  /** So many bytes of changes are read at once. */
+  readonly readBytes: number;
 
-  constructor(limits: AnswerLimits) {
+  constructor(limits: AnswerLimits, readBytes = LOOKED_BYTES) {
     this.limits = limits;
+    this.readBytes = readBytes;
   }
 
   /** One that has spent as much: what a write spends counts once it has happened, and it may be tried more than once. */
   copy(): Budget {
-    const copy = new Budget(this.limits);
+    const copy = new Budget(this.limits, this.readBytes);
     copy.become(this);
     return copy;
   }
@@ -88,7 +91,7 @@ export class Budget {
 
   /** How many bytes of changes may still be looked at. */
   get leftToLook(): number {
-    return 2 * LOOKED_BYTES - this.lookedBytes;
+    return 2 * this.readBytes - this.lookedBytes;
   }
 
   /** One more than fits, so that too many can be told from just enough. */

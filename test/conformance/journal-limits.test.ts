@@ -1,6 +1,8 @@
 /** What a feed costs and how long its answers are hangs on what is shown, and whoever follows it gets on. */
 
 import { afterEach, describe, expect, test } from 'bun:test';
+import { then } from '../../src/base/soon.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
 import { Listener } from '../events.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
@@ -71,7 +73,7 @@ for (const database of databases)
       let text = '';
       for await (const chunk of response.body as ReadableStream<Uint8Array>) {
         text += new TextDecoder().decode(chunk);
-        if (text.split('data: ').length > count) break;
+        if (text.split(/^data: .*\n\n/m).length > count) break;
       }
       const told = text.split('\n').filter((line) => line.startsWith('data: '));
       return told.map((line) => JSON.parse(line.slice(6)).after.text as string);
@@ -125,6 +127,40 @@ for (const database of databases)
       const refused = await app.rest('GET', `/changes/docs?after=${position}`, undefined, eve);
       expect([refused.status, refused.body.code]).toEqual([400, 'ANSWER_TOO_LARGE']);
       expect(await streamed(`/changes/docs?after=${position}`, 60)).toHaveLength(60);
+    });
+
+    test('a stream whose client is slow keeps few of them, however many there are', async () => {
+      let read = 0;
+      const around = (storage: Storage): Storage => {
+        const ask = storage.read.bind(storage);
+        storage.read = (program, ...rest) =>
+          then(ask(program, ...rest), (result) => {
+            const { changes = [] } = (result ?? {}) as { changes?: { after: { title: string } }[] };
+            read += changes.reduce((sum, { after }) => sum + after.title.length, 0);
+            return result;
+          });
+        return storage;
+      };
+      app = await openApp(database, { sdl: listened, around });
+      await app.rest('POST', '/books', { title: 'first' });
+      const [{ position }] = (await app.rest('GET', '/changes/books')).body;
+      const books = Array.from({ length: 9 }, () => ({ title: 'x'.repeat(100_000) }));
+      const query = 'mutation ($books: [BookInput!]!) { createBooks(records: $books) { id } }';
+      for (let count = 0; count < 4; count++)
+        expect((await app.graphql(query, { books })).errors).toBeUndefined();
+      read = 0;
+      const streams = await Promise.all(
+        [20, 30, 40, 50].map((limit) =>
+          Listener.open(app, `/changes/books?after=${position}&limit=${limit}`),
+        ),
+      );
+      for (const each of streams) await each.take(1);
+      expect(read).toBeLessThan(4 * 500_000);
+      // All of them come, in their order.
+      const [first] = streams;
+      const told = (await first?.take(35))?.map(({ data }) => data.key);
+      expect(told).toEqual(Array.from({ length: 35 }, (_, at) => at + 3));
+      for (const each of streams) await each[Symbol.asyncDispose]();
     });
 
     test('what one asks for that is too much ends no stream of others', async () => {

@@ -10,13 +10,18 @@ import type { Permitted } from '../policy/permitted.ts';
 import type { ChangesRead, Telling } from './asked.ts';
 import { Latest } from './latest.ts';
 import type { Positions } from './positions.ts';
-import { type ChangesPage, readChanges } from './reading.ts';
+import { type ChangesPage, DEFAULT_LIMIT, readChanges } from './reading.ts';
 import type { Change } from './showing.ts';
 import { Waiting } from './waiting.ts';
 
 /** How often it is looked for what other processes have committed, while somebody follows. */
 const LOOK_MS = 50;
 const PATIENCE_MS = 10_000;
+/**
+ * How many bytes of changes are read at once for a stream, and up to twice as many: it keeps them until its client takes them, and
+ * each may be elsewhere.
+ */
+const STREAMED_BYTES = 128 * 1024;
 
 /** A change; `isLast` where it is the last that one sees of its transaction, and so a place to go on from. */
 export interface Told {
@@ -46,6 +51,7 @@ interface Listening {
   readonly operation: Permitted<ChangesRead>;
   /** The same for all who are to be told the same. */
   readonly name: string;
+  readonly bytes: number | undefined;
 }
 
 export class Feed {
@@ -81,7 +87,9 @@ export class Feed {
     stopped: AbortSignal,
   ): AsyncGenerator<readonly Told[] | Reset> {
     let held: Change | undefined;
-    for await (const page of this.pages(operation, stopped)) {
+    // Events are sent one by one: how many are read at once is the same for all, so that they share them.
+    const shared = { ...operation, limit: DEFAULT_LIMIT };
+    for await (const page of this.pages(shared, stopped, STREAMED_BYTES)) {
       if ('reset' in page) {
         held = undefined;
         yield page;
@@ -102,10 +110,14 @@ export class Feed {
   }
 
   /** The same page by page, those that show nothing included: what is up to their positions has been told. */
-  async *pages(operation: Permitted<ChangesRead>, stopped: AbortSignal): AsyncGenerator<ChangesPage | Reset> {
+  async *pages(
+    operation: Permitted<ChangesRead>,
+    stopped: AbortSignal,
+    bytes?: number,
+  ): AsyncGenerator<ChangesPage | Reset> {
     this.#begin();
     try {
-      const listening = { operation, name: nameOf(operation) };
+      const listening = { operation, name: nameOf(operation), bytes };
       let after = operation.after ?? (await this.#fromNow());
       while (!stopped.aborted) {
         await this.#turns.next();
@@ -141,10 +153,11 @@ export class Feed {
 
   /** Once for all who ask for the same with the same rights. */
   async #shared(listening: Listening, after: string, limit: number): Promise<ChangesPage | Reset> {
-    const name = `${after} ${limit} ${listening.name}`;
+    const { bytes } = listening;
+    const name = `${after} ${limit} ${bytes} ${listening.name}`;
     let page = this.#pages.get(name);
     if (!page) {
-      page = this.#page({ ...listening.operation, after, limit });
+      page = this.#page({ ...listening.operation, after, limit }, bytes);
       this.#pages.set(name, page);
     }
     try {
@@ -157,15 +170,15 @@ export class Feed {
     }
   }
 
-  async #page(operation: Permitted<ChangesRead>): Promise<ChangesPage> {
+  async #page(operation: Permitted<ChangesRead>, bytes: number | undefined): Promise<ChangesPage> {
     const latest = this.#latest.page(operation);
     if (latest) {
-      const program = () => latest(new Budget(this.#limits));
+      const program = () => latest(new Budget(this.#limits, bytes));
       const first = program().next();
       // What is known without the database is not asked of it.
       return first.done ? first.value : this.#read(program);
     }
-    const program = () => readChanges(this.#positions, operation, new Budget(this.#limits));
+    const program = () => readChanges(this.#positions, operation, new Budget(this.#limits, bytes));
     return then(this.#positions.ready(), () => this.#read(program));
   }
 

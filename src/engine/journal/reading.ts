@@ -65,7 +65,13 @@ export function* readChanges(
     const rows = first.sort(byPosition(positions)).slice(0, page);
     for (let left = rows; left.length > 0; ) {
       // What is hidden must not refuse an answer: a page ends where there is too much of it to be read.
-      const { next, bytes, rest } = yield* withImages(positions, left, operation, budget.leftToLook);
+      const { next, bytes, rest } = yield* withImages(
+        positions,
+        left,
+        operation,
+        budget.leftToLook,
+        budget.readBytes,
+      );
       budget.lookedBytes += bytes;
       const shown = yield* shownOf(positions, next, byTable, operation, past);
       const room = limit - found.length;
@@ -98,7 +104,13 @@ export function* pageOf(
   const isAsked = (row: Row) =>
     byTable.has(String(row['table'])) && (!record || row['key'] === String(record.key));
   const rows = all.filter(isAsked);
-  const looked = rows.slice(0, Math.max(limit + 1, PAGE));
+  const images = imagesOf(operation);
+  const looked: Row[] = [];
+  for (const row of rows) {
+    if (looked.length >= Math.max(limit + 1, PAGE) || budget.leftToLook <= 0) break;
+    if (images.length > 0) budget.lookedBytes += roughly(row, images);
+    looked.push(row);
+  }
   const shown = yield* shownOf(positions, looked, byTable, operation, past);
   const found = spent(shown.slice(0, limit), operation, budget);
   if (shown.length > limit) return { changes: found, position: found.at(-1)?.position ?? '', more: true };
@@ -159,6 +171,7 @@ export function* withImages(
   rows: readonly Row[],
   operation: Pick<ChangesRead, 'rights' | 'where' | 'telling'>,
   most: number,
+  readBytes = LOOKED_BYTES,
 ): Program<WithImages> {
   const images = imagesOf(operation);
   if (images.length === 0) return { next: rows, bytes: 0, rest: [] };
@@ -168,7 +181,7 @@ export function* withImages(
   const found = yield* run(
     select(changes, [sequence, ...images], among(sequence, [...places.keys()]), {
       order,
-      bytes: LOOKED_BYTES,
+      bytes: readBytes,
       cuts: true,
     }),
   );
@@ -177,9 +190,7 @@ export function* withImages(
   const placeOf = (row: Row) => places.get(Number(row[sequence.name])) ?? 0;
   for (const row of found) {
     if (next.length > 0 && bytes >= most) break;
-    let length = 0;
-    for (const { name } of images) if (typeof row[name] === 'string') length += row[name].length;
-    bytes += roughly(length);
+    bytes += roughly(row, images);
     next.push({ ...rows[placeOf(row)], ...row });
   }
   const last = next.at(-1);
@@ -192,7 +203,9 @@ export function* withImages(
 }
 
 /** In steps of four: were it known at which byte a page ends, it would tell how long that is of which it shows nothing. */
-function roughly(bytes: number): number {
+function roughly(row: Row, images: readonly Column[]): number {
+  let bytes = 0;
+  for (const { name } of images) if (typeof row[name] === 'string') bytes += row[name].length;
   let rough = LOOKED_BYTES / LOOKED_AT;
   while (rough < bytes) rough *= 4;
   return rough;
