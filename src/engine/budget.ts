@@ -54,7 +54,7 @@ export class Budget {
   objects = 0;
   /** Records of join types that the request has named for others: no answer has them, and few words ask for many. */
   links = 0;
-  /** Bytes of values that the request gives to many records, beyond the one for which they were sent: no answer need have them. */
+  /** Bytes of values that the request gives to more records than it was sent for: no answer need have them. */
   given = 0;
   /** Changes that were looked at: no answer need have any of them. */
   looked = 0;
@@ -104,14 +104,14 @@ export class Budget {
     if (objects >= this.most) this.#count(objects);
   }
 
-  /** Values that so many records are to have: each holds them while it is judged, stored and answered. */
-  give(values: Row, records: number): void {
-    if (records < 2) return;
-    this.given += (records - 1) * bytesOfJson(values);
+  /** Values that are held, judged and stored so many times more than they were sent. */
+  give(values: unknown, times: number): void {
+    if (times <= 0) return;
+    this.given += times * bytesOfJson(values);
     if (this.given > this.limits.bytes)
       throw new DuetError(
         'WRITE_TOO_LARGE',
-        `What is set would have more than ${this.limits.bytes} bytes, LIMIT_BYTES, in all of the records together. Change fewer of them in one request.`,
+        `What is set in many records has more than ${this.limits.bytes} bytes in all of them, LIMIT_BYTES. Write fewer records in one request.`,
       );
   }
 

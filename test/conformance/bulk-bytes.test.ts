@@ -35,12 +35,18 @@ describe.each([...databases])('on %s', (database) => {
   /** What was asked of the database, in which turn of the process. */
   let asked: { readonly what: Statement['do']; readonly length: number; readonly turn: number }[] = [];
   let turn = 0;
+  /** The characters of what the last write is answered with. */
+  let held = 0;
   const around = (storage: Storage) => {
     const write = storage.write.bind(storage);
     const asks = (statements: readonly Statement[]) => {
       for (const each of statements) asked.push({ what: each.do, length: lengthOf(each), turn });
     };
-    storage.write = (program, ...rest) => write(() => watched(program(), { asks }), ...rest);
+    storage.write = async (program, ...rest) => {
+      const result = await write(() => watched(program(), { asks }), ...rest);
+      held = JSON.stringify(result ?? null).length;
+      return result;
+    };
     return storage;
   };
   const askedFor = (what: Statement['do']) => asked.filter((each) => each.what === what);
@@ -121,6 +127,24 @@ describe.each([...databases])('on %s', (database) => {
     }
     const { body: notes } = await app.rest('GET', '/notes?fields=id,body&limit=13');
     expect(notes.map((note: any) => note.body?.length ?? 0)).toEqual([...Array(12).fill(body.length), 0]);
+  });
+
+  test('of records that are not answered, a transaction holds nothing', async () => {
+    const put = { method: 'PUT', path: '/notes/1?fields=title', body: { title: 'new' } };
+    expect(await transact(put, bulk('notes', 3, { title: 'new' }), put)).toEqual([200, undefined, undefined]);
+    expect(held).toBeLessThan(1000);
+    const field = (as: string) => `${as}: updateNote(id: 1, title: "newer") { title }`;
+    expect(await mutate(`mutation @atomic { ${field('a')} ${field('b')} }`, {})).toBeUndefined();
+    expect(held).toBeLessThan(1000);
+  });
+
+  test('a long value of an earlier result is given only so often', async () => {
+    const body = 'y'.repeat(150_000);
+    const first = { method: 'PUT', path: '/notes/1?fields=body', body: { body }, as: 'first' };
+    const copy = { method: 'PUT', path: '/notes/2?fields=id', body: { body: { $ref: 'first.body' } } };
+    expect(await transact(first, ...Array(14).fill(copy))).toEqual([400, 'WRITE_TOO_LARGE', undefined]);
+    expect(await transact(first, copy)).toEqual([200, undefined, undefined]);
+    expect((await app.rest('GET', '/notes/2?fields=body')).body).toEqual({ body });
   });
 
   test('what the journal keeps is stored by the megabyte, with turns in between', async () => {

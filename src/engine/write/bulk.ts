@@ -70,7 +70,7 @@ export function* updateMany(
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
   const set = validUpdate(resource, input, seen[0] ?? {});
   mayRepeat(resource, input, seen);
-  budget.give(set, rows.length);
+  budget.give(set, rows.length - 1);
   const links = linkChanges(resource, input, []);
   mayLink(budget, links, keys.length);
   if (access.hooksOf?.(resource)?.beforeUpdate) {

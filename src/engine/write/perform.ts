@@ -25,6 +25,19 @@ export function* performAmong(access: Access, operation: Permitted<Write>, budge
   return written;
 }
 
+/**
+ * Lets go of what is not answered, and so not referred to: of few words, a request would hold long records again and again until
+ * its end.
+ */
+export function shed(operation: Permitted<Write>, written: Written): void {
+  if (operation.do === 'act') return;
+  const { resource, selection } = operation;
+  const nodes = Array.isArray(written) ? written : [written];
+  for (const column of resource.columns)
+    if (column !== resource.key && !selection.columns.includes(column))
+      for (const node of nodes) node[column.name] = undefined;
+}
+
 export function perform(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
   if ('inputs' in operation) {
     budget.expect(operation.inputs.length);

@@ -8,7 +8,7 @@ import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Node } from '../read/read.ts';
 import { Collision } from './collision.ts';
-import { performAmong, type Written } from './perform.ts';
+import { performAmong, shed, type Written } from './perform.ts';
 
 /** Stands in an input for a value of an earlier result. */
 export class ResultOf {
@@ -49,7 +49,8 @@ export function* transact(
   const nodes: Written[] = [];
   for (const [index, { operation, as }] of writes.entries()) {
     try {
-      const node = yield* performAmong(access, withResults(access, operation, results), budget);
+      const node = yield* performAmong(access, withResults(access, operation, results, budget), budget);
+      shed(operation, node);
       nodes.push(node);
       if (as !== undefined && !Array.isArray(node)) results.set(as, node);
     } catch (error) {
@@ -65,8 +66,9 @@ function withResults(
   access: Access,
   operation: Permitted<Write>,
   results: ReadonlyMap<string, Node>,
+  budget: Budget,
 ): Permitted<Write> {
-  const resolver = new Resolver(results);
+  const resolver = new Resolver(results, budget);
   const filled = resolver.operation(operation);
   const [first] = resolver.faults;
   if (first) throw access.denied(`${first.detail}.`, resolver.faults);
@@ -77,9 +79,11 @@ function withResults(
 class Resolver {
   readonly faults: Fault[] = [];
   readonly #results: ReadonlyMap<string, Node>;
+  readonly #budget: Budget;
 
-  constructor(results: ReadonlyMap<string, Node>) {
+  constructor(results: ReadonlyMap<string, Node>, budget: Budget) {
     this.#results = results;
+    this.#budget = budget;
   }
 
   operation(operation: Permitted<Write>): Permitted<Write> {
@@ -117,6 +121,7 @@ class Resolver {
         code: 'FORBIDDEN',
         detail: `You may not read "${write}.${field}", so $ref has no value`,
       });
+    this.#budget.give(found, 1);
     return found;
   }
 }

@@ -13,7 +13,7 @@ import type { Watchers } from './changes.ts';
 import { Collision, collided } from './collision.ts';
 import { type Claims, type Idempotency, once } from './idempotency.ts';
 import { mayLinkTwice } from './links.ts';
-import { perform, performAmong, type Written } from './perform.ts';
+import { perform, performAmong, shed, type Written } from './perform.ts';
 import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
 import { adding, addressed, createNoted, stepsOf } from './write.ts';
 
@@ -132,6 +132,7 @@ export class Writer {
     // What is too much is known after the statement: it must be in a transaction that can be undone.
     const written = await this.#run(access, program, this.#many([operation]), deadline);
     shared.become(budget);
+    shed(permitted, written);
     return written;
   }
 
