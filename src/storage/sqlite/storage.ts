@@ -8,7 +8,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { Model } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
-import { tooManyExports, writerOutdated } from '../faults.ts';
+import { writerOutdated } from '../faults.ts';
 import { currentScope, scoped, within } from '../scopes.ts';
 import { filled, type Query, type Row, type Select } from '../statements.ts';
 import {
@@ -32,6 +32,7 @@ import { ProcessReader } from './process-reader.ts';
 import { ProcessWriter } from './process-writer.ts';
 import { compiler, Runner, UNBOUNDED } from './runner.ts';
 import { SharedSnapshot } from './shared-snapshot.ts';
+import { Snapshots } from './snapshots.ts';
 import { WalIndex } from './wal-index.ts';
 import { splitsWords } from './words.ts';
 import {
@@ -47,8 +48,6 @@ const OPEN_POLL_MS = 10;
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
 const EVOLUTION_POLL_MS = 50;
-/** So many exports are under way at once: each holds a page of its own, for as long as its client takes. */
-const MOST_SNAPSHOTS = 32;
 
 export interface SqliteOptions {
   /** A file path, or `:memory:`. */
@@ -75,7 +74,6 @@ export interface SqliteOptions {
 export class SqliteStorage implements Storage, Evolvable {
   readonly ddl = sqliteDdl;
   readonly #database: Database;
-  readonly #model: Model;
   readonly #trace: Trace | undefined;
   readonly #runner: Runner;
   readonly #local: LocalWriter;
@@ -89,12 +87,11 @@ export class SqliteStorage implements Storage, Evolvable {
   /** Looked for at the first read; undefined where there can be none. */
   #snapshot: SharedSnapshot | undefined;
   #hasLooked: boolean;
-  #snapshots = 0;
+  readonly #snapshots: Snapshots;
   readonly #queue: WriteQueue;
 
   constructor(options: SqliteOptions) {
     const { path, model, trace, readOnly = false, apart, holdMs, others, slowMs, sync } = options;
-    this.#model = model;
     this.#trace = trace;
     this.#hasLooked = path === ':memory:' || readOnly;
     // Not opened as readonly, which would leave the files of the WAL behind that the last to close takes away.
@@ -119,6 +116,7 @@ export class SqliteStorage implements Storage, Evolvable {
       this.#writer = new ProcessWriter({ launch, model, holdMs, trace });
     }
     this.#local = new LocalWriter(this.#database, model, this.#runner, this.#writer && this.#bounds);
+    this.#snapshots = new Snapshots(this.#database, model, trace, this.#bounds, this.#processReader);
   }
 
   prepare(statement: Query): Prepared {
@@ -183,40 +181,8 @@ export class SqliteStorage implements Storage, Evolvable {
     return this.#processReader !== undefined && !this.#bounds.admits(looking, sql, parameters);
   }
 
-  /** A connection of its own; of a database in memory, which no other connection can see, a copy. */
   async snapshot(): Promise<Snapshot> {
-    if (this.#snapshots >= MOST_SNAPSHOTS) throw tooManyExports();
-    const isFile = this.#database.filename !== ':memory:' && this.#database.filename !== '';
-    const copy = isFile
-      ? new Database(this.#database.filename, { readonly: true, strict: true })
-      : Database.deserialize(this.#database.serialize(), { strict: true });
-    copy.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    copy.run('BEGIN');
-    const runner = new Runner(copy, this.#model, this.#trace);
-    let begun = !this.#processReader;
-    let apart: Snapshot | undefined;
-    this.#snapshots++;
-    return {
-      run: async (program) => {
-        if (apart) return apart.run(program);
-        try {
-          // Only what comes first can still be read from another snapshot.
-          const allowance = begun ? undefined : this.#bounds.allowance();
-          return explaining(() => runner.drive(program(), allowance));
-        } catch (error) {
-          if (error !== UNBOUNDED || !this.#processReader) throw error;
-          apart = await this.#processReader.snapshot();
-          return apart.run(program);
-        } finally {
-          begun = true;
-        }
-      },
-      close: async () => {
-        this.#snapshots--;
-        await apart?.close();
-        runner.close();
-      },
-    };
+    return this.#snapshots.open();
   }
 
   tell(metrics: Metrics): void {

@@ -1,0 +1,76 @@
+/** Moments of SQLite that are read from again and again, for downloads of any length. */
+
+import { Database } from 'bun:sqlite';
+import type { Model } from '../../schema/model.ts';
+import { tooManyExports } from '../faults.ts';
+import type { Snapshot } from '../storage.ts';
+import type { Trace } from '../trace.ts';
+import type { Bounds } from './bounds.ts';
+import { explaining } from './errors.ts';
+import { BUSY_TIMEOUT_MS } from './local-writer.ts';
+import type { ProcessReader } from './process-reader.ts';
+import { Runner, UNBOUNDED } from './runner.ts';
+
+/** So many exports are under way at once: each holds a page of its own, for as long as its client takes. */
+const MOST_SNAPSHOTS = 32;
+
+/** Each on a connection of its own; of a database in memory, which no other connection can see, a copy. */
+export class Snapshots {
+  readonly #database: Database;
+  readonly #model: Model;
+  readonly #trace: Trace | undefined;
+  readonly #bounds: Bounds;
+  /** For what is not within them; undefined where there is none. */
+  readonly #apart: ProcessReader | undefined;
+  #open = 0;
+
+  constructor(
+    database: Database,
+    model: Model,
+    trace: Trace | undefined,
+    bounds: Bounds,
+    apart: ProcessReader | undefined,
+  ) {
+    this.#database = database;
+    this.#model = model;
+    this.#trace = trace;
+    this.#bounds = bounds;
+    this.#apart = apart;
+  }
+
+  open(): Snapshot {
+    if (this.#open >= MOST_SNAPSHOTS) throw tooManyExports();
+    const { filename } = this.#database;
+    const isFile = filename !== ':memory:' && filename !== '';
+    const copy = isFile
+      ? new Database(filename, { readonly: true, strict: true })
+      : Database.deserialize(this.#database.serialize(), { strict: true });
+    copy.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    copy.run('BEGIN');
+    const runner = new Runner(copy, this.#model, this.#trace);
+    let begun = !this.#apart;
+    let apart: Snapshot | undefined;
+    this.#open++;
+    return {
+      run: async (program) => {
+        if (apart) return apart.run(program);
+        try {
+          // Only what comes first can still be read from another snapshot.
+          const allowance = begun ? undefined : this.#bounds.allowance();
+          return explaining(() => runner.drive(program(), allowance));
+        } catch (error) {
+          if (error !== UNBOUNDED || !this.#apart) throw error;
+          apart = await this.#apart.snapshot();
+          return apart.run(program);
+        } finally {
+          begun = true;
+        }
+      },
+      close: async () => {
+        this.#open--;
+        await apart?.close();
+        runner.close();
+      },
+    };
+  }
+}
