@@ -147,6 +147,29 @@ describe.each([...databases])('on %s', (database) => {
     expect((await app.rest('GET', '/notes/2?fields=body')).body).toEqual({ body });
   });
 
+  test('long records that go with another are not all read where the journal could not keep them', async () => {
+    const own = await openApp(database, {
+      sdl: `type Shelf @resource(plural: "shelves") { id: ID!  books: [Book!]!  maps: [Map!]! }
+        type Book @resource @journal { id: ID!  shelf: Shelf! @onDelete(do: CASCADE)  text: String! }
+        type Map @resource @journal { id: ID!  shelf: Shelf @onDelete(do: SET_NULL)  text: String! }`,
+      data: {
+        shelves: [{}, {}, {}],
+        books: Array.from({ length: 110 }, (_, at) => ({ shelfId: at < 10 ? 3 : 1, text: 'x'.repeat(1000) })),
+        maps: Array.from({ length: 100 }, () => ({ shelfId: 2, text: 'x'.repeat(1000) })),
+      },
+      env: { LIMIT_BYTES: '10000' },
+      around,
+    });
+    asked = [];
+    for (const shelf of [1, 2]) {
+      const { status, body } = await own.rest('DELETE', `/shelves/${shelf}`);
+      expect([status, body.code]).toEqual([400, 'WRITE_TOO_LARGE']);
+    }
+    expect([askedFor('delete').length, askedFor('update').length]).toEqual([0, 0]);
+    expect((await own.rest('DELETE', '/shelves/3')).status).toBe(204);
+    await own.close();
+  });
+
   test('what the journal keeps is stored by the megabyte, with turns in between', async () => {
     expect(await transact(bulk('docs', 6, { title: 'new' }))).toEqual([200, undefined, undefined]);
     const parts = askedFor('insert all');

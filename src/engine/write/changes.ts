@@ -1,9 +1,12 @@
 /** What a transaction has written, record by record; whoever watches a type may add statements to the same transaction. */
 
 import { DuetError } from '../../base/errors.ts';
+import type { Filter } from '../../query/filter.ts';
 import type { Model, Resource } from '../../schema/model.ts';
-import type { Insert, Row } from '../../storage/statements.ts';
-import type { Program } from '../../storage/storage.ts';
+import { storedColumns } from '../../schema/values.ts';
+import { type Insert, type Row, select } from '../../storage/statements.ts';
+import { type Program, run } from '../../storage/storage.ts';
+import { isTooMuch } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import { bytesOfJson } from '../sizes.ts';
 
@@ -154,6 +157,17 @@ export class Changes {
   /** Whether records of this type are to be noted: only then need anybody know what they were like. */
   wants(resource: Resource): boolean {
     return this.#wanted.has(resource);
+  }
+
+  /** Whole records that are about to be noted; where it is certain that they would be too much, most of them are not even read. */
+  *read(resource: Resource, where: Filter): Program<Row[]> {
+    // Databases count more than characters: see `mostBytes`.
+    const bytes = Number.isFinite(this.#most) ? 3 * this.#most : undefined;
+    try {
+      return yield* run(select(resource, storedColumns(resource), where, { bytes }));
+    } catch (error) {
+      throw isTooMuch(error) ? keepsTooMuch(this.#most) : error;
+    }
   }
 
   created(resource: Resource, after: Row): void {

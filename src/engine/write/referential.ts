@@ -4,7 +4,6 @@ import { DuetError } from '../../base/errors.ts';
 import { among, type Filter } from '../../query/filter.ts';
 import type { Reference, Resource } from '../../schema/model.ts';
 import { withCapitalArticle } from '../../schema/names.ts';
-import { storedColumns } from '../../schema/values.ts';
 import { Dangling } from '../../storage/faults.ts';
 import { type Row, select, type Update } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
@@ -39,7 +38,7 @@ export function* deleteWithDependents(
       }
       yield* mayRelease(reference, others);
       yield* access.changes?.wants(reference.owner)
-        ? releaseNoted(access, reference, others)
+        ? releaseNoted(access.changes, reference, others)
         : release(reference, others);
     }
   const going = access.changes ? yield* asTheyGo(access.changes, doomed) : undefined;
@@ -56,8 +55,7 @@ export function* deleteWithDependents(
 function* asTheyGo(changes: Changes, doomed: ReadonlyMap<Resource, Keys>): Program<Map<Resource, Row[]>> {
   const found = new Map<Resource, Row[]>();
   for (const [target, keys] of doomed)
-    if (changes.wants(target))
-      found.set(target, yield* run(select(target, storedColumns(target), among(target.key, [...keys]))));
+    if (changes.wants(target)) found.set(target, yield* changes.read(target, among(target.key, [...keys])));
   return found;
 }
 
@@ -165,15 +163,15 @@ function* release(reference: Reference, keys: readonly unknown[]): Program<void>
 }
 
 /** The same, where somebody wants to know of it. */
-function* releaseNoted(access: Access, reference: Reference, keys: readonly unknown[]): Program<void> {
+function* releaseNoted(changes: Changes, reference: Reference, keys: readonly unknown[]): Program<void> {
   const { owner } = reference;
   const statement = releasing(reference, keys);
-  const rows = yield* run(select(owner, storedColumns(owner), statement.where));
+  const rows = yield* changes.read(owner, statement.where);
   const nodes = yield* run(statement);
   const byKey = new Map(nodes.map((node) => [node[owner.key.name], node]));
   for (const row of rows) {
     const node = byKey.get(row[owner.key.name]);
-    if (node) access.changes?.updated(owner, row, node);
+    if (node) changes.updated(owner, row, node);
   }
 }
 

@@ -104,6 +104,7 @@ export function refused({ resources }: Model, error: unknown): DuetError | undef
   const state = stateOf(error);
   // 2201F: how a statement ends that is not to be this node's (`current` of the dialect).
   if (state === '2201F') return writerOutdated();
+  if (state === '22012') return answerTooLarge();
   if (state === '23502')
     return requiredByNewer(
       resources.find((each) => each.table === table),

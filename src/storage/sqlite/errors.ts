@@ -59,6 +59,8 @@ export function toldToPrograms(model: Model, error: SQLiteError | ProcessFault):
       return notUnique(model, error) ?? error;
     case 'SQLITE_CONSTRAINT_FOREIGNKEY':
       return new Dangling(undefined);
+    case TOO_LARGE:
+      return answerTooLarge();
     default:
       return refused(model, error) ?? error;
   }
