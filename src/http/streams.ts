@@ -23,6 +23,9 @@ const CHECK_MS = 1_000;
  * and values that were read take about ten times as much as the body that they came in.
  */
 const KEPT_BYTES = 16 * 1024;
+/** The same of an event that was begun to be sent; but there is always room for so much. */
+const UNTAKEN_BYTES = 64 * 1024;
+const LEAST_UNTAKEN = 16 * 1024 * 1024;
 
 const fields = {
   'Content-Type': EVENT_TYPE,
@@ -64,6 +67,7 @@ export class Streams {
   readonly #open = new Map<AbortController, string | null>();
   /** Bytes of requests that they keep. */
   #kept = 0;
+  readonly #untaken: Untaken;
   #hasEnded = false;
   #check: Timer | undefined;
   readonly #turns = new SharedTurns();
@@ -71,6 +75,7 @@ export class Streams {
   constructor(most: number, metrics: Metrics, authenticate: Authenticate | undefined) {
     this.#most = most;
     this.#authenticate = authenticate;
+    this.#untaken = new Untaken(Math.max(LEAST_UNTAKEN, most * UNTAKEN_BYTES));
     metrics.add('gauge', 'duet_streams', 'Streams that are open.', () => this.#open.size);
   }
 
@@ -109,7 +114,7 @@ export class Streams {
     if (request.method === 'HEAD') return answerWithoutBody(200, fields);
     const stopped = new AbortController();
     this.open(stopped, caller, request.headers.get('Authorization'), sent);
-    const body = bodyOf(events(stopped.signal), stopped, failed, this.#turns);
+    const body = bodyOf(events(stopped.signal), stopped, failed, this.#turns, this.#untaken);
     // Whoever has gone while the answer was made would not be heard to go.
     if (request.signal.aborted) stopped.abort();
     request.signal.addEventListener('abort', () => stopped.abort(), { once: true });
@@ -158,6 +163,29 @@ export class Streams {
   }
 }
 
+/** What streams have yet to send of events, each of which was made for one of them. */
+class Untaken {
+  readonly #most: number;
+  /** In the order in which their clients have taken something. */
+  readonly #streams = new Map<() => void, number>();
+  #bytes = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Where all have too much, whoever has taken nothing for the longest is ended, and goes on from where it is when it comes back. */
+  set(end: () => void, bytes: number): void {
+    this.#bytes += bytes - (this.#streams.get(end) ?? 0);
+    this.#streams.delete(end);
+    if (bytes > 0) this.#streams.set(end, bytes);
+    for (const each of this.#streams.keys()) {
+      if (this.#bytes <= this.#most || each === end) return;
+      each();
+    }
+  }
+}
+
 function full(detail: string): DuetError {
   return new DuetError('UNAVAILABLE', detail, { headers: { 'Retry-After': '5' } });
 }
@@ -184,6 +212,7 @@ function bodyOf(
   stopped: AbortController,
   failed: (cause: unknown) => void,
   turns: SharedTurns,
+  untaken: Untaken,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const ended = new Promise<'ended'>((resolve) => {
@@ -197,11 +226,24 @@ function bodyOf(
   let next: Promise<IteratorResult<string | Uint8Array>> | undefined;
   /** What is yet to be sent of the last. */
   let rest: Uint8Array | undefined;
+  /** Whether nobody else has it. */
+  let isOwn = false;
+  let breakOff = () => {};
   let stalled: Timer | undefined;
   let isFirst = true;
   let isCancelled = false;
   return new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        breakOff = () => {
+          clearTimeout(stalled);
+          rest = undefined;
+          untaken.set(breakOff, 0);
+          isCancelled = true;
+          stopped.abort();
+          controller.error(new Error('the client takes nothing'));
+        };
+      },
       async pull(controller) {
         clearTimeout(stalled);
         try {
@@ -220,19 +262,19 @@ function bodyOf(
             }
             if (typeof event === 'object') next = undefined;
             const sent = typeof event === 'object' ? event.value : event;
+            isOwn = typeof sent === 'string';
             rest = typeof sent === 'string' ? encoder.encode(sent) : sent;
           }
-          if (isCancelled) return;
+          if (isCancelled || !rest) return;
           const part = rest.subarray(0, SENT_TOGETHER);
           rest = part.byteLength < rest.byteLength ? rest.subarray(part.byteLength) : undefined;
+          if (isOwn) untaken.set(breakOff, rest?.byteLength ?? 0);
           controller.enqueue(part);
-          stalled = setTimeout(() => {
-            stopped.abort();
-            controller.error(new Error('the client takes nothing'));
-          }, STALLED_MS);
+          stalled = setTimeout(breakOff, STALLED_MS);
           stalled.unref();
         } catch (error) {
           failed(error);
+          untaken.set(breakOff, 0);
           stopped.abort();
           controller.error(error);
         }
@@ -240,6 +282,7 @@ function bodyOf(
       cancel() {
         isCancelled = true;
         clearTimeout(stalled);
+        untaken.set(breakOff, 0);
         stopped.abort();
       },
     },

@@ -163,6 +163,33 @@ for (const database of databases)
       for (const each of streams) await each[Symbol.asyncDispose]();
     });
 
+    test('where all have much to take, who has taken nothing for the longest is ended, and others go on', async () => {
+      await open({ LIMIT_STREAMS: '30' }, listened);
+      await app.rest('POST', '/books', { title: 'first' });
+      const [{ position }] = (await app.rest('GET', '/changes/books')).body;
+      await app.rest('POST', '/books', { title: 'x'.repeat(1_000_000) });
+      // There is room for 16 MiB.
+      const readers = [];
+      for (let count = 0; count < 20; count++) {
+        const headers = { Accept: 'text/event-stream' };
+        const { body } = await app.fetch(`/changes/books?after=${position}`, { headers });
+        const reader = (body as ReadableStream<Uint8Array>).getReader();
+        // A comment, and the first part.
+        for (let parts = 0; parts < 2; parts++) await reader.read();
+        readers.push(reader);
+      }
+      const streams = (await app.rest('GET', '/metrics')).body.match(/^duet_streams (\d+)$/m)?.[1];
+      expect(Number(streams)).toBe(17);
+      const taken = readers.map(async (reader) => {
+        let bytes = 0;
+        while (bytes < 900_000) bytes += (await reader.read()).value?.byteLength ?? Number.NaN;
+        await reader.cancel();
+        return 'all of it';
+      });
+      const told = await Promise.all(taken.map((each) => each.catch(() => 'broken off')));
+      expect(told).toEqual([...Array(3).fill('broken off'), ...Array(17).fill('all of it')]);
+    });
+
     test('what one asks for that is too much ends no stream of others', async () => {
       await open(limited);
       const subscribe = async (fields: string) => {
