@@ -96,6 +96,7 @@ export function createApp(given: AppOptions): App {
   const engineLimits = {
     ...answerLimits(config),
     admitLong: load.admitLong,
+    holdLong: load.holdLong,
     operations: config.limitOperations,
     deadline: config.limitDeadline,
     ...(journal && { addChanges: journal.addChanges }),

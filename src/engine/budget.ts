@@ -18,6 +18,8 @@ export interface AnswerLimits {
   readonly bytes: number;
   /** Fails where there is no room for a long answer now. */
   readonly admitLong?: (bytes: number) => void;
+  /** Counts a part of an answer that is long by itself, until what it answers with is called. */
+  readonly holdLong?: (bytes: number) => () => void;
   /** Adds to records what has happened to them, where their type keeps that. */
   readonly addChanges?: (
     wanted: OwnChanges,

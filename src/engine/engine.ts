@@ -279,11 +279,12 @@ export class Engine {
 
   /** A list of any length, page by page; all of them show one moment. */
   async *pages(operation: Permitted<List>): AsyncGenerator<Node[]> {
-    const { objects, bytes } = this.limits;
+    const { objects, bytes, admitLong, holdLong } = this.limits;
+    const limits = { objects, bytes, ...(admitLong && { admitLong }), ...(holdLong && { holdLong }) };
     const snapshot = await this.#storage.snapshot();
     this.exports++;
     try {
-      yield* pagesOf(operation, snapshot, { objects, bytes });
+      yield* pagesOf(operation, snapshot, limits);
     } finally {
       this.exports--;
       await snapshot.close();

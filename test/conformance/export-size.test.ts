@@ -104,6 +104,26 @@ describe.each([...databases])('on %s', (database) => {
     await app.close();
   });
 
+  test('large records count as long answers do, until they are taken', async () => {
+    const env = { LIMIT_BYTES: '2000000' };
+    const data = { users: users(2), posts: posts(19, 1, 'x'.repeat(100_000)) };
+    const app = await openApp(database, { sdl, data, env });
+    const exported = () => lines(app, '/users?include=posts');
+    const unsent = async () =>
+      Number(/^duet_unsent_bytes (\d+)$/m.exec((await app.rest('GET', '/metrics')).body)?.[1]);
+    const slow = [];
+    for (let count = 0; count < 8; count++) slow.push(await exported());
+    expect(await unsent()).toBeGreaterThan(8 * 1_900_000);
+    const statuses = [...slow, await exported()].map(({ status }) => status);
+    expect(statuses).toEqual([...Array(8).fill(200), 503]);
+    expect((await slow[0]?.text())?.split('\n').length).toBe(3);
+    const again = await exported();
+    expect(again.status).toBe(200);
+    for (const { body } of [...slow.slice(1), again]) await body?.cancel();
+    expect(await unsent()).toBe(0);
+    await app.close();
+  });
+
   test('one that comes later breaks the file off, and the log says why', async () => {
     const env = { LIMIT_OBJECTS: '50' };
     const data = { users: users(100), posts: posts(50, 70) };

@@ -34,7 +34,7 @@ export async function* pagesOf(
   let { after } = backwards ? await beginning(operation, snapshot) : operation.list;
   let left = limit ?? Number.POSITIVE_INFINITY;
   let size = Math.min(FIRST_PAGE, limits.objects);
-  const fits = { ...limits, bytes: Math.min(limits.bytes, 2 * PAGE_BYTES) };
+  const fits = { objects: limits.objects, bytes: Math.min(limits.bytes, 2 * PAGE_BYTES) };
   /** Whether the next record is more than fits a page. */
   let isLarge = false;
   while (left > 0) {
@@ -50,16 +50,20 @@ export async function* pagesOf(
     if (read) {
       const { nodes, more } = read;
       const last = nodes.at(-1);
+      if (!last) return;
       isLarge = budget.bytes > fits.bytes;
       size = fitting(read, budget);
-      if (last) {
-        after = placeIn(order, last);
-        offset = 0;
-        left -= nodes.length;
+      after = placeIn(order, last);
+      offset = 0;
+      left -= nodes.length;
+      const release = isLarge ? limits.holdLong?.(budget.bytes) : undefined;
+      try {
         // The reader takes one page at a time, so an answer of any length is never in memory at once.
         yield nodes;
+      } finally {
+        release?.();
       }
-      if (!more || !last) return;
+      if (!more) return;
     } else if (page.limit === 1) isLarge = true;
     else size = Math.max(1, Math.floor(page.limit / FEWER));
     // A reader that is quick would have this process to itself.

@@ -50,6 +50,8 @@ export class Load {
   #shed = 0;
   #unsent: Unsent[] = [];
   #unsentBytes = 0;
+  /** Bytes of long answers that are still being written, and wait for their clients in between. */
+  #held = 0;
   /** Whether there was more to do than could be done in time, two turns in a row. */
   #isOver = false;
   /** Requests that are being worked on. */
@@ -89,11 +91,20 @@ export class Load {
 
   /** Fails while an answer is made that is too long for the room that others, who do not read theirs, have left. */
   readonly admitLong = (bytes: number): void => {
-    if (this.#unsentBytes + bytes <= this.#mostUnsent) return;
+    const most = this.#mostUnsent - this.#held - bytes;
+    if (this.#unsentBytes <= most) return;
     this.#settle();
-    if (this.#unsentBytes + bytes <= this.#mostUnsent) return;
+    if (this.#unsentBytes <= most) return;
     this.#shed++;
     throw unread;
+  };
+
+  /** Told of each long part of an answer that is still being written; answers what is called when it is sent. */
+  readonly holdLong = (bytes: number): (() => void) => {
+    this.#held += bytes;
+    return () => {
+      this.#held -= bytes;
+    };
   };
 
   /** Told of every long answer. */
@@ -124,7 +135,7 @@ export class Load {
     metrics.add('gauge', 'duet_requests_in_flight', 'Requests being worked on.', () => this.inFlight);
     metrics.add('gauge', 'duet_unsent_bytes', 'Bytes of long answers that clients have yet to read.', () => {
       this.#settle();
-      return this.#unsentBytes;
+      return this.#unsentBytes + this.#held;
     });
     metrics.add(
       'gauge',
