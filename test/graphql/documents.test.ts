@@ -70,6 +70,25 @@ test.each([
   },
 );
 
+function size(): number {
+  Bun.gc(true);
+  const { heapSize, extraMemorySize } = heapStats();
+  return heapSize + extraMemorySize;
+}
+
+test('of a document with many lists, those of few arguments are kept for each', async () => {
+  const app = await openApp('sqlite', { sdl });
+  const names = Array.from({ length: 25 }, (_, at) => `v${at}`);
+  const fields = names.map((name) => `${name}: books(first: $${name}) { id }`).join(' ');
+  const query = `query (${names.map((name) => `$${name}: Int`).join(' ')}) { ${fields} }`;
+  const ask = (first: number) => app.graphql(query, Object.fromEntries(names.map((name) => [name, first])));
+  for (let first = 1; first <= 10; first++) expect((await ask(first)).errors).toBeUndefined();
+  const before = size();
+  for (let first = 11; first <= 100; first++) await ask(first);
+  expect(size() - before).toBeLessThan(4_000_000);
+  await app.close();
+});
+
 test('names of operations that a document does not have are not kept', async () => {
   const app = await openApp('sqlite', { sdl });
   const ask = (operationName: string) =>
@@ -78,11 +97,6 @@ test('names of operations that a document does not have are not kept', async () 
       headers: { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json' },
       body: JSON.stringify({ query: 'query Known { books { id } }', operationName }),
     });
-  const size = () => {
-    Bun.gc(true);
-    const { heapSize, extraMemorySize } = heapStats();
-    return heapSize + extraMemorySize;
-  };
   expect((await ask('Known')).status).toBe(200);
   expect((await ask('Unknown')).status).toBe(400);
   const before = size();

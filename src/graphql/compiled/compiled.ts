@@ -71,7 +71,7 @@ class Sent {
   }
 }
 
-/** Lists that were asked for before, by their arguments, of one field of one document. */
+/** Lists that were asked for before, by their arguments, of all fields of one document. */
 const KEPT_LISTS = 100;
 const LONGEST_KEPT = 512;
 
@@ -107,9 +107,9 @@ export class CompiledQuery {
     this.operation = operation;
     this.#readVariables = variableReader(door.schema, operation.variableDefinitions ?? []);
     const given = { schema: door.schema, fragments, most, page };
-    this.#fields = [...answeredFields(selections, { ...given, variableValues: undefined })].map(
-      ([as, nodes]) => ({ as, reading: this.#reading(as, nodes, given) }),
-    );
+    const fields = [...answeredFields(selections, { ...given, variableValues: undefined })];
+    const lists = Math.max(2, Math.ceil(KEPT_LISTS / fields.length));
+    this.#fields = fields.map(([as, nodes]) => ({ as, reading: this.#reading(as, nodes, given, lists) }));
   }
 
   /** Undefined when the variables or arguments are wrong, or something is denied, and nothing was read. */
@@ -178,6 +178,7 @@ export class CompiledQuery {
     as: string,
     nodes: readonly FieldNode[],
     given: Omit<Given, 'variableValues'>,
+    lists: number,
   ): RootField['reading'] {
     const query = given.schema.getQueryType() as GraphQLObjectType;
     const [node] = nodes;
@@ -205,7 +206,7 @@ export class CompiledQuery {
     if (isGivenVariables(node)) {
       const plan = (args: Arguments) => whole(args, known);
       // Keys differ from request to request, and what is read by one is quickly planned.
-      const make = binding.operation === 'GET' ? plan : keeping(plan);
+      const make = binding.operation === 'GET' ? plan : keeping(plan, lists);
       return (sent) => make(argumentsOf(sent));
     }
     const always = whole(getArgumentValues(definition, node, undefined), known);
@@ -214,8 +215,8 @@ export class CompiledQuery {
 }
 
 /** What is made of the same arguments once more, such as those of a first page, is what was made of them before. */
-function keeping(make: (args: Arguments) => Reading): (args: Arguments) => Reading {
-  const kept = new Lru<string, Reading>(KEPT_LISTS);
+function keeping(make: (args: Arguments) => Reading, most: number): (args: Arguments) => Reading {
+  const kept = new Lru<string, Reading>(most);
   return (args) => {
     const key = JSON.stringify(args);
     let reading = kept.get(key);
