@@ -165,6 +165,29 @@ browsing('manners', () => {
     await page.getByRole('link', { name: 'Person' }).waitFor({ state: 'hidden' });
   });
 
+  test('on a telephone the panel is folded until it is opened there, whatever it was in a wide window', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 1280, height: 740 } });
+    const { page } = here;
+    await here.go('#/data/Museum');
+    const panel = page.getByRole('region', { name: 'REST and GraphQL' });
+    const fold = panel.getByRole('button', { name: 'REST and GraphQL' });
+    const isOpen = (open: boolean) => shows(() => fold.getAttribute('aria-expanded'), String(open));
+    await isOpen(true);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await isOpen(false);
+    await page.reload();
+    await isOpen(false);
+    await fold.click();
+    await page.reload();
+    await isOpen(true);
+    await page.setViewportSize({ width: 1280, height: 740 });
+    await fold.click();
+    await isOpen(false);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await isOpen(true);
+    await page.setViewportSize({ width: 1280, height: 740 });
+  });
+
   test('on a telephone a long word breaks in what opens over a view, and a conflict has both sides in sight', async () => {
     await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
     const { page } = here;

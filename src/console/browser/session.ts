@@ -10,8 +10,12 @@ export const token = signal(keptInTab('token') ?? '');
 export const signingIn = signal<'' | 'asked' | 'missing' | 'rejected'>('');
 export const door = signal<Door>(remembered('door') === 'graphql' ? 'graphql' : 'rest');
 export const theme = signal(remembered('theme') ?? 'auto');
-/** Whether both doors are shown; where there is room for little else, only when asked for. */
-export const dockOpen = signal((remembered('dock') ?? (innerWidth >= 900 ? 'open' : 'closed')) === 'open');
+/** Where there is room for little else, both doors are shown only when they are asked for there. */
+const narrow = matchMedia('(max-width: 899px)');
+export const dockOpen = signal(isDockOpen());
+narrow.addEventListener('change', () => {
+  dockOpen.value = isDockOpen();
+});
 /** How high its texts are, in pixels; 0 as long as nobody has said so. */
 export const dockHeight = signal(Number(remembered('dock-height')) || 0);
 /** What the panel writes requests in. */
@@ -41,11 +45,23 @@ effect(() => remember('snippet', snippet.value));
 effect(() => {
   if (dockHeight.value) remember('dock-height', String(dockHeight.value));
 });
-effect(() => remember('dock', dockOpen.value ? 'open' : 'closed'));
 effect(() => {
   remember('theme', theme.value);
   document.documentElement.dataset['theme'] = theme.value;
 });
+
+function isDockOpen(): boolean {
+  return (remembered(dockName()) ?? (narrow.matches ? 'closed' : 'open')) === 'open';
+}
+
+function dockName(): string {
+  return narrow.matches ? 'dock-narrow' : 'dock';
+}
+
+export function foldDock(): void {
+  dockOpen.value = !dockOpen.value;
+  remember(dockName(), dockOpen.value ? 'open' : 'closed');
+}
 
 /** Another caller may be allowed what this one was not. */
 export function takeToken(text: string): void {

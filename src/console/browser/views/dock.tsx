@@ -7,7 +7,7 @@ import { type Cost, costKey, costs, doorFor, lastWrite, send, wireOf } from '../
 import { curlOf, type Wire } from '../doors/wire.ts';
 import { to } from '../links.ts';
 import { type Door, type Row, referencesOf, type Schema } from '../schema/types.ts';
-import { dockHeight, dockOpen, door, snippet, token } from '../session.ts';
+import { dockHeight, dockOpen, door, foldDock, snippet, token } from '../session.ts';
 import { LANGUAGES, type Language, snippetOf } from '../snippets.ts';
 import { askKey, hasBothDoors } from './answer.ts';
 import { bytes, Copy, counted, Icon, milliseconds } from './parts.tsx';
@@ -60,14 +60,7 @@ export function Dock({ schema }: { schema: Schema }) {
     >
       {dockOpen.value && <Edge />}
       <div class="bar">
-        <button
-          type="button"
-          class="plain"
-          aria-expanded={dockOpen.value}
-          onClick={() => {
-            dockOpen.value = !dockOpen.value;
-          }}
-        >
+        <button type="button" class="plain" aria-expanded={dockOpen.value} onClick={foldDock}>
           <Icon name={dockOpen.value ? 'down' : 'up'} />
           REST and GraphQL
         </button>
