@@ -180,6 +180,9 @@ browsing('manners', () => {
     await fold.click();
     await page.reload();
     await isOpen(true);
+    const verdict = panel.getByText('Both answers are the same.');
+    await verdict.waitFor();
+    expect(await verdict.evaluate((each: any) => each.scrollWidth <= each.clientWidth)).toBe(true);
     await page.setViewportSize({ width: 1280, height: 740 });
     await fold.click();
     await isOpen(false);
