@@ -227,10 +227,10 @@ browsing.each([...databases])('on %s', (database) => {
     for (const side of [rest, graphql]) await side.locator('.cost', { hasText: cost }).waitFor();
     const titles = () => page.locator('tbody td:first-child').allTextContents();
     const shown = await titles();
-    await rest.getByRole('button', { name: 'curl' }).click();
+    await rest.getByRole('button', { name: 'Copy curl' }).click();
     const rows = await (await fetchCurl(await page.evaluate('navigator.clipboard.readText()'))).json();
     expect((rows as any[]).map(({ title }) => title)).toEqual(shown);
-    await graphql.getByRole('button', { name: 'curl' }).click();
+    await graphql.getByRole('button', { name: 'Copy curl' }).click();
     const { data } = (await (
       await fetchCurl(await page.evaluate('navigator.clipboard.readText()'))
     ).json()) as any;

@@ -18,7 +18,7 @@ browsing.each([...databases])('on %s', (database) => {
     const { page } = here;
     await here.go('#/data/Book?pages[gt]=400');
     await page.getByText('Dune').waitFor();
-    await page.getByRole('link', { name: 'GraphiQL' }).last().click();
+    await page.getByRole('link', { name: 'Open in GraphiQL' }).click();
     const frame = page.frameLocator('iframe[title="GraphiQL"]');
     await frame.locator('.view-line', { hasText: 'booksConnection' }).first().waitFor();
     await frame.getByRole('button', { name: /Execute query/ }).click();

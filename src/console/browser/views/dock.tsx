@@ -228,7 +228,7 @@ export function RestDoor({ wire, ask, schema }: RestProps) {
             <option key={each}>{each}</option>
           ))}
         </select>
-        <Copy text={() => text} label={shown} />
+        <Copy text={() => text} what={shown} />
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}
       <pre tabIndex={0}>{cut(text)}</pre>
@@ -249,10 +249,10 @@ export function GraphqlDoor({ wire, isFile = false }: { wire: Wire | undefined; 
         ) : (
           <CostOf wire={wire} />
         )}
-        <Copy text={() => curlOf(wire, location.origin, token.value !== '')} label="curl" />
-        <Copy text={() => query} label="query" />
+        <Copy text={() => query} what="query" />
+        <Copy text={() => curlOf(wire, location.origin, token.value !== '')} label="Copy curl" />
         <a class="button plain small" href={to(['graphiql'], { query, ...(json && { variables: json }) })}>
-          GraphiQL
+          Open in GraphiQL
         </a>
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}

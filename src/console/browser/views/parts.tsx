@@ -115,8 +115,10 @@ export function Empty({
   );
 }
 
-export function Copy({ text, label = 'Copy' }: { text: () => string; label?: string }) {
+/** `what`: what is copied, where the label does not say so. */
+export function Copy({ text, label = 'Copy', what }: { text: () => string; label?: string; what?: string }) {
   const copied = useSignal(false);
+  const title = what && `${label} ${what}`;
   const copy = async () => {
     await toClipboard(text());
     copied.value = true;
@@ -125,7 +127,7 @@ export function Copy({ text, label = 'Copy' }: { text: () => string; label?: str
     }, 1500);
   };
   return (
-    <button type="button" class="plain small" onClick={copy}>
+    <button type="button" class="plain small" title={title} aria-label={title} onClick={copy}>
       <Icon name="copy" />
       <span aria-live="polite">{copied.value ? 'Copied' : label}</span>
     </button>
