@@ -416,7 +416,9 @@ export class Judge {
     if (count > 1) return no('CONFLICT', 'denied');
     if (!isSeen) return no('denied');
     // Whether one shows or hides itself need not be found out, as long as nothing is told that ought not to be.
-    const wouldBeSeen = written.every((row) => this.#meets('read', row, before));
+    const isWritten = ({ id }: Row) => written.some((row) => row['id'] === id);
+    const others = { ...before, seats: before.seats.filter((row) => !isWritten(row)) };
+    const wouldBeSeen = written.every((row) => this.#meets('read', row, others));
     return !wouldBeSeen || this.#mayHide ? no('CONFLICT', 'denied') : no('CONFLICT');
   }
 }
