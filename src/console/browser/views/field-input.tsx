@@ -221,7 +221,6 @@ function ListInput(props: Props) {
     return <OneInput {...props} column={{ ...one, list: false }} />;
   }
   const Item = column.fields ? ObjectInput : OneInput;
-  const items = Array.isArray(value) ? value : [];
   // One item is one line.
   const one: Column = {
     ...column,
@@ -230,6 +229,9 @@ function ListInput(props: Props) {
     description: undefined,
     bounds: { maxLength: LINE, ...column.bounds },
   };
+  // A list of inputs that must be there has a row to fill in; as long as nobody does, nothing is given.
+  const isAwaited = column.fields && column.required && value === undefined && fallback === undefined;
+  const items = Array.isArray(value) ? value : isAwaited ? [begun(one)] : [];
   return (
     <div class="items">
       {value === null && <span class="null">null</span>}
