@@ -28,7 +28,7 @@ type Thing @resource {
   owner: Owner
 }
 type Owner @resource { id: ID! name: String! things: [Thing!]! }
-type Tag @resource { code: ID! @key label: String }
+type Tag @resource { code: ID! @key label: String sku: String @constraint(pattern: "^[A-Z]{3}-\\\\d{4}$") }
 type Shirt @resource { id: ID! name: String! labels: [Label!]! @through(type: "ShirtLabel") }
 type Label @resource { id: ID! name: String! shirts: [Shirt!]! @through(type: "ShirtLabel") }
 type ShirtLabel @resource @unique(fields: ["shirt", "label"]) { id: ID! shirt: Shirt! label: Label! }

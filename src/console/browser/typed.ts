@@ -32,7 +32,20 @@ export function emptied({ kind, required, reference }: Column, was: unknown): un
 
 /** Whether the field may hold an empty text, as far as is known here. */
 export function mayBeEmpty({ kind, type, list, reference, bounds }: Column): boolean {
-  return kind === 'text' && type !== 'ID' && !list && !reference && !bounds.format && !bounds.minLength;
+  return (
+    kind === 'text' &&
+    type !== 'ID' &&
+    !list &&
+    !reference &&
+    !bounds.format &&
+    !bounds.minLength &&
+    (bounds.pattern === undefined || new RegExp(bounds.pattern, 'u').test(''))
+  );
+}
+
+/** Whether a pattern is certainly about the whole text, and has nothing in it that may be a break. */
+export function isOfOneLine(pattern: string): boolean {
+  return /^\^[^|]*[^\\|]\$$/.test(pattern) && !/\[\^|\\[^dwS.()[\]{}*+?$^/-]|\p{Cc}|\(\?[^:]/u.test(pattern);
 }
 
 /** Browsers know one kind of break: where a text has another one throughout, it keeps that. */

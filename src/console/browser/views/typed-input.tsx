@@ -3,7 +3,16 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import type { Column } from '../schema/types.ts';
-import { emptied, readExact, readJson, readNumber, readText, shownText, Unreadable } from '../typed.ts';
+import {
+  emptied,
+  isOfOneLine,
+  readExact,
+  readJson,
+  readNumber,
+  readText,
+  shownText,
+  Unreadable,
+} from '../typed.ts';
 
 export interface TypedProps {
   common: { id: string };
@@ -22,10 +31,14 @@ export const LINE = 500;
 const PROSE =
   /(abstract|about|answer|bio|body|comment|content|description|detail|excerpt|html|instruction|markdown|message|note|question|reason|remark|story|summary|text)s?$/i;
 
-/** Keys, texts in a format, and those that are too short for more. */
+/** Keys, texts in a format or a pattern that has no break, and those that are too short for more. */
 function isLine({ bounds, kind, type }: Column): boolean {
   return (
-    kind === 'uuid' || type === 'ID' || bounds.format !== undefined || (bounds.maxLength ?? LINE + 1) <= LINE
+    kind === 'uuid' ||
+    type === 'ID' ||
+    bounds.format !== undefined ||
+    (bounds.maxLength ?? LINE + 1) <= LINE ||
+    (bounds.pattern !== undefined && isOfOneLine(bounds.pattern))
   );
 }
 
