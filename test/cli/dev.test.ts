@@ -122,7 +122,7 @@ browsing('on the console', () => {
     await page.getByRole('heading', { name: 'The service cannot start yet' }).waitFor();
     await dev.write('type Book @resource {\n  id: ID!\n  pages: Int\n}\n');
     await page.locator('nav a[href="#/data/Book"]').waitFor();
-    await page.getByRole('heading', { name: 'What is served here' }).waitFor();
+    await page.getByRole('heading', { name: 'Resources' }).waitFor();
     expect(visited.complaints).toEqual([]);
   }, 120_000);
 

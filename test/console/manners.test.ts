@@ -191,6 +191,19 @@ browsing('manners', () => {
     await page.setViewportSize({ width: 1280, height: 740 });
   });
 
+  test('a wrong address names the table of its type; on a telephone the tools of the diagram stand above it', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
+    const { page } = here;
+    await here.go('#/data/Museum/1');
+    await page.getByRole('link', { name: 'All museums' }).click();
+    await page.getByRole('heading', { name: 'Museum', exact: true }).waitFor();
+    await here.go('#/schema');
+    await page.getByRole('button', { name: 'Zoom in' }).waitFor();
+    const tools = await page.locator('.diagram > .tools').boundingBox();
+    const drawn = await page.locator('.diagram > svg').boundingBox();
+    expect((tools?.y ?? 0) + (tools?.height ?? 0)).toBeLessThanOrEqual(drawn?.y ?? 0);
+  });
+
   test('on a telephone a long word breaks in what opens over a view, and a conflict has both sides in sight', async () => {
     await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
     const { page } = here;
@@ -217,7 +230,7 @@ browsing('manners', () => {
     await page.getByRole('link', { name: 'Duet' }).click();
     await inSight(page.getByRole('dialog', { name: 'Discard changes?' }));
     await page.getByRole('button', { name: 'Discard changes' }).click();
-    await page.getByRole('heading', { name: 'What is served here' }).waitFor();
+    await page.getByRole('heading', { name: 'Resources' }).waitFor();
 
     await here.go(`#/data/Hall/record/${id}/edit`);
     await page.getByLabel('floor').fill('3');

@@ -22,7 +22,7 @@ export function Home({ schema }: { schema: Schema }) {
   return (
     <>
       <div>
-        <h1>What is served here</h1>
+        <h1>Resources</h1>
         <p class="quiet lead">
           Every resource as REST and as GraphQL, with the same rules. The panel “REST and GraphQL” shows
           whatever you see or do here as code to paste.

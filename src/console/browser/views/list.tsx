@@ -335,7 +335,7 @@ function Pager({ ask, next, previous, total, shown }: PagerProps) {
   const page = (turn: Partial<ListAsk>) => listLink({ ...ask, after: undefined, before: undefined, ...turn });
   return (
     <nav class="pager" aria-label="Pages">
-      <Turn label="First" icon="up" link={ask.after || ask.before ? page({}) : undefined} />
+      <Turn label="First" icon="first" link={ask.after || ask.before ? page({}) : undefined} />
       <Turn label="Previous" icon="left" link={previous ? page({ before: previous }) : undefined} />
       <Turn label="Next" icon="right" link={next ? page({ after: next }) : undefined} />
       <span class="quiet">
@@ -363,7 +363,7 @@ function Turn({
   link,
 }: {
   label: string;
-  icon: 'up' | 'left' | 'right';
+  icon: 'first' | 'left' | 'right';
   link: string | undefined;
 }) {
   return (

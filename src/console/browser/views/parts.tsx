@@ -16,6 +16,7 @@ const icons = {
   up: 'm4 10 4-4 4 4',
   down: 'm4 6 4 4 4-4',
   left: 'm10 3-5 5 5 5',
+  first: 'm12 3-5 5 5 5M4 3v10',
   right: 'm6 3 5 5-5 5',
   key: 'M8 11a3 3 0 1 1-6 0 3 3 0 0 1 6 0M7.2 8.8 13.5 2.5M11 5l2 2',
   copy: 'M6 6h7v8H6zM10 6V2H3v8h3',

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { place as here, type Place } from '../address.ts';
 import { graphqlWire } from '../doors/graphql.ts';
-import { to } from '../links.ts';
+import { dataLink, to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
 import { Framed } from './framed.tsx';
 import { Home } from './home.tsx';
@@ -116,7 +116,7 @@ function Data({ schema, resource, path, query }: DataProps) {
     return <Create key={query.toString()} schema={schema} resource={resource} query={query} />;
   if (first === 'import' && resource.operations.has('CREATE'))
     return <Import schema={schema} resource={resource} />;
-  if (first !== 'record' || second === undefined) return <Nowhere />;
+  if (first !== 'record' || second === undefined) return <Nowhere resource={resource} />;
   if (third === 'edit') return <Edit key={second} schema={schema} resource={resource} id={second} />;
   if (third === 'history' && resource.operations.has('CHANGES'))
     return (
@@ -131,10 +131,16 @@ function Data({ schema, resource, path, query }: DataProps) {
   return <Record key={second} schema={schema} resource={resource} id={second} />;
 }
 
-function Nowhere() {
+/** `resource`: the type that the address names, if there is one. */
+function Nowhere({ resource }: { resource?: Resource }) {
   return (
     <Empty icon="search" title="There is nothing at this address">
       <span>The schema may have changed.</span>
+      {resource && (
+        <a class="button" href={dataLink(resource.name)}>
+          All {resource.plural}
+        </a>
+      )}
       <a class="button" href={to([])}>
         Home
       </a>
