@@ -167,9 +167,9 @@ function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, childre
     <Dialog title={`${title}?`} onClose={onClose} isWide>
       <div class="many">
         {children}
-        <p class="quiet small">
-          This request is sent, in one transaction. If more than {counted(ask.atMost, 'record')} match by
-          then, nothing is changed.
+        <p>
+          If more records match when it runs, nothing is {done.toLowerCase()}. This request is sent, in one
+          transaction:
         </p>
         <div class="doors">
           <RestDoor wire={wireOf(ask, 'rest', schema)} ask={ask} schema={schema} />
