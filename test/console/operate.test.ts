@@ -52,7 +52,9 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     );
     await using here = await visit(duet.url);
     const { page } = here;
-    await here.go('');
+    await here.go('#/operate/keys');
+    await page.getByText('To use keys, set AUTH_KEYS=on').waitFor();
+    expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(0);
     await page.getByRole('link', { name: 'Jobs' }).click();
     const row = page.getByRole('row', { name: /^Order.afterCreate 3 waiting/ });
     await row.getByText('the mail server is away').waitFor();

@@ -27,13 +27,13 @@ export function Keys() {
       about="For programs that call this service: each key has a name and roles. Only a hash of the key is stored."
       wire={wire}
       told={told}
-      tools={<NewKey onDone={told.again} />}
+      tools={me.value?.authentication !== false && <NewKey onDone={told.again} />}
     >
       {(keys) => (
         <>
           {me.value?.authentication === false && (
             <div class="notice warn">
-              Authentication is off, so nobody needs a key: set AUTH_KEYS=on, AUTH_SECRET or AUTH_JWKS_URL.
+              Authentication is off. To use keys, set AUTH_KEYS=on, AUTH_SECRET or AUTH_JWKS_URL.
             </div>
           )}
           {keys.length === 0 ? (
