@@ -66,9 +66,10 @@ function met(condition: Condition, claims: Claims): Condition | undefined {
     case 'in':
     case 'hasSome':
     case 'hasEvery': {
-      const values = condition.values.flatMap((value) => operands(condition.column, value, claims));
+      const each = condition.values.map((value) => operands(condition.column, value, claims));
+      const values = each.flat();
       // Every list has each of no values: a claim that says nothing is not to match everything.
-      const isEmpty = condition.is === 'hasEvery' && values.length < condition.values.length;
+      const isEmpty = condition.is === 'hasEvery' && each.some(({ length }) => length === 0);
       return values.includes(undefined) || isEmpty ? undefined : { ...condition, values };
     }
     default: {

@@ -52,7 +52,7 @@ export class WhereReader {
     if (this.#isDone) return all([]);
     const called = 'table' in of ? 'where' : 'having';
     if (!isObject(where)) {
-      this.#report(path, 'TYPE', `${called} must be an object of fields, and, or, not`);
+      this.#report(path, 'TYPE', `${called} must be an object of fields, and, or, not${awaited(where)}`);
       return all([]);
     }
     if (this.#exceeds(path)) return all([]);
@@ -284,6 +284,13 @@ function isEmpty(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length === 0;
 }
 
+function awaited(value: unknown): string {
+  return value instanceof Promise ? '; this is a promise, await it' : '';
+}
+
+/** A plain one: a promise that was not awaited, or a Map, has no fields, and would mean everything. */
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }

@@ -189,7 +189,7 @@ export class Changes {
     const path = this.#path;
     const noted = this.#noted;
     // What is new was sent once as it is. And one record alone, however long, was so, too.
-    if (before) noted.bytes += bytesOfJson(before) + bytesOfJson(after);
+    if (before) noted.bytes += roughly(before) + roughly(after);
     if (noted.bytes > this.#most && noted.all.length > 0) throw keepsTooMuch(this.#most);
     noted.all.push({
       resource,
@@ -200,6 +200,25 @@ export class Changes {
       path,
     });
   }
+}
+
+/** Characters; shorter values count alike. */
+const SHORT = 1024;
+const COUNTED_SHORT = 64;
+
+/**
+ * Bytes of a record, each value by itself and in steps of two: were it known at which byte it is too much, it would tell how long
+ * that is which the caller does not see.
+ */
+function roughly(row: Row | undefined): number {
+  let bytes = 0;
+  for (const name in row) {
+    const own = bytesOfJson(row[name]);
+    let rough = own > SHORT ? SHORT : COUNTED_SHORT;
+    if (own > SHORT) while (rough < own) rough *= 2;
+    bytes += rough;
+  }
+  return bytes;
 }
 
 function keepsTooMuch(most: number): DuetError {

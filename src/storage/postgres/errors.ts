@@ -41,6 +41,15 @@ export function isConflictOfTransactions(error: unknown): boolean {
 }
 
 /**
+ * A table is otherwise than when the statement was prepared, which the connection keeps: "cached plan must not change result
+ * type". It has the code of what a server does not do at all; its words are those of the server's language.
+ */
+export function isStale(error: unknown): boolean {
+  const { routine } = error as { routine?: unknown };
+  return stateOf(error) === '0A000' && routine === 'RevalidateCachedQuery';
+}
+
+/**
  * The connection, or the server behind it, is gone (class 57P: shut down, crashed, starting up; 25P03 and 25P04: a
  * limit of the server's own on transactions, which ends the session).
  */
@@ -82,6 +91,7 @@ function translated(error: unknown): unknown {
   const state = stateOf(error);
   if (isLost(error)) return unavailable('The database cannot be reached.');
   if (isConflictOfTransactions(error)) return unavailable('Others keep changing the same records.');
+  if (isStale(error)) return unavailable('Tables were changed just now.');
   if (state === '53100') return diskFull();
   // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections or memory.
   if (/^(57014|55P03|53)/.test(state)) return unavailable('The database is too busy.');

@@ -22,7 +22,7 @@ import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import { splitBy } from '../words.ts';
 import { dialect, spreadDialect } from './dialect.ts';
-import { constraintOf, constraintsOf, notUnique, refused, stateOf } from './errors.ts';
+import { constraintOf, constraintsOf, isStale, notUnique, refused, stateOf } from './errors.ts';
 import type { Connection, Rows } from './pool.ts';
 import type { Transaction } from './transaction.ts';
 import { type Ahead, type Tree, Trees, Unforeseen } from './tree.ts';
@@ -222,7 +222,10 @@ function isByKey({ where, resource }: Select): boolean {
 
 /** Whether a server that spreads tables does not do this: some of its refusals have no code of their own. */
 function isRefused(error: unknown): boolean {
-  return stateOf(error) === '0A000' || /_duet_\w+ is not distributed/.test((error as Error).message);
+  return (
+    (stateOf(error) === '0A000' && !isStale(error)) ||
+    /_duet_\w+ is not distributed/.test((error as Error).message)
+  );
 }
 
 /** The same with the value in its place. */

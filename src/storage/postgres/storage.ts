@@ -24,7 +24,15 @@ import {
 import type { Trace } from '../trace.ts';
 import { batchedFinder } from './batched-finder.ts';
 import { postgresDdl } from './ddl.ts';
-import { isConflictOfTransactions, isLost, late, refused, stateOf, unknownOutcome } from './errors.ts';
+import {
+  isConflictOfTransactions,
+  isLost,
+  isStale,
+  late,
+  refused,
+  stateOf,
+  unknownOutcome,
+} from './errors.ts';
 import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './evolution.ts';
 import { type Connection, ConnectionLost, Pool } from './pool.ts';
 import { caughtUp, noting, written } from './positions.ts';
@@ -294,9 +302,11 @@ export class PostgresStorage implements Storage, Evolvable {
         hasLost = isConflictOfTransactions(error);
         const beaten = hasLost && tries < (isSerial ? SERIAL_TRIES : TRIES);
         const dropped = isLost(error) && !(error instanceof ConnectionLost) && tries < 2;
+        const stale = isStale(error) && tries < TRIES;
+        if (stale) connection.close();
         // The server is no longer the one that takes writes: another connection may lead to the one that is.
         const misled = stateOf(error) === '25006' && !this.#readOnly && this.#pool.renew();
-        const again = beaten || dropped || misled || error instanceof Spread;
+        const again = beaten || dropped || stale || misled || error instanceof Spread;
         if (!again || performance.now() > deadline) throw late(error, deadline);
         this.#retries++;
       } finally {
