@@ -184,6 +184,17 @@ browsing('manners', () => {
     await verdict.waitFor();
     expect(await verdict.evaluate((each: any) => each.scrollWidth <= each.clientWidth)).toBe(true);
     await page.setViewportSize({ width: 1280, height: 740 });
+    // The panel leaves the pages of a table in sight.
+    await here.go('#/data/Exhibit');
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('button', { name: 'Move id to the left' }).waitFor();
+    const bottom = await page.getByRole('button', { name: 'Next' }).boundingBox();
+    expect((bottom?.y ?? 0) + (bottom?.height ?? 0)).toBeLessThanOrEqual((await panel.boundingBox())?.y ?? 0);
+    // What a request took is not broken into letters where there is little room.
+    await page.setViewportSize({ width: 1000, height: 740 });
+    const cost = await page.getByRole('article', { name: 'GraphQL' }).locator('.cost').boundingBox();
+    expect(cost?.width).toBeGreaterThan(100);
+    await page.setViewportSize({ width: 1280, height: 740 });
     await fold.click();
     await isOpen(false);
     await page.setViewportSize({ width: 360, height: 740 });
