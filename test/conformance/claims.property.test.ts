@@ -79,6 +79,10 @@ const listOf = (claim: unknown): unknown[] => (Array.isArray(claim) ? claim : [c
 
 /** The value that the operand stands for; undefined when it is a claim that cannot be one. */
 function operandOf(column: string, operator: string, operand: any, claims: Claims): any {
+  if (Array.isArray(operand)) {
+    const each = operand.map((one) => operandOf(column, operator, one, claims));
+    return each.includes(undefined) ? undefined : each.flat();
+  }
   if (operand?.claim === undefined) return operand;
   const given = listOf(claims[operand.claim] ?? undefined).map((each) => {
     if (column === 'level') return Number.isInteger(Number(each)) ? Number(each) : undefined;
@@ -171,6 +175,7 @@ const own: Readonly<Record<Type, readonly Where[]>> = {
     { labels: { has: sub } },
     { labels: { hasSome: names } },
     { labels: { hasEvery: names } },
+    { labels: { hasEvery: [sub, names] } },
     { owner: { isNull: true } },
     { level: { ne: 2 } },
   ],

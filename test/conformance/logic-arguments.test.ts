@@ -19,8 +19,11 @@ const sdl = `
     first: Shelf @action @allow
   }
 `;
-/** As only code can have them: a list of one that nobody has put there. */
+/** As only code can have them: a list of one that nobody has put there, and what has no fields of its own. */
 const unsaid = [
+  Promise.resolve({ id: { eq: 1 } }),
+  new Map([['id', { eq: 1 }]]),
+  Object.create({ id: { eq: 1 } }),
   { id: { eq: undefined } },
   { and: new Array(1) },
   { or: new Array(1) },

@@ -327,6 +327,25 @@ describe('a connection that is cut', () => {
     expect(JSON.stringify((await app.rest('GET', '/users')).body)).not.toContain(name);
   });
 
+  test('a table that somebody else has changed since statements were prepared', async () => {
+    const other = new Bun.SQL(url, { max: 1 });
+    const write = async () => {
+      const put = { method: 'PUT', path: '/books/1', body: { pages: 7 } };
+      const answers = [
+        await app.rest('PUT', '/books/1', { pages: 6 }),
+        await app.rest('POST', '/transaction', { operations: [put] }),
+        await app.rest('GET', '/books/1'),
+      ];
+      return answers.map(({ status }) => status);
+    };
+    expect(await write()).toEqual([200, 200, 200]);
+    for (const type of ['smallint', 'integer']) {
+      await other.unsafe(`ALTER TABLE "Book" ALTER COLUMN "pages" TYPE ${type}`);
+      expect(await write()).toEqual([200, 200, 200]);
+    }
+    await other.close();
+  });
+
   test('a server that says farewell and hangs up late', async () => {
     const other = new Bun.SQL(url, { max: 1 });
     await app.rest('PUT', '/books/1', { pages: 1 });
