@@ -114,7 +114,7 @@ type Book @resource @allow(to: [READ], where: { owner: { nam: { eq: "x" } } }) {
   ],
   'a claim without an operator': [
     ruled('to: [READ], where: { title: { claim: "sub" } }'),
-    '1:21 The rule on "Book" does not fit at title.claim: "claim" is no operator of title. There are: eq, ne, gt, gte, lt, lte, in, contains, startsWith, endsWith, isNull.',
+    '1:21 The rule on "Book" does not fit at title: title must be an object such as { eq: … }.',
   ],
   'a claim whose name is no text': [
     ruled('to: [READ], where: { title: { eq: { claim: 5 } } }'),
