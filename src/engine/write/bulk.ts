@@ -18,10 +18,10 @@ import { attach, type Node, spent } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
 import { bytesOfJson, parts } from '../sizes.ts';
 import { assigned } from './assign.ts';
-import { change, relink } from './change.ts';
+import { actsOn, change, relink } from './change.ts';
 import { createAll } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
-import { lookedUp } from './hooked.ts';
+import { actsBelow, lookedUp } from './hooked.ts';
 import { incremented, incrementsOf } from './increments.ts';
 import { linkChanges, mayLink } from './links.ts';
 import { recompute } from './recompute.ts';
@@ -47,7 +47,8 @@ export function* createMany(
       selection,
     );
   const created = yield* createAll(access, resource, records, (index) => [index]);
-  const nodes = hasHook ? yield* asStored(access, resource, created) : created;
+  const isActedOn = hasHook || records.some((each) => actsBelow(access, each));
+  const nodes = isActedOn ? yield* asStored(access, resource, created) : created;
   yield* (isOpen ? spent : attach)(selection, nodes, budget);
   return nodes;
 }
@@ -111,7 +112,8 @@ export function* updateMany(
   }
   if (links.length > 0) yield* relink(access, links, keys);
   yield* mayHaveUpdated(access, resource, judged);
-  const nodes = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
+  const written = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
+  const nodes = actsOn(access, links) ? yield* asStored(access, resource, written) : written;
   yield* spent(selection, nodes, budget);
   return nodes;
 }

@@ -17,7 +17,7 @@ import type { Node } from '../read/read.ts';
 import { assigned } from './assign.ts';
 import { type Created, createLinks } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
-import { type Change, hookedUpdate } from './hooked.ts';
+import { type Change, hookedUpdate, lookedUp } from './hooked.ts';
 import { incremented, incrementsOf } from './increments.ts';
 import { atPlaces, differenceOf, type LinkChange, linkChanges } from './links.ts';
 import { recompute } from './recompute.ts';
@@ -129,7 +129,12 @@ export function* change(
   access.changes?.updated(resource, stored, node);
   if (links.length > 0) yield* relink(access, links, [key]);
   if (judged) yield* mayHaveUpdated(access, resource, judged);
-  return node;
+  return actsOn(access, links) ? ((yield* lookedUp(resource, key)) ?? node) : node;
+}
+
+/** Whether functions of links may have written the records that they belong to. */
+export function actsOn(access: Access, links: readonly LinkChange[]): boolean {
+  return links.some(({ through }) => access.hooksOf?.(through.links.target)?.ask === true);
 }
 
 /** The columns of a record that are otherwise now. */

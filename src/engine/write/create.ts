@@ -11,7 +11,7 @@ import { givenOn, isAlwaysAllowed } from '../policy/writing.ts';
 import type { Node } from '../read/read.ts';
 import { Collision, conflict } from './collision.ts';
 import { mustHold, mustStart } from './holds.ts';
-import { hookedCreate } from './hooked.ts';
+import { actsBelow, hookedCreate, lookedUp } from './hooked.ts';
 import { atPlaces } from './links.ts';
 import { computeAll } from './recompute.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
@@ -193,11 +193,12 @@ export function* createRecord(
       yield* createList(access, target, records, at, created, reference.column, refusal);
     }
   }
-  if (access.isFree || !created) return node;
+  const stored = actsBelow(access, record) ? ((yield* lookedUp(resource, key)) ?? node) : node;
+  if (access.isFree || !created) return stored;
   const keys = created.get(resource);
   if (keys) keys.push(key);
   else created.set(resource, [key]);
-  return node;
+  return stored;
 }
 
 /** Tells errors of a nested record where it stands. */

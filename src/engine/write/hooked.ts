@@ -9,6 +9,7 @@ import { lookup, type Row } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Hooks } from '../logic/hooks.ts';
 import type { Input } from '../operation.ts';
+import type { Access } from '../policy/access.ts';
 import { incrementsOf } from './increments.ts';
 import { type NewRecord, touched } from './validate.ts';
 
@@ -75,6 +76,14 @@ export function* hookedDelete(
     if (place > 0 && asked) yield* asked(key);
     yield* hook({ ...stored });
   }
+}
+
+/** Whether functions of what is nested in new records may have written those records themselves. */
+export function actsBelow(access: Access, { children }: NewRecord): boolean {
+  return children.some(
+    ({ inverse, records }) =>
+      access.hooksOf?.(inverse.target)?.ask === true || records.some((each) => actsBelow(access, each)),
+  );
 }
 
 /** A record that is to be written, as it is stored now. */
