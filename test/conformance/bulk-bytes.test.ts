@@ -181,6 +181,17 @@ describe.each([...databases])('on %s', (database) => {
     ]);
   });
 
+  test('how much that is tells nobody how long a value is which they do not see', async () => {
+    const { body: shorter } = await app.rest('POST', '/docs', { title: 's', body: 'd'.repeat(140_000) });
+    const kept = async (id: number, times: number) => {
+      const put = { method: 'PUT', path: `/docs/${id}?fields=id`, body: { title: 'new' } };
+      return (await transact(...Array(times).fill(put)))[0];
+    };
+    for (const id of [1, shorter.id]) expect([await kept(id, 7), await kept(id, 9)]).toEqual([200, 400]);
+    await app.rest('DELETE', `/docs/${shorter.id}`);
+    await app.rest('PUT', '/docs/1', { title: 'new' });
+  });
+
   test('a transaction keeps only so much of what records were and became', async () => {
     const refused = 'WRITE_TOO_LARGE';
     const put = { method: 'PUT', path: '/docs/1?fields=id', body: { title: 'newer' } };

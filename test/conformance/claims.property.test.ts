@@ -70,7 +70,7 @@ const links: readonly Row[] = [
 /** Of each claim: there and fitting, missing, null, of another kind, saying nothing. */
 const callers: readonly { readonly name: string; readonly claims?: Claims & { readonly sub: string } }[] = [
   { name: 'claims nobody' },
-  { name: 'claims ann', claims: { sub: 'ann', level: '2', names: ['ann', 'bob'], start: 'a' } },
+  { name: 'claims ann', claims: { sub: 'ann', level: '2', names: ['ann', 'bob'], start: 'a', none: [] } },
   { name: 'claims bob', claims: { sub: 'bob', level: 'high', names: [], start: '' } },
   { name: 'claims cid', claims: { sub: 'cid', level: null, names: ['cid', { no: 1 }] } },
 ];
@@ -233,6 +233,7 @@ const examples: [Rules[]][] = [
       { see: {}, write: { bans: { none: { not: { who: { eq: sub } } } } }, field: {}, create: {} },
       { see: {}, write: { tags: { none: { name: { in: names } } } }, field: {}, create: {} },
       { see: { or: [notBanned, { level: { ne: 2 } }] }, write: {}, field: {}, create: {} },
+      { see: { labels: { hasEvery: [names, { claim: 'none' }] } }, write: {}, field: {}, create: {} },
     ],
   ],
 ];
