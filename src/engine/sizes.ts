@@ -173,6 +173,13 @@ export function parts<T>(values: readonly T[], bytesOf: (value: T) => number): r
   return cut;
 }
 
+/** The first step that is enough: were it known at which byte something ends, it would tell how long that is which is not shown. */
+export function inSteps(bytes: number, least: number, times: number): number {
+  let step = least;
+  while (step < bytes) step *= times;
+  return step;
+}
+
 /** Of a value that was read as JSON, or of a group. */
 export function bytesOfJson(value: unknown): number {
   if (typeof value === 'string') return value.length;

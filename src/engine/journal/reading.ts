@@ -8,6 +8,7 @@ import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import { type Budget, LOOKED_BYTES } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
+import { inSteps } from '../sizes.ts';
 import type { ChangesRead, Telling } from './asked.ts';
 import type { Place, Positions } from './positions.ts';
 import { type Change, isOpen, shownOf } from './showing.ts';
@@ -202,13 +203,10 @@ export function* withImages(
   };
 }
 
-/** In steps of four: were it known at which byte a page ends, it would tell how long that is of which it shows nothing. */
 function roughly(row: Row, images: readonly Column[]): number {
   let bytes = 0;
   for (const { name } of images) if (typeof row[name] === 'string') bytes += row[name].length;
-  let rough = LOOKED_BYTES / LOOKED_AT;
-  while (rough < bytes) rough *= 4;
-  return rough;
+  return inSteps(bytes, LOOKED_BYTES / LOOKED_AT, 4);
 }
 
 /** What the answer has of records, or what a rule or a filter is held against. */

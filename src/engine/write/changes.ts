@@ -8,7 +8,7 @@ import { type Insert, type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import { isTooMuch } from '../budget.ts';
 import type { Caller } from '../caller.ts';
-import { bytesOfJson } from '../sizes.ts';
+import { bytesOfJson, inSteps } from '../sizes.ts';
 
 export interface Change {
   readonly resource: Resource;
@@ -206,17 +206,12 @@ export class Changes {
 const SHORT = 1024;
 const COUNTED_SHORT = 64;
 
-/**
- * Bytes of a record, each value by itself and in steps of two: were it known at which byte it is too much, it would tell how long
- * that is which the caller does not see.
- */
+/** Bytes of a record, each value by itself: beside another that the caller can make longer, a step would tell of it. */
 function roughly(row: Row | undefined): number {
   let bytes = 0;
   for (const name in row) {
     const own = bytesOfJson(row[name]);
-    let rough = own > SHORT ? SHORT : COUNTED_SHORT;
-    if (own > SHORT) while (rough < own) rough *= 2;
-    bytes += rough;
+    bytes += own > SHORT ? inSteps(own, SHORT, 2) : COUNTED_SHORT;
   }
   return bytes;
 }
