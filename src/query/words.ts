@@ -1,6 +1,7 @@
 /** The words of texts, as both databases are to find them: they are split here, so that neither has a say in it. */
 
 import { foldedCase, UNICODE } from '../schema/folding.ts';
+import { normalized } from '../schema/normal-forms.ts';
 
 /** Longer words are cut. */
 const LONGEST_WORD = 64;
@@ -30,14 +31,14 @@ export function* wordsOf(text: string, isNew: (run: string) => boolean = () => t
     return;
   }
   // Compatibility forms first: they can hold letters, spaces and marks of their own.
-  for (const run of text.normalize('NFKC').match(RUN) ?? []) if (isNew(run)) yield* wordsOfRun(run);
+  for (const run of normalized(text, 'NFKC').match(RUN) ?? []) if (isNew(run)) yield* wordsOfRun(run);
 }
 
 function* wordsOfRun(run: string): Generator<string> {
-  for (const part of foldedCase(run).normalize('NFKC').match(PART) ?? [])
+  for (const part of normalized(foldedCase(run), 'NFKC').match(PART) ?? [])
     if (UNSPACED.test(part)) yield* pairs(part);
     else {
-      const word = part.normalize('NFD').replace(MARKS, '').normalize('NFC');
+      const word = normalized(part, 'NFD').replace(MARKS, '').normalize('NFC');
       if (word !== '') yield cut(word, LONGEST_WORD);
     }
 }

@@ -1,5 +1,7 @@
 /** Unicode's full case folding (Unicode 17), shipped here so that no database and no runtime decides which texts are equal. */
 
+import { normalized } from './normal-forms.ts';
+
 /** Whose table it is: text that was folded by another one is folded anew. */
 export const UNICODE = 17;
 
@@ -59,7 +61,7 @@ for (const entry of SEVERAL.trim().split(/\s+/)) {
 
 /** Text that is the same for all that differ in letter case only: NFC, folded, NFC. */
 export function folded(text: string): string {
-  return foldedCase(text.normalize('NFC')).normalize('NFC');
+  return normalized(foldedCase(normalized(text, 'NFC')), 'NFC');
 }
 
 /** Without a normal form around it. */

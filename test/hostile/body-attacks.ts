@@ -7,7 +7,7 @@ import { type Attack, inherited, invalid, type Outcome, post, request, SQL, type
 /** The shipped deployment, and a type with every kind of field that an attacker could try. */
 export const THING = `
   enum Kind { SMALL LARGE }
-  type Thing @resource {
+  type Thing @resource @search(fields: ["note"]) {
     name: String! @key
     text: String
     code: String @constraint(pattern: "^[a-z]+-[a-z]+$", maxLength: 100000)
@@ -17,6 +17,8 @@ export const THING = `
     uuid: UUID
     json: JSON
     tags: [String!]
+    note: String
+    nick: String @caseless
     book: Book
   }`;
 
@@ -25,6 +27,8 @@ const untyped = { status: 400, code: 'UNSUPPORTED_CONTENT_TYPE' };
 
 const nested = (depth: number) => `${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}`;
 const thing = (fields: string) => post('/things', `{"name":"n","code":"A",${fields}}`);
+/** A letter with many accents in the wrong order. */
+const MARKS = `a${'\u0301\u0316'.repeat(50_000)}`;
 /** The code is wrong in each, so that nothing is created; what else is wrong is told beside it. */
 const CODE = '#/code: PATTERN';
 
@@ -125,6 +129,11 @@ const bodies: [string, string, Outcome][] = [
     'what makes the check of addresses stall',
     post('/users', { name: 'x', email: `${'a.'.repeat(40_000)}@` }),
     invalid('#/email: FORMAT'),
+  ],
+  [
+    'what makes normal forms stall',
+    post('/things', { name: 'n', nick: MARKS, note: `${MARKS} ${MARKS}` }),
+    { status: 201, body: { nick: MARKS } },
   ],
   ['text/plain, which pages may send to anybody', post('/books', '{}', typed('text/plain')), untyped],
   ['a form', post('/books', 'title=x', typed('application/x-www-form-urlencoded')), untyped],

@@ -205,6 +205,13 @@ const rows: [string, string, Outcome][] = [
     graphql('type A implements B, C { id: ID }'),
     ([answer]) => expect([answer?.status, answer?.body.data]).toEqual([200, undefined]),
   ],
+  [
+    'what makes normal forms stall',
+    graphql('query ($m: String!) { things(where: { nick: { eq: $m } }) { name } }', {
+      m: `b${'\u0301\u0316'.repeat(50_000)}`,
+    }),
+    data({ things: [] }),
+  ],
   ['an escape beyond Unicode', graphql('{ books(where: { title: { eq: "\\u{110000}" } }) { id } }'), syntax],
   [
     'an escape of a whole character',
