@@ -19,6 +19,7 @@ export const THING = `
     tags: [String!]
     note: String
     nick: String @caseless
+    link: String @constraint(format: "uri")
     book: Book
   }`;
 
@@ -130,9 +131,19 @@ const bodies: [string, string, Outcome][] = [
     post('/users', { name: 'x', email: `${'a.'.repeat(40_000)}@` }),
     invalid('#/email: FORMAT'),
   ],
+  ...['https://', 'HTTP:', 'wss:///a@'].map((scheme): [string, string, Outcome] => [
+    `what makes the parser of URLs stall, after ${scheme}`,
+    post('/things', { name: 'n', link: `${scheme}a${'%CC%81%CC%96'.repeat(80_000)}` }),
+    invalid('#/link: FORMAT'),
+  ]),
+  [
+    'long URIs',
+    post('/things', { name: 'uri', link: `https://${'%41'.repeat(84)}/${'a%CC%81'.repeat(10_000)}` }),
+    { status: 201 },
+  ],
   [
     'what makes normal forms stall',
-    post('/things', { name: 'n', nick: MARKS, note: `${MARKS} ${MARKS}` }),
+    post('/things', { name: 'marks', nick: MARKS, note: `${MARKS} ${MARKS}` }),
     { status: 201, body: { nick: MARKS } },
   ],
   ['text/plain, which pages may send to anybody', post('/books', '{}', typed('text/plain')), untyped],
