@@ -16,10 +16,15 @@ export function normalized(text: string, form: Form): string {
 function inOrder(run: string, parts: 'NFD' | 'NFKD'): string {
   ranks ??= ranksOfMarks();
   const points: number[] = [];
+  const apart = new Map<number, readonly number[]>();
   for (const each of run) {
     const point = pointOf(each);
     if (ranks[point]) points.push(point);
-    else for (const part of each.normalize(parts)) points.push(pointOf(part));
+    else {
+      const known = apart.get(point) ?? Array.from(each.normalize(parts), pointOf);
+      apart.set(point, known);
+      for (const part of known) points.push(part);
+    }
   }
   for (let from = 0; from < points.length; ) {
     let end = from;
