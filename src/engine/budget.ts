@@ -56,6 +56,8 @@ export class Budget {
   objects = 0;
   /** Records of join types that the request has named for others: no answer has them, and few words ask for many. */
   links = 0;
+  /** Records that the request nests in others: no answer need have them, and two characters are one. */
+  nested = 0;
   /** Bytes of values that the request gives to more records than it was sent for: no answer need have them. */
   given = 0;
   /** Changes that were looked at: no answer need have any of them. */
@@ -84,6 +86,7 @@ export class Budget {
     this.bytes = other.bytes;
     this.objects = other.objects;
     this.links = other.links;
+    this.nested = other.nested;
     this.given = other.given;
     this.looked = other.looked;
     this.lookedBytes = other.lookedBytes;
@@ -104,6 +107,16 @@ export class Budget {
   /** Fails where so many more would not fit, before any work is done for them. */
   expect(objects: number): void {
     if (objects >= this.most) this.#count(objects);
+  }
+
+  /** Records that are to be created in others, before anything is made of them. */
+  nest(records: number): void {
+    this.nested += records;
+    if (this.nested > this.limits.objects)
+      throw new DuetError(
+        'TOO_MANY_OBJECTS',
+        `More than ${this.limits.objects} records are nested in others. Create them in several requests.`,
+      );
   }
 
   /** Values that are held, judged and stored so many times more than they were sent. */

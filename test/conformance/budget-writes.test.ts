@@ -72,6 +72,35 @@ describe.each([...databases])('on %s', (database) => {
     await app.close();
   });
 
+  test('too many records in others are refused before any of them is looked at', async () => {
+    const app = await openApp(database, { sdl, env: { LIMIT_OBJECTS: '10' } });
+    const shelf = (books: number) => ({ name: 'c', books: Array.from({ length: books }, () => ({})) });
+    const create = { method: 'POST', path: '/shelves' };
+    for (const [path, body] of [
+      ['/shelves', shelf(11)],
+      ['/transaction', { operations: [{ ...create, body: shelf(11) }] }],
+      ['/transaction', { operations: [{ ...create, body: [shelf(6), shelf(6)] }] }],
+    ] as const) {
+      const { status, body: told } = await app.rest('POST', path, body);
+      expect([status, told.code]).toEqual([400, 'TOO_MANY_OBJECTS']);
+    }
+    const many = (length: number) => Array.from({ length }, () => ({ title: 'x' }));
+    const whole = (length: number) => ({ name: 'c', books: many(length) });
+    const sixEach = { operations: [1, 2].map(() => ({ ...create, body: whole(6) })) };
+    expect((await app.rest('POST', '/transaction', sixEach)).body.code).toBe('TOO_MANY_OBJECTS');
+    const one =
+      'mutation ($b: [BookInputWithoutShelf!]) { createShelf(name: "c", books: $b) { id books { id } } }';
+    const all = 'mutation ($s: [ShelfInput!]!) { createShelves(records: $s) { id } }';
+    for (const [mutation, variables] of [
+      [one, { b: many(11) }],
+      [all, { s: [whole(6), whole(6)] }],
+    ] as const)
+      expect((await app.graphql(mutation, variables)).errors?.[0].extensions.code).toBe('TOO_MANY_OBJECTS');
+    expect((await app.rest('GET', '/shelves')).body).toEqual([]);
+    expect((await app.rest('POST', '/shelves', whole(10))).status).toBe(201);
+    await app.close();
+  });
+
   test.each(Object.entries(writes))('%s', async (_, { rest, graphql }) => {
     const app = await openApp(database, { sdl, data, env: { LIMIT_OBJECTS: '10' } });
     const before = await state(app);

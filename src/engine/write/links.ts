@@ -148,7 +148,7 @@ export function mayLink(budget: Budget, changes: readonly LinkChange[], records:
 }
 
 /**
- * The same for new records, with those that are nested in them. It counts what is sent, before that is looked at: few words name
+ * The same for new records, with those that are nested in them, which are counted too. It counts what is sent, before that is looked at: few words name
  * many links, of which each is a record.
  */
 export function mayLinkNew(budget: Budget, resource: Resource, input: Input, path: Path): void {
@@ -164,6 +164,7 @@ export function mayLinkNew(budget: Budget, resource: Resource, input: Input, pat
   for (const { name, target } of resource.inverses) {
     const given = Object.hasOwn(input, name) ? input[name] : undefined;
     if (!Array.isArray(given)) continue;
+    budget.nest(given.length);
     for (const [index, each] of given.entries())
       if (typeof each === 'object' && each !== null) mayLinkNew(budget, target, each, [...path, name, index]);
   }
