@@ -42,7 +42,8 @@ export const questions = {
     title: 'search by a word that few records have',
     ask: get(`/articles?search=r123x&limit=${PAGE}`),
     SQLite: found.SQLite('r123x'),
-    PostgreSQL: found.PostgreSQL('r123x'),
+    // The statement above would follow the order of keys through 400,000 records, for seconds.
+    PostgreSQL: `WITH found AS MATERIALIZED (SELECT id, title, text FROM articles WHERE words @@ 'r123x:*'::tsquery) SELECT * FROM found ORDER BY id LIMIT ${PAGE}`,
     most: 3,
   },
   groups: {
