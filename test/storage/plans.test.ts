@@ -210,6 +210,26 @@ test('PostgreSQL does not keep ever more statements, however many ways there are
   await app.close();
 });
 
+test('PostgreSQL reads the table for totals of each shelf and month, and does not follow an index to each of its rows', async () => {
+  const url = await (await sharedPostgres()).database();
+  const app = await openApp('postgres', { sdl, url });
+  await app.rest('GET', '/books?groupBy=shelfId,month(at)&aggregate=sum(pages)');
+  const sql = app.statements.at(-1) ?? '';
+  await app.close();
+  await using other = new Bun.SQL(url, { max: 1 });
+  await other.unsafe(`
+    INSERT INTO "Shelf" (_version) SELECT 1 FROM generate_series(1, 100);
+    INSERT INTO "Book" (title, author, lang, pages, at, "shelfId", _version)
+      SELECT 'x', 'y', 'en', i, to_timestamp(1600000000 + i * 97 % 63000000), 1 + i % 100, 1 FROM generate_series(1::bigint, 20000) AS i;
+    ANALYZE`);
+  // However little it costs to follow one.
+  await other.unsafe('SET random_page_cost = 0');
+  const plan = await other.unsafe(`EXPLAIN ${sql}`);
+  const text = plan.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n');
+  expect(text).toMatch(/Seq Scan on "Book"/);
+  expect(text).not.toMatch(/Index/);
+});
+
 test('PostgreSQL looks a word up that few records have, also where it believes that many do', async () => {
   const url = await (await sharedPostgres()).database();
   const given = { sdl, url, env: { DATABASE_CONNECTIONS: '1' } };

@@ -39,8 +39,10 @@ export const dialect: Dialect = {
     const begin = `date_trunc('${part}', ${local})`;
     return part === 'hour' ? `${begin} AT TIME ZONE 'UTC'` : `${begin}::date`;
   },
-  // It knows by itself.
+  // It knows by itself, but takes each row for a group of its own where there are parts of times: then it follows an index, to have
+  // the groups in order. What has an OFFSET is planned by itself, where that order is of no use.
   scanned: (quoted) => quoted,
+  scannedRows: (table, condition) => `(SELECT * FROM ${table}${condition} OFFSET 0) AS ${table}`,
   count: (quoted) => `COUNT(${quoted})::float8`,
   sum: (quoted, column) => codecOf(codecs, column).sum?.(quoted) ?? `SUM(${quoted}::float8)::float8`,
   total: (quoted, column) => codecOf(codecs, column).total?.(quoted) ?? dialect.sum(quoted, column),
@@ -112,6 +114,8 @@ function dateText(quoted: string): string {
 export const spreadDialect: Dialect = {
   ...dialect,
   current: undefined,
+  // All rows would be gathered on one machine.
+  scannedRows: undefined,
   perValue: ({ columns, table, list, joined, belongs, condition, order, limit, offset = '0', most }) =>
     `SELECT * FROM (SELECT ${columns}, row_number() OVER (PARTITION BY ${quote(PARENT)} ORDER BY ${order(table)}) AS "#" FROM unnest(${list}) AS "_listed"(${quote(PARENT)}) JOIN ${table} ON ${belongs(table)}${joined(table)} WHERE TRUE${condition(table)}) AS "_one" WHERE "#" > ${offset} AND "#" <= ${offset} + ${limit} ORDER BY "#"${most}`,
   codecs: { ...dialect.codecs, date: { ...dialect.codecs.date, read: dateText } },

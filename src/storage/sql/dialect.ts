@@ -49,6 +49,8 @@ export interface Dialect {
   part(quoted: string, part: TimePart): string;
   /** What rows are grouped by where all of them are read: not by way of an index, which leads to each by itself. */
   scanned(quoted: string): string;
+  /** The rows themselves, for the same; where the database knows how many groups there are, except of parts of times. */
+  readonly scannedRows?: ((table: string, condition: string) => string) | undefined;
   count(quoted: string): string;
   sum(quoted: string, column: Column): string;
   /** The same where it is compared: as a number, however exact it is. */

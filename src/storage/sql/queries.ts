@@ -258,7 +258,8 @@ export class Queries {
     const grouped = apart.length > 0 ? ` GROUP BY ${apart.join(', ')}` : '';
     const kept = having ? ` HAVING ${this.#conditions.condition(having, table)}` : '';
     const ordered = order.length > 0 ? ` ORDER BY ${this.order(order, table)}` : '';
-    const rest = ` FROM ${this.#linked(resource, links)}${condition}${grouped}${kept}`;
+    const scanned = isScanned && by.some(isTimePart) && this.#dialect.scannedRows?.(table, condition);
+    const rest = ` FROM ${scanned || `${this.#linked(resource, links)}${condition}`}${grouped}${kept}`;
     if (!per || !parent) {
       const sql = `SELECT ${selected.join(', ')}${rest}${ordered}`;
       if (limit !== undefined) return `${sql} LIMIT ${Math.min(limit, most ?? limit)}${this.#offset(offset)}`;
