@@ -129,6 +129,18 @@ export function isAlwaysAllowed(access: Access, resource: Resource, action: Acti
     .some(({ where, check }) => isEverything(where) && (!check || isEverything(check)));
 }
 
+/** Whether these fields may be changed in every record, and all of it is seen before and after. */
+export function mayAlwaysChange(access: Access, resource: Resource, names: readonly string[]): boolean {
+  if (access.isFree) return true;
+  const isOpen = (name: string) => {
+    const field = resource.fieldByName.get(name);
+    return field !== undefined && isEverything(access.field(field, 'UPDATE'));
+  };
+  return (
+    isAlwaysAllowed(access, resource, 'UPDATE') && names.every(isOpen) && !guardsOfWhole(access, resource)
+  );
+}
+
 const whole = new WeakMap<Resource, Selection>();
 
 function guardsOfWhole(access: Access, resource: Resource): readonly Guard[] | undefined {

@@ -4,7 +4,7 @@ import { claimFor } from '../../access/claims.ts';
 import { DuetError } from '../../base/errors.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
-import { defaultOf, reserved } from '../../schema/values.ts';
+import { defaultOf, reserved, updatable } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Caller } from '../caller.ts';
 import type { Access } from '../policy/access.ts';
@@ -21,6 +21,11 @@ export function assigned(access: Access, resource: Resource, record: NewRecord):
 /** What may be given beside what clients may: the server sets what is `@readonly` or `@set`. */
 export function ownOf(access: Access, resource: Resource): readonly Column[] | undefined {
   return access.isSystem ? reserved(resource) : undefined;
+}
+
+/** What an update may set. */
+export function changeable(access: Access, resource: Resource): readonly Column[] {
+  return access.isSystem ? [...updatable(resource), ...reserved(resource)] : updatable(resource);
 }
 
 function fixedIn(access: Access, resource: Resource, { values }: NewRecord): Row | undefined {

@@ -4,7 +4,7 @@ import { DuetError } from '../../base/errors.ts';
 import { among, equal } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { isBound } from '../../schema/transitions.ts';
-import { reserved, storedColumns, updatable } from '../../schema/values.ts';
+import { storedColumns } from '../../schema/values.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Input } from '../operation.ts';
@@ -14,7 +14,7 @@ import { type Demands, demand } from '../policy/matching.ts';
 import { mayHaveUpdated, mayUpdate } from '../policy/updates.ts';
 import { asSeen, changedOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
 import type { Node } from '../read/read.ts';
-import { assigned } from './assign.ts';
+import { assigned, changeable } from './assign.ts';
 import { type Created, createLinks } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { type Change, hookedUpdate, lookedUp } from './hooked.ts';
@@ -86,9 +86,13 @@ export function* change(
     for (const where of changedOn(access, resource, input, seen)) demand(conditions, where, 0);
     yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
   }
-  const columns = restored ?? (access.isSystem ? [...updatable(resource), ...reserved(resource)] : undefined);
   const asked: Change = {
-    set: withoutUnseen(resource, validUpdate(resource, input, seen, columns), found, seen),
+    set: withoutUnseen(
+      resource,
+      validUpdate(resource, input, seen, restored ?? changeable(access, resource)),
+      found,
+      seen,
+    ),
     add: incrementsOf(resource, input, []),
     stored: found,
     guard: wanted,

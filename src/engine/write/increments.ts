@@ -6,7 +6,6 @@ import { textOfUnits, unitsIn } from '../../schema/exact.ts';
 import type { Bound, Column, Resource } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
-import { isBound } from '../../schema/transitions.ts';
 import {
   checkValue,
   incrementable,
@@ -17,12 +16,8 @@ import {
   updatable,
 } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
-import type { Input, Update } from '../operation.ts';
-import type { Access } from '../policy/access.ts';
-import type { Permitted } from '../policy/permitted.ts';
-import { isDressed } from '../read/read.ts';
+import type { Input } from '../operation.ts';
 import { conflict } from './collision.ts';
-import { isMadeOf } from './recompute.ts';
 
 /** By how much each number changes; undefined where the update adds nothing. Faults are those of the request. */
 export function incrementsOf(resource: Resource, input: Input, faults: Fault[]): Row | undefined {
@@ -108,33 +103,11 @@ export function incremented(resource: Resource, by: Row | undefined, stored: Row
   return next;
 }
 
-/** An update that can look and add in one statement. */
-export interface LoneIncrement {
-  readonly by: Row;
-  /** Which records have room for it. */
-  readonly room: Filter;
-}
-
-/** Undefined where something else needs to know the record: a rule, a version, what is related to it. */
-export function loneIncrement(access: Access, operation: Permitted<Update>): LoneIncrement | undefined {
-  const { resource, key, input, ifVersion, unlessVersion, refusal, selection } = operation;
-  if (!Object.hasOwn(input, INCREMENTS) || Object.keys(input).length > 1 || !access.isFree) return undefined;
-  if (access.hooksOf?.(resource)?.beforeUpdate || access.changes?.wants(resource)) return undefined;
-  if (isBound(resource) || key === undefined || refusal || ifVersion || unlessVersion) return undefined;
-  if (selection.relations.length > 0 || isDressed(selection)) return undefined;
-  const faults: Fault[] = [];
-  const by = incrementsOf(resource, input, faults) ?? {};
-  if (isMadeOf(resource, by)) return undefined;
-  const isUnique = resource.uniques.some(({ columns }) => columns.some(({ name }) => name in by));
-  const room = faults.length > 0 || isUnique ? undefined : roomFor(resource, by);
-  return room && { by, room };
-}
-
 /**
  * The records whose numbers admit all of it, so that one statement can look and add. Undefined where no filter says so: a
  * float is rounded when it is added, and some amounts have room nowhere.
  */
-function roomFor(resource: Resource, by: Row): Filter | undefined {
+export function roomFor(resource: Resource, by: Row | undefined): Filter | undefined {
   const conditions: Filter[] = [];
   for (const name in by) {
     const column = resource.fieldByName.get(name) as Column;

@@ -18,12 +18,12 @@ import type { Permitted } from '../policy/permitted.ts';
 import { changeRights } from '../policy/reading.ts';
 import { mayGive } from '../policy/writing.ts';
 import { attach, isDressed, type Node } from '../read/read.ts';
+import { checkVersion } from './addressed.ts';
 import { assign } from './assign.ts';
 import { change, versionConflict } from './change.ts';
 import type { Change } from './changes.ts';
 import { createAll } from './create.ts';
 import { validCreate } from './validate.ts';
-import { checkVersion } from './write.ts';
 
 export function* restore(access: Access, operation: Permitted<Restore>, budget: Budget): Program<Node> {
   const { resource, key, seen, refusal, version, ifVersion, selection } = operation;

@@ -39,7 +39,8 @@ export function* store(
   }
 }
 
-function collisionOf(error: unknown, row: Row, refusal: DuetError | undefined): unknown {
+/** What is told of a row that the database has refused, unless that is `refusal`. */
+export function collisionOf(error: unknown, row: Row, refusal: DuetError | undefined): unknown {
   if (error instanceof NotUnique) return refusal ?? new Collision(error.resource, row, error.columns);
   // Somebody deleted the target after it was looked up.
   if (error instanceof Dangling) return conflict(notFound(error.reference ? [error.reference] : []));

@@ -172,6 +172,19 @@ export function validUpdate(
   columns: readonly Column[] = updatable(resource),
 ): Row {
   const faults: Fault[] = [];
+  const values = updateOf(resource, input, stored, columns, faults);
+  refuse(faults);
+  return values;
+}
+
+/** The same, with what is wrong among the faults. */
+export function updateOf(
+  resource: Resource,
+  input: Input,
+  stored: Row,
+  columns: readonly Column[],
+  faults: Fault[],
+): Row {
   const writable = writableBy(resource, columns);
   collectChanged(resource, input, strangers(input, writable), stored, writable, faults);
   if (Object.keys(input).length === 0)
@@ -186,7 +199,6 @@ export function validUpdate(
   }
   incrementsOf(resource, input, faults);
   linkChanges(resource, input, faults);
-  refuse(faults);
   return values;
 }
 

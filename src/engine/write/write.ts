@@ -1,34 +1,27 @@
 /** Creates, updates and deletes records, as programs that run inside one transaction. */
 
-import { DuetError } from '../../base/errors.ts';
-import { all, equal, isEverything } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { linkFields } from '../../schema/through.ts';
 import { isBound } from '../../schema/transitions.ts';
-import { storedColumns } from '../../schema/values.ts';
-import { unavailable } from '../../storage/faults.ts';
-import { type Insert, lookup, type Row, select } from '../../storage/statements.ts';
+import type { Insert, Row } from '../../storage/statements.ts';
 import type { Program, Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Hooks } from '../logic/hooks.ts';
-import type { Create, Delete, Input, Restore, Selection, Update, Write } from '../operation.ts';
+import type { Create, Delete, Input, Selection, Update, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
-import { mayWrite } from '../policy/judging.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { attach, isDressed, type Node } from '../read/read.ts';
+import { addressed, checkVersion } from './addressed.ts';
 import { assigned, ownOf } from './assign.ts';
-import { change, versionConflict } from './change.ts';
+import { change } from './change.ts';
 import { createAll, createRecord, isUnchecked } from './create.ts';
 import { hookedCreate } from './hooked.ts';
-import { incremented, type LoneIncrement, loneIncrement } from './increments.ts';
+import { loneUpdate, updateAlone } from './lone.ts';
 import { computeAll } from './recompute.ts';
 import { deleteWithDependents } from './referential.ts';
 import { isNatural } from './remains.ts';
 import { insert } from './storing.ts';
-import { type NewRecord, touched, validCreate } from './validate.ts';
-
-/** How often others may change a record between a look at it and the next. */
-const MOST_TRIES = 100;
+import { type NewRecord, validCreate } from './validate.ts';
 
 export function write(
   access: Access,
@@ -141,32 +134,11 @@ function* createOne(access: Access, resource: Resource, record: NewRecord): Prog
   return node as Node;
 }
 
-/** The program of a write that looks and adds in one statement; undefined where it is none. */
-export function adding(access: Access, operation: Permitted<Write>): (() => Program<Node>) | undefined {
-  const lone = operation.do === 'update' ? loneIncrement(access, operation) : undefined;
-  return lone && (() => increment(access, operation as Permitted<Update>, lone));
-}
-
-/** In one statement, so that nobody waits for a record that somebody only looks at. */
-function* increment(
-  access: Access,
-  operation: Permitted<Update>,
-  { by, room }: LoneIncrement,
-): Program<Node> {
-  const { resource, key } = operation;
-  const where = all([equal(resource.key, key), room]);
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const set = touched(resource);
-    const [[node] = []] = yield [{ do: 'update', resource, set, add: by, where, counts: true }];
-    if (node) return node;
-    // Tells why not, unless others have made room by then.
-    incremented(resource, by, yield* addressed(access, operation));
-  }
-  throw unavailable('Others keep changing the same record.');
-}
-
 function update(access: Access, operation: Permitted<Update>, budget: Budget): Program<Node> {
-  return adding(access, operation)?.() ?? attached(operation.selection, updateOne(access, operation), budget);
+  const lone = loneUpdate(access, operation);
+  return lone && !lone.canCollide
+    ? updateAlone(access, operation, lone)
+    : attached(operation.selection, updateOne(access, operation), budget);
 }
 
 function* updateOne(access: Access, operation: Permitted<Update>): Program<Node> {
@@ -186,37 +158,4 @@ function* remove(access: Access, operation: Permitted<Delete>, budget: Budget): 
   yield* attach(selection, [node], budget);
   yield* deleteWithDependents(access, resource, [key], change);
   return node;
-}
-
-/** The record that a write means; that there is none, or not for the caller, comes before what is wrong with the request. */
-export function* addressed(access: Access, operation: Permitted<Update | Delete>): Program<Row> {
-  const { resource, key, refusal, seen } = operation;
-  if (key !== undefined) {
-    const isUpdate = operation.do === 'update';
-    const lock = isUpdate ? 'change' : true;
-    const [[row] = []] = yield [
-      !seen || isEverything(seen)
-        ? lookup(resource, resource.key, key, { lock })
-        : select(resource, storedColumns(resource), all([equal(resource.key, key), seen]), { lock }),
-    ];
-    if (row) {
-      if (!access.isFree) yield* mayWrite(access, resource, isUpdate ? 'UPDATE' : 'DELETE', [key]);
-      if (refusal) throw refusal;
-      return row;
-    }
-  }
-  throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
-}
-
-export function checkVersion(
-  { resource, ifVersion, unlessVersion }: Update | Delete | Restore,
-  row: Row,
-): void {
-  const version = Number(row[resource.version.name]);
-  if (ifVersion && ifVersion !== 'any' && !ifVersion.includes(version)) throw versionConflict(resource);
-  if (unlessVersion && (unlessVersion === 'any' || unlessVersion.includes(version)))
-    throw new DuetError(
-      'VERSION_CONFLICT',
-      `This ${resource.singular} exists, in a version that If-None-Match excludes. Leave If-None-Match out to write it.`,
-    );
 }

@@ -1,21 +1,24 @@
 /** Asks the policy and carries out writes. */
 
 import { DuetError } from '../../base/errors.ts';
+import { Dangling, NotUnique } from '../../storage/faults.ts';
 import type { Deadline, Program, Storage, WriteSteps } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import type { Functions } from '../logic/functions.ts';
-import type { Write } from '../operation.ts';
+import type { Update, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Policy } from '../policy/policy.ts';
+import { addressed } from './addressed.ts';
 import type { Watchers } from './changes.ts';
 import { Collision, collided } from './collision.ts';
 import { type Claims, type Idempotency, once } from './idempotency.ts';
 import { mayLinkTwice } from './links.ts';
+import { loneUpdate, updateAlone } from './lone.ts';
 import { perform, performAmong, shed, type Written } from './perform.ts';
 import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
-import { adding, addressed, createNoted, stepsOf } from './write.ts';
+import { createNoted, stepsOf } from './write.ts';
 
 /** How often a transaction is run in which an upsert finds that others were faster. */
 const RACES = 4;
@@ -95,10 +98,21 @@ export class Writer {
         this.#many([operation]),
         deadline,
       );
-    const lone = adding(access, permitted) ?? this.#noted(access, permitted);
-    return lone
-      ? this.#run(access, lone, 'one', deadline)
-      : this.#run(access, program, this.#steps(access, permitted), deadline);
+    const whole = () => this.#run(access, program, this.#steps(access, permitted), deadline);
+    const lone = this.#updating(access, permitted) ?? this.#noted(access, permitted);
+    if (!lone) return whole();
+    return this.#run(access, lone, 'one', deadline).catch((error) => {
+      // Nothing has happened, and a whole transaction tells all that is in the way.
+      if (error instanceof NotUnique || error instanceof Dangling) return whole();
+      throw error;
+    });
+  }
+
+  /** The program of an update that is one statement; undefined where it is none. */
+  #updating(access: Access, operation: Permitted<Write>): (() => Program<Written>) | undefined {
+    const lone = operation.do === 'update' ? loneUpdate(access, operation) : undefined;
+    if (!lone || this.#many([operation]) === 'serial') return undefined;
+    return () => updateAlone(access, operation as Permitted<Update>, lone);
   }
 
   /** The program of a create that is one statement with what somebody wants to write of it; undefined where it is none. */
