@@ -10,6 +10,7 @@ import { Description } from '../rest/described.ts';
 setDefaultTimeout(60_000);
 
 const sdl = `type Note @resource { id: ID!  title: String! @unique  pages: Int  parts: [Part!]! }
+  type Text @resource @search(fields: ["words"]) { id: ID!  words: String! }
   type Part @resource { id: ID!  name: String!  note: Note! }`;
 
 const position = expect.stringMatching(/^[0-9A-F]{16}$/);
@@ -155,6 +156,9 @@ describe('reads and writes', () => {
 
   test.each([
     ['one statement', () => app.rest('POST', '/notes', { title: crypto.randomUUID() })],
+    ['an update that is one', () => app.rest('PUT', '/notes/2', { pages: 4 })],
+    // Splitting them takes turns before there is a statement.
+    ['one with many words', () => app.rest('POST', '/texts', { words: 'many words '.repeat(4000) })],
     [
       'several',
       () =>
@@ -305,6 +309,8 @@ describe('reads and writes', () => {
       'GET /notes/{id}',
       'GET /parts',
       'GET /parts/{id}',
+      'GET /texts',
+      'GET /texts/{id}',
       'POST /graphql',
     ]);
     const of = (method: string, path: string) => description.operation(method, path);

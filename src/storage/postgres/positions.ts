@@ -37,8 +37,8 @@ export async function written(connection: Connection): Promise<Position> {
 
 /**
  * Notes the position behind a write, whatever came of it: also what a write was refused for must be shown to whoever reads
- * next. `work` calls `ended` when it has sent its last statement, so that the question travels along with that. Behind a
- * pooler it would be in one message with the commit, and could fail in its name: there it is asked afterwards.
+ * next. `work` calls `ended` when it has sent its last statement, so that the question travels along with that; the last call
+ * counts. Behind a pooler it would be in one message with the commit, and could fail in its name: there it is asked afterwards.
  */
 export function noting<T>(
   connection: Connection,

@@ -34,6 +34,8 @@ interface Driving {
   /** Where no transaction would hold several statements together. */
   readonly isAlone?: boolean;
   readonly transaction?: Transaction;
+  /** Called whenever statements were sent, and their answers are waited for. */
+  readonly sent?: (() => void) | undefined;
 }
 
 export class Runner {
@@ -62,7 +64,7 @@ export class Runner {
   async drive<T>(
     connection: Connection,
     running: Program<T>,
-    { ahead, isAlone = false, transaction }: Driving = {},
+    { ahead, isAlone = false, transaction, sent }: Driving = {},
   ): Promise<T> {
     let step = running.next();
     let isFirst = true;
@@ -78,7 +80,11 @@ export class Runner {
           if (transaction?.foresees(step.value)) {
             transaction.add(step.value.map((each) => this.#send(connection, each)));
             rows = step.value.map(() => []);
-          } else rows = await this.#answers(connection, step.value, ahead);
+          } else {
+            const answers = this.#answers(connection, step.value, ahead);
+            sent?.();
+            rows = await answers;
+          }
         }
       } catch (error) {
         if (error instanceof Unforeseen) throw error;

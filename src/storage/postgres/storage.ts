@@ -132,8 +132,7 @@ export class PostgresStorage implements Storage, Evolvable {
         // What stands in the statement otherwise is one of its own there.
         if (steps === 'many' || this.#runner.isSpread)
           return this.#transaction(connection, 'BEGIN', program, { comment, ended });
-        const done = this.#runner.drive(connection, program());
-        ended?.();
+        const done = this.#runner.drive(connection, program(), { sent: ended });
         // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
         return done.catch((error) => {
           throw isLost(error) ? unknownOutcome(error) : error;
