@@ -15,6 +15,7 @@ import {
 import { type Code, DuetError } from '../base/errors.ts';
 import { Lru } from '../base/lru.ts';
 import { CompiledQuery } from './compiled/compiled.ts';
+import { PlannedSelections } from './compiled/planned.ts';
 import { NotPlain } from './compiled/shape.ts';
 import type { Arguments } from './fields.ts';
 import {
@@ -22,12 +23,13 @@ import {
   beyondLimits,
   beyondRepeats,
   type DocumentLimits,
+  isWithin,
   repeatedVariables,
 } from './limits.ts';
 import { type Merge, type Merged, mergingIn } from './merged.ts';
 import type { Door } from './schema.ts';
 import { withCures } from './unsearched.ts';
-import { isPlainlyValid } from './validity.ts';
+import { plainly } from './validity.ts';
 
 /**
  * These bounds keep hostile clients from filling the memory with documents that nobody sends twice. So many are kept of those
@@ -105,6 +107,7 @@ export class Documents {
   /** Objects that one answer may hold. */
   readonly #most: number;
   readonly #page: number | undefined;
+  readonly #planned = new PlannedSelections();
   readonly #kept = new Lru<string, CheckedDocument>(KEPT_DOCUMENTS, undefined, ({ weight }) => weight);
   /** How many are kept, and how often one was not. */
   readonly cache: Pick<Lru<string, CheckedDocument>, 'size' | 'misses'> = this.#kept;
@@ -140,23 +143,29 @@ export class Documents {
     // Every error would look for its line from the first one on, a hundred of them below half a million lines for
     // seconds. The tokens know theirs (`formatted`).
     source.body = '';
+    const plain = plainly(this.#door.schema, document);
+    if (plain?.sizes && isWithin(plain.sizes, this.#limits)) return this.#checked(document, plain.fields);
     // Before validation, some of whose rules cost far more than the walk that counts.
     const excesses = beyondLimits(document, this.#limits);
     if (excesses.length > 0) return { errors: excesses, code: 'GRAPHQL_VALIDATION_FAILED' };
-    const { errors, fields } = this.#validate(document);
+    const { errors, fields } = this.#validate(document, plain !== undefined);
     if (errors.length > 0) return { errors, code: 'GRAPHQL_VALIDATION_FAILED' };
+    return this.#checked(document, fields);
+  }
+
+  #checked(document: DocumentNode, fields: number): Checked {
     return {
       document: new CheckedDocument(
         document,
         fields,
-        (ast, name) => new CompiledQuery(this.#door, ast, name, this.#most, this.#page),
+        (ast, name) => new CompiledQuery(this.#door, ast, name, this.#most, this.#page, this.#planned),
       ),
     };
   }
 
-  #validate(document: DocumentNode): Merged {
+  #validate(document: DocumentNode, isValid: boolean): Merged {
     const { schema } = this.#door;
-    if (isPlainlyValid(schema, document)) return this.#merge(document, this.#limits.fields);
+    if (isValid) return this.#merge(document, this.#limits.fields);
     // Suggestions would tell the schema to those who may not ask for it.
     const errors = this.#introspection
       ? withCures(this.#door, document, validate(schema, document, rules))

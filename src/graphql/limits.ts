@@ -40,6 +40,25 @@ interface Counts {
   readonly variables: Map<string, number>;
 }
 
+/** The same of a document whose operations have each of their fields once, and no fragments: the most that one of them has. */
+export interface Sizes {
+  depth: number;
+  aliases: number;
+  directives: number;
+  rootFields: number;
+  fields: number;
+}
+
+export function isWithin(sizes: Sizes, limits: DocumentLimits): boolean {
+  return (
+    sizes.depth <= limits.depth &&
+    sizes.aliases <= limits.aliases &&
+    sizes.directives <= limits.directives &&
+    sizes.rootFields <= limits.rootFields &&
+    sizes.fields <= limits.fields
+  );
+}
+
 /** What is too large, with a code for each; none when all is well. */
 export function beyondLimits(document: DocumentNode, limits: DocumentLimits): GraphQLError[] {
   const counter = new Counter(document);

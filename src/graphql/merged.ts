@@ -190,7 +190,7 @@ class Merging {
     if (!field.arguments || field.arguments.length === 0) return '';
     let text = this.#arguments.get(field);
     if (text === undefined) {
-      text = named(field.arguments);
+      text = writtenArguments(field.arguments);
       this.#arguments.set(field, text);
     }
     return text;
@@ -215,7 +215,8 @@ interface Named {
   readonly value: ValueNode;
 }
 
-function named(given: readonly Named[]): string {
+/** The same text for the same values, in whatever order. */
+export function writtenArguments(given: readonly Named[]): string {
   return given
     .map(({ name, value }) => `${name.value}:${written(value)}`)
     .sort()
@@ -225,7 +226,7 @@ function named(given: readonly Named[]): string {
 function written(value: ValueNode): string {
   switch (value.kind) {
     case Kind.OBJECT:
-      return `{${named(value.fields)}}`;
+      return `{${writtenArguments(value.fields)}}`;
     case Kind.LIST:
       return `[${value.values.map(written).join()}]`;
     case Kind.VARIABLE:

@@ -1,4 +1,4 @@
-/** Whether a document is valid, by one walk that knows the usual shapes: graphql-js finds out about the others, and words it. */
+/** Whether a document is valid, and how large, by one walk that knows the usual shapes: graphql-js finds out about the others, and words it. */
 
 // Each of its 30 rules prepares itself for every kind of node, which takes half of the time of a document that is new.
 import {
@@ -25,11 +25,13 @@ import {
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
+  type SelectionNode,
   type SelectionSetNode,
   typeFromAST,
   type ValueNode,
   validateInputLiteral,
 } from 'graphql';
+import type { Sizes } from './limits.ts';
 
 /** What an operation declares, and whether it is used. */
 interface Variable {
@@ -40,19 +42,28 @@ interface Variable {
 /** Fragments are walked once for each operation, so that many operations of one fragment are left to graphql-js. */
 const MOST_SELECTIONS = 10_000;
 
-export function isPlainlyValid(schema: GraphQLSchema, document: DocumentNode): boolean {
+/** What is known of a valid document. */
+export interface Plain {
+  /** Undefined where fields are to be merged before they can be counted: those of fragments, or of the same name. */
+  readonly sizes: Sizes | undefined;
+  /** How many all operations have. */
+  readonly fields: number;
+}
+
+/** Undefined where graphql-js is to find out. */
+export function plainly(schema: GraphQLSchema, document: DocumentNode): Plain | undefined {
   const operations = new Map<string | undefined, OperationDefinitionNode>();
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions)
     if (definition.kind === Kind.OPERATION_DEFINITION) operations.set(definition.name?.value, definition);
     else if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
-    else return false;
+    else return undefined;
   // A name that came twice has taken the place of the one before; one without a name is alone.
-  if (operations.size + fragments.size < document.definitions.length) return false;
-  if (operations.size > 1 && operations.has(undefined)) return false;
+  if (operations.size + fragments.size < document.definitions.length) return undefined;
+  if (operations.size > 1 && operations.has(undefined)) return undefined;
   const walk = new Walk(schema, fragments);
-  for (const operation of operations.values()) if (!walk.operation(operation)) return false;
-  return walk.isEachFragmentUsed;
+  for (const operation of operations.values()) if (!walk.operation(operation)) return undefined;
+  return walk.isEachFragmentUsed ? walk.found : undefined;
 }
 
 class Walk {
@@ -64,10 +75,20 @@ class Walk {
   /** False while it is walked: whoever meets it then is in a circle. */
   readonly #walked = new Map<FragmentDefinitionNode, boolean>();
   #selections = 0;
+  /** Whether nothing is to be merged. */
+  #isFlat = true;
+  #fields = 0;
+  /** Of the operation that is walked. */
+  #sizes = nothing();
+  readonly #most = nothing();
 
   constructor(schema: GraphQLSchema, fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
     this.#schema = schema;
     this.#fragments = fragments;
+  }
+
+  get found(): Plain {
+    return { sizes: this.#isFlat ? this.#most : undefined, fields: this.#fields };
   }
 
   get isEachFragmentUsed(): boolean {
@@ -91,35 +112,53 @@ class Walk {
       if (defaultValue && !this.#value(defaultValue, declared)) return false;
       this.#variables.set(definition.variable.name.value, { type: declared, isUsed: false });
     }
-    if (this.#variables.size < variableDefinitions.length || !this.#selected(selectionSet, type))
+    this.#sizes = nothing();
+    if (this.#variables.size < variableDefinitions.length || !this.#selected(selectionSet, type, 1))
       return false;
     for (const { isUsed } of this.#variables.values()) if (!isUsed) return false;
+    this.#sizes.rootFields = selectionSet.selections.length;
+    this.#count(this.#sizes);
     return true;
   }
 
-  #selected({ selections }: SelectionSetNode, parent: GraphQLCompositeType): boolean {
+  #count(sizes: Sizes): void {
+    this.#fields += sizes.fields;
+    for (const name of Object.keys(sizes) as (keyof Sizes)[])
+      if (sizes[name] > this.#most[name]) this.#most[name] = sizes[name];
+  }
+
+  /** `depth`: that of the fields in it. */
+  #selected({ selections }: SelectionSetNode, parent: GraphQLCompositeType, depth: number): boolean {
     this.#selections += selections.length;
     if (this.#selections > MOST_SELECTIONS) return false;
+    const sizes = this.#sizes;
+    sizes.fields += selections.length;
+    if (depth > sizes.depth && selections.length > 0) sizes.depth = depth;
+    if (this.#isFlat && !isEachOnce(selections)) this.#isFlat = false;
     for (const node of selections) {
-      if (!this.#directed(node.directives)) return false;
+      if (node.directives && !this.#directed(node.directives)) return false;
       if (node.kind === Kind.FRAGMENT_SPREAD) {
+        this.#isFlat = false;
         const fragment = this.#fragments.get(node.name.value);
-        if (!fragment || node.arguments?.length || !this.#spread(fragment, parent)) return false;
+        if (!fragment || node.arguments?.length || !this.#spread(fragment, parent, depth)) return false;
       } else if (node.kind === Kind.INLINE_FRAGMENT) {
+        this.#isFlat = false;
         const { typeCondition, selectionSet } = node;
         const type = typeCondition ? this.#schema.getType(typeCondition.name.value) : parent;
         if (!isCompositeType(type) || !doTypesOverlap(this.#schema, parent, type)) return false;
-        if (!this.#selected(selectionSet, type)) return false;
+        if (!this.#selected(selectionSet, type, depth)) return false;
       } else if (node.name.value === '__typename') {
+        if (node.alias) sizes.aliases++;
         if (node.arguments?.length || node.selectionSet) return false;
       } else {
+        if (node.alias) sizes.aliases++;
         const field = isUnionType(parent) ? undefined : parent.getFields()[node.name.value];
         if (!field || !this.#given(node.arguments, field.args)) return false;
         const type = getNamedType(field.type);
         if (
           isLeafType(type)
             ? node.selectionSet
-            : !node.selectionSet || !this.#selected(node.selectionSet, type)
+            : !node.selectionSet || !this.#selected(node.selectionSet, type, depth + 1)
         )
           return false;
       }
@@ -127,7 +166,7 @@ class Walk {
     return true;
   }
 
-  #spread(fragment: FragmentDefinitionNode, parent: GraphQLCompositeType): boolean {
+  #spread(fragment: FragmentDefinitionNode, parent: GraphQLCompositeType, depth: number): boolean {
     const type = this.#schema.getType(fragment.typeCondition.name.value);
     if (!isCompositeType(type) || !doTypesOverlap(this.#schema, parent, type)) return false;
     const walked = this.#walked.get(fragment);
@@ -135,13 +174,14 @@ class Walk {
     if (fragment.directives?.length || fragment.variableDefinitions?.length) return false;
     this.#used.add(fragment);
     this.#walked.set(fragment, false);
-    if (!this.#selected(fragment.selectionSet, type)) return false;
+    if (!this.#selected(fragment.selectionSet, type, depth)) return false;
     this.#walked.set(fragment, true);
     return true;
   }
 
   /** Those that say whether a selection counts; all others are rare. */
-  #directed(directives: readonly DirectiveNode[] = []): boolean {
+  #directed(directives: readonly DirectiveNode[]): boolean {
+    this.#sizes.directives += directives.length;
     const names = new Set<string>();
     for (const { name, arguments: given } of directives) {
       const directive = this.#schema.getDirective(name.value);
@@ -194,4 +234,27 @@ class Walk {
     });
     return isGood;
   }
+}
+
+function nothing(): Sizes {
+  return { depth: 0, aliases: 0, directives: 0, rootFields: 0, fields: 0 };
+}
+
+/** Up to so many names are compared with each other, which takes less time than to make a set of them. */
+const FEW_NAMES = 8;
+
+/** Of the names that fields have in the answer; fragments have none. */
+function isEachOnce(selections: readonly SelectionNode[]): boolean {
+  if (selections.length > FEW_NAMES) return new Set(selections.map(answeredAs)).size === selections.length;
+  for (let at = 1; at < selections.length; at++) {
+    const name = answeredAs(selections[at] as SelectionNode);
+    for (let before = 0; before < at; before++)
+      if (answeredAs(selections[before] as SelectionNode) === name) return false;
+  }
+  return true;
+}
+
+function answeredAs(node: SelectionNode): string {
+  if (node.kind === Kind.FIELD) return (node.alias ?? node.name).value;
+  return '';
 }

@@ -1,4 +1,4 @@
-/** What is plainly valid is valid for graphql-js too: of random documents, and of those with words left out, doubled or moved. */
+/** What is plainly valid is valid for graphql-js too, and as large as it is counted otherwise: of random documents, and of those with words left out, doubled or moved. */
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -13,8 +13,11 @@ import {
   TokenKind,
   validate,
 } from 'graphql';
+import { DuetError } from '../../src/base/errors.ts';
+import { beyondLimits, isWithin, type Sizes } from '../../src/graphql/limits.ts';
+import { mergingIn } from '../../src/graphql/merged.ts';
 import { graphqlDoor } from '../../src/graphql/schema.ts';
-import { isPlainlyValid } from '../../src/graphql/validity.ts';
+import { plainly } from '../../src/graphql/validity.ts';
 import { sdl as guarded } from '../conformance/access-world.ts';
 import { modelOf } from '../storage/deployment.ts';
 import { Dice, Generator } from './generated.ts';
@@ -114,10 +117,26 @@ function parsed(text: string): DocumentNode | undefined {
   }
 }
 
+const codes = {
+  depth: 'QUERY_TOO_DEEP',
+  aliases: 'TOO_MANY_ALIASES',
+  directives: 'TOO_MANY_DIRECTIVES',
+  rootFields: 'TOO_MANY_ROOT_FIELDS',
+  fields: 'TOO_MANY_FIELDS',
+} as const;
+
+/** What is too large of a document by the walks that follow fragments and merge fields. */
+function beyond(schema: GraphQLSchema, document: DocumentNode, sizes: Sizes): unknown[] {
+  const limits = { ...sizes, tokens: 9000, introspectionDepth: 0 };
+  const { errors } = mergingIn(schema)(document, limits.fields);
+  const all = [...beyondLimits(document, limits), ...errors].map(({ originalError }) => originalError);
+  return [...new Set(all.map((error) => (error instanceof DuetError ? error.code : error)))];
+}
+
 const rules = specifiedRules.filter((rule) => rule !== OverlappingFieldsCanBeMergedRule);
 
 test('what is plainly valid is valid', () => {
-  const seen = { good: 0, left: 0, bad: 0 };
+  const seen = { good: 0, left: 0, bad: 0, counted: 0 };
   const choices = fc.array(fc.nat({ max: 1_000_000 }), { minLength: 5, maxLength: 80, size: 'max' });
   fc.assert(
     fc.property(choices, choices, fc.boolean(), (choices, more, isWhole) => {
@@ -130,15 +149,28 @@ test('what is plainly valid is valid', () => {
       const document = parsed(text);
       if (!document) return;
       const errors = validate(schema, document, rules).map(({ message }) => message);
-      const isPlain = isPlainlyValid(schema, document);
-      if (isPlain) expect([text, errors]).toEqual([text, []]);
-      seen[isPlain ? 'good' : errors.length > 0 ? 'bad' : 'left']++;
+      const plain = plainly(schema, document);
+      if (plain) expect([text, errors]).toEqual([text, []]);
+      seen[plain ? 'good' : errors.length > 0 ? 'bad' : 'left']++;
+      if (!plain?.sizes) return;
+      seen.counted++;
+      // Nothing is to be merged, and one less of anything is too little.
+      expect([text, validate(schema, document, [OverlappingFieldsCanBeMergedRule])]).toEqual([text, []]);
+      expect(plain.fields).toBe(mergingIn(schema)(document, 9000).fields);
+      expect([text, beyond(schema, document, plain.sizes)]).toEqual([text, []]);
+      expect(isWithin(plain.sizes, { ...plain.sizes, tokens: 0, introspectionDepth: 0 })).toBe(true);
+      for (const name of Object.keys(codes) as (keyof Sizes)[]) {
+        const less = { ...plain.sizes, [name]: plain.sizes[name] - 1 };
+        expect([text, beyond(schema, document, less)]).toEqual([text, [codes[name]]]);
+        expect(isWithin(plain.sizes, { ...less, tokens: 0, introspectionDepth: 0 })).toBe(false);
+      }
     }),
     { numRuns: RUNS, unbiased: true },
   );
   // Most of what is valid is found to be, and much of what is not is tried.
   expect(seen.good).toBeGreaterThan(seen.left);
   expect(seen.bad).toBeGreaterThan(RUNS / 10);
+  expect(seen.counted).toBeGreaterThan(RUNS / 10);
 }, 120_000);
 
 /** What is rare among random ones. */
@@ -161,5 +193,20 @@ test.each(refused)('%s is not', (text) => {
   const schema = schemas[1] as GraphQLSchema;
   const document = parse(text);
   expect(validate(schema, document, rules)).not.toEqual([]);
-  expect(isPlainlyValid(schema, document)).toBe(false);
+  expect(plainly(schema, document)).toBeUndefined();
+});
+
+/** Where fields have to be merged first, nobody can tell how many there are, nor whether they can be. */
+const overlapping = [
+  '{ items { name: id name } }',
+  '{ items { name name } }',
+  '{ items { a: id b: id c: id d: id e: id f: id g: id h: id i: id name: id name } }',
+  '{ items { id ... { name } } }',
+  '{ items { ...F } } fragment F on Item { id }',
+];
+
+test.each(overlapping)('%s is not counted', (text) => {
+  const found = plainly(schemas[1] as GraphQLSchema, parse(text));
+  expect(found).toBeDefined();
+  expect(found?.sizes).toBeUndefined();
 });

@@ -14,7 +14,6 @@ import {
   type SelectionNode,
 } from 'graphql';
 import { DuetError } from '../../base/errors.ts';
-import { Lru } from '../../base/lru.ts';
 import { caught, type Soon, then } from '../../base/soon.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -29,18 +28,10 @@ import { type Arguments, answeredFields, asWritten, type Given } from '../fields
 import { planner } from '../plan.ts';
 import type { Door } from '../schema.ts';
 import { declaredIn, isGivenVariables, usesVariables } from '../variables.ts';
+import type { PlannedSelections, Reading } from './planned.ts';
 import { NotPlain, shapeFor } from './shape.ts';
 
 type Variables = Given['variableValues'];
-
-/** What to read for a field of the answer, and what to make of it. */
-interface Reading {
-  /** The name of the field in the answer. */
-  readonly as: string;
-  readonly operation: Read;
-  readonly complete: (answer: unknown) => unknown;
-  readonly shape: (value: unknown) => unknown;
-}
 
 interface RootField {
   /** Its name in the answer. */
@@ -71,10 +62,6 @@ class Sent {
   }
 }
 
-/** Lists that were asked for before, by their arguments, of all fields of one document. */
-const KEPT_LISTS = 100;
-const LONGEST_KEPT = 512;
-
 /** The data of an answer; or, when there is something wrong with it, what the executor shall make it of. */
 export type Outcome =
   | { readonly data: Record<string, unknown>; readonly performed?: never }
@@ -83,6 +70,7 @@ export type Outcome =
 /** Runs a query without the executor, as long as its answer has no error: those are the executor's to word and place. */
 export class CompiledQuery {
   readonly #door: Door;
+  readonly #kept: PlannedSelections;
   readonly operation: OperationDefinitionNode;
   readonly #fields: readonly RootField[];
   readonly #readVariables: ReturnType<typeof variableReader>;
@@ -94,6 +82,7 @@ export class CompiledQuery {
     operationName: string | undefined,
     most: number,
     page: number | undefined,
+    kept: PlannedSelections,
   ) {
     const operation = getOperationAST(document, operationName);
     if (operation?.operation !== 'query' || isMarked(operation, Live)) throw new NotPlain();
@@ -104,12 +93,12 @@ export class CompiledQuery {
     // Which fields there are is to be known beforehand.
     if (hasConditions(selections, fragments)) throw new NotPlain();
     this.#door = door;
+    this.#kept = kept;
     this.operation = operation;
     this.#readVariables = variableReader(door.schema, operation.variableDefinitions ?? []);
     const given = { schema: door.schema, fragments, most, page };
     const fields = [...answeredFields(selections, { ...given, variableValues: undefined })];
-    const lists = Math.max(2, Math.ceil(KEPT_LISTS / fields.length));
-    this.#fields = fields.map(([as, nodes]) => ({ as, reading: this.#reading(as, nodes, given, lists) }));
+    this.#fields = fields.map(([as, nodes]) => ({ as, reading: this.#reading(as, nodes, given) }));
   }
 
   /** Undefined when the variables or arguments are wrong, or something is denied, and nothing was read. */
@@ -142,7 +131,7 @@ export class CompiledQuery {
     );
     return then(answers, (found) =>
       found instanceof Failed
-        ? { performed: new Map(readings.map(({ as }) => [as, found])) }
+        ? { performed: new Map(this.#fields.map(({ as }) => [as, found])) }
         : this.#outcome(readings, found),
     );
   }
@@ -151,15 +140,14 @@ export class CompiledQuery {
     const data: Record<string, unknown> = {};
     try {
       for (let index = 0; index < readings.length; index++) {
-        const { as, complete, shape } = readings[index] as Reading;
-        data[as] = shape(complete(answers[index]));
+        const { complete, shape } = readings[index] as Reading;
+        data[(this.#fields[index] as RootField).as] = shape(complete(answers[index]));
       }
       return { data };
     } catch (error) {
       if (!(error instanceof NotPlain)) throw error;
-      return {
-        performed: new Map(readings.map(({ as, complete }, index) => [as, complete(answers[index])])),
-      };
+      const completed = readings.map(({ complete }, index) => complete(answers[index]));
+      return { performed: new Map(this.#fields.map(({ as }, index) => [as, completed[index]])) };
     }
   }
 
@@ -178,21 +166,16 @@ export class CompiledQuery {
     as: string,
     nodes: readonly FieldNode[],
     given: Omit<Given, 'variableValues'>,
-    lists: number,
   ): RootField['reading'] {
     const query = given.schema.getQueryType() as GraphQLObjectType;
-    const [node] = nodes;
+    const [node, ...others] = nodes;
     const definition = node && query.getFields()[node.name.value];
     const binding = node && this.#door.bindings.get(`${query.name}.${node.name.value}`);
     if (!definition || !binding || !('resource' in binding) || as === '__proto__') throw new NotPlain();
 
     const below = (variableValues: Variables) => {
       const all = { ...given, variableValues };
-      return { plan: planner(binding, nodes, all), shape: shapeFor(definition.type, nodes, all) };
-    };
-    const whole = (args: Arguments, { plan, shape }: ReturnType<typeof below>): Reading => {
-      const { operation, complete } = plan(args);
-      return { as, operation: operation as Read, complete, shape };
+      return this.#kept.make(planner(binding, nodes, all), shapeFor(definition.type, nodes, all));
     };
     const readArguments = argumentReader(definition, node);
     const argumentsOf = (sent: Sent) =>
@@ -201,30 +184,15 @@ export class CompiledQuery {
         : asWritten(getArgumentValues(definition, node, sent.all()), node);
     const selections = nodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
     if (usesVariables(selections, given.fragments))
-      return (sent) => whole(argumentsOf(sent), below(sent.all()));
-    const known = below(undefined);
-    if (isGivenVariables(node)) {
-      const plan = (args: Arguments) => whole(args, known);
-      // Keys differ from request to request, and what is read by one is quickly planned.
-      const make = binding.operation === 'GET' ? plan : keeping(plan, lists);
-      return (sent) => make(argumentsOf(sent));
-    }
-    const always = whole(getArgumentValues(definition, node, undefined), known);
+      return (sent) => below(sent.all()).reading(argumentsOf(sent));
+    const known = others.length > 0 ? below(undefined) : this.#kept.of(node, () => below(undefined));
+    // Keys differ from request to request, and what is read by one is quickly planned.
+    const isList = binding.operation !== 'GET';
+    const make = (args: Arguments) => (isList ? known.listing(args) : known.reading(args));
+    if (isGivenVariables(node)) return (sent) => make(argumentsOf(sent));
+    const always = make(getArgumentValues(definition, node, undefined));
     return () => always;
   }
-}
-
-/** What is made of the same arguments once more, such as those of a first page, is what was made of them before. */
-function keeping(make: (args: Arguments) => Reading, most: number): (args: Arguments) => Reading {
-  const kept = new Lru<string, Reading>(most);
-  return (args) => {
-    const key = JSON.stringify(args);
-    let reading = kept.get(key);
-    if (reading) return reading;
-    reading = make(args);
-    if (key.length <= LONGEST_KEPT) kept.set(key, reading);
-    return reading;
-  };
 }
 
 function hasConditions(
