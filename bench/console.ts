@@ -18,7 +18,7 @@ const data = { things: Array.from({ length: 1000 }, (_, at) => record(at)) };
 
 await buildConsole();
 const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
+  executablePath: '/usr/bin/chromium-headless-shell',
   args: ['--headless', '--no-sandbox', '--disable-gpu'],
 });
 try {

@@ -173,6 +173,78 @@ browsing('tables', () => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('of 20 columns those in sight are drawn, after a window was made wider too; the arrows lead to all of them', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 1000, height: 900 } });
+    const { page } = here;
+    await here.go('#/data/Thing');
+    const row = page.locator('tbody tr').first();
+    await row.getByText('Thing 1', { exact: true }).waitFor();
+    const drawn = () => row.locator('td[aria-colindex]').count();
+    const at = (column: number) => row.locator(`td[aria-colindex="${column}"]`);
+    await shows(async () => (await drawn()) < 16, true);
+    // Those that are not drawn leave their room to them.
+    const isBelowItsHead = async (column: number) => {
+      const [cell, head] = [
+        await at(column).boundingBox(),
+        await page
+          .locator('thead th')
+          .nth(column - 1)
+          .boundingBox(),
+      ];
+      return Math.abs((cell?.x ?? 0) - (head?.x ?? 1)) < 1;
+    };
+    expect(await isBelowItsHead(3)).toBe(true);
+    await at(1).focus();
+    for (let step = 1; step < 20; step++) {
+      await page.keyboard.press('ArrowRight');
+      await shows(() => page.evaluate('document.activeElement.ariaColIndex'), String(step + 1));
+    }
+    expect(await isBelowItsHead(20)).toBe(true);
+    expect(await at(20).textContent()).toBe('Zoe');
+    expect(await at(3).count()).toBe(0);
+    await shows(async () => (await drawn()) < 16, true);
+    // What is being edited stays, however far one scrolls.
+    const table = page.getByRole('region', { name: 'Thing table' });
+    await at(19).dblclick();
+    await row.getByRole('textbox').fill('not saved yet');
+    await table.evaluate((each: any) => each.scrollTo(0, 0));
+    await at(3).waitFor();
+    expect(await row.getByRole('textbox').inputValue()).toBe('not saved yet');
+    await row.getByRole('textbox').press('Escape');
+    await page.setViewportSize({ width: 3840, height: 900 });
+    await shows(drawn, 20);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test.each([360, 1280, 2560])('at %d px a table shows at its sides that it goes on there', async (width) => {
+    await using here = await visit(duet.url, { viewport: { width, height: 900 } });
+    const { page } = here;
+    await here.go('#/data/Thing');
+    const table = page.getByRole('region', { name: 'Thing table' });
+    await page.getByText('Thing 1', { exact: true }).waitFor();
+    const hints = () =>
+      table.evaluate((each: any) => {
+        const style = (of: any, part?: string) => each.ownerDocument.defaultView.getComputedStyle(of, part);
+        return {
+          left: style(each.querySelector('tbody td')).boxShadow !== 'none',
+          right: style(each, '::after').opacity === '1',
+        };
+      });
+    await shows(hints, { left: false, right: true });
+    // The lines of the column that stays meet those of the others.
+    const tops = await table
+      .locator('tbody tr')
+      .evaluateAll((all) => all.map((each: any) => each.getBoundingClientRect().height));
+    expect(tops.filter((each) => !Number.isInteger(each))).toEqual([]);
+    await table.evaluate((each: any) => each.scrollTo(300, 0));
+    await shows(hints, { left: true, right: true });
+    await table.evaluate((each: any) => each.scrollTo(each.scrollWidth, 0));
+    await shows(hints, { left: true, right: false });
+    await here.go('#/data/Thing?_columns=title:100,count:100');
+    await shows(() => page.locator('thead th').count(), 2);
+    await shows(hints, { left: false, right: false });
+  });
+
   test('references sort by what is shown, through both doors; what there is, is counted where it is looked at', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
@@ -184,12 +256,12 @@ browsing('tables', () => {
       await page.getByRole('button', { name: /^owner/ }).click();
       await page.waitForURL(/sort=owner\.name/);
       await shows(
-        () => page.locator('tbody tr[aria-rowindex] td:nth-child(20)').first().textContent(),
+        () => page.locator('tbody tr[aria-rowindex] [aria-colindex="20"]').first().textContent(),
         'Ada',
       );
       await page.getByRole('button', { name: /^owner/ }).click();
       await shows(
-        () => page.locator('tbody tr[aria-rowindex] td:nth-child(20)').first().textContent(),
+        () => page.locator('tbody tr[aria-rowindex] [aria-colindex="20"]').first().textContent(),
         'Zoe',
       );
     }

@@ -1,7 +1,7 @@
 /** Reads through the door in use, for as long as a view is open. */
 
 import { useSignal } from '@preact/signals';
-import { useLayoutEffect } from 'preact/hooks';
+import { useLayoutEffect, useMemo } from 'preact/hooks';
 import type { Answer, Ask } from '../ask.ts';
 import { doorFor, send, wireOf } from '../doors/send.ts';
 import { type Fault, isAway } from '../doors/wire.ts';
@@ -21,40 +21,39 @@ interface Reading {
 export function useAnswer(ask: Ask, schema: Schema): Reading {
   const answer = useSignal<Answer | undefined>(undefined);
   const fault = useSignal<Fault | undefined>(undefined);
-  const pending = useSignal(true);
   const round = useSignal(0);
   const answered = useSignal('');
   const key = token.value + askKey(ask);
   const through = doorFor(ask, door.value, schema);
+  /** The request that the view waits for, and the last that has come to its end: whether they differ is told without drawing again. */
+  const request = useMemo(() => ({}), [key, through, round.value, schema]);
+  const ended = useSignal<object | undefined>(undefined);
   // Not after the next paint, for which it would wait: that shows nothing new.
   useLayoutEffect(() => {
     let current = true;
-    pending.value = true;
-    send(ask, through, schema)
-      .then(
-        (found) => {
-          if (!current) return;
-          answer.value = found;
-          answered.value = key;
-          fault.value = undefined;
-        },
-        (error) => {
-          if (!current) return;
-          if (!isAway(error) || answered.value !== key) answer.value = undefined;
-          fault.value = error;
-        },
-      )
-      .finally(() => {
-        if (current) pending.value = false;
-      });
+    send(ask, through, schema).then(
+      (found) => {
+        if (!current) return;
+        answer.value = found;
+        answered.value = key;
+        fault.value = undefined;
+        ended.value = request;
+      },
+      (error) => {
+        if (!current) return;
+        if (!isAway(error) || answered.value !== key) answer.value = undefined;
+        fault.value = error;
+        ended.value = request;
+      },
+    );
     return () => {
       current = false;
     };
-  }, [key, through, round.value, schema]);
+  }, [request]);
   return {
     answer: answer.value,
     fault: fault.value,
-    pending: pending.value,
+    pending: ended.value !== request,
     isCurrent: answered.value === key,
     again: () => {
       round.value++;

@@ -3,7 +3,7 @@
 import type { Computed } from '../computed.ts';
 import { type Row, type Schema, shownType } from '../schema/types.ts';
 import { Prose } from './parts.tsx';
-import { Value } from './value.tsx';
+import { shownValue } from './value.tsx';
 
 interface Props {
   schema: Schema;
@@ -27,11 +27,7 @@ export function ComputedField({ schema, computed: { column, from }, before, give
         <span class="type">{shownType(column)}</span>
       </div>
       <output id={id} aria-describedby={`${id}-about`}>
-        {isOpen ? (
-          <span class="null">computed when it is saved</span>
-        ) : (
-          <Value column={column} row={before} schema={schema} />
-        )}
+        {isOpen ? <span class="null">computed when it is saved</span> : shownValue(column, before, schema)}
       </output>
       <p class="quiet small" id={`${id}-about`}>
         <Prose text={description} />

@@ -2,7 +2,7 @@
 
 import { computedOf } from '../computed.ts';
 import { type Resource, type Row, type Schema, shownType } from '../schema/types.ts';
-import { directionOf, Value } from './value.tsx';
+import { directionOf, shownValue } from './value.tsx';
 
 export function Fields({ resource, row, schema }: { resource: Resource; row: Row; schema: Schema }) {
   const computed = new Map(computedOf(resource).map(({ column, from }) => [column, from]));
@@ -15,9 +15,7 @@ export function Fields({ resource, row, schema }: { resource: Resource; row: Row
             <span class="type">{shownType(column)}</span>
             {computed.has(column) && <p class="small">computed from {computed.get(column)?.join(', ')}</p>}
           </dt>
-          <dd dir={directionOf(column)}>
-            <Value column={column} row={row} schema={schema} />
-          </dd>
+          <dd dir={directionOf(column, row)}>{shownValue(column, row, schema)}</dd>
         </div>
       ))}
     </dl>

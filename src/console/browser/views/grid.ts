@@ -47,6 +47,11 @@ const SECOND_CLICK_MS = 250;
 /** What does something of its own when it is clicked. */
 const OWN = 'button, input, select, textarea, label, form';
 
+/** Not by its place among those that are drawn. */
+function columnOf(cell: HTMLTableCellElement): number {
+  return Number(cell.getAttribute('aria-colindex')) - 1;
+}
+
 export function useGrid(props: Props): Grid {
   const { resource, rows, columns, section, drawn, editing, selection, onChanged } = props;
   const mayEdit = onChanged !== undefined && may(resource, 'UPDATE');
@@ -55,12 +60,12 @@ export function useGrid(props: Props): Grid {
     !isList(of) && writable.has(name) && row[name] !== undefined;
   const focus = (at: number, column: number) => {
     const row = Math.max(0, Math.min(rows.length - 1, at));
-    const cell = () =>
-      section.current?.querySelector<HTMLTableRowElement>(`tr[aria-rowindex="${row + 2}"]`)?.cells[
-        Math.max(0, Math.min(columns.length - 1, column))
-      ];
+    const index = Math.max(0, Math.min(columns.length - 1, column));
+    const line = () => section.current?.querySelector(`tr[aria-rowindex="${row + 2}"]`);
+    const cell = () => line()?.querySelector<HTMLElement>(`[aria-colindex="${index + 1}"]`);
     if (!cell() && section.current) {
-      section.current.scrollTop = row * drawn.height;
+      if (!line()) section.current.scrollTop = row * drawn.height;
+      section.current.querySelectorAll('th')[index]?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
       drawn.look();
     }
     if (cell() && !editing.value) cell()?.focus();
@@ -112,7 +117,7 @@ export function useGrid(props: Props): Grid {
     clearTimeout(opening.current);
     const to = own ?? link;
     if (!own && editable && editable.getBoundingClientRect().right - event.clientX < PENCIL)
-      edit(at, editable.cellIndex);
+      edit(at, columnOf(editable));
     else if (selection && event.shiftKey) selection.choose(at, true);
     else if (!to) return;
     else if (isElsewhere) window.open(to);
@@ -123,7 +128,7 @@ export function useGrid(props: Props): Grid {
     const cell = editableAt(event);
     if (!cell) return;
     clearTimeout(opening.current);
-    edit(at, cell.cellIndex);
+    edit(at, columnOf(cell));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement;
@@ -131,7 +136,7 @@ export function useGrid(props: Props): Grid {
     const cell = target.closest('td');
     const row = cell?.closest('tr')?.getAttribute('aria-rowindex');
     const at = row ? Number(row) - 2 : Math.ceil((section.current?.scrollTop ?? 0) / (drawn.height || 1)) - 1;
-    const column = cell?.cellIndex ?? 0;
+    const column = cell ? columnOf(cell) : 0;
     const isOnCell = target === cell;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const aside = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

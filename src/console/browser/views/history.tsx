@@ -11,7 +11,7 @@ import { Confirm } from './confirm.tsx';
 import { useDock } from './dock.tsx';
 import { Heading } from './heading.tsx';
 import { Empty, FaultNotice } from './parts.tsx';
-import { moment, Value } from './value.tsx';
+import { moment, shownValue } from './value.tsx';
 
 interface Props {
   schema: Schema;
@@ -132,7 +132,7 @@ function Differences({ resource, schema, before, after }: DifferencesProps) {
                 (row, at) =>
                   row && (
                     <td key={at} data-of={at === 0 ? 'before' : 'after'}>
-                      <Value column={column} row={row} schema={schema} />
+                      {shownValue(column, row, schema)}
                     </td>
                   ),
               )}

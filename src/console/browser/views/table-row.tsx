@@ -15,7 +15,7 @@ import {
 import { CellEditor } from './cell-editor.tsx';
 import type { At, Grid } from './grid.ts';
 import type { Selection } from './selection.ts';
-import { CopyKey, directionOf, shortKey, Value, wholeText } from './value.tsx';
+import { CopyKey, directionOf, shortKey, shownValue, wholeText } from './value.tsx';
 
 const FRESH_MS = 2000;
 
@@ -23,6 +23,9 @@ interface RowProps {
   at: number;
   row: Row;
   columns: readonly Shown[];
+  /** Of the columns after the first, those that are drawn. */
+  from: number;
+  until: number;
   resource: Resource;
   schema: Schema;
   selection: Selection | undefined;
@@ -30,7 +33,8 @@ interface RowProps {
   grid: Grid;
 }
 
-export function RowOf({ at, row, columns, resource, schema, selection, editing, grid }: RowProps) {
+export function RowOf(props: RowProps) {
+  const { at, row, columns, from, until, resource, schema, selection, editing, grid } = props;
   const link = resource.operations.has('GET')
     ? dataLink(resource.name, 'record', row[resource.key.name])
     : undefined;
@@ -45,32 +49,32 @@ export function RowOf({ at, row, columns, resource, schema, selection, editing, 
       onClick={(event) => grid.onClick(event, at, link)}
       onDblClick={(event) => grid.onDoubleClick(event, at)}
     >
-      {columns.map((shown, column) => (
-        <Cell
-          key={shown.name}
-          shown={shown}
-          row={row}
-          link={link}
-          resource={resource}
-          schema={schema}
-          isEditable={grid.isEditable(shown, row)}
-          choose={column === 0 && selection && <Choose {...{ selection, at, row, resource }} />}
-          editor={
-            editing?.column === column &&
-            !isList(shown.of) && (
-              <CellEditor
-                key={`${row[resource.key.name]} ${shown.name}`}
-                resource={resource}
-                column={shown.of}
-                row={row}
-                schema={schema}
-                onSaved={(next, step) => grid.saved(next, shown.of as Column, step)}
-                onClose={grid.close}
-              />
-            )
-          }
-        />
-      ))}
+      {columns.map((shown, column) => {
+        if (column === 1 && from > 1) return <td key="before" colSpan={from - 1} aria-hidden="true" />;
+        if (column === until) return <td key="after" colSpan={columns.length - until} aria-hidden="true" />;
+        if (column > 0 && (column < from || column > until)) return null;
+        return cell({
+          shown,
+          column,
+          row,
+          link,
+          resource,
+          schema,
+          isEditable: grid.isEditable(shown, row),
+          choose: column === 0 && selection && <Choose {...{ selection, at, row, resource }} />,
+          editor: editing?.column === column && !isList(shown.of) && (
+            <CellEditor
+              key={`${row[resource.key.name]} ${shown.name}`}
+              resource={resource}
+              column={shown.of}
+              row={row}
+              schema={schema}
+              onSaved={(next, step) => grid.saved(next, shown.of as Column, step)}
+              onClose={grid.close}
+            />
+          ),
+        });
+      })}
     </tr>
   );
 }
@@ -91,6 +95,7 @@ function useFresh(row: Row, { key }: Resource) {
 
 interface CellProps {
   shown: Shown;
+  column: number;
   row: Row;
   /** To the record. */
   link: string | undefined;
@@ -101,10 +106,13 @@ interface CellProps {
   editor: preact.ComponentChildren;
 }
 
-function Cell({ shown: { of }, row, link, resource, schema, isEditable, choose, editor }: CellProps) {
+/** No component: of what a new order costs, a component for each cell and each value was a third. */
+function cell(props: CellProps) {
+  const { shown, column, row, link, resource, schema, isEditable, choose, editor } = props;
+  const { name, of } = shown;
   if (isList(of))
     return (
-      <td tabIndex={-1}>
+      <td key={name} tabIndex={-1} aria-colindex={column + 1}>
         {choose}
         <Linked list={of} row={row} schema={schema} />
       </td>
@@ -112,9 +120,11 @@ function Cell({ shown: { of }, row, link, resource, schema, isEditable, choose, 
   const { key, label } = resource;
   return (
     <td
+      key={name}
       tabIndex={-1}
+      aria-colindex={column + 1}
       class={`${of.kind}${isEditable ? ' editable' : ''}${editor ? ' editing' : ''}`}
-      dir={directionOf(of)}
+      dir={directionOf(of, row)}
       title={editor ? undefined : wholeText(of, row)}
     >
       {choose}
@@ -124,7 +134,7 @@ function Cell({ shown: { of }, row, link, resource, schema, isEditable, choose, 
           {of === key ? shortKey(String(row[key.name])) : labelled(resource, row)}
         </a>
       ) : (
-        <Value column={of} row={row} schema={schema} short />
+        shownValue(of, row, schema, true)
       )}
       {of === key && <CopyKey text={String(row[key.name])} />}
     </td>

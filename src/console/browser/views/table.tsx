@@ -1,4 +1,4 @@
-/** Records as a table: a name that opens each, columns to choose and to resize, and no more rows drawn than are seen. */
+/** Records as a table: a name that opens each, columns to choose and to resize, and no more of it drawn than is seen. */
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
@@ -8,6 +8,7 @@ import { allColumns, chosenColumns, type Shown, writtenColumns } from '../column
 import type { Column, Resource, Row, Schema } from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
 import { remember, remembered } from '../session.ts';
+import { useDrawn } from './drawn.ts';
 import { type At, useGrid } from './grid.ts';
 import { listLink } from './list-place.ts';
 import type { Selection } from './selection.ts';
@@ -32,10 +33,6 @@ interface Props {
 
 /** More rows than these may move under the head of their table. */
 const FEW = 8;
-/** Beyond these, only what is seen is drawn. */
-const DRAWN = 60;
-/** How many rows are drawn beyond the edges, for whoever scrolls. */
-const BEYOND = 8;
 const LEAST_WIDTH = 48;
 
 export function Table(props: Props) {
@@ -49,16 +46,17 @@ export function Table(props: Props) {
   );
   const [widths, setWidths] = useFrozen(head, columns, ask !== undefined);
   const keep = useKeptScroll(section, 'table', ask !== undefined && isCurrent);
-  const drawn = useDrawn(section, rows.length);
   const editing = useSignal<At | undefined>(undefined);
+  const wide = widths && columns.map(({ name }) => widths[name] ?? 0);
+  const drawn = useDrawn(section, rows.length, columns.length, wide, editing.value?.column);
   const grid = useGrid({ ...props, section, drawn, columns, editing });
   const resize = (name: string, width: number, isDone: boolean) => {
-    const wide = Math.max(LEAST_WIDTH, width);
-    if (widths) setWidths({ ...widths, [name]: wide });
+    const put = Math.max(LEAST_WIDTH, width);
+    if (widths) setWidths({ ...widths, [name]: put });
     if (isDone && ask)
       chooseColumns(
         ask,
-        columns.map((each) => (each.name === name ? { ...each, width: wide } : each)),
+        columns.map((each) => (each.name === name ? { ...each, width: put } : each)),
       );
   };
   // Whatever else changes around them, such as what is under way: rows that are as they were are not drawn again.
@@ -71,6 +69,8 @@ export function Table(props: Props) {
           at={drawn.first + at}
           row={row}
           columns={columns}
+          from={drawn.from}
+          until={drawn.until}
           resource={resource}
           schema={schema}
           selection={selection}
@@ -78,9 +78,12 @@ export function Table(props: Props) {
           grid={grid}
         />
       )),
-    [rows, columns, schema, drawn.first, drawn.last, editing.value, selection?.keys.value, grid.mayEdit],
+    [
+      ...[rows, columns, schema, drawn.first, drawn.last, drawn.from, drawn.until],
+      ...[editing.value, selection?.keys.value, grid.mayEdit],
+    ],
   );
-  const total = widths && columns.reduce((sum, { name }) => sum + (widths[name] ?? 0), 0);
+  const total = wide?.reduce((sum, width) => sum + width, 0);
   return (
     <section
       ref={section}
@@ -99,6 +102,7 @@ export function Table(props: Props) {
         class={total === undefined ? '' : 'fixed'}
         style={total === undefined ? {} : { minWidth: `${total}px` }}
         aria-rowcount={rows.length + 1}
+        aria-colcount={columns.length}
       >
         {total !== undefined && (
           <colgroup>
@@ -172,35 +176,6 @@ function useFrozen(
       frozen.value = { names, widths: next };
     },
   ];
-}
-
-interface Drawn {
-  readonly first: number;
-  readonly last: number;
-  /** Of one row, in pixels. */
-  readonly height: number;
-  readonly look: () => void;
-}
-
-/** Which rows are in sight, and a few beyond. */
-function useDrawn(section: { readonly current: HTMLElement | null }, count: number): Drawn {
-  const height = useRef(36);
-  const range = useSignal<readonly [number, number]>([0, DRAWN]);
-  const look = () => {
-    const { current } = section;
-    if (!current || count <= DRAWN) return;
-    const [one, other] = current.querySelectorAll<HTMLElement>('tbody tr[aria-rowindex]');
-    if (one && other) height.current = other.offsetTop - one.offsetTop;
-    const first = Math.floor(current.scrollTop / height.current) - BEYOND;
-    const last = first + Math.ceil(current.clientHeight / height.current) + 2 * BEYOND;
-    const [from, until] = range.value;
-    // Nothing is drawn for every pixel.
-    if (Math.abs(first - from) >= BEYOND / 2 || last > until) range.value = [first, last];
-  };
-  useLayoutEffect(look);
-  if (count <= DRAWN) return { first: 0, last: count, height: 0, look };
-  const first = Math.min(Math.max(0, range.value[0]), count - 1);
-  return { first, last: Math.min(count, Math.max(range.value[1], first + 1)), height: height.current, look };
 }
 
 /** In place of the rows that are not drawn. */

@@ -1,5 +1,6 @@
 /** A value of a record, as a person reads it. */
 
+import type { ComponentChildren } from 'preact';
 import { dataLink } from '../links.ts';
 import { type Column, labelled, type Row, type Schema } from '../schema/types.ts';
 import { tell } from '../told.ts';
@@ -8,22 +9,13 @@ import { Icon, toClipboard } from './parts.tsx';
 /** Longer texts are cut in tables, where the record is a click away. */
 const SHORT = 120;
 
-export function Value({
-  column,
-  row,
-  schema,
-  short = false,
-}: {
-  column: Column;
-  row: Row;
-  schema: Schema;
-  short?: boolean;
-}) {
+/** No component, of which a table would make one for each of its cells. */
+export function shownValue(column: Column, row: Row, schema: Schema, short = false): ComponentChildren {
   const value = row[column.name];
   // What the rules hide from the caller is left out of the record.
   if (value === undefined) return <span class="null">hidden</span>;
   if (value === null) return <span class="null">null</span>;
-  if (column.reference) return <Referenced column={column} row={row} schema={schema} />;
+  if (column.reference) return referenced(column, row, schema);
   if (column.list && Array.isArray(value) && column.kind !== 'json')
     return (
       <span class="items">
@@ -52,10 +44,10 @@ export function Value({
     case 'float':
     case 'bigint':
     case 'decimal':
-      return <>{short ? grouped(value) : String(value)}</>;
+      return short ? grouped(value) : String(value);
     default:
       if (value === '') return <span class="null">empty</span>;
-      return <>{short ? shortened(String(value)) : String(value)}</>;
+      return short ? shortened(String(value)) : String(value);
   }
 }
 
@@ -96,19 +88,22 @@ export function CopyKey({ text }: { text: string }) {
   );
 }
 
-/** Texts are read in the direction of their own script. */
-export function directionOf({ kind, list }: Column): 'auto' | undefined {
-  return kind === 'text' && !list ? 'auto' : undefined;
+/** Texts are read in the direction of their own script. Browsers look for it in each text that they are told to: a table has many. */
+export function directionOf({ kind, list, name }: Column, row: Row): 'auto' | undefined {
+  return kind === 'text' && !list && FROM_THE_RIGHT.test(String(row[name])) ? 'auto' : undefined;
 }
 
-function Referenced({ column, row, schema }: { column: Column; row: Row; schema: Schema }) {
+/** The blocks of Unicode whose letters are read from the right, as its file DerivedBidiClass has them. */
+const FROM_THE_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+function referenced(column: Column, row: Row, schema: Schema): ComponentChildren {
   const { reference } = column;
   const target = reference && schema.byName.get(reference.target);
   const key = row[column.name];
   const record = reference && row[reference.name];
   const text =
     target && typeof record === 'object' && record !== null ? labelled(target, record as Row) : String(key);
-  if (!target?.operations.has('GET')) return <>{text}</>;
+  if (!target?.operations.has('GET')) return text;
   return (
     <a dir="auto" href={dataLink(target.name, 'record', key)} title={`${target.name} ${key}`}>
       {shortened(text)}

@@ -1,0 +1,89 @@
+/** Which rows and columns of a table are in sight, and a few beyond: no others are drawn. */
+
+import { useSignal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+
+export interface Drawn {
+  readonly first: number;
+  readonly last: number;
+  /** Of one row, in pixels. */
+  readonly height: number;
+  /** The columns that are drawn, beside the first, which stays in sight. */
+  readonly from: number;
+  readonly until: number;
+  readonly look: () => void;
+}
+
+/** Tables with no more rows, and no more columns, are drawn whole. */
+const ROWS = 60;
+const COLUMNS = 12;
+/** How many are drawn beyond the edges, for whoever scrolls. */
+const ROWS_BEYOND = 8;
+const COLUMNS_BEYOND = 2;
+
+/** `widths`: of the columns, once they are known; `kept`: a column that is drawn in any case. */
+export function useDrawn(
+  section: { readonly current: HTMLElement | null },
+  count: number,
+  columns: number,
+  widths: readonly number[] | undefined,
+  kept: number | undefined,
+): Drawn {
+  const height = useRef(36);
+  const rowRange = useSignal<readonly [number, number]>([0, ROWS]);
+  const columnRange = useSignal<readonly [number, number] | undefined>(undefined);
+  const look = () => {
+    const { current } = section;
+    if (!current) return;
+    const { scrollLeft, clientWidth, scrollWidth } = current;
+    // Where the table goes on, its side is shaded.
+    current.toggleAttribute('data-left', scrollLeft > 0);
+    current.toggleAttribute('data-right', scrollLeft + clientWidth < scrollWidth - 1);
+    if (count > ROWS) {
+      const [one, other] = current.querySelectorAll<HTMLElement>('tbody tr[aria-rowindex]');
+      if (one && other) height.current = other.offsetTop - one.offsetTop;
+      const first = Math.floor(current.scrollTop / height.current) - ROWS_BEYOND;
+      const last = first + Math.ceil(current.clientHeight / height.current) + 2 * ROWS_BEYOND;
+      const [from, until] = rowRange.value;
+      // Nothing is drawn for every pixel.
+      if (Math.abs(first - from) >= ROWS_BEYOND / 2 || last > until) rowRange.value = [first, last];
+    }
+    if (widths && columns > COLUMNS) {
+      const [first, last] = between(widths, scrollLeft, scrollLeft + clientWidth);
+      const [from, until] = columnRange.value ?? [columns, 0];
+      if (first < from || last > until) columnRange.value = [first - COLUMNS_BEYOND, last + COLUMNS_BEYOND];
+    }
+  };
+  useLayoutEffect(look);
+  const latest = useRef(look);
+  latest.current = look;
+  // A window that is made larger shows more.
+  useEffect(() => {
+    const observer = new ResizeObserver(() => latest.current());
+    if (section.current) observer.observe(section.current);
+    return () => observer.disconnect();
+  }, []);
+  const isCut = count > ROWS;
+  const first = isCut ? Math.min(Math.max(0, rowRange.value[0]), count - 1) : 0;
+  const last = isCut ? Math.min(count, Math.max(rowRange.value[1], first + 1)) : count;
+  const [from, until] = (widths && columns > COLUMNS && columnRange.value) || [1, columns];
+  return {
+    first,
+    last,
+    height: isCut ? height.current : 0,
+    from: Math.max(1, Math.min(from, kept ?? from)),
+    until: Math.min(columns, Math.max(until, (kept ?? 0) + 1)),
+    look,
+  };
+}
+
+/** The columns of which something is between these edges. */
+function between(widths: readonly number[], left: number, right: number): [number, number] {
+  let [first, last, edge] = [0, 0, 0];
+  for (const [at, width] of widths.entries()) {
+    if (edge < right) last = at + 1;
+    edge += width;
+    if (edge <= left) first = at + 1;
+  }
+  return [first, last];
+}
