@@ -123,6 +123,8 @@ browsing('on the console', () => {
     await dev.write('type Book @resource {\n  id: ID!\n  pages: Int\n}\n');
     await page.locator('nav a[href="#/data/Book"]').waitFor();
     await page.getByRole('heading', { name: 'Resources' }).waitFor();
+    // Who is asking may see all pages of operators, without a reload.
+    await page.getByRole('link', { name: 'API keys' }).waitFor();
     expect(visited.complaints).toEqual([]);
   }, 120_000);
 

@@ -164,6 +164,10 @@ browsing.each([...databases])('on %s', (database) => {
       ['titleMine Mine again Theirs', 'bodyone mine theirs'],
     );
     await page.getByRole('radio', { name: 'body: theirs' }).check();
+    // What is shown is what will be sent: the choice, on top of their version.
+    const dock = page.getByRole('region', { name: 'REST and GraphQL' });
+    await dock.getByText('{"title":"Mine again"}').first().waitFor();
+    await dock.getByText(/If-Match: "3-/).waitFor();
     await page.getByRole('button', { name: 'Save selected values' }).click();
     await page.getByRole('heading', { name: 'Mine again' }).waitFor();
     expect(await duet.json('GET', `/notes/${note.id}`)).toMatchObject({

@@ -118,6 +118,16 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await page.getByText('4 rows selected').waitFor();
     await page.getByRole('button', { name: 'Change…' }).click();
     const dialog = page.getByRole('dialog');
+    // A field that was chosen by mistake, and one that is refused, are left as they are.
+    await dialog.getByLabel('Field to change').selectOption('title');
+    await dialog.getByLabel('title', { exact: true }).fill('x');
+    await dialog.getByLabel('Field to change').selectOption('count');
+    await dialog.getByLabel('count', { exact: true }).fill('-1');
+    await dialog.getByRole('button', { name: 'Change 4 records' }).click();
+    await shows(() => dialog.getByRole('alert').textContent(), 'count must be 0 or more. VALIDATION_FAILED');
+    await dialog.getByRole('button', { name: 'Leave count as it is' }).click();
+    await dialog.getByRole('button', { name: 'Leave title as it is' }).click();
+    expect(await dialog.getByLabel('count', { exact: true }).count()).toBe(0);
     await dialog.getByLabel('Field to change').selectOption('stage');
     await dialog.getByLabel('stage', { exact: true }).selectOption('DONE');
     await dialog.getByText('"atMost":4').waitFor();
@@ -157,18 +167,21 @@ browsing.each([...databases])('editing, on %s', (database) => {
     const { page } = here;
     await here.go('#/data/Thing');
     await page.getByRole('link', { name: 'Import' }).click();
+    await page.getByRole('region', { name: 'Fields' }).getByText('title String (required)').waitFor();
     const take = (name: string, text: string) =>
       page
         .getByLabel('File to import')
         .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
     const faults = () => page.getByRole('region', { name: 'Errors' }).getByRole('listitem').allTextContents();
     await take('things.csv', 'Title;Number;code\r\n"a ""quoted""\r\nname";1;x\r\n"Two";two;y\r\n;3;z\r\n');
-    await shows(faults, ['line 5, title: title is required']);
+    await shows(faults, ['line 5: title is required']);
     await page.getByLabel('Field of Number').selectOption('count');
     await shows(faults, [
       'line 4, count: This is not a number, such as 12 or -0.5.',
-      'line 5, title: title is required',
+      'line 5: title is required',
     ]);
+    // Nobody has tried to yet.
+    await page.getByText('This cannot be imported as it is. 2 errors:').waitFor();
     expect(await page.getByRole('button', { name: 'Import 3 records' }).isDisabled()).toBe(true);
     // One cell, one error: what cannot be read is not missing too.
     await here.go('#/data/Part/import');
@@ -178,10 +191,9 @@ browsing.each([...databases])('editing, on %s', (database) => {
     // What only the service knows.
     await take('things.ndjson', '{"title":"a","count":-1}\n\n{"title":"","owner":7}\n');
     await page.getByRole('button', { name: 'Import 2 records' }).click();
-    await shows(faults, [
-      'line 1, count: count must be 0 or more',
-      'line 3, title: title must have at least 1 character',
-    ]);
+    await shows(faults, ['line 1: count must be 0 or more', 'line 3: title must have at least 1 character']);
+    await page.getByText('Nothing was imported. 2 errors:').waitFor();
+    expect(await page.getByText('Operation 0').count()).toBe(0);
     const before = (await duet.json('GET', '/things')).length;
     await take(
       'things.json',

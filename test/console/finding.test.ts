@@ -85,7 +85,7 @@ browsing('finding', () => {
     await page.getByLabel('Field').selectOption('ownerId');
     await page.getByRole('combobox', { name: 'Value' }).pressSequentially('zo');
     await page.getByRole('option', { name: 'Zoe' }).click();
-    await page.getByRole('button', { name: 'Condition' }).click();
+    await page.getByRole('button', { name: 'Condition', exact: true }).click();
     await page.getByLabel('Field').last().selectOption('day');
     await page.getByLabel('Value').last().fill('2024-01-02');
     await page.getByRole('button', { name: 'Apply' }).click();
@@ -99,6 +99,21 @@ browsing('finding', () => {
     await page.getByRole('button', { name: 'Apply' }).click();
     const panel = page.getByRole('form', { name: 'Filter' });
     await panel.getByRole('alert').filter({ hasText: 'count' }).waitFor();
+    // Each by itself, in the words of the panel.
+    await page.getByRole('button', { name: 'Condition', exact: true }).click();
+    await page.getByLabel('Field').last().selectOption('day');
+    await page.getByLabel('Operator').last().selectOption('gte');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await shows(() => panel.getByRole('alert').getByRole('listitem').count(), 2);
+    await panel.getByRole('alert').getByText('day is at least: what follows must be').waitFor();
+    // On a telephone nothing of it is beyond the edge.
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const each of await panel.getByRole('button', { name: 'Remove' }).all()) {
+      const { x = 0, width = 0 } = (await each.boundingBox()) ?? {};
+      expect(x + width).toBeLessThanOrEqual(344);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await panel.getByRole('button', { name: 'Remove' }).last().click();
     expect(await page.getByLabel('Value').last().inputValue()).toBe('many');
     await page.getByLabel('Value').last().fill('29');
     await page.getByRole('button', { name: 'Apply' }).click();

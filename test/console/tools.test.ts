@@ -93,6 +93,9 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByRole('searchbox', { name: 'Show only' }).fill('');
     await page.getByRole('button', { name: 'All fields' }).click();
     await picture.getByText('inspectedAt').waitFor();
+    // Also where the panel stands beside it, which has an edge of its own there.
+    await page.setViewportSize({ width: 1920, height: 900 });
+    await shows(() => picture.locator('path.edge').first().isVisible(), true);
     await page.setViewportSize({ width: 1280, height: 900 });
     const dock = page.getByRole('region', { name: 'REST and GraphQL' });
     const described = /^[\d.]+ ms · [\d.]+ KB/;

@@ -41,6 +41,12 @@ async function begin(root: HTMLElement) {
 const root = document.getElementById('app');
 if (root) void begin(root);
 void findMe();
+let wasWaiting = false;
+// As long as there was nothing to serve, nobody could say who is asking.
+isWaiting.subscribe((now) => {
+  if (wasWaiting && !now) void findMe();
+  wasWaiting = now;
+});
 let used = token.value;
 // Whoever comes with another token may be told of another schema.
 token.subscribe((now) => {

@@ -13,6 +13,8 @@ interface ConfirmProps {
   danger?: boolean;
   disabled?: boolean;
   title: string;
+  /** Whether what happens is shown by a table. */
+  isWide?: boolean;
   /** What happens then. */
   children: ComponentChildren;
   yes: string;
@@ -20,7 +22,17 @@ interface ConfirmProps {
   onYes: () => Promise<unknown>;
 }
 
-export function Confirm({ button, label, danger, disabled, title, children, yes, onYes }: ConfirmProps) {
+export function Confirm({
+  button,
+  label,
+  danger,
+  disabled,
+  title,
+  isWide,
+  children,
+  yes,
+  onYes,
+}: ConfirmProps) {
   const asking = useSignal(false);
   const fault = useSignal<Fault | undefined>(undefined);
   const close = () => {
@@ -49,7 +61,7 @@ export function Confirm({ button, label, danger, disabled, title, children, yes,
         {button}
       </button>
       {asking.value && (
-        <Dialog title={title} onClose={close}>
+        <Dialog title={title} isWide={isWide} onClose={close}>
           {children}
           {fault.value && <FaultNotice fault={fault.value} />}
           <div class="actions">

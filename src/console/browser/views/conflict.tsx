@@ -1,8 +1,10 @@
 /** Somebody else has saved in between: both sides, and a decision for each field. */
 
-import { useSignal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import type { Column, Resource, Row } from '../schema/types.ts';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { type Column, fieldsOf, type Resource, type Row } from '../schema/types.ts';
+import { moment } from './value.tsx';
 
 interface Props {
   resource: Resource;
@@ -11,33 +13,52 @@ interface Props {
   mine: Row;
   /** What is stored now. */
   theirs: Row;
+  /** The fields of which the person's own value is kept. */
+  kept: Signal<ReadonlySet<string>>;
   /** Called with what is left to change in their version. */
   onDecide: (changes: Row) => void;
+}
+
+/** What the person has changed and would change in their version, too. */
+export function changedIn(mine: Row, theirs: Row): ReadonlySet<string> {
+  return new Set(Object.keys(mine).filter((name) => name in theirs && !same(mine[name], theirs[name])));
+}
+
+export function keptOf(mine: Row, kept: ReadonlySet<string>): Row {
+  return Object.fromEntries([...kept].map((name) => [name, mine[name]]));
 }
 
 const OPENED = 'as you opened it';
 const YOURS = 'yours';
 const THEIRS = 'theirs, stored now';
 
-export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
-  const differing = resource.columns.filter(({ name }) => name in mine || !same(before[name], theirs[name]));
-  const isOpen = ({ name }: Column) => name in mine && !same(mine[name], theirs[name]);
-  const chosen = useSignal(new Set(differing.filter(isOpen).map(({ name }) => name)));
+export function Conflict({ resource, before, mine, theirs, kept, onDecide }: Props) {
+  // What the service sets is nobody's choice.
+  const columns = fieldsOf(resource, resource.update).map(({ column }) => column);
+  const differing = columns.filter(({ name }) => name in mine || !same(before[name], theirs[name]));
+  const changed = changedIn(mine, theirs);
+  const isChanged = ({ name }: Column) => changed.has(name);
+  const isDisputed = (column: Column) => isChanged(column) && !same(before[column.name], theirs[column.name]);
+  const notice = useRef<HTMLDivElement>(null);
+  // It takes the place of a form that may be scrolled to its end.
+  useLayoutEffect(() => notice.current?.scrollIntoView({ block: 'center' }), []);
   const decide = (event: Event) => {
     event.preventDefault();
-    onDecide(Object.fromEntries([...chosen.value].map((name) => [name, mine[name]])));
+    onDecide(keptOf(mine, kept.value));
   };
   const choose = (name: string, isMine: boolean) => {
-    const next = new Set(chosen.value);
+    const next = new Set(kept.value);
     if (isMine) next.add(name);
     else next.delete(name);
-    chosen.value = next;
+    kept.value = next;
   };
   return (
     <form class="conflict" onSubmit={decide}>
-      <div class="notice warn" role="alert">
-        Somebody has changed this record since you opened it. Your changes are not saved yet: choose which
-        values to keep.
+      <div ref={notice} class="notice warn" role="alert">
+        Somebody has changed this record since you opened it. Your changes are not saved yet
+        {differing.some(isDisputed)
+          ? ': where both of you changed a field, choose which value to keep.'
+          : ', and no field was changed by both of you.'}
       </div>
       <div class="scroll">
         <table>
@@ -53,15 +74,15 @@ export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
             {differing.map((column) => (
               <tr key={column.name}>
                 <th scope="row">{column.name}</th>
-                <td data-of={OPENED}>{shown(before[column.name])}</td>
-                {isOpen(column) ? (
+                <td data-of={OPENED}>{shown(column, before[column.name])}</td>
+                {isDisputed(column) ? (
                   <>
                     <Side
                       column={column}
                       side="yours"
                       of={YOURS}
                       value={mine[column.name]}
-                      checked={chosen.value.has(column.name)}
+                      checked={kept.value.has(column.name)}
                       onChoose={() => choose(column.name, true)}
                     />
                     <Side
@@ -69,16 +90,34 @@ export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
                       side="theirs"
                       of={THEIRS}
                       value={theirs[column.name]}
-                      checked={!chosen.value.has(column.name)}
+                      checked={!kept.value.has(column.name)}
                       onChoose={() => choose(column.name, false)}
                     />
                   </>
                 ) : (
                   <>
-                    <td data-of={YOURS} class="quiet">
-                      {column.name in mine ? 'the same' : 'not changed'}
-                    </td>
-                    <td data-of={THEIRS}>{shown(theirs[column.name])}</td>
+                    {column.name in mine ? (
+                      <td data-of={YOURS} class={isChanged(column) ? 'chosen' : ''}>
+                        {shown(column, mine[column.name])}
+                      </td>
+                    ) : (
+                      <td data-of={YOURS} class="quiet">
+                        not changed
+                      </td>
+                    )}
+                    {isChanged(column) ? (
+                      <td data-of={THEIRS} class="quiet">
+                        not changed
+                      </td>
+                    ) : (
+                      <td data-of={THEIRS} class="chosen">
+                        {column.name in mine ? (
+                          <span class="quiet">the same</span>
+                        ) : (
+                          shown(column, theirs[column.name])
+                        )}
+                      </td>
+                    )}
                   </>
                 )}
               </tr>
@@ -88,7 +127,7 @@ export function Conflict({ resource, before, mine, theirs, onDecide }: Props) {
       </div>
       <div class="tools">
         <button type="submit" class="primary">
-          {chosen.value.size === 0 ? 'Keep theirs' : 'Save selected values'}
+          {kept.value.size === 0 ? 'Keep theirs' : 'Save selected values'}
         </button>
         <button type="button" onClick={() => onDecide({})}>
           Discard mine
@@ -119,13 +158,14 @@ function Side({ column, side, of, value, checked, onChoose }: SideProps) {
           aria-label={`${column.name}: ${side}`}
           onChange={onChoose}
         />{' '}
-        {shown(value)}
+        {shown(column, value)}
       </label>
     </td>
   );
 }
 
-function shown(value: unknown): ComponentChildren {
+function shown({ kind }: Column, value: unknown): ComponentChildren {
+  if (kind === 'datetime' && typeof value === 'string') return moment(value);
   if (value === null) return <span class="null">null</span>;
   if (value === '') return <span class="null">empty</span>;
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -81,7 +81,7 @@ export function GroupEditor({ group, resource, schema, onChange, onRemove }: Gro
             class="plain"
             onClick={() => add({ inverse: name, how: 'some', group: nothing })}
           >
-            <Icon name="plus" /> {name}
+            <Icon name="plus" /> Condition on {name}
           </button>
         ))}
       </div>

@@ -5,7 +5,7 @@ import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
-import { type Group, groupOf, whereOf } from '../filter-tree.ts';
+import { type Group, groupOf, spoken, whereOf } from '../filter-tree.ts';
 import type { Schema } from '../schema/types.ts';
 import { door } from '../session.ts';
 import { isObject, type Where } from '../where.ts';
@@ -18,14 +18,14 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
   const group = useSignal<Group>(shown && shown.parts.length > 0 ? shown : begun(resource, schema));
   const json = useSignal(JSON.stringify(ask.where ?? {}, null, 2));
   const written = useSignal(shown === undefined);
-  const fault = useSignal('');
+  const faults = useSignal<readonly string[]>([]);
 
   const apply = async (event: Event) => {
     event.preventDefault();
-    fault.value = '';
+    faults.value = [];
     const where = written.value ? parsed(json.value) : whereOf(group.value, resource, schema, operand);
     if (where === null) {
-      fault.value = 'This is not a JSON object.';
+      faults.value = ['This is not a JSON object.'];
       return;
     }
     const filtered = { ...ask, where: where && Object.keys(where).length > 0 ? where : undefined };
@@ -36,7 +36,8 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
       onClose();
     } catch (error) {
       const { message, errors } = error as Fault;
-      fault.value = errors?.map(({ detail }) => detail).join(' ') || message;
+      const details = errors?.map(({ detail }) => detail) ?? [];
+      faults.value = details.length === 0 ? [message] : written.value ? details : details.map(inWords);
     }
   };
   const turn = () => {
@@ -45,12 +46,12 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
     else {
       const read = groupOf(parsed(json.value) ?? undefined, resource, schema);
       if (!read) {
-        fault.value = 'The builder cannot show this filter. It can be applied as it is.';
+        faults.value = ['The builder cannot show this filter. It can be applied as it is.'];
         return;
       }
       group.value = read;
     }
-    fault.value = '';
+    faults.value = [];
     written.value = !written.value;
   };
   return (
@@ -78,10 +79,12 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
           }}
         />
       )}
-      {fault.value && (
-        <p class="fault" role="alert">
-          {fault.value}
-        </p>
+      {faults.value.length > 0 && (
+        <ul class="fault" role="alert">
+          {faults.value.map((each) => (
+            <li key={each}>{each}</li>
+          ))}
+        </ul>
       )}
       <div class="tools">
         <button type="submit" class="primary">
@@ -96,6 +99,14 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
       </div>
     </form>
   );
+}
+
+/** `bornOn gte must be …`, in the words of the panel. */
+function inWords(detail: string): string {
+  return detail.replace(/^(\S+) (\w+) (?=must )/, (whole, path: string, operator: string) => {
+    const said = spoken[operator];
+    return said === undefined ? whole : `${path} ${said}: what follows `;
+  });
 }
 
 /** Null for text that is no filter. */

@@ -23,7 +23,7 @@ import { door, isRefused } from '../session.ts';
 import { tell } from '../told.ts';
 import { readJson, unreadable } from '../typed.ts';
 import { ComputedField } from './computed-field.tsx';
-import { Conflict } from './conflict.tsx';
+import { Conflict, changedIn, keptOf } from './conflict.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { type Draft, incompleteIn, useDraft } from './draft.ts';
 import { Field } from './field.tsx';
@@ -93,6 +93,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
   const before = useSignal<Answer | undefined>(undefined);
   const related = useSignal<Row>({});
   const theirs = useSignal<Answer | undefined>(undefined);
+  const kept = useSignal<ReadonlySet<string>>(new Set());
   const draft = useDraft({});
   const { given, fault } = draft;
   const link = dataLink(resource.name, 'record', id);
@@ -104,7 +105,12 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
     version,
   });
   const entries: Shown[] = [
-    { title: 'Save', ask: updating(draft.readable(), before.value?.version) },
+    {
+      title: 'Save',
+      ask: theirs.value
+        ? updating(keptOf(given.value, kept.value), theirs.value.version)
+        : updating(draft.readable(), before.value?.version),
+    },
     { title: 'This record', ask: plain, answer: before.value },
   ];
   useDock(before.value ? entries : []);
@@ -132,6 +138,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
       const now = await send(plain, door.value, schema).catch(() => undefined);
       if (now?.version !== version) {
         theirs.value = now;
+        kept.value = changedIn(given.value, now?.row ?? {});
         throw error;
       }
       // Nobody has changed it: the tag named a schema file that is no longer served.
@@ -169,6 +176,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
           before={row}
           mine={given.value}
           theirs={theirs.value.row}
+          kept={kept}
           onDecide={(chosen) => {
             const decided = theirs.value;
             // What comes to a list and what goes is what it was, whatever else has changed of it.
@@ -295,12 +303,9 @@ export function Form({
         />
       ))}
       <div class="tools">
-        {fault && (fault.errors.length === 0 || elsewhere.length > 0) && <FaultNotice fault={fault} />}
-        {elsewhere.map(({ detail }) => (
-          <p key={detail} class="fault">
-            {detail}
-          </p>
-        ))}
+        {fault && (fault.errors.length === 0 || elsewhere.length > 0) && (
+          <FaultNotice fault={fault} errors={elsewhere} />
+        )}
         <button type="submit" class="primary" disabled={saving.value}>
           {submit}
         </button>

@@ -3,7 +3,7 @@
 import { type Change, type ChangesAsk, type RestoreAsk, SHOWN_CHANGES } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { dataLink, to } from '../links.ts';
-import type { Resource, Row, Schema } from '../schema/types.ts';
+import type { Column, Resource, Row, Schema } from '../schema/types.ts';
 import { door, isRefused } from '../session.ts';
 import { tell } from '../told.ts';
 import { useAnswer } from './answer.ts';
@@ -88,7 +88,11 @@ export function History({ schema, resource, id, after }: Props) {
                 />
               )}
             </header>
-            <Differences resource={resource} schema={schema} before={change.before} after={change.after} />
+            <Differences
+              columns={resource.columns}
+              schema={schema}
+              sides={{ before: change.before, after: change.after }}
+            />
           </li>
         ))}
       </ol>
@@ -103,39 +107,41 @@ function imageOf(change: Change, now: Change | undefined): Row | null | undefine
 }
 
 interface DifferencesProps {
-  resource: Resource;
+  columns: readonly Column[];
   schema: Schema;
-  before?: Row | null | undefined;
-  after: Row | null;
+  /** Both, by what they are called; one that there is none of is left out. */
+  sides: Readonly<Record<string, Row | null | undefined>>;
 }
 
-function Differences({ resource, schema, before, after }: DifferencesProps) {
-  if (!before && !after) return <p class="quiet">The values are not kept, or not visible to you.</p>;
-  const same = (name: string) => JSON.stringify(before?.[name]) === JSON.stringify(after?.[name]);
-  const columns = resource.columns.filter(({ name }) => !same(name));
-  if (columns.length === 0) return <p class="quiet">No field was changed.</p>;
+function Differences({ columns, schema, sides }: DifferencesProps) {
+  const all = Object.values(sides);
+  const there = Object.entries(sides).flatMap(([name, row]) => (row ? [{ name, row }] : []));
+  if (there.length === 0) return <p class="quiet">The values are not kept, or not visible to you.</p>;
+  const isSame = ({ name }: Column) => new Set(all.map((row) => JSON.stringify(row?.[name]))).size === 1;
+  const differing = columns.filter((column) => !isSame(column));
+  if (differing.length === 0) return <p class="quiet">No field was changed.</p>;
   return (
     <div class="scroll">
       <table>
         <thead>
           <tr>
             <th scope="col">field</th>
-            {before && <th scope="col">before</th>}
-            {after && <th scope="col">after</th>}
+            {there.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          {columns.map((column) => (
+          {differing.map((column) => (
             <tr key={column.name}>
               <th scope="row">{column.name}</th>
-              {[before, after].map(
-                (row, at) =>
-                  row && (
-                    <td key={at} data-of={at === 0 ? 'before' : 'after'}>
-                      {shownValue(column, row, schema)}
-                    </td>
-                  ),
-              )}
+              {there.map(({ name, row }) => (
+                <td key={name} data-of={name}>
+                  {shownValue(column, row, schema)}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>
@@ -154,6 +160,8 @@ interface RestoreProps {
 
 function Restore({ ask, schema, now, image, onDone }: RestoreProps) {
   const { resource, key, version } = ask;
+  // Of what the service sets, the time of the last change is no longer what it was.
+  const chosen = new Set([...resource.create, ...resource.update].map(({ name }) => name));
   const restore = async () => {
     await send(ask, door.value, schema);
     tell(`Restored version ${version}`);
@@ -164,12 +172,20 @@ function Restore({ ask, schema, now, image, onDone }: RestoreProps) {
       button="Restore"
       label={`Restore version ${version}`}
       title={`Restore ${resource.name} ${key}?`}
+      isWide
       yes="Restore it"
       onYes={restore}
     >
-      <p>It will be written for everybody as it was at version {version}. That is a new change.</p>
+      <p>
+        It will be written for everybody as it was at version {version}. That is a new change, at the time of
+        that change; whatever else the service sets comes back, too.
+      </p>
       <div class="history">
-        <Differences resource={resource} schema={schema} before={now} after={image} />
+        <Differences
+          columns={resource.columns.filter(({ name }) => chosen.has(name))}
+          schema={schema}
+          sides={{ now, [`version ${version}`]: image }}
+        />
       </div>
     </Confirm>
   );

@@ -1,7 +1,7 @@
 /** Records from a file: dropped here, its columns matched with fields, its errors told by line, and written all at once or not at all. */
 
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { ManyAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
@@ -103,7 +103,9 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
             {counted(file.value.read.records.length, 'record')}
           </span>
         ) : (
-          <span>Drop a CSV, JSON or NDJSON file here</span>
+          <span>
+            Drop a file here: CSV or TSV with a line of names, JSON, or one JSON object per line (NDJSON)
+          </span>
         )}
         <input
           ref={input}
@@ -118,6 +120,7 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
           {file.value ? 'Choose another file' : 'Choose a file'}
         </button>
       </section>
+      {!file.value && <Expected fields={fields} />}
       {file.value && state.value !== 'done' && (
         <>
           <Mapping
@@ -130,8 +133,8 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
               fault.value = undefined;
             }}
           />
-          {fault.value && <FaultNotice fault={fault.value} />}
-          {told.length > 0 && <Faults faults={told} />}
+          {fault.value && found.value.length === 0 && <FaultNotice fault={fault.value} />}
+          {told.length > 0 && <Faults faults={told} isTried={found.value.length > 0} />}
           <div class="tools">
             <button
               type="button"
@@ -144,7 +147,9 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
             {state.value === 'sending' ? (
               <progress aria-label="Importing" />
             ) : (
-              <span class="quiet">In one transaction: all records, or none.</span>
+              <span class="quiet">
+                In one transaction: all records, or none. What else is wrong, the service tells by line.
+              </span>
             )}
           </div>
         </>
@@ -157,6 +162,24 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
         </Empty>
       )}
     </>
+  );
+}
+
+/** What a file may have. */
+function Expected({ fields }: { fields: readonly FormField[] }) {
+  return (
+    <section aria-label="Fields">
+      <h2>Fields</h2>
+      <p class="quiet">Columns of a file that are named otherwise are matched in the next step.</p>
+      <ul class="items">
+        {fields.map(({ column: { name, type }, input: { required } }) => (
+          <li key={name} class="tag">
+            {name} <span class="type">{type}</span>
+            {required && ' (required)'}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -183,8 +206,8 @@ function Mapping({ read, fields, mapping, onChange }: MappingProps) {
           {read.names.map((name) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td>{shown(first?.values[name])}</td>
-              <td>
+              <td data-of="first value">{shown(first?.values[name])}</td>
+              <td data-of="field">
                 <select
                   aria-label={`Field of ${name}`}
                   value={mapping[name] ?? ''}
@@ -211,16 +234,25 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-function Faults({ faults }: { faults: readonly LineFault[] }) {
+/** `isTried`: by the service, which knows more of what records must be than a page does. */
+function Faults({ faults, isTried }: { faults: readonly LineFault[]; isTried: boolean }) {
+  const section = useRef<HTMLElement>(null);
+  // The table of columns may be longer than the screen.
+  useLayoutEffect(() => {
+    if (isTried) section.current?.scrollIntoView({ block: 'nearest' });
+  }, [isTried]);
   return (
-    <section class="notice bad" aria-label="Errors">
+    <section ref={section} class="notice bad" aria-label="Errors">
       <div>
-        <strong>Nothing was imported. {counted(faults.length, 'error')}:</strong>
+        <strong>
+          {isTried ? 'Nothing was imported. ' : 'This cannot be imported as it is. '}
+          {counted(faults.length, 'error')}:
+        </strong>
         <ul>
           {faults.slice(0, SHOWN_FAULTS).map(({ line, field, why }) => (
             <li key={`${line} ${field} ${why}`}>
               line {line}
-              {field && `, ${field}`}: {why}
+              {field && !why.startsWith(`${field} `) && `, ${field}`}: {why}
             </li>
           ))}
         </ul>

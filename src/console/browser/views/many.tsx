@@ -12,7 +12,7 @@ import { unreadable } from '../typed.ts';
 import type { Where } from '../where.ts';
 import { GraphqlDoor, RestDoor } from './dock.tsx';
 import { Field } from './field.tsx';
-import { counted, Dialog, FaultNotice } from './parts.tsx';
+import { counted, Dialog, FaultNotice, Icon } from './parts.tsx';
 import { shortened } from './value.tsx';
 
 export interface ManyProps {
@@ -50,20 +50,34 @@ export function ChangeMany({ resource, schema, where, count, names: called, onDo
         const field = fields.find(({ column }) => column.name === name);
         return (
           field && (
-            <Field
-              key={name}
-              schema={schema}
-              input={{ name, required: false }}
-              column={field.column}
-              value={given.value[name]}
-              before={{}}
-              wrong={unreadable(given.value[name])?.why}
-              tried={false}
-              faults={[]}
-              onChange={(value) => {
-                given.value = { ...given.value, [name]: value };
-              }}
-            />
+            <div key={name} class="changed">
+              <Field
+                schema={schema}
+                input={{ name, required: false }}
+                column={field.column}
+                value={given.value[name]}
+                before={{}}
+                wrong={unreadable(given.value[name])?.why}
+                tried={false}
+                faults={[]}
+                onChange={(value) => {
+                  given.value = { ...given.value, [name]: value };
+                }}
+              />
+              <button
+                type="button"
+                class="plain"
+                title="Leave it as it is"
+                aria-label={`Leave ${name} as it is`}
+                onClick={() => {
+                  const { [name]: _, ...others } = given.value;
+                  given.value = others;
+                  names.value = names.value.filter((each) => each !== name);
+                }}
+              >
+                <Icon name="close" />
+              </button>
+            </div>
           )
         );
       })}
@@ -74,7 +88,7 @@ export function ChangeMany({ resource, schema, where, count, names: called, onDo
           names.value = [...names.value, event.currentTarget.value];
         }}
       >
-        <option value="">Field to change…</option>
+        <option value="">{names.value.length === 0 ? 'Field to change…' : 'Another field…'}</option>
         {fields
           .filter(({ column }) => !names.value.includes(column.name))
           .map(({ column }) => (
@@ -168,8 +182,8 @@ function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, childre
       <div class="many">
         {children}
         <p>
-          If more records match when it runs, nothing is {done.toLowerCase()}. This request is sent, in one
-          transaction:
+          {!isByKeys(ask) && `If more records match when it runs, nothing is ${done.toLowerCase()}. `}
+          All of them or none: this request is sent, in one transaction.
         </p>
         <div class="doors">
           <RestDoor wire={wireOf(ask, 'rest', schema)} ask={ask} schema={schema} />
@@ -177,11 +191,6 @@ function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, childre
         </div>
       </div>
       {fault.value && <FaultNotice fault={fault.value} />}
-      {fault.value?.errors.map(({ detail }) => (
-        <p key={detail} class="fault">
-          {detail}
-        </p>
-      ))}
       <div class="actions">
         <button ref={cancel} type="button" onClick={onClose}>
           Cancel
@@ -197,6 +206,11 @@ function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, childre
       </div>
     </Dialog>
   );
+}
+
+/** Whether rows were chosen one by one; all that a list has may have become more. */
+function isByKeys({ resource, where }: UpdateManyAsk | DeleteManyAsk): boolean {
+  return resource.key.name in where;
 }
 
 async function restoreAll(

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { Fault } from '../doors/wire.ts';
+import type { Fault, FieldFault } from '../doors/wire.ts';
 import { signingIn, token } from '../session.ts';
 
 const icons = {
@@ -56,7 +56,17 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-export function FaultNotice({ fault, again }: { fault: Fault; again?: () => void }) {
+/** More errors than anybody mends at once. */
+const SAID = 20;
+
+interface FaultNoticeProps {
+  fault: Fault;
+  /** Those that are told here; others have a place of their own. */
+  errors?: readonly FieldFault[];
+  again?: () => void;
+}
+
+export function FaultNotice({ fault, errors = fault.errors, again }: FaultNoticeProps) {
   // Why it is asked for, the dialog says.
   if (fault.status === 401)
     return (
@@ -64,10 +74,26 @@ export function FaultNotice({ fault, again }: { fault: Fault; again?: () => void
         <SignIn />
       </Empty>
     );
+  // The console's own transactions have one operation, which nobody has numbered.
+  const message = fault.message.replace(/^Operation 0: /, '');
+  const others = [...new Set(errors.map(({ detail }) => detail))].filter(
+    (detail) => !message.startsWith(detail),
+  );
+  // A sum of errors says less than they do.
+  const isSum = others.length > 0 && /^\d+ fields are invalid\.$/.test(message);
   return (
     <div class="notice bad" role="alert">
       <span>
-        {fault.message} <span class="quiet small">{fault.code}</span>
+        {!isSum && `${message} `}
+        {others.length > 0 && (
+          <ul>
+            {others.slice(0, SAID).map((detail) => (
+              <li key={detail}>{detail}</li>
+            ))}
+            {others.length > SAID && <li>and {(others.length - SAID).toLocaleString('en')} more</li>}
+          </ul>
+        )}
+        <span class="quiet small">{fault.code}</span>
       </span>
       {again && (
         <button type="button" onClick={again}>
@@ -117,7 +143,17 @@ export function Empty({
 }
 
 /** `what`: what is copied, where the label does not say so. */
-export function Copy({ text, label = 'Copy', what }: { text: () => string; label?: string; what?: string }) {
+export function Copy({
+  text,
+  label = 'Copy',
+  what,
+  look = 'plain small',
+}: {
+  text: () => string;
+  label?: string;
+  what?: string;
+  look?: string;
+}) {
   const copied = useSignal(false);
   const title = what && `${label} ${what}`;
   const copy = async () => {
@@ -128,7 +164,7 @@ export function Copy({ text, label = 'Copy', what }: { text: () => string; label
     }, 1500);
   };
   return (
-    <button type="button" class="plain small" title={title} aria-label={title} onClick={copy}>
+    <button type="button" class={look} title={title} aria-label={title} onClick={copy}>
       <Icon name="copy" />
       <span aria-live="polite">{copied.value ? 'Copied' : label}</span>
     </button>
@@ -150,12 +186,14 @@ export async function toClipboard(text: string): Promise<void> {
 export function Dialog({
   title,
   onClose,
+  onEscape = onClose,
   isWide = false,
   children,
 }: {
   title: string;
   onClose: () => void;
-  isWide?: boolean;
+  onEscape?: () => void;
+  isWide?: boolean | undefined;
   children: ComponentChildren;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -181,7 +219,7 @@ export function Dialog({
         if (event.key !== 'Escape' || event.defaultPrevented) return;
         // Browsers close it first and tell of it later: what is asked meanwhile would be taken for answered.
         event.preventDefault();
-        onClose();
+        onEscape();
       }}
     >
       <h2>{title}</h2>

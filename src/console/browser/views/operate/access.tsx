@@ -78,6 +78,11 @@ export function Access({ query }: { query: URLSearchParams }) {
               Authentication is off: everybody may do everything. These rules apply once it is on.
             </div>
           )}
+          {rows.every(({ cells }) => cells.every((cell) => cell === 'no' || cell === '-')) && (
+            <div class="notice warn">
+              No rule (@allow in the schema file) lets {whose} do anything, and what no rule allows is denied.
+            </div>
+          )}
           <h2>What {whose} may do</h2>
           <Sheet
             label={`What ${whose} may do`}
@@ -148,12 +153,7 @@ function Who({ somebody, named }: { somebody: Somebody; named: readonly string[]
         value={roles}
         placeholder={named.join(', ') || 'none are named in the rules'}
       />
-      <Line
-        label="Other claims, as JSON"
-        value={claims}
-        placeholder={'{"team": 3}'}
-        isWrong={wrong !== undefined}
-      />
+      <Line label="Other claims, as JSON" value={claims} placeholder={'{"team": 3}'} wrong={wrong} />
       <div class="tools">
         <button type="submit" class="primary">
           Show what they may do
@@ -163,7 +163,6 @@ function Who({ somebody, named }: { somebody: Somebody; named: readonly string[]
             <Icon name="eye" /> See the data as they do
           </button>
         )}
-        {wrong && <span class="fault">{wrong}</span>}
         {unknown.length > 0 && <span class="quiet">No rule names {unknown.join(', ')}.</span>}
       </div>
       {me.value?.authentication && !me.value.signsTokens && (

@@ -1,5 +1,6 @@
 /** Jobs: what after-hooks and schedules are still to do, and what has failed. */
 
+import { dataLink } from '../../links.ts';
 import { ask, useTold, wireTo } from '../../operate.ts';
 import { Confirm } from '../confirm.tsx';
 import { counted, Empty } from '../parts.tsx';
@@ -84,12 +85,10 @@ export function Jobs({ query }: { query: URLSearchParams }) {
               label="Jobs"
               rows={jobs}
               keyOf={({ id }) => id}
+              below={({ error }) => error}
               cells={[
-                { head: 'job', of: ({ of }) => <span title={of}>{of}</span> },
-                {
-                  head: 'state',
-                  of: ({ state }) => <span class={state === 'failed' ? 'tag bad' : 'tag'}>{state}</span>,
-                },
+                { head: 'job', of: ({ of }) => <Named of={of} /> },
+                { head: 'state', of: (job) => <State {...job} /> },
                 { head: 'attempts', kind: 'int', of: ({ attempt }) => attempt },
                 { head: 'since (UTC)', of: ({ at }) => <Time at={at} /> },
                 {
@@ -100,12 +99,6 @@ export function Jobs({ query }: { query: URLSearchParams }) {
                     ) : (
                       <span class="quiet">{state === 'waiting' ? 'now' : '–'}</span>
                     ),
-                },
-                {
-                  head: 'last error',
-                  kind: 'text',
-                  of: ({ error }) =>
-                    error ? <span title={error}>{error}</span> : <span class="quiet">–</span>,
                 },
                 {
                   head: '',
@@ -142,5 +135,25 @@ export function Jobs({ query }: { query: URLSearchParams }) {
         </>
       )}
     </Page>
+  );
+}
+
+/** `Order.afterCreate 17`, with the way to the record. */
+function Named({ of }: { of: string }) {
+  const [, type, hook, key] = /^(\w+)(\.\w+) (.+)$/.exec(of) ?? [];
+  if (type === undefined || key === undefined) return <span title={of}>{of}</span>;
+  return (
+    <span title={of}>
+      {type}
+      {hook} <a href={dataLink(type, 'record', key)}>{key}</a>
+    </span>
+  );
+}
+
+/** One that has failed and is tried again is not just waiting. */
+function State({ state, error }: Job) {
+  const isRetried = state === 'waiting' && error !== undefined;
+  return (
+    <span class={isRetried || state === 'failed' ? 'tag bad' : 'tag'}>{isRetried ? 'retrying' : state}</span>
   );
 }

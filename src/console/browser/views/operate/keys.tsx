@@ -115,7 +115,7 @@ function NewKey({ onDone }: { onDone: () => void }) {
       }}
     >
       <Line label="Name" value={name} placeholder="ci" required />
-      <Line label="Roles, separated by commas" value={roles} placeholder="editor, metrics" />
+      <Line label="Roles, separated by commas" value={roles} placeholder="metrics" />
     </NewSecret>
   );
 }

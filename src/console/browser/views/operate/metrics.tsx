@@ -206,9 +206,7 @@ function Flows({ title, source }: { title: string; source: Source }) {
         </section>
       )}
       {idle.length > 0 && (
-        <p class="quiet small names">
-          {busy.length > 0 ? 'Idle' : 'All idle'} for two minutes: {idle.join(', ')}.
-        </p>
+        <p class="quiet small names">Not called while this page has watched: {idle.join(', ')}.</p>
       )}
       {now.length === 0 && <p class="quiet">No requests yet.</p>}
     </section>

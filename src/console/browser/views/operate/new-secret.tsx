@@ -21,18 +21,20 @@ interface Props {
 
 export function NewSecret({ title, submit, children, make, once, onDone }: Props) {
   const isOpen = useSignal(false);
-  const secret = useSignal('');
+  const made = useSignal<{ readonly title: string; readonly secret: string } | undefined>(undefined);
   const fault = useSignal<Fault | undefined>(undefined);
   const close = () => {
     isOpen.value = false;
-    secret.value = '';
+    made.value = undefined;
     fault.value = undefined;
-    onDone();
   };
   const create = async (event: Event) => {
     event.preventDefault();
     try {
-      secret.value = await make();
+      const secret = await make();
+      made.value = { title: once.title(), secret };
+      // What stands behind the secret has it by now.
+      onDone();
     } catch (error) {
       fault.value = error as Fault;
     }
@@ -48,21 +50,14 @@ export function NewSecret({ title, submit, children, make, once, onDone }: Props
       >
         <Icon name="plus" /> {title}
       </button>
-      {secret.value !== '' ? (
-        <Once {...once} title={once.title()} secret={secret.value} onClose={close} />
+      {made.value ? (
+        <Once {...once} {...made.value} onClose={close} />
       ) : (
         isOpen.value && (
           <Dialog title={title} onClose={close}>
             <form class="token" onSubmit={create}>
               {children}
               {fault.value && <FaultNotice fault={fault.value} />}
-              {fault.value && fault.value.errors.length > 1 && (
-                <ul class="fault">
-                  {fault.value.errors.map(({ detail }) => (
-                    <li key={detail}>{detail}</li>
-                  ))}
-                </ul>
-              )}
               <div class="actions">
                 <button type="button" onClick={close}>
                   Cancel
@@ -84,11 +79,11 @@ interface LineProps {
   value: Signal<string>;
   placeholder: string;
   required?: boolean;
-  isWrong?: boolean;
+  wrong?: string | undefined;
 }
 
 /** A line of text that no browser completes or corrects. */
-export function Line({ label, value, placeholder, required = false, isWrong = false }: LineProps) {
+export function Line({ label, value, placeholder, required = false, wrong }: LineProps) {
   return (
     <label>
       {label}
@@ -98,11 +93,12 @@ export function Line({ label, value, placeholder, required = false, isWrong = fa
         autocomplete="off"
         spellcheck={false}
         placeholder={placeholder}
-        aria-invalid={isWrong}
+        aria-invalid={wrong !== undefined}
         onInput={(event) => {
           value.value = event.currentTarget.value;
         }}
       />
+      {wrong !== undefined && <span class="fault">{wrong}</span>}
     </label>
   );
 }

@@ -13,10 +13,11 @@ interface OnceProps {
 
 export function Once({ title, about, secret, copy, onClose }: OnceProps) {
   return (
-    <Dialog title={title} onClose={onClose}>
+    // A key that is hit by mistake must not be the end of what nobody has copied yet.
+    <Dialog title={title} onEscape={() => {}} onClose={onClose}>
       <p>{about} Copy it now: it is not shown again.</p>
       <p class="secret">
-        <code>{secret}</code> <Copy text={() => secret} label={copy} />
+        <code>{secret}</code> <Copy text={() => secret} label={copy} look="button" />
       </p>
       <div class="actions">
         <button type="button" class="primary" onClick={onClose}>

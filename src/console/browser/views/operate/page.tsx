@@ -1,6 +1,6 @@
 /** What the pages of operators have in common: a heading, the request in the dock, what is told or wrong, a way to ask again. */
 
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import type { Wire } from '../../doors/wire.ts';
 import { to } from '../../links.ts';
 import type { Told } from '../../operate.ts';
@@ -81,11 +81,14 @@ export function Sheet<T>({
   rows,
   keyOf,
   cells,
+  below,
 }: {
   label: string;
   rows: readonly T[];
   keyOf: (row: T) => string;
   cells: readonly Cell<T>[];
+  /** What is longer than a cell. */
+  below?: (row: T) => string | undefined;
 }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
@@ -102,19 +105,26 @@ export function Sheet<T>({
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
-              {cells.map(({ head, kind, of }, at) =>
-                at === 0 ? (
-                  <th key={head} scope="row" class={kind}>
-                    {of(row)}
-                  </th>
-                ) : (
-                  <td key={head} class={kind} data-of={head}>
-                    {of(row)}
-                  </td>
-                ),
+            <Fragment key={keyOf(row)}>
+              <tr>
+                {cells.map(({ head, kind, of }, at) =>
+                  at === 0 ? (
+                    <th key={head} scope="row" class={kind}>
+                      {of(row)}
+                    </th>
+                  ) : (
+                    <td key={head} class={kind} data-of={head}>
+                      {of(row)}
+                    </td>
+                  ),
+                )}
+              </tr>
+              {below?.(row) !== undefined && (
+                <tr class="below">
+                  <td colSpan={cells.length}>{below(row)}</td>
+                </tr>
               )}
-            </tr>
+            </Fragment>
           ))}
         </tbody>
       </table>

@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { Fault } from '../../doors/wire.ts';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
+import { schema } from '../../schema/load.ts';
 import { Confirm } from '../confirm.tsx';
 import { counted, Empty } from '../parts.tsx';
 import { Line, NewSecret } from './new-secret.tsx';
@@ -62,17 +63,21 @@ export function Webhooks() {
 
 function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
   const { id, url, on, disabled, rotatesUntil, position, waiting, waitsSince, deliveries } = webhook;
-  const outcome = useSignal('');
+  const outcome = useSignal({ look: '', text: '' });
   const secret = useSignal('');
+  const isFailing = deliveries[0] !== undefined && deliveries[0].result !== 'delivered';
   const test = async () => {
-    outcome.value = 'Sending a test…';
+    outcome.value = { look: '', text: 'Sending a test…' };
     try {
       const wire = wireTo('POST', `webhooks/${id}/test`, {});
       const { status, error } = await ask<{ status: number | null; error: string | null }>(wire);
-      outcome.value =
-        error === null ? `The receiver answered the test with ${status}.` : `The test failed: ${error}.`;
+      const isGood = error === null;
+      outcome.value = {
+        look: isGood ? 'yes' : 'fault',
+        text: isGood ? `The receiver answered the test with ${status}.` : `The test failed: ${error}.`,
+      };
     } catch (error) {
-      outcome.value = (error as Fault).message;
+      outcome.value = { look: 'fault', text: (error as Fault).message };
     }
   };
   const rotate = async () => {
@@ -114,7 +119,9 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
       <p class="items">
         <Tags of={on} none="nothing" />
         {disabled === null ? (
-          <span class="yes">active</span>
+          <span class={isFailing ? 'fault' : 'yes'}>
+            {isFailing ? 'active, but its last delivery failed' : 'active'}
+          </span>
         ) : (
           <span class="fault">disabled: {disabled}</span>
         )}
@@ -133,7 +140,9 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
           )}
         </span>
       </p>
-      <p role="status">{outcome.value}</p>
+      <p role="status" class={outcome.value.look}>
+        {outcome.value.text}
+      </p>
       {deliveries.length > 0 && (
         <Sheet
           label={`Last deliveries to ${url}`}
@@ -146,7 +155,7 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
             {
               head: 'result',
               of: ({ result }) => (
-                <span class={result === 'delivered' ? 'tag' : 'tag bad'}>
+                <span class={result === 'delivered' ? 'tag good' : 'tag bad'}>
                   {result === 'again' ? 'will be retried' : result}
                 </span>
               ),
@@ -176,6 +185,9 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
 }
 
 function NewWebhook({ onDone }: { onDone: () => void }) {
+  const types = (schema.value?.resources ?? [])
+    .filter(({ operations }) => operations.has('CHANGES'))
+    .map(({ name }) => name);
   const url = useSignal('');
   const on = useSignal('');
   const isInside = useSignal(false);
@@ -205,7 +217,16 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
       }}
     >
       <Line label="URL of the receiver" value={url} placeholder="https://shop.example/hooks" required />
-      <Line label="Events, separated by commas" value={on} placeholder="Book.created, Order.*" required />
+      <Line
+        label="Events, separated by commas"
+        value={on}
+        placeholder={`${types[0] ?? 'Book'}.created`}
+        required
+      />
+      <p class="quiet small">
+        <code>created</code>, <code>updated</code>, <code>deleted</code> or <code>*</code> of a type with a
+        journal{types.length > 0 && `: ${types.join(', ')}`}.
+      </p>
       {me.value?.authentication === false && (
         <label class="inside">
           <input
