@@ -246,6 +246,7 @@ export async function openEmptied(database: DatabaseKind, deployment: Deployment
 /** What Duet must find again after a database was emptied. */
 const KEPT = /_duet_(lock|history|search_)/;
 
+/** Row by row, as there are few: `TRUNCATE` makes new files for each table and each of its indexes, which takes ten times as long. */
 async function emptyPostgres() {
   const url = await (await sharedPostgres()).database();
   const admin = new Bun.SQL(url, { max: 1 });
@@ -256,7 +257,13 @@ async function emptyPostgres() {
     const emptied = tables
       .map((row: { name: string }) => row.name)
       .filter((name: string) => !KEPT.test(name));
-    await admin.unsafe(`TRUNCATE ${emptied.join(', ')} RESTART IDENTITY`);
+    const steps = [
+      // No table is asked what it refers to.
+      'SET LOCAL session_replication_role = replica',
+      ...emptied.map((name: string) => `DELETE FROM ${name}`),
+      'SELECT setval(seqrelid, seqstart, false) FROM pg_sequence',
+    ];
+    await admin.unsafe(`BEGIN; ${steps.join('; ')}; COMMIT`);
   };
   return { url, empty, close: () => admin.close() };
 }

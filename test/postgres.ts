@@ -160,7 +160,20 @@ export class Postgres extends Databases {
     const postgres = new Postgres(folder, data, bin, freePort(), durable);
     await postgres.run();
     running.add(postgres);
+    await postgres.#visitTemplate();
     return postgres;
+  }
+
+  /** The first session of a database writes down what all others read first; new databases get a copy of it. */
+  async #visitTemplate(): Promise<void> {
+    const admin = new Bun.SQL(this.url('template1'), { max: 1 });
+    await admin.unsafe('SELECT 1');
+    await admin.close();
+    // A template that somebody uses is not copied, and a session ends a moment after its connection.
+    const other = new Bun.SQL(this.url(), { max: 1 });
+    const left = "SELECT 1 FROM pg_stat_activity WHERE datname = 'template1'";
+    for (let tries = 0; tries < 500 && (await other.unsafe(left)).length > 0; tries++) await Bun.sleep(10);
+    await other.close();
   }
 
   async run(): Promise<void> {
