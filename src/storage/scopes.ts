@@ -21,6 +21,11 @@ export function currentScope(): Scope | undefined {
   return current;
 }
 
+/** A statement that a database takes besides those that a program has asked for. */
+export function countOneMore(): void {
+  if (current) current.statements++;
+}
+
 /** Work that does not wait, done for somebody. */
 export function within<T>(scope: Scope | undefined, work: () => T): T {
   const before = current;

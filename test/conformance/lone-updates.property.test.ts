@@ -34,7 +34,8 @@ const data = {
 };
 const BOOKS = data.books.length;
 
-const few = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
+// Mostly left out: of many fields at once one is nearly always wrong.
+const few = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined, freq: 2 });
 const update = fc.record({
   door: fc.constantFrom('rest', 'graphql'),
   // The last is not there.
@@ -75,7 +76,9 @@ async function carriedOut(app: AppUnderTest, { door, id, version, input }: Updat
     const path = `/books/${id}${related ? '?include=room' : ''}`;
     const { status, body, headers } = await app.rest('PUT', path, given, ifMatch);
     const { at: _, room: __, requestId: ___, ...told } = body;
-    return [count(), { status, told, tag: status === 200 && headers.get('ETag') }] as const;
+    // What comes with related records has no tag; the version of both is compared in the end.
+    if (status === 200 && !related) expect(headers.get('ETag')).toMatch(/^"\d+-/);
+    return [count(), { status, told }] as const;
   }
   const names = Object.keys(given).filter((name) => name in kinds);
   const declared = names.map((name) => `, $${name}: ${kinds[name]}`).join('');
@@ -90,8 +93,7 @@ async function carriedOut(app: AppUnderTest, { door, id, version, input }: Updat
   return [count(), { told, faults }] as const;
 }
 
-const shown = async (app: AppUnderTest) =>
-  (await app.rest('GET', '/books?sort=id')).body.map(({ at: _, ...book }: any) => book);
+const shown = async (app: AppUnderTest) => (await app.graphql(`{ books { ${FIELDS} } }`)).data.books;
 
 describe.each([...databases])('on %s', (database) => {
   describe.each([
@@ -113,7 +115,7 @@ describe.each([...databases])('on %s', (database) => {
             for (const { id } of await shown(app)) await app.rest('DELETE', `/books/${id}`);
             for (const book of data.books) await app.rest('POST', '/books', book);
           }
-          const most = (await shown(plain))[0].id - 1;
+          const most = Number((await shown(plain))[0].id) - 1;
           for (const { id, ...rest } of updates) {
             const [statements, alone] = await carriedOut(plain, { ...rest, id: most + id }, false);
             const [, whole] = await carriedOut(related, { ...rest, id: most + id }, true);

@@ -77,3 +77,13 @@ test('what is wrong with an argument is told of each document that has it', asyn
     expect(errors?.[0].extensions).toMatchObject({ code: 'VALIDATION_FAILED' });
   }
 });
+
+test('a place whose variable is left out is not taken for one that is not there, whoever asked for the rest before', async () => {
+  const given = await app.rest('POST', '/graphql', {
+    query: '{ books(where: { pages: { gte: 20 } }) { id } }',
+  });
+  expect(given.body.data.books).toHaveLength(2);
+  const query = 'query ($left: StringFilter) { books(where: { title: $left, pages: { gte: 20 } }) { id } }';
+  const { errors } = (await app.rest('POST', '/graphql', { query })).body;
+  expect(errors?.[0].extensions.code).toBe('VALIDATION_FAILED');
+});

@@ -25,6 +25,7 @@ import { argumentReader, variableReader } from '../arguments.ts';
 import { isMarked, Live } from '../directives.ts';
 import type { Performed } from '../execute.ts';
 import { type Arguments, answeredFields, asWritten, type Given } from '../fields.ts';
+import { writtenArguments } from '../merged.ts';
 import { planner } from '../plan.ts';
 import type { Door } from '../schema.ts';
 import { declaredIn, isGivenVariables, usesVariables } from '../variables.ts';
@@ -188,7 +189,8 @@ export class CompiledQuery {
     const known = others.length > 0 ? below(undefined) : this.#kept.of(node, () => below(undefined));
     // Keys differ from request to request, and what is read by one is quickly planned.
     const isList = binding.operation !== 'GET';
-    const make = (args: Arguments) => (isList ? known.listing(args) : known.reading(args));
+    const written = isGivenVariables(node) ? writtenArguments(node.arguments ?? []) : '';
+    const make = (args: Arguments) => (isList ? known.listing(args, written) : known.reading(args));
     if (isGivenVariables(node)) return (sent) => make(argumentsOf(sent));
     const always = make(getArgumentValues(definition, node, undefined));
     return () => always;

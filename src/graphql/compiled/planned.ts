@@ -33,9 +33,13 @@ export class Planned {
     return { operation: operation as Read, complete, shape: this.#shape };
   }
 
-  /** What is made of the same arguments once more, such as those of a first page, is what was made of them before. */
-  listing(args: Arguments): Reading {
-    const key = this.#id + JSON.stringify(args);
+  /**
+   * What is made of the same arguments once more, such as those of a first page, is what was made of them before. `written` are
+   * those that variables stand in: of the values alone nobody could tell a place whose variable was left out, which is an
+   * error, from one that is not there.
+   */
+  listing(args: Arguments, written: string): Reading {
+    const key = `${this.#id}${written}${JSON.stringify(args)}`;
     let reading = this.#lists.get(key);
     if (reading) return reading;
     reading = this.reading(args);

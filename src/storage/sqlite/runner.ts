@@ -5,6 +5,7 @@ import { Lru } from '../../base/lru.ts';
 import type { Model } from '../../schema/model.ts';
 import { isWrite } from '../duties.ts';
 import { answerTooLarge, writerOutdated } from '../faults.ts';
+import { countOneMore } from '../scopes.ts';
 import { type Decoders, decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import { type Heavy, heavyOf } from '../sql/heavy.ts';
@@ -113,7 +114,10 @@ export class Runner {
     if (changes === 0) return [];
     const { resource, next: [row] = [], counts } = update;
     const { version } = resource;
-    if (!row || !version) return this.execute(lookup(resource, resource.key, key), allowance);
+    if (!row || !version) {
+      countOneMore();
+      return this.execute(lookup(resource, resource.key, key), allowance);
+    }
     return [{ ...row, [version.name]: Number(row[version.name]) + (counts ? 1 : 0) }];
   }
 
