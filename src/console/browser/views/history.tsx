@@ -177,8 +177,8 @@ function Restore({ ask, schema, now, image, onDone }: RestoreProps) {
       onYes={restore}
     >
       <p>
-        It will be written for everybody as it was at version {version}. That is a new change with a time of its
-        own; whatever else the service sets comes back, too.
+        It will be written for everybody as it was at version {version}. That is a new change with a time of
+        its own; whatever else the service sets comes back, too.
       </p>
       <div class="history">
         <Differences
