@@ -1,6 +1,7 @@
 /** What an ordinary start asks the database: a few things, however large the schema and however long its past. */
 
 import { describe, expect, test } from 'bun:test';
+import { existsSync, statSync } from 'node:fs';
 import { readConfig } from '../../src/config/config.ts';
 import type { Evolvable } from '../../src/storage/evolve/database.ts';
 import { evolve } from '../../src/storage/evolve/evolve.ts';
@@ -62,4 +63,22 @@ describe.each([...databases])('on %s', (kind) => {
       await large.evolve(chain(more === '' ? 30 : 3, more));
     expect(await askedAtStart(large, chain(30, ''))).toEqual(few);
   });
+});
+
+test('on SQLite, the log is there before the first write, and gone with the last who had it', async () => {
+  await using deployment = await Deployment.create('sqlite');
+  await deployment.evolve(chain(1, ''));
+  const { config } = readConfig([], { DATABASE_URL: deployment.url });
+  if (config?.database.kind !== 'sqlite') throw new Error(deployment.url);
+  const log = `${config.database.path}-wal`;
+  expect(existsSync(log)).toBe(false);
+  const model = modelOf(chain(1, ''));
+  const database = openDatabase(config, model);
+  try {
+    await evolve(database, model, function* () {});
+    expect(statSync(log).size).toBeGreaterThan(0);
+  } finally {
+    await database.close();
+  }
+  expect(existsSync(log)).toBe(false);
 });

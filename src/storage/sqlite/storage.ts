@@ -227,11 +227,21 @@ export class SqliteStorage implements Storage, Evolvable {
       this.#local.look(true);
       const result = await work(this.#session);
       this.#local.look(true);
+      this.#makeLog();
       this.#database.run('COMMIT');
       return result;
     } finally {
       if (this.#database.inTransaction) this.#database.run('ROLLBACK');
     }
+  }
+
+  /**
+   * A server that starts finds no log, for the last to close took it away. To make that file takes a disk several times as long
+   * as a commit, and the first to write would wait for it: what the header says already is written once more.
+   */
+  #makeLog(): void {
+    const [[version] = []] = this.#database.query('PRAGMA user_version').values();
+    this.#database.run(`PRAGMA user_version = ${version}`);
   }
 
   async looking<T>(work: (session: Session) => Promise<T>): Promise<T> {
