@@ -25,7 +25,7 @@ export const catalogue = {
   TOO_MANY_OBJECTS: {
     status: 400,
     meaning:
-      'The answer would hold more objects than `LIMIT_OBJECTS`, nested ones included. Ask for pages of it.',
+      'The answer would hold, or the request write, more objects than `LIMIT_OBJECTS`, nested ones included. Ask for fewer, or send fewer.',
   },
   ANSWER_TOO_LARGE: {
     status: 400,

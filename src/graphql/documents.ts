@@ -3,6 +3,7 @@
 import {
   type DocumentNode,
   GraphQLError,
+  type GraphQLSchema,
   getOperationAST,
   NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
@@ -21,6 +22,7 @@ import type { Arguments } from './fields.ts';
 import {
   asTokenLimit,
   beyondLimits,
+  beyondLists,
   beyondRepeats,
   type DocumentLimits,
   isWithin,
@@ -56,6 +58,9 @@ export class CheckedDocument {
   readonly ast: DocumentNode;
   /** How many documents with few fields take as much memory. */
   readonly weight: number;
+  readonly #schema: GraphQLSchema;
+  /** Objects that one answer may hold. */
+  readonly #most: number;
   readonly #compile: (ast: DocumentNode, operationName: string | undefined) => CompiledQuery;
   readonly #queries = new Map<string | undefined, CompiledQuery | undefined>();
   readonly #repeated = new Map<OperationDefinitionNode, ReadonlyMap<string, number>>();
@@ -63,20 +68,31 @@ export class CheckedDocument {
   constructor(
     ast: DocumentNode,
     fields: number,
+    schema: GraphQLSchema,
+    most: number,
     compile: (ast: DocumentNode, name: string | undefined) => CompiledQuery,
   ) {
     this.ast = ast;
+    this.#schema = schema;
+    this.#most = most;
     this.weight = 1 + Math.floor((fields + tokensOf(ast) / TOKENS_OF_FIELD) / FEW_FIELDS);
     this.#compile = compile;
   }
 
-  /** What the variables of a request are too many of for the operation that it names. */
-  excess(operationName: string | undefined, given: Arguments | undefined): GraphQLError | undefined {
+  /** What the variables of a request, of so many bytes, are too many of for the operation that it names. */
+  excess(
+    operationName: string | undefined,
+    given: Arguments | undefined,
+    sent: number,
+  ): GraphQLError | undefined {
     const operation = given && getOperationAST(this.ast, operationName);
     if (!operation) return undefined;
     const repeated = this.#repeated.get(operation) ?? repeatedVariables(this.ast, operation);
     this.#repeated.set(operation, repeated);
-    return beyondRepeats(repeated, given, operation);
+    return (
+      beyondRepeats(repeated, given, operation) ??
+      beyondLists(this.#schema, operation, given, this.#most, sent)
+    );
   }
 
   /** Undefined for what only the executor can run. */
@@ -158,6 +174,8 @@ export class Documents {
       document: new CheckedDocument(
         document,
         fields,
+        this.#door.schema,
+        this.#most,
         (ast, name) => new CompiledQuery(this.#door, ast, name, this.#most, this.#page, this.#planned),
       ),
     };

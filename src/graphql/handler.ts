@@ -149,7 +149,7 @@ function carryOut(
   const checked = documents.check(text);
   if (checked.errors) return refused(exchange, type, checked.errors, checked.code);
   const { document } = checked;
-  const excess = document.excess(envelope.operationName, envelope.variables);
+  const excess = document.excess(envelope.operationName, envelope.variables, bytes.length);
   if (excess) return refused(exchange, type, [excess], 'BAD_USER_INPUT');
   const started = performance.now();
   const given = { options, text, document, envelope, exchange, type, bytes, started, isStream };

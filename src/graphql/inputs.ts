@@ -41,6 +41,14 @@ const ofFunction: Readonly<Record<AggregateFunction, string>> = {
   max: 'Values',
 };
 
+/** What lists of an input type have, where what carries them out bounds how many: records to write, or conditions and orders. */
+export type Listed = 'records' | 'conditions';
+
+/** Undefined for the inputs of actions, which may have as many as a body does. */
+export function listedIn({ extensions }: GraphQLInputObjectType): Listed | undefined {
+  return extensions['listed'] as Listed | undefined;
+}
+
 type InputFields = Record<string, { type: GraphQLInputType; description?: string | undefined }>;
 
 function whyNotAll({ refused }: Results): string | undefined {
@@ -160,14 +168,15 @@ export class Inputs {
   /** A new record; `outer` is the reference that is set by what it is nested in. */
   record(resource: Resource, outer?: Reference): GraphQLInputObjectType {
     const plain = `${resource.name}Input`;
-    return this.#input(outer ? nestedTypeName(plain, outer.name) : plain, () => {
+    const fields = () => {
       const columns = creatable(resource).filter((column) => column !== outer?.column);
       const fields = { ...this.#columns(columns), ...this.links(resource), ...this.nested(resource) };
       // GraphQL has no input without fields: then there is the one that is set already.
       if (!outer || Object.keys(fields).length > 0) return fields;
       const description = 'Set by the record that this one is nested in: leave it out.';
       return { [outer.column.name]: { type: this.#value(outer.column), description } };
-    });
+    };
+    return this.#input(outer ? nestedTypeName(plain, outer.name) : plain, fields, 'records');
   }
 
   #columns(columns: readonly Column[]): InputFields {
@@ -190,7 +199,7 @@ export class Inputs {
 
   /** What such a record is given. */
   upsert(resource: Resource): GraphQLInputObjectType {
-    return this.#input(`${resource.name}Upsert`, () => ({
+    const fields = () => ({
       ...Object.fromEntries(
         creatable(resource).map((column) => [
           column.name,
@@ -198,7 +207,8 @@ export class Inputs {
         ]),
       ),
       ...this.links(resource),
-    }));
+    });
+    return this.#input(`${resource.name}Upsert`, fields, 'records');
   }
 
   /** What an aggregate takes. */
@@ -316,11 +326,12 @@ export class Inputs {
 
   /** One field at a time: an object with two would not say which comes first. */
   #oneOf(name: string, fields: () => InputFields): GraphQLInputObjectType {
-    return this.#once(name, () => new GraphQLInputObjectType({ name, isOneOf: true, fields }));
+    const extensions = { listed: 'conditions' satisfies Listed };
+    return this.#once(name, () => new GraphQLInputObjectType({ name, isOneOf: true, fields, extensions }));
   }
 
-  #input(name: string, fields: () => InputFields): GraphQLInputObjectType {
-    return this.#once(name, () => new GraphQLInputObjectType({ name, fields }));
+  #input(name: string, fields: () => InputFields, listed: Listed = 'conditions'): GraphQLInputObjectType {
+    return this.#once(name, () => new GraphQLInputObjectType({ name, fields, extensions: { listed } }));
   }
 
   #once<T extends GraphQLInputObjectType | GraphQLEnumType>(name: string, make: (name: string) => T): T {

@@ -4,11 +4,18 @@ import {
   type DocumentNode,
   type FragmentDefinitionNode,
   GraphQLError,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  getNullableType,
+  isInputObjectType,
+  isListType,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
+  typeFromAST,
 } from 'graphql';
-import { type Code, DuetError } from '../base/errors.ts';
+import { type Code, DuetError, validationFailed } from '../base/errors.ts';
+import { type Listed, listedIn } from './inputs.ts';
 import { variablesIn } from './variables.ts';
 
 export interface DocumentLimits {
@@ -113,6 +120,61 @@ export function beyondRepeats(
   if (values <= MOST_REPEATED_VALUES) return undefined;
   const detail = `The operation uses variables in several places, where they have more than ${MOST_REPEATED_VALUES} values again. Send shorter lists, or several operations.`;
   return tooLarge('TOO_MANY_VALUES', detail, node);
+}
+
+/** More conditions than a body of a megabyte has room for. */
+const MOST_LISTED = 100_000;
+/** Bytes of a body: `{},`. */
+const SHORTEST_LISTED = 3;
+
+/**
+ * What lists of objects in variables have more of than any operation may: graphql-js makes a thousand bytes of the three that
+ * an empty one is sent as, for whoever would then refuse them. A write creates at most `objects` records, and as many again that
+ * are nested in them. `sent`: bytes of the whole request.
+ */
+export function beyondLists(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  given: Readonly<Record<string, unknown>>,
+  objects: number,
+  sent: number,
+): GraphQLError | undefined {
+  const most = Math.max(2 * objects, MOST_LISTED);
+  if (sent <= most * SHORTEST_LISTED) return undefined;
+  const counts: Record<Listed, number> = { records: 0, conditions: 0 };
+  for (const { variable, type } of operation.variableDefinitions ?? []) {
+    const name = variable.name.value;
+    const declared = typeFromAST(schema, type) as GraphQLInputType | undefined;
+    if (!declared || !Object.hasOwn(given, name)) continue;
+    countListed(declared, given[name], counts);
+  }
+  if (counts.records > most) {
+    const detail = `The variables have more than ${most} records. Send them in several requests.`;
+    return tooLarge('TOO_MANY_OBJECTS', detail, operation);
+  }
+  if (counts.conditions <= most) return undefined;
+  const detail = `the variables have more than ${most} conditions`;
+  const refused = validationFailed([{ parameter: 'variables', code: 'OUT_OF_RANGE', detail }]);
+  return new GraphQLError(refused.message, { nodes: [operation], originalError: refused });
+}
+
+function countListed(of: GraphQLInputType, value: unknown, counts: Record<Listed, number>): void {
+  if (typeof value !== 'object' || value === null) return;
+  const type = getNullableType(of);
+  if (isListType(type)) {
+    const inner = getNullableType(type.ofType);
+    const values = Array.isArray(value) ? value : [value];
+    const listed = isInputObjectType(inner) && listedIn(inner);
+    if (listed) counts[listed] += values.length;
+    if (isInputObjectType(inner) || isListType(inner))
+      for (const each of values) countListed(inner, each, counts);
+  } else if (isInputObjectType(type)) {
+    const fields = type.getFields();
+    for (const [name, inner] of Object.entries(value)) {
+      const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      if (field) countListed(field.type, inner, counts);
+    }
+  }
 }
 
 function valuesIn(value: object): number {

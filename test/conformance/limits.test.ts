@@ -357,6 +357,96 @@ describe.each([...databases])('on %s', (database) => {
     });
   });
 
+  describe('objects in lists of variables, of which three bytes are one', () => {
+    const MOST = 100_000;
+    const empty = (length: number) => Array(length).fill({});
+    const post = { title: 't', body: 'b' };
+    test.each([
+      [
+        'records',
+        'mutation ($r: [BookInput!]!) { createBooks(records: $r) { id } }',
+        (n: number) => ({ r: Array(n).fill({ title: 't', pages: 1 }) }),
+        'TOO_MANY_OBJECTS',
+      ],
+      [
+        'records in others',
+        'mutation ($r: [PostInputWithoutAuthor!]) { createUser(name: "n", email: "e@x.yz", posts: $r) { id } }',
+        (n: number) => ({ r: Array(n).fill(post) }),
+        'TOO_MANY_OBJECTS',
+      ],
+      [
+        'records of several variables, and of lists in them',
+        'mutation ($r: [UserInput!]!, $p: [PostInputWithoutAuthor!]) { createUsers(records: $r) { id } createUser(name: "n", email: "e@x.yz", posts: $p) { id } }',
+        (n: number) => ({
+          r: [
+            { name: 'n', email: 'e@x.yz', posts: Array(40_000).fill(post) },
+            { name: 'n', email: 'f@x.yz', posts: Array(20_000).fill(post) },
+          ],
+          p: Array(n - 60_002).fill(post),
+        }),
+        'TOO_MANY_OBJECTS',
+      ],
+      [
+        'filters',
+        'query ($w: BookWhere) { books(where: $w) { id } }',
+        (n: number) => ({ w: { not: { or: empty(n - 1), and: empty(1) } } }),
+        'VALIDATION_FAILED',
+      ],
+      [
+        'orders',
+        'query ($o: [BookOrder!]) { books(orderBy: $o) { id } }',
+        (n: number) => ({ o: Array(n).fill({ id: 'ASC' }) }),
+        'VALIDATION_FAILED',
+      ],
+    ])('%s', async (_, query, variables, code) => {
+      const env = { LIMIT_BODY: String(2 ** 23) };
+      const wide = await openApp(database, { env });
+      wide.statements.length = 0;
+      const within = await wide.graphql(query, variables(MOST));
+      expect([within.errors?.[0].extensions.code, within.errors?.[0].path]).toEqual([
+        code,
+        expect.anything(),
+      ]);
+      // Not by what carries the operation out, which would name its field.
+      expect((await wide.graphql(query, variables(MOST + 1))).body).toEqual({
+        errors: [
+          {
+            message: expect.stringContaining(`more than ${MOST} `),
+            locations: expect.anything(),
+            extensions: expect.objectContaining({ code }),
+          },
+        ],
+      });
+      expect(wide.statements.filter((sql) => /INSERT|SELECT/.test(sql))).toEqual([]);
+      await wide.close();
+    });
+
+    test('as many as a body has are legal where nothing bounds them: in JSON, and in what actions take', async () => {
+      const sdl = `
+        type Note @resource { id: ID!  any: JSON! }
+        input Line { n: Int }
+        type Query { count(lines: [Line!]!): Int! @action }`;
+      const logic = { Query: { count: (_: object, { lines }: { lines: unknown[] }) => lines.length } };
+      const own = await openApp(database, { sdl, logic });
+      const many = MOST + 1;
+      const query = 'query ($l: [Line!]!) { count(lines: $l) }';
+      expect((await own.graphql(query, { l: empty(many) })).body).toEqual({ data: { count: many } });
+      const note = 'mutation ($any: JSON!) { createNote(any: $any) { id } }';
+      expect((await own.graphql(note, { any: empty(many) })).errors).toBeUndefined();
+      await own.close();
+    });
+
+    test('more are legal where answers may have more', async () => {
+      const sdl = 'type Tag @resource { id: ID!  n: Int @constraint(max: 1) }';
+      const large = await openApp(database, { sdl, env: { LIMIT_OBJECTS: String(2 * MOST) } });
+      const query = 'mutation ($r: [TagInput!]!) { createTags(records: $r) { id } }';
+      // Refused for what it has, not for how many.
+      const r = [...empty(MOST), { n: 2 }];
+      expect((await large.graphql(query, { r })).errors?.[0].extensions.errors).toHaveLength(1);
+      await large.close();
+    });
+  });
+
   test('a list is sorted by a hundred fields at most, and no more are read', async () => {
     const detail = (name: string) => `${name} may have 100 fields at most`;
     for (const [path, query, by, word] of [
