@@ -64,6 +64,8 @@ browsing('callers', () => {
     expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}');
     await page.keyboard.press('Escape');
     await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).waitFor();
+    // Of what it may not read, nothing is offered that reads.
+    expect(await page.locator('.heading > .tools').textContent()).toBe('');
     await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
     const token = await tokenOf('ann');
     const sent: (string | undefined)[] = [];
@@ -71,6 +73,7 @@ browsing('callers', () => {
     await dialog.getByLabel('Token').fill(token);
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('To rest').waitFor();
+    await page.locator('.heading').getByRole('button', { name: 'Filter' }).waitFor();
     await page.getByText('Both answers are the same.').waitFor();
     expect(sent.length).toBeGreaterThan(4);
     expect(new Set(sent)).toEqual(new Set([`Bearer ${token}`]));

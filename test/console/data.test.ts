@@ -63,11 +63,13 @@ browsing.each([...databases])('on %s', (database) => {
     await page.reload();
     await page.getByText('Thing 35', { exact: true }).waitFor();
     await shows(names, second);
+    await page.getByText('26–50 of 63').waitFor();
     await page.getByRole('button', { name: 'Previous' }).click();
     await page.getByText('Thing 60').waitFor();
+    await page.getByText('1–25 of 63').waitFor();
     await page.goBack();
     await page.getByText('Thing 35', { exact: true }).waitFor();
-    await page.getByText('25 records of 63').waitFor();
+    await page.getByText('26–50 of 63').waitFor();
     expect(here.complaints).toEqual([]);
   });
 
@@ -109,7 +111,7 @@ browsing.each([...databases])('on %s', (database) => {
     const chips = page.getByRole('list', { name: 'Filters' });
     await shows(
       () => chips.getByRole('listitem').allTextContents(),
-      ['author.name starts with Ada', 'some comments with (body contains twice)'],
+      ['author.name starts with Ada', 'some comments with (body contains twice)', 'Clear all'],
     );
     // What the address says, the builder shows.
     await page.getByRole('button', { name: 'Filter' }).click();
@@ -132,10 +134,17 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByText('Thing 14').waitFor();
     await shows(
       () => chips.getByRole('listitem').allTextContents(),
-      ['price is null', 'quantity is more than 10'],
+      ['price is null', 'quantity is more than 10', 'Clear all'],
     );
+    // That it is a part, and of how much, is told.
+    await shows(() => page.locator('.title .count').textContent(), '7 of 63');
+    await page.getByRole('button', { name: 'Filter 2' }).waitFor();
     await page.getByRole('link', { name: 'Remove quantity is more than 10' }).click();
     await page.getByText('Thing 7', { exact: true }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'Clear all' }).click();
+    await page.waitForURL(/#\/data\/Item\?sort=quantity$/);
+    await shows(() => page.locator('.title .count').textContent(), '63');
     expect(here.complaints).toEqual([]);
   });
 

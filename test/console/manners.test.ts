@@ -444,6 +444,14 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await here.go('#/data/AuditEntry');
     await page.getByText('The door was opened.').waitFor();
     await page.getByRole('link', { name: 'New' }).waitFor({ state: 'detached' });
+    // Where there is nothing yet, a file is as welcome as a record; one without a name is told by its key.
+    await here.go('#/data/Nothing');
+    await page.locator('.empty').getByRole('link', { name: 'Import' }).waitFor();
+    await duet.json('POST', '/nothings', {});
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await shows(() => page.locator('tbody td').first().textContent(), 'null Nothing 1');
+    await page.getByRole('link', { name: 'Nothing 1' }).click();
+    await page.getByRole('heading', { name: 'Nothing 1' }).waitFor();
     await here.go('#/data/Feedback');
     await page.getByRole('link', { name: 'New' }).click();
     await page.getByRole('textbox', { name: 'text' }).fill('Nice');

@@ -33,6 +33,8 @@ export interface ListAsk {
   readonly limit: number | undefined;
   readonly after: string | undefined;
   readonly before: string | undefined;
+  /** Which of all records is the first of the page, where somebody has turned to it: cursors do not tell. */
+  readonly from?: number | undefined;
   readonly count: boolean;
   /** Whether to read along what the records refer to. */
   readonly related: boolean;

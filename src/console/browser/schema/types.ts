@@ -188,9 +188,15 @@ export function labelOf(columns: readonly Column[], key: Column): Column {
   return named[0] ?? texts.find(({ required }) => required) ?? texts[0] ?? key;
 }
 
-export function labelled({ label, key }: Resource, row: Row): string {
+/** `Visit 7` is one without a name of its own: a bare key would be taken for one. */
+export function labelled(resource: Resource, row: Row): string {
+  const key = String(row[resource.key.name] ?? '');
+  return nameOf(resource, row) ?? (resource.label === resource.key ? key : `${resource.name} ${key}`);
+}
+
+export function nameOf({ label }: Resource, row: Row): string | undefined {
   const text = row[label.name];
-  return typeof text === 'string' && text !== '' ? text : String(row[key.name] ?? '');
+  return typeof text === 'string' && text !== '' ? text : undefined;
 }
 
 /** What a column is sorted by: a reference by what it shows. Undefined where it cannot be sorted. */

@@ -10,7 +10,7 @@ import { askKey } from './answer.ts';
 import { listAsk } from './list-place.ts';
 
 export function countAsk(list: ListAsk): ListAsk {
-  const { after: _, before: __, columns: ___, ...rest } = list;
+  const { after: _, before: __, columns: ___, from: ____, ...rest } = list;
   return { ...rest, after: undefined, before: undefined, sort: [], limit: 1, count: true, related: false };
 }
 

@@ -8,8 +8,8 @@ import { Icon } from './parts.tsx';
 
 /** Each can be taken away. */
 export function FilterChips({ ask }: { ask: ListAsk }) {
-  if (!ask.where) return null;
   const parts = partsOf(ask.where);
+  if (parts.length === 0) return null;
   return (
     <ul class="chips" aria-label="Filters">
       {parts.map((part, at) => {
@@ -26,14 +26,20 @@ export function FilterChips({ ask }: { ask: ListAsk }) {
           </li>
         );
       })}
+      {parts.length > 1 && (
+        <li class="all">
+          <a href={listLink({ ...ask, where: undefined })}>Clear all</a>
+        </li>
+      )}
     </ul>
   );
 }
 
 /** What all has to hold, one by one. */
-function partsOf(where: Where): Where[] {
+export function partsOf(where: Where = {}): Where[] {
   return Object.entries(where).flatMap(([name, value]): Where[] => {
-    if (name === 'and' && Array.isArray(value)) return value.filter(isObject).flatMap(partsOf);
+    if (name === 'and' && Array.isArray(value))
+      return value.filter(isObject).flatMap((each) => partsOf(each));
     const part = { [name]: value };
     return conditionsOf(part)?.flatMap((condition): Where[] => [allOf([condition]) ?? part]) ?? [part];
   });

@@ -15,6 +15,7 @@ import {
   type Inverse,
   labelled,
   linksName,
+  nameOf,
   type Resource,
   type Row,
   type Schema,
@@ -45,7 +46,7 @@ export function Create({ schema, resource, query }: CreateProps) {
   useDock([{ title: 'Create', ask }]);
   const create = async () => {
     const { row } = await send(ask, door.value, schema);
-    tell(`Created ${resource.name} ${row ? labelled(resource, row) : ''}`);
+    tell(`Created ${resource.name} ${row ? (nameOf(resource, row) ?? row[resource.key.name]) : ''}`);
     return opened(resource, row);
   };
   if (isRefused(resource, 'CREATE') && !draft.isChanged())

@@ -1,7 +1,7 @@
 /** The name of a view, where it belongs, and what can be done with it. */
 
 import type { ComponentChildren } from 'preact';
-import { Prose } from './parts.tsx';
+import { numbered, Prose } from './parts.tsx';
 
 interface HeadingProps {
   title: ComponentChildren;
@@ -12,11 +12,13 @@ interface HeadingProps {
   deprecated?: boolean | undefined;
   /** How many there are. */
   count?: number | undefined;
+  /** Of how many these are a part. */
+  of?: number | undefined;
   /** Buttons and links. */
   children?: ComponentChildren;
 }
 
-export function Heading({ title, crumbs, about, deprecated, count, children }: HeadingProps) {
+export function Heading({ title, crumbs, about, deprecated, count, of, children }: HeadingProps) {
   return (
     <div class="heading">
       <div>
@@ -25,7 +27,12 @@ export function Heading({ title, crumbs, about, deprecated, count, children }: H
           <h1 dir="auto">
             {title} {deprecated && <span class="tag">deprecated</span>}
           </h1>
-          {count !== undefined && <span class="count quiet">{count.toLocaleString('en')}</span>}
+          {count !== undefined && (
+            <span class="count quiet">
+              {numbered(count)}
+              {of !== undefined && of !== count && ` of ${numbered(of)}`}
+            </span>
+          )}
         </div>
         {about && (
           <p class="quiet">

@@ -12,6 +12,7 @@ export const PAGE_SIZES = [25, 50, 100, 500];
 /** No field begins with `_`, so that these are no filters. */
 const COLUMNS = '_columns';
 const FIND = '_find';
+const FROM = '_from';
 
 export function listAsk(resource: Resource, query: URLSearchParams, schema?: Schema): ListAsk {
   const where = readFilter(query, (path, operator, text) => {
@@ -29,6 +30,7 @@ export function listAsk(resource: Resource, query: URLSearchParams, schema?: Sch
     limit: Number.isInteger(limit) && limit > 0 ? limit : (PAGE_SIZES[0] ?? 25),
     after: query.get('after') ?? undefined,
     before: query.get('before') ?? undefined,
+    from: Number(query.get(FROM)) || undefined,
     count: query.get('count') === 'true',
     related: true,
     columns: query.get(COLUMNS) ?? undefined,
@@ -41,6 +43,7 @@ export function listLink(ask: ListAsk): string {
     ([name, value]) => !(name === 'limit' && value === String(PAGE_SIZES[0])),
   );
   if (ask.find) pairs.push([FIND, ask.find]);
+  if (ask.from && (ask.after ?? ask.before)) pairs.push([FROM, String(ask.from)]);
   if (ask.columns !== undefined) pairs.push([COLUMNS, ask.columns]);
   return pairs.length === 0
     ? dataLink(ask.resource.name)

@@ -7,17 +7,18 @@ import type { ListAsk } from '../ask.ts';
 import { textsOf } from '../found.ts';
 import { dataLink, to } from '../links.ts';
 import { RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
-import { may, token } from '../session.ts';
+import { isRefused, may, token } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { countAsk, useTotal } from './count.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
-import { FilterChips } from './filter-chips.tsx';
+import { FilterChips, partsOf } from './filter-chips.tsx';
 import { Refresh, useFollowed } from './following.tsx';
 import { Heading } from './heading.tsx';
 import { later } from './later.tsx';
-import { listAsk, listLink, PAGE_SIZES } from './list-place.ts';
-import { counted, Empty, FaultNotice, Icon, SignIn } from './parts.tsx';
+import { listAsk, listLink } from './list-place.ts';
+import { Pager } from './pager.tsx';
+import { Empty, FaultNotice, Icon, SignIn } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
 import { SelectedRows } from './selected-rows.tsx';
 import { useSelection } from './selection.ts';
@@ -45,6 +46,10 @@ function Listed({ schema, resource, query }: Props) {
   const counting = countAsk(ask);
   const round = useSignal(0);
   const total = useTotal(counting, schema, answer !== undefined, round.value);
+  const isNarrowed = Boolean(ask.where ?? ask.search ?? ask.find);
+  const everything = { ...counting, where: undefined, search: undefined, find: undefined };
+  const all = useTotal(everything, schema, isNarrowed && answer !== undefined, round.value);
+  const filters = partsOf(ask.where).length;
   useDock([{ title: 'This list', ask, answer }, { title: 'Count', ask: counting }, ...files(ask)]);
   /** Records that were changed here, as the service has answered: they stay where they are. */
   const changed = useSignal<ReadonlyMap<unknown, Row>>(new Map());
@@ -68,6 +73,8 @@ function Listed({ schema, resource, query }: Props) {
   };
   const isLive = useFollowed(resource, undefined, refresh);
   const first = { ...ask, after: undefined, before: undefined };
+  /** Nothing here can be read: nothing is offered that reads. */
+  const isClosed = fault?.status === 401 || fault?.status === 403 || isRefused(resource, 'LIST');
   const close = () => {
     panel.value = undefined;
   };
@@ -89,29 +96,31 @@ function Listed({ schema, resource, query }: Props) {
         about={resource.description}
         deprecated={resource.deprecated}
         count={total}
+        of={isNarrowed ? all : undefined}
       >
-        {(resource.searchable || textsOf(resource).length > 0) && <Search ask={first} />}
-        {panels.map(([name, icon, shortcut]) => (
-          <button
-            key={name}
-            aria-keyshortcuts={shortcut}
-            type="button"
-            aria-expanded={panel.value === name}
-            onClick={() => {
-              panel.value = panel.value === name ? undefined : name;
-            }}
-          >
-            <Icon name={icon} /> <span class="label">{name}</span>
-          </button>
-        ))}
-        <Refresh isLive={isLive} refresh={refresh} />
-        {resource.rest && <Download ask={first} schema={schema} />}
-        {may(resource, 'CREATE') && (
-          <a class="button" href={dataLink(resource.name, 'import')}>
-            <Icon name="upload" /> <span class="label">Import</span>
-          </a>
+        {!isClosed && (
+          <>
+            {(resource.searchable || textsOf(resource).length > 0) && <Search ask={first} />}
+            {panels.map(([name, icon, shortcut]) => (
+              <button
+                key={name}
+                aria-keyshortcuts={shortcut}
+                type="button"
+                aria-expanded={panel.value === name}
+                onClick={() => {
+                  panel.value = panel.value === name ? undefined : name;
+                }}
+              >
+                <Icon name={icon} /> <span class="label">{name}</span>
+                {name === 'Filter' && filters > 0 && <span class="tag">{filters}</span>}
+              </button>
+            ))}
+            <Refresh isLive={isLive} refresh={refresh} />
+            {resource.rest && <Download ask={first} schema={schema} />}
+          </>
         )}
-        <New resource={resource} />
+        {may(resource, 'CREATE') && <Import resource={resource} />}
+        <New resource={resource} isClosed={isClosed} />
       </Heading>
       {panel.value === 'Filter' ? (
         <Filter key={JSON.stringify(ask.where)} ask={first} schema={schema} onClose={close} />
@@ -234,10 +243,18 @@ function files(ask: ListAsk): Shown[] {
   ];
 }
 
-function New({ resource }: { resource: Resource }) {
+function Import({ resource }: { resource: Resource }) {
+  return (
+    <a class="button" href={dataLink(resource.name, 'import')}>
+      <Icon name="upload" /> <span class="label">Import</span>
+    </a>
+  );
+}
+
+function New({ resource, isClosed = false }: { resource: Resource; isClosed?: boolean }) {
   return (
     <>
-      <ReadOnly resource={resource} writes={['CREATE', 'UPDATE', 'DELETE']} />
+      {!isClosed && <ReadOnly resource={resource} writes={['CREATE', 'UPDATE', 'DELETE']} />}
       {may(resource, 'CREATE') && (
         <a class="button primary" aria-keyshortcuts="n" href={dataLink(resource.name, 'new')}>
           <Icon name="plus" /> <span class="label">New</span>
@@ -315,61 +332,14 @@ function NoRows({ ask, schema }: { ask: ListAsk; schema: Schema }) {
       )}
       {schema.hasCallers && token.value === '' && <SignIn />}
       {may(ask.resource, 'CREATE') && (
-        <a class="button" href={dataLink(ask.resource.name, 'new')}>
-          <Icon name="plus" /> New {ask.resource.name}
-        </a>
+        <div class="tools">
+          <a class="button" href={dataLink(ask.resource.name, 'new')}>
+            <Icon name="plus" /> New {ask.resource.name}
+          </a>
+          <Import resource={ask.resource} />
+        </div>
       )}
     </Empty>
-  );
-}
-
-interface PagerProps {
-  ask: ListAsk;
-  next: string | undefined;
-  previous: string | undefined;
-  total: number | undefined;
-  shown: number;
-}
-
-function Pager({ ask, next, previous, total, shown }: PagerProps) {
-  const page = (turn: Partial<ListAsk>) => listLink({ ...ask, after: undefined, before: undefined, ...turn });
-  return (
-    <nav class="pager" aria-label="Pages">
-      <Turn label="First" icon="first" link={ask.after || ask.before ? page({}) : undefined} />
-      <Turn label="Previous" icon="left" link={previous ? page({ before: previous }) : undefined} />
-      <Turn label="Next" icon="right" link={next ? page({ after: next }) : undefined} />
-      <span class="quiet">
-        {counted(shown, 'record')}
-        {total !== undefined && total !== shown && ` of ${total.toLocaleString('en')}`}
-      </span>
-      <label class="size">
-        <span class="quiet">Rows</span>
-        <select
-          value={String(ask.limit)}
-          onChange={(event) => go(page({ limit: Number(event.currentTarget.value) }))}
-        >
-          {[...new Set([...PAGE_SIZES, ask.limit ?? 0])].map((size) => (
-            <option key={size}>{size}</option>
-          ))}
-        </select>
-      </label>
-    </nav>
-  );
-}
-
-function Turn({
-  label,
-  icon,
-  link,
-}: {
-  label: string;
-  icon: 'first' | 'left' | 'right';
-  link: string | undefined;
-}) {
-  return (
-    <button type="button" disabled={link === undefined} onClick={() => link && go(link)}>
-      {icon !== 'right' && <Icon name={icon} />} {label} {icon === 'right' && <Icon name={icon} />}
-    </button>
   );
 }
 

@@ -238,6 +238,10 @@ export function milliseconds(ms: number): string {
   return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
 }
 
+export function numbered(count: number): string {
+  return count.toLocaleString('en');
+}
+
 export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+  return `${numbered(count)} ${count === 1 ? one : many}`;
 }

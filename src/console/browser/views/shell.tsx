@@ -100,9 +100,9 @@ function Top({ schema }: { schema: Schema | undefined }) {
       <div class="settings">
         {schema?.hasRest && schema.hasGraphql && <DoorSwitch />}
         <label>
-          <span class="sr">Theme</span>
+          <span class="quiet small">Theme</span>{' '}
           <select
-            title="Theme: as your system has it, light or dark"
+            title="As your system has it, light or dark"
             value={theme.value}
             onChange={(event) => {
               theme.value = event.currentTarget.value;

@@ -8,6 +8,7 @@ import {
   type Column,
   type Inverse,
   labelled,
+  nameOf,
   type Resource,
   type Row,
   type Schema,
@@ -129,15 +130,30 @@ function cell(props: CellProps) {
     >
       {choose}
       {editor}
-      {of === label && link ? (
-        <a class={`name ${of.kind}`} href={link}>
-          {of === key ? shortKey(String(row[key.name])) : labelled(resource, row)}
-        </a>
-      ) : (
-        shownValue(of, row, schema, true)
-      )}
+      {of === label && link ? named(resource, row, link, schema) : shownValue(of, row, schema, true)}
       {of === key && <CopyKey text={String(row[key.name])} />}
     </td>
+  );
+}
+
+/** What opens the record. One whose name is null is told by its key, which does not look as if it were the name. */
+function named(resource: Resource, row: Row, link: string, schema: Schema) {
+  const { key, label } = resource;
+  const short = shortKey(String(row[key.name]));
+  const name = label === key ? short : nameOf(resource, row);
+  if (name === undefined)
+    return (
+      <>
+        {shownValue(label, row, schema, true)}{' '}
+        <a href={link}>
+          {resource.name} {short}
+        </a>
+      </>
+    );
+  return (
+    <a class={`name ${label.kind}`} href={link}>
+      {name}
+    </a>
   );
 }
 
