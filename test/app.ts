@@ -13,6 +13,7 @@ import { type Config, readConfig } from '../src/config/config.ts';
 import { filledTypes, readLogic } from '../src/engine/logic/logic.ts';
 import { loading } from '../src/engine/transfer/load.ts';
 import { graphqlDoor } from '../src/graphql/schema.ts';
+import { longestMessage } from '../src/http/guard/load.ts';
 import { socketHandlers } from '../src/http/sockets.ts';
 import type { Model } from '../src/schema/model.ts';
 import { readSchema } from '../src/schema/read.ts';
@@ -202,7 +203,11 @@ export async function openApp(
     },
   });
   const listen = (): Listening => {
-    const server = Bun.serve({ port: 0, fetch: app.fetch, websocket: socketHandlers(config.limitBody) });
+    const server = Bun.serve({
+      port: 0,
+      fetch: app.fetch,
+      websocket: socketHandlers(longestMessage(config)),
+    });
     const url = `http://localhost:${server.port}`;
     return { url, drain: app.drain, [Symbol.asyncDispose]: () => server.stop(true) };
   };

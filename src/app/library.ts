@@ -4,6 +4,7 @@ import { DuetError } from '../base/errors.ts';
 import { Log } from '../base/observe.ts';
 import { type Options, readOptions } from '../config/config.ts';
 import type { Connections } from '../http/guard/address.ts';
+import { longestMessage } from '../http/guard/load.ts';
 import { problem } from '../http/problem.ts';
 import { requestIdOf } from '../http/request.ts';
 import { socketHandlers, type WebSocketHandlers } from '../http/sockets.ts';
@@ -57,7 +58,7 @@ export async function createDuet({ log: write, data, logic, ...options }: DuetOp
   };
 
   return {
-    websocket: socketHandlers(config.limitBody),
+    websocket: socketHandlers(longestMessage(config)),
     async fetch(request, server) {
       if (closed) return problem(stopped, { requestId: requestIdOf(request) });
       const answer = app.fetch(request, isServer(server) ? server : undefined);

@@ -9,6 +9,7 @@ import { Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import { Recent } from '../base/recent.ts';
 import type { Config } from '../config/config.ts';
+import { longestMessage } from '../http/guard/load.ts';
 import { socketHandlers } from '../http/sockets.ts';
 import { watchDescriptors } from './descriptors.ts';
 
@@ -96,12 +97,8 @@ export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-function listen(
-  { host, port, limitDeadline, limitBody }: Config,
-  fetch: App['fetch'],
-  observe: Observe,
-  reusePort: boolean,
-) {
+function listen(config: Config, fetch: App['fetch'], observe: Observe, reusePort: boolean) {
+  const { host, port, limitDeadline } = config;
   try {
     return Bun.serve({
       hostname: host,
@@ -110,7 +107,7 @@ function listen(
       idleTimeout: Math.ceil(limitDeadline / 1000) + IDLE_SECONDS,
       // The limit is ours to enforce: the runtime's own answer has no body and no request id.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      websocket: socketHandlers(limitBody),
+      websocket: socketHandlers(longestMessage(config)),
       ...handling(fetch, observe),
     });
   } catch (error) {

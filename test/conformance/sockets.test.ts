@@ -283,6 +283,25 @@ for (const database of databases)
     });
   });
 
+test.each([
+  ['as long as a body, where few sockets can be open', 4, 1_048_576],
+  ['its share of what all bodies on their way may have, where many can', 1000, 268_435],
+  ['64 KiB at the least', 1_000_000, 65_536],
+])('a message is %s', async (_, streams, longest) => {
+  const app = await openApp('sqlite', { sdl, env: { LIMIT_STREAMS: String(streams) } });
+  await using server = app.listen();
+  const message = (bytes: number) => {
+    const head = '{"id":"a","type":"subscribe","payload":{"query":"{ __typename }"}}';
+    return head + ' '.repeat(bytes - head.length);
+  };
+  const raw = await Raw.acknowledged(server.url);
+  raw.send(message(longest));
+  expect([(await raw.next()).type, (await raw.next()).type]).toEqual(['next', 'complete']);
+  raw.send(message(longest + 1));
+  expect(await raw.code()).toBe(1009);
+  await app.close();
+});
+
 test('another schema ends sockets, and so does a server that is told to stop', async () => {
   using folder = new Folder();
   const plain = 'type Book @resource @journal { id: ID! title: String! }';

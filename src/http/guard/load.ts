@@ -28,6 +28,24 @@ const unread = new DuetError(
 /** So many bodies of the greatest length may be on their way at once. */
 const ARRIVING_BODIES = 256;
 
+/** Every socket may send so much at once, however many there may be. */
+const LEAST_LONGEST = 64 * 1024;
+
+/**
+ * How many bytes a message over a socket may have. What has come of one that is not whole yet waits in the runtime, which tells
+ * nobody of it, for as long as its client likes: all sockets together have the room of as many bodies as may be on their way.
+ */
+export function longestMessage({
+  limitBody,
+  limitStreams,
+}: {
+  readonly limitBody: number;
+  readonly limitStreams: number;
+}): number {
+  const share = Math.floor((ARRIVING_BODIES * limitBody) / limitStreams);
+  return Math.min(limitBody, Math.max(share, LEAST_LONGEST));
+}
+
 const crowdedOut = new DuetError(
   'UNAVAILABLE',
   'Too many bodies are on their way, and this one for the longest; retry in 1 s, and send all of it at once.',
