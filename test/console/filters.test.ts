@@ -79,7 +79,7 @@ test('what is searched for stands in the address, and both doors find it', async
   expect([ask.search, ask.sort, ask.where]).toEqual(['text a', ['_relevance'], undefined]);
   expect(listLink(ask)).toContain('?search=text%20a&sort=_relevance');
   for (const sort of [['_relevance'], ['-_relevance', 'title']]) {
-    const rest = restWire({ ...ask, sort }, '');
+    const rest = restWire({ ...ask, sort }, schema);
     const graphql = graphqlWire({ ...ask, sort }, schema)?.graphql;
     const { body } = await app.rest('GET', rest?.path ?? '');
     const { data } = await app.graphql(graphql?.query ?? '', graphql?.variables);

@@ -23,7 +23,10 @@ function cellsOf(element: Locator): Promise<string[]> {
     .evaluateAll((rows) => rows.map((row: any) => [...row.cells].map((cell) => cell.textContent).join(' ')));
 }
 
-const data = { authors: [{ id: 1, name: 'Frank Herbert' }] };
+const data = {
+  authors: [{ id: 1, name: 'Frank Herbert' }],
+  books: [{ title: 'The imported book', tags: ['old'] }],
+};
 
 browsing.each([...databases])('on %s', (database) => {
   let duet: Awaited<ReturnType<typeof service>>;
@@ -81,8 +84,11 @@ browsing.each([...databases])('on %s', (database) => {
     const heads = () => entries.locator('h2').allTextContents();
     const rows = (at: number) => cellsOf(entries.nth(at));
     await shows(heads, ['UPDATED version 2', 'CREATED version 1']);
-    await shows(() => rows(0), ['pages 412 896', 'authorId null 1']);
-    await shows(() => rows(1), [`id ${id}`, 'title Dune', 'pages 412', 'tags none', 'authorId null']);
+    await page.getByRole('heading', { name: 'History of Dune' }).waitFor();
+    // What it refers to has a name, and its key when one points at it.
+    await shows(() => rows(0), ['pages 412 896', 'author null Frank Herbert']);
+    expect(await entries.first().getByRole('link', { name: 'Frank' }).getAttribute('title')).toBe('Author 1');
+    await shows(() => rows(1), [`id ${id}`, 'title Dune', 'pages 412', 'tags none', 'author null']);
     await page.getByText('Both answers are the same.').waitFor();
     await entries.first().getByText('current').waitFor();
     expect(await entries.first().getByRole('button').count()).toBe(0);
@@ -90,7 +96,7 @@ browsing.each([...databases])('on %s', (database) => {
     // Nothing is done before somebody has seen what it does, and said so.
     const dialog = page.getByRole('dialog', { name: `Restore Book ${id}?` });
     await page.getByRole('button', { name: 'Restore version 1' }).click();
-    await shows(() => cellsOf(dialog), ['pages 896 412', 'authorId 1 null']);
+    await shows(() => cellsOf(dialog), ['pages 896 412', 'author Frank Herbert null']);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect((await duet.json('GET', `/books/${id}`)).pages).toBe(896);
@@ -127,9 +133,18 @@ browsing.each([...databases])('on %s', (database) => {
     expect(here.complaints).toEqual([]);
   });
 
-  test('a type without a journal has no history', async () => {
+  test('what was there before the journal can be restored; a type without one has no history', async () => {
+    await duet.json('PUT', '/books/1', { title: 'The imported tome', tags: [] });
     await using here = await visit(duet.url);
     const { page } = here;
+    await here.go('#/data/Book/record/1/history');
+    const entries = page.locator('ol.history > li');
+    await shows(() => entries.locator('h2').allTextContents(), ['UPDATED version 2', 'version 1']);
+    // Of a text, the words that differ.
+    expect(await entries.locator('del, ins').allTextContents()).toEqual(['book', 'tome', 'old', 'none']);
+    await page.getByRole('button', { name: 'Restore version 1' }).click();
+    await page.getByRole('button', { name: 'Restore it' }).click();
+    await shows(async () => (await duet.json('GET', '/books/1')).title, 'The imported book');
     await here.go('#/data/Author/record/1');
     await page.getByRole('heading', { name: 'Frank Herbert' }).waitFor();
     expect(await page.getByRole('link', { name: 'History' }).count()).toBe(0);
@@ -157,15 +172,14 @@ type Note @resource @journal
     const bearer = async (sub: string, ...roles: string[]) =>
       (await headersOf({ name: `history ${sub}`, claims: { sub, roles } }))['Authorization'] ?? '';
     const ann = await bearer('ann');
-    for (const [method, path, text] of [
-      ['POST', '/notes', 'one'],
-      ['PUT', '/notes/1', 'two'],
-    ] as const)
-      await fetch(duet.url + path, {
+    const write = (method: string, path: string, text: string) =>
+      fetch(duet.url + path, {
         method,
         headers: { 'Content-Type': 'application/json', Authorization: ann },
         body: JSON.stringify({ text }),
       });
+    await write('POST', '/notes', 'one');
+    await write('PUT', '/notes/1', 'two');
     await using here = await visit(duet.url);
     const { page } = here;
     await here.go('');
@@ -193,6 +207,12 @@ type Note @resource @journal
       ['by ann', 'by ann'],
     );
     await page.getByRole('button', { name: 'Restore version 1' }).waitFor();
+    // Who was faster is known, and when.
+    await here.go('#/data/Note/record/1/edit');
+    await page.getByRole('textbox', { name: 'text' }).fill('of kim');
+    await write('PUT', '/notes/1', 'three');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(/ann has changed this record since you opened it, at 20[\d: .-]+ UTC\. /).waitFor();
     expect(here.complaints).toEqual([]);
   });
 });

@@ -30,7 +30,7 @@ const update: Ask = {
 };
 
 function written(language: Language, ask: Ask, token = false): string {
-  return snippetOf(language, restWire(ask, schema.fingerprint) as Wire, 'http://x', token, ask, schema) ?? '';
+  return snippetOf(language, restWire(ask, schema) as Wire, 'http://x', token, ask, schema) ?? '';
 }
 
 test('JavaScript: run as it stands, it does what it says', async () => {
@@ -88,6 +88,6 @@ const data = await api.halls.list({
 });`);
   expect(written('Typed client', update)).toContain('const data = await api.halls.update(record, {');
   expect(
-    snippetOf('Typed client', restWire(list, '') as Wire, '', false, { ...list, as: 'text/csv' }, schema),
+    snippetOf('Typed client', restWire(list, schema) as Wire, '', false, { ...list, as: 'text/csv' }, schema),
   ).toBeUndefined();
 });

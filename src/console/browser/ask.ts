@@ -135,7 +135,7 @@ export interface Change {
   readonly version: number;
   /** This and what was before are left out for those who may not read the past. */
   readonly caller?: string | null;
-  readonly before?: Row | null;
+  readonly before?: Row | null | undefined;
   readonly after: Row | null;
 }
 

@@ -13,10 +13,12 @@ import {
 } from '../ask.ts';
 import { filterOf } from '../found.ts';
 import {
+  furtherOf,
   type Inverse,
   linkedLists,
   type ManyOperation,
   RELEVANCE,
+  type Reference,
   type Resource,
   referencesOf,
   type Schema,
@@ -226,10 +228,12 @@ function relations({ resource, related }: GetAsk, schema: Schema): string[] {
   const most = isForm ? SHOWN_LINKS : SHOWN_INVERSES + 1;
   return [
     ...referenceSelections(resource, schema),
-    ...lists.map(
-      ({ name, target }) =>
-        `${name}(first: ${most}) ${block(schema.byName.get(target)?.columns.map((column) => column.name) ?? [])}`,
-    ),
+    ...lists.map((list) => {
+      const columns = schema.byName.get(list.target)?.columns.map(({ name }) => name) ?? [];
+      // A form shows those of a list by their names alone.
+      const further = isForm ? [] : furtherOf(list, 'graphql', schema);
+      return `${list.name}(first: ${most}) ${block([...columns, ...namedOf(further, schema)])}`;
+    }),
   ];
 }
 
@@ -238,11 +242,12 @@ function inversesHere({ inverses }: Resource): Inverse[] {
 }
 
 function referenceSelections(resource: Resource, schema: Schema): string[] {
-  return referencesOf(resource)
-    .filter(({ doors }) => doors.includes('graphql'))
-    .map(({ name, target }) => {
-      return `${name} ${named(schema.byName.get(target))}`;
-    });
+  const here = referencesOf(resource).filter(({ doors }) => doors.includes('graphql'));
+  return namedOf(here, schema);
+}
+
+function namedOf(references: readonly Reference[], { byName }: Schema): string[] {
+  return references.map(({ name, target }) => `${name} ${named(byName.get(target))}`);
 }
 
 function linkedSelections(resource: Resource, schema: Schema): string[] {

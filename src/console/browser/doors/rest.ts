@@ -14,13 +14,20 @@ import {
 } from '../ask.ts';
 import { filterOf } from '../found.ts';
 import { readable } from '../links.ts';
-import { linkedLists, type Resource, type Row, referencesOf } from '../schema/types.ts';
+import {
+  furtherOf,
+  linkedLists,
+  type Resource,
+  type Row,
+  referencesOf,
+  type Schema,
+} from '../schema/types.ts';
 import { filterParameters } from '../where.ts';
 import { Fault, type FieldFault, type Wire } from './wire.ts';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
-export function restWire(ask: Ask, fingerprint: string): Wire | undefined {
+export function restWire(ask: Ask, schema: Schema): Wire | undefined {
   if (ask.do === 'act') return actWire(ask);
   const { rest } = ask.resource;
   if (!rest) return undefined;
@@ -34,7 +41,12 @@ export function restWire(ask: Ask, fingerprint: string): Wire | undefined {
         headers: ask.as ? { Accept: ask.as } : {},
       };
     case 'get':
-      return { door, method: 'GET', path: one(ask) + parametersOf(relatedParameters(ask)), headers: {} };
+      return {
+        door,
+        method: 'GET',
+        path: one(ask) + parametersOf(relatedParameters(ask, schema)),
+        headers: {},
+      };
     case 'create':
       return {
         door,
@@ -50,7 +62,7 @@ export function restWire(ask: Ask, fingerprint: string): Wire | undefined {
         path: one(ask),
         headers: {
           ...JSON_HEADERS,
-          ...(ask.version !== undefined && { 'If-Match': `"${ask.version}-${fingerprint}"` }),
+          ...(ask.version !== undefined && { 'If-Match': `"${ask.version}-${schema.fingerprint}"` }),
         },
         body: JSON.stringify(ask.changes),
       };
@@ -132,7 +144,7 @@ export function listParameters(ask: ListAsk): [string, string][] {
   return pairs.filter((pair): pair is [string, string] => pair[1] !== undefined);
 }
 
-function relatedParameters({ resource, related }: GetAsk): [string, string][] {
+function relatedParameters({ resource, related }: GetAsk, schema: Schema): [string, string][] {
   if (!related) return [];
   const isForm = related === 'links';
   const shown = resource.inverses.filter(
@@ -140,7 +152,11 @@ function relatedParameters({ resource, related }: GetAsk): [string, string][] {
   );
   const lists = shown.map(({ name }) => name);
   const most = isForm ? SHOWN_LINKS : SHOWN_INVERSES + 1;
-  const names = [...includable(resource), ...lists];
+  // A form shows those of a list by their names alone.
+  const further = (isForm ? [] : shown).flatMap((list) =>
+    furtherOf(list, 'rest', schema).map(({ name }) => `${list.name}.${name}`),
+  );
+  const names = [...includable(resource), ...lists, ...further];
   if (names.length === 0) return [];
   return [
     ['include', names.join(',')],

@@ -29,7 +29,7 @@ export const underWay = signal(0);
 const KEPT_COSTS = 200;
 
 export function wireOf(ask: Ask, through: Door, schema: Schema): Wire | undefined {
-  return through === 'rest' ? restWire(ask, schema.fingerprint) : graphqlWire(ask, schema);
+  return through === 'rest' ? restWire(ask, schema) : graphqlWire(ask, schema);
 }
 
 /** The door that was wished for, or the only one that the resource has. */

@@ -177,6 +177,12 @@ export function referencesOf({ columns }: Resource): Reference[] {
   return columns.flatMap(({ reference }) => (reference ? [reference] : []));
 }
 
+/** What else the records of a list refer to, beside the record whose list it is. */
+export function furtherOf({ target, via }: Inverse, door: Door, { byName }: Schema): Reference[] {
+  const columns = byName.get(target)?.columns.filter(({ name }) => name !== via) ?? [];
+  return columns.flatMap(({ reference }) => (reference?.doors.includes(door) ? [reference] : []));
+}
+
 /** What a person would look for in a record, to tell it from others. */
 export function labelOf(columns: readonly Column[], key: Column): Column {
   const texts = columns.filter(

@@ -3,6 +3,7 @@
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { Change } from '../ask.ts';
 import { type Column, fieldsOf, type Resource, type Row } from '../schema/types.ts';
 import { moment } from './value.tsx';
 
@@ -13,6 +14,8 @@ interface Props {
   mine: Row;
   /** What is stored now. */
   theirs: Row;
+  /** Who wrote that, and when, where it is known. */
+  change: Change | undefined;
   /** The fields of which the person's own value is kept. */
   kept: Signal<ReadonlySet<string>>;
   /** Called with what is left to change in their version. */
@@ -32,7 +35,7 @@ const OPENED = 'as you opened it';
 const YOURS = 'yours';
 const THEIRS = 'theirs, stored now';
 
-export function Conflict({ resource, before, mine, theirs, kept, onDecide }: Props) {
+export function Conflict({ resource, before, mine, theirs, change, kept, onDecide }: Props) {
   // What the service sets is nobody's choice.
   const columns = fieldsOf(resource, resource.update).map(({ column }) => column);
   const differing = columns.filter(({ name }) => name in mine || !same(before[name], theirs[name]));
@@ -55,7 +58,8 @@ export function Conflict({ resource, before, mine, theirs, kept, onDecide }: Pro
   return (
     <form class="conflict" onSubmit={decide}>
       <div ref={notice} class="notice warn" role="alert">
-        Somebody has changed this record since you opened it. Your changes are not saved yet
+        {change?.caller ?? 'Somebody'} has changed this record since you opened it
+        {change && `, at ${moment(change.at)}`}. Your changes are not saved yet
         {differing.some(isDisputed)
           ? ': where both of you changed a field, choose which value to keep.'
           : ', and no field was changed by both of you.'}

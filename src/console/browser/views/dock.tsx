@@ -6,7 +6,7 @@ import { type Answer, type Ask, isRead, type RecordAsk } from '../ask.ts';
 import { type Cost, costKey, costs, doorFor, lastWrite, send, wireOf } from '../doors/send.ts';
 import { curlOf, type Wire } from '../doors/wire.ts';
 import { to } from '../links.ts';
-import { type Door, type Row, referencesOf, type Schema } from '../schema/types.ts';
+import { type Door, type Resource, type Row, referencesOf, type Schema } from '../schema/types.ts';
 import { dockHeight, dockOpen, door, foldDock, snippet, token } from '../session.ts';
 import { LANGUAGES, type Language, snippetOf } from '../snippets.ts';
 import { askKey, hasBothDoors } from './answer.ts';
@@ -173,15 +173,15 @@ function comparable({ rows, row, total, changes }: Answer, ask: RecordAsk, schem
     return JSON.stringify(
       changes.map(({ at, kind, version, caller, before, after }) => [
         [at, kind, version, caller],
-        [before, after].map((each) => each && shared(each, ask, schema)),
+        [before, after].map((each) => each && shared(each, ask.resource, schema)),
       ]),
     );
   const all = rows ?? (row ? [row] : []);
-  return JSON.stringify([all.map((each) => shared(each, ask, schema)), total]);
+  return JSON.stringify([all.map((each) => shared(each, ask.resource, schema)), total]);
 }
 
 /** GraphQL was asked for the key and the label of what is referred to, REST answers it whole. */
-function shared(row: Row, { resource }: RecordAsk, schema: Schema): Row {
+function shared(row: Row, resource: Resource, schema: Schema): Row {
   const narrowed = referencesOf(resource).map(({ name, target, doors }) => {
     const of = schema.byName.get(target);
     const value = row[name];
@@ -190,13 +190,15 @@ function shared(row: Row, { resource }: RecordAsk, schema: Schema): Row {
     const record = value as Row;
     return [name, { key: record[of.key.name], label: record[of.label.name] }];
   });
-  const oneDoor = resource.inverses
-    .filter(({ doors }) => doors.length < 2)
-    .map(({ name }) => [name, undefined]);
+  const lists = resource.inverses.map(({ name, target, doors }) => {
+    const of = schema.byName.get(target);
+    const rows = doors.length < 2 ? undefined : row[name];
+    return [name, of && Array.isArray(rows) ? rows.map((each) => shared(each, of, schema)) : rows];
+  });
   const names = [...resource.columns, ...referencesOf(resource), ...resource.inverses].map(
     ({ name }) => name,
   );
-  const all = { ...row, ...Object.fromEntries([...narrowed, ...oneDoor]) };
+  const all = { ...row, ...Object.fromEntries([...narrowed, ...lists]) };
   return Object.fromEntries(names.map((name) => [name, all[name]]));
 }
 

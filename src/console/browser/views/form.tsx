@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { Answer, Ask } from '../ask.ts';
+import type { Answer, Ask, Change } from '../ask.ts';
 import { type Computed, computedOf } from '../computed.ts';
 import { send } from '../doors/send.ts';
 import { Fault, type FieldFault } from '../doors/wire.ts';
@@ -20,7 +20,7 @@ import {
   type Row,
   type Schema,
 } from '../schema/types.ts';
-import { door, isRefused } from '../session.ts';
+import { door, isRefused, may } from '../session.ts';
 import { tell } from '../told.ts';
 import { readJson, unreadable } from '../typed.ts';
 import { ComputedField } from './computed-field.tsx';
@@ -94,6 +94,8 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
   const before = useSignal<Answer | undefined>(undefined);
   const related = useSignal<Row>({});
   const theirs = useSignal<Answer | undefined>(undefined);
+  /** What the journal has of their change. */
+  const told = useSignal<Change | undefined>(undefined);
   const kept = useSignal<ReadonlySet<string>>(new Set());
   const draft = useDraft({});
   const { given, fault } = draft;
@@ -139,6 +141,14 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
       const now = await send(plain, door.value, schema).catch(() => undefined);
       if (now?.version !== version) {
         theirs.value = now;
+        told.value = undefined;
+        if (may(resource, 'CHANGES'))
+          send({ do: 'changes', resource, key: id, after: undefined }, door.value, schema).then(
+            ({ changes }) => {
+              told.value = changes?.find((change) => change.version === now?.version);
+            },
+            () => {},
+          );
         kept.value = changedIn(given.value, now?.row ?? {});
         throw error;
       }
@@ -177,6 +187,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
           before={row}
           mine={given.value}
           theirs={theirs.value.row}
+          change={told.value}
           kept={kept}
           onDecide={(chosen) => {
             const decided = theirs.value;

@@ -3,15 +3,17 @@
 import { type Change, type ChangesAsk, type RestoreAsk, SHOWN_CHANGES } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { dataLink, to } from '../links.ts';
-import type { Column, Resource, Row, Schema } from '../schema/types.ts';
+import { labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { door, isRefused } from '../session.ts';
 import { tell } from '../told.ts';
 import { useAnswer } from './answer.ts';
 import { Confirm } from './confirm.tsx';
+import { Differences } from './differences.tsx';
 import { useDock } from './dock.tsx';
 import { Heading } from './heading.tsx';
 import { Empty, FaultNotice } from './parts.tsx';
-import { moment, shownValue } from './value.tsx';
+import { useReferred } from './referred.ts';
+import { moment } from './value.tsx';
 
 interface Props {
   schema: Schema;
@@ -24,7 +26,14 @@ interface Props {
 export function History({ schema, resource, id, after }: Props) {
   const ask: ChangesAsk = { do: 'changes', resource, key: id, after };
   const { answer, fault, again } = useAnswer(ask, schema);
-  const changes = answer?.changes ?? [];
+  const told = answer?.changes ?? [];
+  const images = told.flatMap(({ before, after: next }) => [before, next].filter((row) => !!row));
+  const referred = useReferred(resource, images, schema);
+  const changes = told.map((change) => ({
+    ...change,
+    before: referred(change.before),
+    after: referred(change.after),
+  }));
   const last = changes.at(-1);
   const next = changes.length === SHOWN_CHANGES ? last : undefined;
   /** How the record is now, where this page tells it. */
@@ -35,6 +44,8 @@ export function History({ schema, resource, id, after }: Props) {
   const restoring = ({ version }: Change): RestoreAsk => ({ do: 'restore', resource, key: id, version });
   const shown = changes.toReversed().map((change) => ({ change, image: may ? imageOf(change, now) : null }));
   const first = shown.find(({ image }) => image);
+  /** What was there before the journal began, which keeps it in the first change. */
+  const [oldest] = after === undefined && changes[0]?.kind === 'UPDATED' ? changes : [];
   useDock([
     { title: 'History', ask, answer },
     ...(first ? [{ title: 'Restore', ask: restoring(first.change) }] : []),
@@ -42,10 +53,11 @@ export function History({ schema, resource, id, after }: Props) {
   const notice = fault && <FaultNotice fault={fault} again={again} />;
   if (!answer) return notice ?? null;
   const link = dataLink(resource.name, 'record', id);
+  const image = last?.after ?? last?.before;
   return (
     <>
       <Heading
-        title="History"
+        title={`History of ${image ? labelled(resource, image) : `${resource.name} ${id}`}`}
         crumbs={
           <>
             <a href={dataLink(resource.name)}>{resource.name}</a> <a href={link}>{id}</a>
@@ -95,6 +107,28 @@ export function History({ schema, resource, id, after }: Props) {
             />
           </li>
         ))}
+        {oldest?.before && (
+          <li>
+            <header>
+              <h2>version {oldest.version - 1}</h2>
+              <span class="quiet">as it was before the history begins</span>
+              {may && (
+                <Restore
+                  ask={{ ...restoring(oldest), version: oldest.version - 1 }}
+                  schema={schema}
+                  now={now?.after}
+                  image={oldest.before}
+                  onDone={again}
+                />
+              )}
+            </header>
+            <Differences
+              columns={resource.columns}
+              schema={schema}
+              sides={{ before: oldest.before, after: null }}
+            />
+          </li>
+        )}
       </ol>
     </>
   );
@@ -104,50 +138,6 @@ export function History({ schema, resource, id, after }: Props) {
 function imageOf(change: Change, now: Change | undefined): Row | null | undefined {
   if (change !== now) return change.after;
   return change.kind === 'DELETED' ? change.before : null;
-}
-
-interface DifferencesProps {
-  columns: readonly Column[];
-  schema: Schema;
-  /** Both, by what they are called; one that there is none of is left out. */
-  sides: Readonly<Record<string, Row | null | undefined>>;
-}
-
-function Differences({ columns, schema, sides }: DifferencesProps) {
-  const all = Object.values(sides);
-  const there = Object.entries(sides).flatMap(([name, row]) => (row ? [{ name, row }] : []));
-  if (there.length === 0) return <p class="quiet">The values are not kept, or not visible to you.</p>;
-  const isSame = ({ name }: Column) => new Set(all.map((row) => JSON.stringify(row?.[name]))).size === 1;
-  const differing = columns.filter((column) => !isSame(column));
-  if (differing.length === 0) return <p class="quiet">No field was changed.</p>;
-  return (
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">field</th>
-            {there.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {differing.map((column) => (
-            <tr key={column.name}>
-              <th scope="row">{column.name}</th>
-              {there.map(({ name, row }) => (
-                <td key={name} data-of={name}>
-                  {shownValue(column, row, schema)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
 }
 
 interface RestoreProps {
