@@ -162,9 +162,18 @@ export async function service(database: DatabaseKind, { sdl, data, logic, env }:
     ...(logic !== undefined && { 'logic.ts': logic }),
   });
   const url = database === 'sqlite' ? 'sqlite:duet.db' : await (await sharedPostgres()).database();
-  const server = await Server.start(folder, { DATABASE_URL: url, ...env });
+  const settings = { DATABASE_URL: url, ...env };
+  let server = await Server.start(folder, settings);
   return {
     url: server.url,
+    /** Away, as one that has crashed is. */
+    async stop() {
+      await server[Symbol.asyncDispose]();
+    },
+    /** Back again, at the same address. */
+    async start() {
+      server = await Server.start(folder, { ...settings, PORT: new URL(server.url).port });
+    },
     async json(method: string, path: string, body?: unknown): Promise<any> {
       const response = await fetch(server.url + path, {
         method,

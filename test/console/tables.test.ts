@@ -7,6 +7,7 @@ const key = (at: number) => `0190f5a0-7c1e-7a64-b3f5-${String(at).padStart(12, '
 const others = Array.from({ length: 14 }, (_, at) => `more${at}`);
 
 const sdl = `
+type Note @resource @journal(keep: "1d") { id: ID! text: String! }
 type Owner @resource { id: ID! name: String! things: [Thing!]! }
 type Thing @resource {
   id: UUID!
@@ -19,6 +20,7 @@ type Thing @resource {
 }`;
 
 const data = {
+  notes: Array.from({ length: 30 }, (_, at) => ({ text: `Note ${at + 1}` })),
   owners: ['Zoe', 'Ada', 'Mia'].map((name) => ({ name })),
   things: Array.from({ length: 600 }, (_, at) => ({
     id: key(at + 1),
@@ -91,30 +93,68 @@ browsing('tables', () => {
     expect(here.complaints).toEqual([]);
   });
 
-  test('while the service is away, what was read stays, and it is told', async () => {
+  test('while the service is away, it is told, what was read and typed stays, and all goes on when it is back', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
-    const away = (pattern: string) => page.route(pattern, (route) => route.abort());
-    await here.go('#/data/Owner');
-    await page.getByText('Zoe').waitFor();
-    await away('**/owners*');
-    await page.getByRole('button', { name: 'Refresh' }).click();
-    const told = page.getByRole('alert').filter({ hasText: 'cannot be reached' });
+    const told = page.getByRole('status').filter({ hasText: 'The service cannot be reached' });
+    const back = page.getByRole('status').filter({ hasText: 'The service is back' });
+    await here.go('#/data/Note');
+    await page.getByText('Live').waitFor();
+    await duet.stop();
+    // Nobody has asked for anything.
     await told.waitFor();
-    expect(await page.getByText('Zoe').count()).toBe(1);
-    // Of another list nothing is known.
-    await page.getByRole('button', { name: /^name/ }).click();
-    await shows(() => page.getByText('Zoe').count(), 0);
-    await page.unrouteAll();
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('Zoe').waitFor();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.waitForURL(/after=/);
+    await shows(() => page.locator('section[aria-busy=true]').count(), 0);
+    expect(await page.getByText('Note 1', { exact: true }).count()).toBe(1);
+    expect(await page.getByText('Back to the first page').count()).toBe(0);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await duet.start();
+    await page.getByText('Note 26').waitFor();
+    await back.waitFor();
     await told.waitFor({ state: 'detached' });
+    await page.getByText('Live').waitFor();
+
+    await page.getByRole('link', { name: 'New', exact: true }).click();
+    await page.getByRole('textbox', { name: 'text' }).fill('Typed');
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor();
+    await told.waitFor();
+    await page.context().setOffline(false);
+    await told.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Typed' }).waitFor();
+
     await here.go('#/operate/migrations');
     await page.getByText('create table Owner').waitFor();
-    await away('**/_duet/migrations');
+    await page.context().setOffline(true);
     await page.getByRole('button', { name: 'Refresh' }).click();
     await told.waitFor();
     expect(await page.getByText('create table Owner').count()).toBe(1);
+    await page.context().setOffline(false);
+    await told.waitFor({ state: 'detached' });
+
+    await here.go('#/data/Owner');
+    const names = () => page.locator('tbody td:first-child').allTextContents();
+    await shows(names, ['Zoe', 'Ada', 'Mia']);
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: /^name/ }).click();
+    await told.waitFor();
+    expect(await names()).toEqual(['Zoe', 'Ada', 'Mia']);
+    await page.context().setOffline(false);
+    await shows(names, ['Ada', 'Mia', 'Zoe']);
+
+    // One request that does not come through is told by itself.
+    await page.route('**/owners*', (route) => route.abort());
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    const alone = page.getByRole('alert').filter({ hasText: 'cannot be reached' });
+    await alone.waitFor();
+    expect(await told.count()).toBe(0);
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await alone.waitFor({ state: 'detached' });
+    expect(await page.getByText('Zoe').count()).toBe(1);
     expect(here.complaints).toEqual([]);
   });
 

@@ -2,11 +2,14 @@
 
 import { render } from 'preact';
 import { place } from './address.ts';
-import { findMe } from './operate.ts';
+import { findMe, me } from './operate.ts';
+import { isGone, watch } from './presence.ts';
 import { file, followFile, isWaiting } from './schema/file.ts';
 import { refresh, schema, schemaFault } from './schema/load.ts';
 import { token } from './session.ts';
+import { tell } from './told.ts';
 import { FileNotice } from './views/file-notice.tsx';
+import { GoneNotice } from './views/gone.tsx';
 import { later } from './views/later.tsx';
 import { FaultNotice } from './views/parts.tsx';
 import { Shell } from './views/shell.tsx';
@@ -20,6 +23,7 @@ function App() {
   const known = isFileAll ? undefined : schema.value;
   return (
     <Shell schema={known}>
+      <GoneNotice />
       <ViewingNotice />
       {isFileAll && <Begin state={file.value} />}
       {!isFileAll && (file.value.faults?.length ?? 0) > 0 && <FileNotice state={file.value} />}
@@ -46,6 +50,17 @@ let wasWaiting = false;
 isWaiting.subscribe((now) => {
   if (wasWaiting && !now) void findMe();
   wasWaiting = now;
+});
+watch();
+let wasGone = false;
+// It may have come back with another file. Views read anew what they show when they are told of the schema.
+isGone.subscribe((now) => {
+  if (wasGone && !now) {
+    tell('The service is back.');
+    void refresh();
+    if (!me.value) void findMe();
+  }
+  wasGone = now;
 });
 let used = token.value;
 // Whoever comes with another token may be told of another schema.

@@ -1,5 +1,6 @@
 /** Changes as they are committed, where a type has a journal: whoever looks at its records need not ask again. */
 
+import { look } from '../presence.ts';
 import type { Resource } from '../schema/types.ts';
 import { authorization } from './send.ts';
 
@@ -28,6 +29,7 @@ export async function follow(
     }
     if (signal.aborted) return;
     lost();
+    void look();
     const pause = PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)];
     await new Promise((resolve) => setTimeout(resolve, pause));
   }

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { type Answer, type Ask, isRead } from '../ask.ts';
+import { look } from '../presence.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { token, wantToken, wasRefused } from '../session.ts';
 import { graphqlWire } from './graphql.ts';
@@ -96,6 +97,7 @@ export async function request(wire: Wire, signal?: AbortSignal): Promise<Respons
     return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    void look();
     throw new Fault('UNREACHABLE', 0, 'The service cannot be reached. Is it running?');
   } finally {
     underWay.value--;

@@ -1,6 +1,7 @@
 /** The schema file that somebody is working on under `duet dev`: what is wrong with it, and when it was taken up. */
 
 import { computed, signal } from '@preact/signals';
+import { look } from '../presence.ts';
 import { refresh } from './load.ts';
 
 /** Soon enough for somebody who has just saved a file. */
@@ -42,6 +43,7 @@ async function fileState(): Promise<FileState | undefined> {
     const response = await fetch('/_console/file.json');
     return response.ok ? await response.json() : {};
   } catch {
+    void look();
     return undefined;
   }
 }

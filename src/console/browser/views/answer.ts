@@ -22,7 +22,7 @@ export function useAnswer(ask: Ask, schema: Schema): Reading {
   const answer = useSignal<Answer | undefined>(undefined);
   const fault = useSignal<Fault | undefined>(undefined);
   const round = useSignal(0);
-  const answered = useSignal('');
+  const answered = useSignal({ key: '', token: '' });
   const key = token.value + askKey(ask);
   const through = doorFor(ask, door.value, schema);
   /** The request that the view waits for, and the last that has come to its end: whether they differ is told without drawing again. */
@@ -31,17 +31,19 @@ export function useAnswer(ask: Ask, schema: Schema): Reading {
   // Not after the next paint, for which it would wait: that shows nothing new.
   useLayoutEffect(() => {
     let current = true;
+    const used = token.value;
     send(ask, through, schema).then(
       (found) => {
         if (!current) return;
         answer.value = found;
-        answered.value = key;
+        answered.value = { key, token: used };
         fault.value = undefined;
         ended.value = request;
       },
       (error) => {
         if (!current) return;
-        if (!isAway(error) || answered.value !== key) answer.value = undefined;
+        // Whoever asks now may not be let see it.
+        if (!isAway(error) || answered.value.token !== used) answer.value = undefined;
         fault.value = error;
         ended.value = request;
       },
@@ -54,7 +56,7 @@ export function useAnswer(ask: Ask, schema: Schema): Reading {
     answer: answer.value,
     fault: fault.value,
     pending: ended.value !== request,
-    isCurrent: answered.value === key,
+    isCurrent: answered.value.key === key,
     again: () => {
       round.value++;
     },

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { go, retell } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
+import { isAway } from '../doors/wire.ts';
 import { textsOf } from '../found.ts';
 import { dataLink, to } from '../links.ts';
 import { RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
@@ -130,7 +131,7 @@ function Listed({ schema, resource, query }: Props) {
       {panel.value === 'Views' && <Views ask={ask} onClose={close} />}
       {panel.value === 'Columns' && <ColumnChooser ask={ask} rows={rows} onClose={close} />}
       {fault && <FaultNotice fault={fault} again={again} />}
-      {fault && (ask.after ?? ask.before) && (
+      {fault && !isAway(fault) && (ask.after ?? ask.before) && (
         <p>
           <a href={listLink(first)}>Back to the first page</a>
         </p>

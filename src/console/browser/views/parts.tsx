@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Fault, FieldFault } from '../doors/wire.ts';
+import { isGone } from '../presence.ts';
 import { signingIn, token } from '../session.ts';
 
 const icons = {
@@ -74,6 +75,8 @@ export function FaultNotice({ fault, errors = fault.errors, again }: FaultNotice
         <SignIn />
       </Empty>
     );
+  // What is read goes on by itself, as the line at the top says; what is written is somebody's to send again.
+  if (fault.status === 0 && again && isGone.value) return null;
   // The console's own transactions have one operation, which nobody has numbered.
   const message = fault.message.replace(/^Operation 0: /, '');
   const others = [...new Set(errors.map(({ detail }) => detail))].filter(
@@ -93,7 +96,7 @@ export function FaultNotice({ fault, errors = fault.errors, again }: FaultNotice
             {others.length > SAID && <li>and {(others.length - SAID).toLocaleString('en')} more</li>}
           </ul>
         )}
-        <span class="quiet small">{fault.code}</span>
+        {fault.status !== 0 && <span class="quiet small">{fault.code}</span>}
       </span>
       {again && (
         <button type="button" onClick={again}>

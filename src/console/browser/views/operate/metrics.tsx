@@ -15,6 +15,7 @@ import {
   requests,
   type Source,
 } from '../../metrics.ts';
+import { isGone } from '../../presence.ts';
 import { token } from '../../session.ts';
 import { useDock } from '../dock.tsx';
 import { Heading } from '../heading.tsx';
@@ -72,7 +73,7 @@ export function Metrics() {
         </Empty>
       ) : (
         <>
-          {fault.value && <FaultNotice fault={fault.value} />}
+          {fault.value && !isGone.value && <FaultNotice fault={fault.value} />}
           <Summary />
           <Flows title="By route" source={requests} />
           <Flows title="By GraphQL operation" source={operations} />

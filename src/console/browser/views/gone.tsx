@@ -1,0 +1,13 @@
+/** Says, above everything else, that the service cannot be reached. */
+
+import { isGone } from '../presence.ts';
+
+export function GoneNotice() {
+  return (
+    // It is there before it has something to say, so that it is read aloud.
+    <div role="status" class={isGone.value ? 'notice bad gone' : 'gone'}>
+      {isGone.value &&
+        'The service cannot be reached. What was read and typed stays here, and this page goes on by itself when the service is back.'}
+    </div>
+  );
+}
