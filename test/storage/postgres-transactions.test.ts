@@ -339,7 +339,7 @@ describe('by a wire', () => {
     ['POST', '/memos', { text: 'b' }, 1],
     ['PUT', '/notes/1', { text: 'b' }, 1],
     ['PUT', '/memos/1', { text: 'b' }, 3],
-    ['POST', '/actions/copied', { noteId: 1 }, 4],
+    ['POST', '/actions/copied', { noteId: 1 }, 3],
     ['POST', '/actions/ranked', { memoId: 1 }, 3],
   ] as const)(
     'the server is waited for no more often than needed: %s %s',

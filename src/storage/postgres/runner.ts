@@ -23,6 +23,7 @@ import type { Trace } from '../trace.ts';
 import { splitBy } from '../words.ts';
 import { dialect, spreadDialect } from './dialect.ts';
 import { constraintOf, constraintsOf, isStale, notUnique, refused, stateOf } from './errors.ts';
+import { isSame } from './known.ts';
 import type { Connection, Rows } from './pool.ts';
 import type { Transaction } from './transaction.ts';
 import { type Ahead, type Tree, Trees, Unforeseen } from './tree.ts';
@@ -46,6 +47,8 @@ export class Runner {
   #compiler = new Compiler(dialect);
   readonly #trees = new Trees(this.#compiler);
   readonly #constraints: ReadonlyMap<string, NotUnique | Dangling>;
+  /** Tables of which a record was not what it had to be: the database has triggers there, or rules of its own. */
+  readonly #misjudged = new Set<Table>();
   /** Whether the server spreads tables over machines (Citus): what it refuses is then asked in another way. */
   isSpread = false;
 
@@ -80,10 +83,12 @@ export class Runner {
           if (transaction?.foresees(step.value)) {
             transaction.add(step.value.map((each) => this.#send(connection, each)));
             rows = step.value.map(() => []);
-          } else {
+          } else rows = this.#foreseen(connection, step.value, transaction);
+          if (!rows) {
             const answers = this.#answers(connection, step.value, ahead);
             sent?.();
             rows = await answers;
+            transaction?.known?.note(step.value, rows);
           }
         }
       } catch (error) {
@@ -117,6 +122,38 @@ export class Runner {
       if (each.status === 'rejected') throw each.reason;
       return each.value;
     });
+  }
+
+  /** Sent, and not waited for; the answer that will come. */
+  #foreseen(
+    connection: Connection,
+    [statement, ...others]: readonly Statement[],
+    transaction: Transaction | undefined,
+  ): Row[][] | undefined {
+    if (!statement || others.length > 0 || this.isSpread) return undefined;
+    const { resource } = statement.do === 'filled' ? statement.select : statement;
+    if (this.#misjudged.has(resource)) return undefined;
+    const expected = transaction?.known?.foresee(statement);
+    if (!expected) return undefined;
+    transaction?.expect(this.#asExpected(connection, statement, resource, expected));
+    return [[{ ...expected }]];
+  }
+
+  /** Whatever else comes of it is for the program to know, which is run again. */
+  async #asExpected(
+    connection: Connection,
+    statement: Statement,
+    resource: Table,
+    expected: Row,
+  ): Promise<void> {
+    try {
+      const [row] = await this.#send(connection, statement);
+      if (isSame(resource, row, expected)) return;
+    } catch (error) {
+      if (!refused(this.#model, error)) throw error;
+    }
+    this.#misjudged.add(resource);
+    throw new Misjudged();
   }
 
   #toldToPrograms(error: unknown): unknown {
@@ -218,6 +255,9 @@ export class Runner {
 function splits(statement: Statement): boolean {
   return splitBy(statement).length > 0;
 }
+
+/** An answer was not what was foreseen; the transaction that has acted on it is run again, and waits. */
+export class Misjudged extends Error {}
 
 /** The server spreads tables over machines; the transaction that found this out is run again. */
 export class Spread extends Error {}

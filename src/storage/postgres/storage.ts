@@ -36,7 +36,7 @@ import {
 import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './evolution.ts';
 import { type Connection, ConnectionLost, Pool } from './pool.ts';
 import { caughtUp, noting, written } from './positions.ts';
-import { Runner, Spread } from './runner.ts';
+import { Misjudged, Runner, Spread } from './runner.ts';
 import { pause, RetryQueue, SERIAL_TRIES, SERIALIZABLE, surprised } from './serial.ts';
 import { Server, type ServerOptions } from './server.ts';
 import { Snapshots } from './snapshots.ts';
@@ -305,7 +305,8 @@ export class PostgresStorage implements Storage, Evolvable {
         if (stale) connection.close();
         // The server is no longer the one that takes writes: another connection may lead to the one that is.
         const misled = stateOf(error) === '25006' && !this.#readOnly && this.#pool.renew();
-        const again = beaten || dropped || stale || misled || error instanceof Spread;
+        const isOtherwise = error instanceof Spread || error instanceof Misjudged;
+        const again = beaten || dropped || stale || misled || isOtherwise;
         if (!again || performance.now() > deadline) throw late(error, deadline);
         this.#retries++;
       } finally {
@@ -328,8 +329,13 @@ export class PostgresStorage implements Storage, Evolvable {
       await transaction.commit(ended);
       return result;
     } catch (error) {
+      // What was not as foreseen may be all that it has failed for.
+      const cause = await transaction.verify().then(
+        () => error,
+        (wrong) => wrong,
+      );
       transaction.rollback();
-      throw refused(this.#options.model, error) ?? error;
+      throw refused(this.#options.model, cause) ?? cause;
     }
   }
 }

@@ -5,6 +5,7 @@ import { duties } from '../own.ts';
 import { quote } from '../sql/dialect.ts';
 import { type Statement, textIn } from '../statements.ts';
 import { isLost, stateOf, unknownOutcome } from './errors.ts';
+import { Known } from './known.ts';
 import type { Connection, Rows } from './pool.ts';
 import { SERIALIZABLE } from './serial.ts';
 
@@ -33,11 +34,16 @@ export class Transaction {
   /** Undefined once it has. */
   #begun: Promise<unknown> | undefined;
   readonly #unanswered: Promise<unknown>[] = [];
+  /** Whether one of these is more than that it did not fail. */
+  #expects = false;
+  /** Where answers can be foreseen: behind a pooler all that is sent without waiting would be one message. */
+  readonly known: Known | undefined;
 
   /** A comment makes every text another one: with it, nothing is prepared, and what is not the driver sends alone. */
   constructor(connection: Connection, begin: string, comment: string) {
     this.#connection = connection;
     this.#isReadOnly = begin === SNAPSHOT;
+    this.known = begin === SERIALIZABLE && !connection.pooled ? new Known() : undefined;
     const begun = connection.send(begin + comment, comment === '' ? [] : undefined);
     const ready = begin === SERIALIZABLE ? serially(begun, connection.send(BEFORE_ALL, [])) : begun;
     this.#begun = ready.then(() => {
@@ -87,6 +93,17 @@ export class Transaction {
     this.#unanswered.push(...sent);
   }
 
+  /** An answer that was foreseen, and has been acted on: fails unless it came so. */
+  expect(answer: Promise<void>): void {
+    this.add([answer]);
+    this.#expects = true;
+  }
+
+  /** Throws why an answer did not come as it was foreseen. */
+  async verify(): Promise<void> {
+    if (this.#expects) await this.#connection.patiently(this.check());
+  }
+
   /** Throws what has failed before: all that comes behind it fails only for that. */
   async check(): Promise<void> {
     await this.begun();
@@ -96,6 +113,7 @@ export class Transaction {
   /** `ended`: called when its last statement was sent. */
   async commit(ended: (() => void) | undefined): Promise<void> {
     await this.begun();
+    await this.verify();
     const committed = this.#connection.send('COMMIT', []);
     ended?.();
     // A snapshot that was read has nothing to commit: its end is not waited for, only kept in order.
