@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';
-import { browsing, service, visit } from './browser.ts';
+import { findings } from './axe.ts';
+import { browsing, service, shows, visit } from './browser.ts';
 
 const sdl = `
 type Note @resource
@@ -59,7 +60,10 @@ browsing('callers', () => {
     // One that is not accepted is told there, once, and signs nobody in.
     await dialog.getByLabel('Token').fill('not.a.token');
     await dialog.getByRole('button', { name: 'Sign in' }).click();
-    await dialog.getByRole('alert').filter({ hasText: 'token' }).waitFor();
+    await dialog.getByRole('alert').filter({ hasText: 'neither a token nor an API key' }).waitFor();
+    await dialog.getByLabel('Show').check();
+    expect(await dialog.getByLabel('Token').getAttribute('type')).toBe('text');
+    expect(await findings(page)).toEqual([]);
     expect(await page.getByRole('alert').count()).toBe(1);
     expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}');
     await page.keyboard.press('Escape');
@@ -82,6 +86,16 @@ browsing('callers', () => {
     const command = await page.getByRole('article', { name: 'REST' }).locator('pre').textContent();
     expect(command).toContain('$TOKEN');
     expect(command).not.toContain(token);
+    // Who one is comes first, and how to be somebody else when it is asked for.
+    await page.getByRole('button', { name: 'Account: ann' }).click();
+    const account = page.getByRole('dialog', { name: 'Account' });
+    const who = account.locator('dd');
+    await shows(
+      async () => (await who.allTextContents()).map((each) => each.replace(/^20.*UTC$/, 'a time')),
+      ['ann', 'none', 'a time'],
+    );
+    expect(await account.getByLabel('Token').isVisible()).toBe(false);
+    expect(await findings(page)).toEqual([]);
     expect(here.complaints).toEqual([]);
   });
 

@@ -186,6 +186,8 @@ type Note @resource @journal
     const become = async (who: string) => {
       await page.getByRole('button', { name: /^(Sign in|Account)/ }).click();
       const dialog = page.getByRole('dialog');
+      const another = dialog.getByText('Sign in as somebody else');
+      if ((await another.count()) > 0) await another.click();
       await dialog.getByLabel('Token').fill(who.replace('Bearer ', ''));
       await dialog.getByRole('button', { name: 'Sign in' }).click();
       await dialog.waitFor({ state: 'detached' });

@@ -3,10 +3,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import { databases } from '../app.ts';
+import { findings } from './axe.ts';
 import { browsing, service, shows, visit } from './browser.ts';
 import { museum } from './museum.ts';
-
-const axe = await Bun.file(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir)).text();
 
 /** Every kind of view, with nothing, little and much in it. */
 const places = [
@@ -320,16 +319,6 @@ browsing('manners', () => {
     expect(here.complaints).toEqual([]);
   });
 });
-
-/** What matters of what axe found; a frame's own document is its maker's. */
-async function findings(page: Page): Promise<string[]> {
-  // A script tag is what the page's policy forbids; the protocol of the browser's tools is not the page.
-  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe);
-  return page.evaluate(`axe.run(document, { iframes: false, resultTypes: ['violations'] }).then(({ violations }) =>
-    violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 150))))`);
-}
 
 browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
   let duet: Awaited<ReturnType<typeof service>>;

@@ -6,8 +6,8 @@ import type { Language } from './snippets.ts';
 
 /** For as long as the tab is open, and in no other: a reload keeps it, and nothing that outlives the tab has it. */
 export const token = signal(keptInTab('token') ?? '');
-/** Why somebody is asked to sign in: they want to, it takes a token, or the one that they had is not accepted; empty where nobody is. */
-export const signingIn = signal<'' | 'asked' | 'missing' | 'rejected'>('');
+/** Why somebody is asked to sign in: they want to know who they are, or to be somebody else; it takes a token, or the one that they had is not accepted; empty where nobody is. */
+export const signingIn = signal<'' | 'asked' | 'another' | 'missing' | 'rejected'>('');
 export const door = signal<Door>(remembered('door') === 'graphql' ? 'graphql' : 'rest');
 export const theme = signal(remembered('theme') ?? 'auto');
 /** Where there is room for little else, both doors are shown only when they are asked for there. */

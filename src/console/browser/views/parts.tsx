@@ -113,7 +113,7 @@ export function SignIn() {
       type="button"
       class="primary"
       onClick={() => {
-        signingIn.value = 'asked';
+        signingIn.value = 'another';
       }}
     >
       <Icon name="key" /> {token.value === '' ? 'Sign in' : 'Sign in as somebody else'}

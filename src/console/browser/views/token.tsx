@@ -10,85 +10,125 @@ import { moment } from './value.tsx';
 const reasons = {
   '': '',
   asked: '',
-  missing: 'The service answers this only to callers who are signed in.',
+  another: '',
+  missing: 'You have to sign in for this.',
   rejected: 'Your token is no longer accepted: sign in again.',
 };
 
+function close(): void {
+  signingIn.value = '';
+}
+
 export function TokenDialog() {
+  const reason = reasons[signingIn.value];
+  if (token.value === '')
+    return (
+      <Dialog title="Sign in" onClose={close}>
+        {reason && <p>{reason}</p>}
+        <TokenForm />
+      </Dialog>
+    );
+  return (
+    <Dialog title="Account" onClose={close}>
+      <Who />
+      <details open={signingIn.value === 'another'}>
+        <summary>Sign in as somebody else</summary>
+        <TokenForm />
+      </details>
+      <div class="actions">
+        <button type="button" onClick={close}>
+          Close
+        </button>
+        <button type="button" class="danger" onClick={() => takeToken('')}>
+          Sign out
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function TokenForm() {
   const text = useSignal('');
+  const isShown = useSignal(false);
   const fault = useSignal('');
-  const isSignedIn = token.value !== '';
-  const close = () => {
-    signingIn.value = '';
-  };
   const submit = async (event: Event) => {
     event.preventDefault();
     fault.value = '';
     try {
       await signIn(text.value.trim().replace(/^Bearer\s+/i, ''));
     } catch (error) {
-      fault.value = (error as Fault).message;
+      fault.value = inWords((error as Fault).message);
     }
   };
-  const reason = reasons[signingIn.value];
   return (
-    <Dialog title={isSignedIn ? 'Account' : 'Sign in'} onClose={close}>
-      <form class="token" onSubmit={submit}>
-        {reason && <p>{reason}</p>}
-        <Who />
-        <label>
-          {isSignedIn ? 'Another token or API key' : 'Token or API key'}
-          <input
-            type="password"
-            required
-            autocomplete="off"
-            spellcheck={false}
-            aria-invalid={fault.value !== ''}
-            aria-describedby="token-about"
-            value={text.value}
-            onInput={(event) => {
-              text.value = event.currentTarget.value;
-            }}
-          />
-        </label>
-        {fault.value && (
-          <p class="fault" role="alert">
-            {fault.value}
-          </p>
-        )}
-        <p class="quiet small" id="token-about">
-          Your identity provider issues tokens (<code>docs/login.md</code>). API keys are made by an operator,
-          under Operate or with <code>duet key create --name NAME --role ROLE</code>. It is sent with every
-          request, kept in this tab alone, and gone when you close it.
+    <form class="token" onSubmit={submit}>
+      <label>
+        Token or API key
+        <input
+          {...(isShown.value ? { type: 'text' } : { type: 'password' })}
+          required
+          autocomplete="off"
+          spellcheck={false}
+          aria-invalid={fault.value !== ''}
+          aria-describedby="token-about"
+          value={text.value}
+          onInput={(event) => {
+            text.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <label class="line small">
+        <input
+          type="checkbox"
+          checked={isShown.value}
+          onChange={(event) => {
+            isShown.value = event.currentTarget.checked;
+          }}
+        />
+        Show
+      </label>
+      {fault.value && (
+        <p class="fault" role="alert">
+          {fault.value}
         </p>
-        <div class="actions">
-          {isSignedIn && (
-            <button type="button" class="danger" onClick={() => takeToken('')}>
-              Sign out
-            </button>
-          )}
+      )}
+      <p class="quiet small" id="token-about">
+        Paste the token that your identity provider has given you, or an API key. Operators make API keys on
+        the page API keys or with <code>duet key create --name NAME --role ROLE</code>. It is sent with every
+        request, and forgotten when you close this tab.
+      </p>
+      <div class="actions">
+        {token.value === '' && (
           <button type="button" onClick={close}>
             Cancel
           </button>
-          <button type="submit" class="primary">
-            Sign in
-          </button>
-        </div>
-      </form>
-    </Dialog>
+        )}
+        <button type="submit" class="primary" disabled={text.value.trim() === ''}>
+          Sign in
+        </button>
+      </div>
+    </form>
   );
+}
+
+/** Whoever has pasted an API key, or half of one, does not know what a JWT is. */
+function inWords(message: string): string {
+  return /JWT|^Authorization must/.test(message)
+    ? 'This is neither a token nor an API key that this service accepts. Was all of it pasted?'
+    : message;
 }
 
 /** As the service knows the caller. */
 function Who() {
-  const known = me.value;
-  if (!known || known.subject === null) return null;
-  const { subject, roles, until } = known;
+  const { subject = null, roles = [], until = null } = me.value ?? {};
   return (
-    <p>
-      You are <strong>{subject}</strong>
-      {roles.length > 0 ? `, with the roles ${roles.join(', ')}` : ', without roles'}
-      {until !== null && `, until ${moment(until)}`}.
-    </p>
+    <dl class="account">
+      <dt>Signed in as</dt>
+      <dd>{subject ?? 'somebody without a name'}</dd>
+      <dt>Roles</dt>
+      <dd>{roles.length > 0 ? roles.join(', ') : 'none'}</dd>
+      <dt>Until</dt>
+      <dd>{until === null ? 'you sign out' : moment(until)}</dd>
+    </dl>
   );
 }
