@@ -134,15 +134,17 @@ browsing('on the console', () => {
     await using dev = await developing(folder);
     await until('the first start', async () => (await dev.status('/books')) === 200);
     await using visited = await visit(dev.url);
-    await visited.go('#/data/Book');
+    await visited.go('#/data/Book/new');
     const { page } = visited;
     const notice = page.getByRole('alert');
     await dev.write(`${BOOK} type Note @resource { id: ID!  x: Flot }`);
     await notice.getByText('Unknown type "Flot" on Note.x').waitFor();
     expect(await page.locator('nav a[href="#/data/Book"]').count()).toBe(1);
-    await dev.write(`${BOOK} ${NOTE}`);
+    await dev.write(`${BOOK.replace('}', 'isbn: String }')} ${NOTE}`);
     await page.locator('nav a[href="#/data/Note"]').waitFor();
     await notice.waitFor({ state: 'detached' });
+    // In what the panel asks, too.
+    await page.getByRole('article', { name: 'GraphQL' }).getByText('isbn').waitFor();
     expect(visited.complaints).toEqual([]);
   }, 120_000);
 });

@@ -16,7 +16,7 @@ type Item @resource {
   worth: Decimal! @decimal(scale: 2) @computed(from: ["price", "quantity"])
 }
 type Line @resource { id: ID! item: Item! quantity: Int! speed: Speed! due: Date note: String }
-input Wish { itemId: ID! quantity: Int! = 1 }
+input Wish { itemId: ID! quantity: Int! = 1 at: DateTime }
 type Receipt { lines: [Line!]! best: Item count: Int! part: Receipt }
 type Mutation {
   "Takes an \`Item\` out of the stock."
@@ -107,6 +107,10 @@ browsing.each([...databases])('on %s', (database) => {
     await run.click();
     const answer = page.getByRole('region', { name: 'The answer' });
     await answer.getByText('2031-02-03').waitFor();
+    await page.getByRole('status').filter({ hasText: 'placeOrder has run.' }).waitFor();
+    const { y = 0 } = (await answer.getByRole('link', { name: /^Line \d+$/ }).boundingBox()) ?? {};
+    const dock = await page.getByRole('region', { name: 'REST and GraphQL' }).boundingBox();
+    expect(y).toBeLessThan(dock?.y ?? 0);
     const lines = await duet.json('GET', '/lines?sort=-id');
     expect(lines.length).toBe(before + 1);
     expect(lines[0]).toMatchObject({
@@ -145,7 +149,19 @@ browsing.each([...databases])('on %s', (database) => {
         await wish(at).getByLabel('itemId').click();
         await wish(at).getByRole('option', { name }).click();
       };
-      // The first row is there.
+      // The first row is there, and on a telephone all of it is within its edges.
+      await wish(1).getByLabel('itemId').waitFor();
+      await page.setViewportSize({ width: 360, height: 740 });
+      const outside = () =>
+        wish(1).evaluate((each: any) => {
+          const { left, right } = each.getBoundingClientRect();
+          return [...each.querySelectorAll('*')]
+            .map((part) => part.getBoundingClientRect())
+            .filter((part) => part.width > 0 && (part.left < left || part.right > right)).length;
+        });
+      await shows(outside, 0);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+      await page.setViewportSize({ width: 1280, height: 900 });
       for (let at = 1; at < 3; at++) await wishes.getByRole('button', { name: 'Add item' }).click();
       await wish(1).getByLabel('quantity').fill('two');
       await run.click();

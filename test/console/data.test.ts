@@ -238,6 +238,17 @@ browsing.each([...databases])('on %s', (database) => {
     const rest = dock.getByRole('article', { name: 'REST' });
     const graphql = dock.getByRole('article', { name: 'GraphQL' });
     for (const side of [rest, graphql]) await side.locator('.cost', { hasText: cost }).waitFor();
+    // Their heads have one line each, with all of it in sight.
+    const heads = await dock
+      .locator('article header')
+      .evaluateAll((each: any[]) =>
+        each.map((head) => [
+          head.clientHeight,
+          ...[...head.children].map((part) => part.scrollWidth - part.clientWidth),
+        ]),
+      );
+    expect(heads.map(([height]) => height)).toEqual([heads[0]?.[0], heads[0]?.[0]]);
+    expect(heads.flatMap(([, ...hidden]) => hidden.filter((hides: number) => hides > 0))).toEqual([]);
     const titles = () => page.locator('tbody td:first-child').allTextContents();
     const shown = await titles();
     await rest.getByRole('button', { name: 'Copy curl' }).click();

@@ -199,7 +199,7 @@ browsing('manners', () => {
     await page.setViewportSize({ width: 1280, height: 740 });
   });
 
-  test('a wrong address names the table of its type; on a telephone the tools of the diagram stand above it', async () => {
+  test('a wrong address names the table of its type; on a telephone the diagram is as wide as the window, and its tools stand above it', async () => {
     await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
     const { page } = here;
     await here.go('#/data/Museum/1');
@@ -210,6 +210,26 @@ browsing('manners', () => {
     const tools = await page.locator('.diagram > .tools').boundingBox();
     const drawn = await page.locator('.diagram > svg').boundingBox();
     expect((tools?.y ?? 0) + (tools?.height ?? 0)).toBeLessThanOrEqual(drawn?.y ?? 0);
+    const inside = () =>
+      page
+        .locator('.diagram .box')
+        .evaluateAll((each: any[]) =>
+          each.map((box) => box.getBoundingClientRect()).filter(({ left, right }) => left < 0 || right > 360),
+        );
+    await page.getByLabel('Show only').fill('hall');
+    await page.locator('.diagram .box', { hasText: 'Museum' }).first().waitFor();
+    await shows(async () => (await inside()).length, 0);
+    expect(await page.locator('.diagram .box').count()).toBe(3);
+    await page.getByLabel('Show only').fill('zzz');
+    await page.getByText('No type has “zzz” in its name.').waitFor();
+    // However many there are.
+    await page.getByLabel('Show only').fill('');
+    await page.getByRole('button', { name: 'Fit' }).click();
+    const bottom = () =>
+      page
+        .locator('.diagram .box')
+        .evaluateAll((each: any[]) => Math.max(...each.map((box) => box.getBoundingClientRect().bottom)));
+    await shows(async () => (await bottom()) <= (drawn?.y ?? 0) + (drawn?.height ?? 0), true);
   });
 
   test('on a telephone a long word breaks in what opens over a view, and a conflict has both sides in sight', async () => {

@@ -76,16 +76,25 @@ const api = duet('http://x');
 const data = await api.halls.list({
   where: {
     name: {
-      eq: "Hall A"
+      eq: 'Hall A'
     }
   },
   orderBy: [
     {
-      name: "DESC"
+      name: 'DESC'
     }
   ],
-  first: 2
+  first: 2,
+  include: {
+    museum: true
+  }
 });`);
+  expect(written('Typed client', { do: 'get', resource: hall, key: 1, related: true })).toContain(
+    'api.halls.get(1, {\n  include: {\n    museum: true,\n    exhibits: {\n      first: 6\n    }\n  }\n});',
+  );
+  // Any text is read back as it was.
+  const text = written('Typed client', { do: 'create', resource: hall, values: { name: `It's "\\"\n` } });
+  expect(new Function(`return ${/create\((.*)\)/s.exec(text)?.[1]}`)()).toEqual({ name: `It's "\\"\n` });
   expect(written('Typed client', update)).toContain('const data = await api.halls.update(record, {');
   expect(
     snippetOf('Typed client', restWire(list, schema) as Wire, '', false, { ...list, as: 'text/csv' }, schema),

@@ -23,7 +23,7 @@ export function snippetOf(
     case 'Python':
       return python(wire, origin, token);
     case 'Typed client':
-      return ask && client(ask, origin, token, schema);
+      return ask && client(ask, wire, origin, token, schema);
     default:
       return curlOf(wire, origin, token);
   }
@@ -65,9 +65,11 @@ function python({ method, path, headers, body }: Wire, origin: string, token: bo
 }
 
 /** As `duet client` has it. */
-function client(ask: Ask, origin: string, token: boolean, schema: Schema): string | undefined {
+function client(ask: Ask, wire: Wire, origin: string, token: boolean, schema: Schema): string | undefined {
   const call =
-    ask.do === 'act' ? `api.actions.${ask.action.name}(${values(ask.values)})` : recordCall(ask, schema);
+    ask.do === 'act'
+      ? `api.actions.${ask.action.name}(${values(ask.values)})`
+      : recordCall(ask, includedBy(wire), schema);
   if (call === undefined) return undefined;
   const options = token ? ', { token: () => TOKEN }' : '';
   return [
@@ -78,13 +80,13 @@ function client(ask: Ask, origin: string, token: boolean, schema: Schema): strin
   ].join('\n');
 }
 
-function recordCall(ask: Exclude<Ask, { do: 'act' }>, schema: Schema): string | undefined {
+function recordCall(ask: Exclude<Ask, { do: 'act' }>, included: object, schema: Schema): string | undefined {
   const type = `api.${ask.resource.plural}`;
   switch (ask.do) {
     case 'list':
-      return ask.as ? undefined : `${type}.list(${listed(ask, schema)})`;
+      return ask.as ? undefined : `${type}.list(${options({ ...listed(ask, schema), ...included })})`;
     case 'get':
-      return `${type}.get(${key(ask)})`;
+      return `${type}.get(${[key(ask), options(included)].filter(Boolean).join(', ')})`;
     case 'create':
       return `${type}.create(${values(ask.values)})`;
     case 'update':
@@ -97,9 +99,24 @@ function recordCall(ask: Exclude<Ask, { do: 'act' }>, schema: Schema): string | 
 }
 
 /** The client takes what GraphQL takes. */
-function listed(ask: ListAsk, schema: Schema): string {
-  const given =
-    graphqlWire({ ...ask, after: undefined, before: undefined }, schema)?.graphql?.variables ?? {};
+function listed(ask: ListAsk, schema: Schema): object {
+  return graphqlWire({ ...ask, after: undefined, before: undefined }, schema)?.graphql?.variables ?? {};
+}
+
+/** What is read along, as the request says: `include=museum,halls&halls[limit]=6`. */
+function includedBy({ path }: Wire): object {
+  const given = new URLSearchParams(path.split('?')[1]);
+  const names = given.get('include')?.split(',') ?? [];
+  if (names.length === 0) return {};
+  const most = (name: string) => given.get(`${name}[limit]`);
+  return {
+    include: Object.fromEntries(
+      names.map((name) => [name, most(name) ? { first: Number(most(name)) } : true]),
+    ),
+  };
+}
+
+function options(given: object): string {
   return Object.keys(given).length > 0 ? values(given) : '';
 }
 
@@ -109,9 +126,11 @@ function key({ resource, key: of }: { resource: { key: { kind: string } }; key: 
 
 /** As people write it: names that need no quotes have none. */
 function values(of: unknown): string {
-  return JSON.stringify(of, null, 2).replace(/^(\s*)"([A-Za-z_]\w*)":/gm, '$1$2:');
+  return JSON.stringify(of, null, 2)
+    .replace(/^(\s*)"([A-Za-z_]\w*)":/gm, '$1$2:')
+    .replace(/"(?:[^"\\]|\\.)*"/g, (text) => quoted(JSON.parse(text)));
 }
 
 function quoted(text: string): string {
-  return `'${text.replace(/[\\']/g, '\\$&').replaceAll('\n', '\\n')}'`;
+  return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }

@@ -1,11 +1,13 @@
 /** An action: a form made from its arguments, and what it has answered. */
 
 import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Answer, Ask } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { dataLink } from '../links.ts';
 import { type Action, labelled, type Schema, typeOf } from '../schema/types.ts';
 import { door } from '../session.ts';
+import { tell } from '../told.ts';
 import { isObject } from '../where.ts';
 import { useDock } from './dock.tsx';
 import { useDraft } from './draft.ts';
@@ -28,8 +30,14 @@ export function Run({ schema, action, query }: Props) {
   const run = async () => {
     answer.value = undefined;
     answer.value = await send(ask, door.value, schema);
+    tell(`${action.name} has run.`);
     return undefined;
   };
+  const shown = useRef<HTMLElement>(null);
+  // A form of several arguments leaves little of it in sight.
+  useEffect(() => {
+    if (answer.value) shown.current?.scrollIntoView({ block: 'nearest' });
+  }, [answer.value]);
   return (
     <>
       <Heading
@@ -49,7 +57,7 @@ export function Run({ schema, action, query }: Props) {
         submit="Run"
         onSave={() => draft.save(run)}
       />
-      <section class="answer" aria-label="The answer" aria-live="polite">
+      <section ref={shown} class="answer" aria-label="The answer" aria-live="polite">
         {answer.value && <Answered action={action} value={answer.value.value} schema={schema} />}
       </section>
     </>
@@ -65,7 +73,9 @@ function Answered({ action, value, schema }: { action: Action; value: unknown; s
       <h2>
         The answer{' '}
         {target?.operations.has('GET') && one && (
-          <a href={dataLink(target.name, 'record', key)}>{labelled(target, one)}</a>
+          <a href={dataLink(target.name, 'record', key)}>
+            {target.name} {labelled(target, one)}
+          </a>
         )}
       </h2>
       {target && one ? (

@@ -65,8 +65,8 @@ export function around({ resources }: Schema, text: string): readonly Resource[]
   );
 }
 
-/** With all fields, or with keys and relations alone. */
-export function draw(resources: readonly Resource[], isWhole: boolean): Picture {
+/** With all fields, or with keys and relations alone; in a narrow window one below the other. */
+export function draw(resources: readonly Resource[], isWhole: boolean, isNarrow: boolean): Picture {
   const sizes = new Map(resources.map((resource) => [resource.name, sized(resource, isWhole)]));
   const links = resources.flatMap((resource) =>
     referencesOf(resource)
@@ -74,20 +74,19 @@ export function draw(resources: readonly Resource[], isWhole: boolean): Picture 
       .map(({ target }): Link => [resource.name, target]),
   );
   const related = new Set(links.flat());
-  const boxes = layered(
-    resources.flatMap((resource) => {
-      const size = sizes.get(resource.name);
-      return size && related.has(resource.name) ? [{ resource, ...size }] : [];
-    }),
-    links,
-  );
-  boxes.push(
-    ...arranged(
-      resources.filter(({ name }) => !related.has(name)),
-      sizes,
-      boxes,
-    ),
-  );
+  const unplaced = resources.flatMap((resource) => {
+    const size = sizes.get(resource.name);
+    return size ? [{ resource, ...size }] : [];
+  });
+  const boxes = isNarrow
+    ? stacked(unplaced, links)
+    : beside(
+        unplaced.filter(({ resource }) => !related.has(resource.name)),
+        layered(
+          unplaced.filter(({ resource }) => related.has(resource.name)),
+          links,
+        ),
+      );
   const byName = new Map(boxes.map((box) => [box.resource.name, box]));
   const edges = boxes.flatMap((box) =>
     referencesOf(box.resource).flatMap(({ name, target, required }) => {
@@ -96,7 +95,9 @@ export function draw(resources: readonly Resource[], isWhole: boolean): Picture 
     }),
   );
   const { width, height } = extent(boxes);
-  return { boxes, edges, width: width + MARGIN, height: height + MARGIN };
+  // The lines of boxes that stand one below the other are beside them.
+  const aside = isNarrow ? 2 * MARGIN : MARGIN;
+  return { boxes, edges, width: width + aside, height: height + MARGIN };
 }
 
 /** A type, and one that it refers to. */
@@ -186,27 +187,33 @@ function mean(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0) / Math.max(1, numbers.length);
 }
 
+/** One below the other, equally wide, so that lines have their right side for themselves: what refers to others stands above them. */
+function stacked(boxes: readonly Unplaced[], links: readonly Link[]): Box[] {
+  const depths = depthsOf(boxes, links);
+  const related = new Set(links.flat());
+  const depthOf = ({ resource: { name } }: Unplaced) => (related.has(name) ? (depths.get(name) ?? 0) : -1);
+  const width = Math.max(0, ...boxes.map((box) => box.width));
+  const tops = new Map<Unplaced, number>();
+  let y = MARGIN;
+  for (const box of boxes.toSorted((one, other) => depthOf(other) - depthOf(one))) {
+    tops.set(box, y);
+    y += box.height + GAP;
+  }
+  return boxes.map((box) => ({ ...box, width, x: MARGIN / 2, y: tops.get(box) ?? 0 }));
+}
+
 /** What is related to nothing stands below the rest or beside it: wherever the whole can be shown largest. */
-function arranged(
-  alone: readonly Resource[],
-  sizes: ReadonlyMap<string, Size>,
-  others: readonly Box[],
-): readonly Box[] {
-  const open = alone
-    .flatMap((resource) => {
-      const size = sizes.get(resource.name);
-      return size ? [{ resource, ...size }] : [];
-    })
-    .toSorted((one, other) => other.height - one.height);
+function beside(alone: readonly Unplaced[], others: readonly Box[]): readonly Box[] {
+  const open = alone.toSorted((one, other) => other.height - one.height);
   const { width, height } = extent(others);
   const tallest = Math.max(height, ...open.map((box) => box.height));
   const ways = [
     columns(open, width === 0 ? MARGIN : width + GAP, tallest),
     ...ROW_WIDTHS.map((wide) => rows(open, height === 0 ? MARGIN : height + GAP, Math.max(width, wide))),
   ];
-  const [best = []] = ways.toSorted(
-    (one, other) => fitting(extent([...others, ...other])) - fitting(extent([...others, ...one])),
-  );
+  const [best = []] = ways
+    .map((way) => [...others, ...way])
+    .toSorted((one, other) => fitting(extent(other)) - fitting(extent(one)));
   return best;
 }
 
@@ -280,9 +287,11 @@ function curve(from: Box, name: string, to: Box): string {
   const row = from.lines.findIndex((line) => line.name === name);
   const y1 = from.y + HEAD + (row + 0.5) * ROW;
   const y2 = to.y + HEAD / 2;
-  if (from === to) {
-    const x = from.x + from.width;
-    return `M${x} ${y1}C${x + 46} ${y1},${x + 46} ${y2},${x} ${y2}`;
+  // To itself, or to one above or below it.
+  if (from.x === to.x) {
+    const [x1, x2] = [from.x + from.width, to.x + to.width];
+    const out = Math.max(x1, x2) + 46;
+    return `M${x1} ${y1}C${out} ${y1},${out} ${y2},${x2} ${y2}`;
   }
   const right = from.x + from.width / 2 < to.x + to.width / 2;
   const x1 = right ? from.x + from.width : from.x;

@@ -20,9 +20,11 @@ const STEP = 1.25;
 const LEAST = 0.1;
 const MOST = 3;
 const PAN = 60;
-/** Between these it is fitted into the window: below, nobody could read it, and one pans instead. */
+/** Between these it is fitted into the window at first: below, nobody could read it, and one pans instead. */
 const SMALL = 0.85;
 const LARGE = 1.6;
+/** In windows that are narrower, types stand one below the other. */
+const NARROW = 600;
 /** What stands over its upper edge. */
 const TOOLS = 40;
 
@@ -31,8 +33,10 @@ export function Diagram({ schema }: { schema: Schema }) {
   /** Undefined: as the window has room for. */
   const isWhole = useSignal<boolean | undefined>(undefined);
   const hasRoom = useSignal(true);
-  const whole = useMemo(() => draw(around(schema, text.value), true), [schema, text.value]);
-  const brief = useMemo(() => draw(around(schema, text.value), false), [schema, text.value]);
+  const isNarrow = useSignal(false);
+  const wanted = [schema, text.value, isNarrow.value] as const;
+  const whole = useMemo(() => draw(around(schema, text.value), true, isNarrow.value), wanted);
+  const brief = useMemo(() => draw(around(schema, text.value), false, isNarrow.value), wanted);
   const picture = (isWhole.value ?? hasRoom.value) ? whole : brief;
   const frame = useRef<SVGSVGElement>(null);
   const camera = useSignal<Camera>({ x: 0, y: 0, scale: 1 });
@@ -41,12 +45,14 @@ export function Diagram({ schema }: { schema: Schema }) {
   const { rest, graphql } = descriptions;
   useDock([{ title: 'The schema', wires: { rest, ...(schema.hasGraphql && { graphql }) } }]);
 
-  const fit = () => {
+  /** `least`: how small it may become, so that all of it is seen. */
+  const fit = (least: number) => {
     const { width = 0, height: all = 0 } = frame.current?.getBoundingClientRect() ?? {};
     const height = all - TOOLS;
+    isNarrow.value = width < NARROW;
     hasRoom.value = Math.min(width / whole.width, height / whole.height) >= SMALL;
     const scale = Math.min(LARGE, width / picture.width, height / picture.height);
-    const readable = Math.max(scale, SMALL);
+    const readable = Math.max(scale, least);
     camera.value = {
       scale: readable,
       x: Math.max(0, (width - picture.width * readable) / 2),
@@ -58,8 +64,8 @@ export function Diagram({ schema }: { schema: Schema }) {
   useLayoutEffect(() => {
     const { current } = frame;
     if (!current) return;
-    fit();
-    const observer = new ResizeObserver(() => camera.value === fitted.current && fit());
+    fit(SMALL);
+    const observer = new ResizeObserver(() => camera.value === fitted.current && fit(SMALL));
     observer.observe(current);
     return () => observer.disconnect();
   }, [picture]);
@@ -113,7 +119,7 @@ export function Diagram({ schema }: { schema: Schema }) {
     '+': () => zoom(STEP),
     '=': () => zoom(STEP),
     '-': () => zoom(1 / STEP),
-    '0': fit,
+    '0': () => fit(LEAST),
     ArrowLeft: () => pan(PAN, 0),
     ArrowRight: () => pan(-PAN, 0),
     ArrowUp: () => pan(0, PAN),
@@ -157,10 +163,15 @@ export function Diagram({ schema }: { schema: Schema }) {
         <button type="button" aria-label="Zoom out" onClick={() => zoom(1 / STEP)}>
           −
         </button>
-        <button type="button" onClick={fit}>
+        <button type="button" onClick={() => fit(LEAST)}>
           <Icon name="fit" /> Fit
         </button>
       </div>
+      {picture.boxes.length === 0 && (
+        <p class="none quiet" role="status">
+          No type has “{text.value}” in its name.
+        </p>
+      )}
       <svg
         ref={frame}
         aria-label="Types and their relations"

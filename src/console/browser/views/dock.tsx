@@ -36,6 +36,10 @@ export function useDock(entries: readonly Shown[]): void {
   }, [
     entries.map((entry) => entry.title + ('ask' in entry ? askKey(entry.ask) : '')).join(),
     ...entries.map((entry) => 'ask' in entry && entry.answer),
+    // A new schema file has other fields under the same names.
+    ...entries.map(
+      (entry) => 'ask' in entry && (entry.ask.do === 'act' ? entry.ask.action : entry.ask.resource),
+    ),
   ]);
   useEffect(
     () => () => {
@@ -252,9 +256,14 @@ export function GraphqlDoor({ wire, isFile = false }: { wire: Wire | undefined; 
           <CostOf wire={wire} />
         )}
         <Copy text={() => query} what="query" />
-        <Copy text={() => curlOf(wire, location.origin, token.value !== '')} label="Copy curl" />
-        <a class="button plain small" href={to(['graphiql'], { query, ...(json && { variables: json }) })}>
-          Open in GraphiQL
+        <Copy text={() => curlOf(wire, location.origin, token.value !== '')} label="curl" what="curl" />
+        <a
+          class="button plain small"
+          title="Open in GraphiQL"
+          aria-label="Open in GraphiQL"
+          href={to(['graphiql'], { query, ...(json && { variables: json }) })}
+        >
+          GraphiQL
         </a>
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}
@@ -289,7 +298,12 @@ function Closed({ door: name }: { door: Door }) {
 
 function CostOf({ wire }: { wire: Wire }) {
   const cost = costs.value.get(costKey(wire));
-  return <span class="cost quiet small">{cost ? told(cost) : 'not sent yet'}</span>;
+  const text = cost ? told(cost) : 'not sent yet';
+  return (
+    <span class="cost quiet small" title={text}>
+      {text}
+    </span>
+  );
 }
 
 function told({ status, ms, bytes: size, statements }: Cost): string {

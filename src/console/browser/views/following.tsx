@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { follow } from '../doors/follow.ts';
+import { isGone } from '../presence.ts';
 import type { Resource } from '../schema/types.ts';
 import { may, token } from '../session.ts';
 import { Icon } from './parts.tsx';
@@ -57,7 +58,7 @@ export function useFollowed(resource: Resource, key: string | undefined, refresh
 }
 
 export function Refresh({ isLive, refresh }: { isLive: boolean; refresh: () => void }) {
-  return isLive ? (
+  return isLive && !isGone.value ? (
     <span class="tag live" title="Changes are shown here as they happen">
       Live
     </span>

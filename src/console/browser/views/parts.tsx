@@ -145,7 +145,7 @@ export function Empty({
   );
 }
 
-/** `what`: what is copied, where the label does not say so. */
+/** `what`: what is copied, where the label alone does not say so. */
 export function Copy({
   text,
   label = 'Copy',
@@ -158,7 +158,7 @@ export function Copy({
   look?: string;
 }) {
   const copied = useSignal(false);
-  const title = what && `${label} ${what}`;
+  const title = what && `Copy ${what}`;
   const copy = async () => {
     await toClipboard(text());
     copied.value = true;
