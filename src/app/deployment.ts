@@ -1,5 +1,6 @@
 /** A deployment's files and database, as every command needs them. */
 
+import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { accessRules } from '../access/faults.ts';
@@ -182,9 +183,13 @@ function load(model: Model, data: unknown, file: string): Program<void> {
 }
 
 function readText(file: string, setting: string): string {
+  let bytes: Buffer;
   try {
-    return readFileSync(file, 'utf8');
+    bytes = readFileSync(file);
   } catch (error) {
     throw new StartFault(`cannot read ${file} (${why(error)}). ${setting} names another file`);
   }
+  // What is none would become U+FFFD without a word, and be stored so.
+  if (!isUtf8(bytes)) throw new StartFault(`${file} is not UTF-8; save it as UTF-8`);
+  return bytes.toString();
 }

@@ -1,5 +1,6 @@
 /** A file that is read line by line, as often as needed, however large it is; one that is packed or piped is unpacked first. */
 
+import { isUtf8 } from 'node:buffer';
 import {
   closeSync,
   createReadStream,
@@ -13,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promises } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { FileFault } from '../engine/transfer/store.ts';
 
 const CHUNK = 1024 * 1024;
 const NEWLINE = 10;
@@ -20,6 +22,8 @@ const NEWLINE = 10;
 const MARK = Buffer.from('\ufeff');
 /** RFC 1952, section 2.3.1. */
 const GZIP = Buffer.from([0x1f, 0x8b]);
+
+const UNDECODABLE = 'ERR_ENCODING_INVALID_ENCODED_DATA';
 
 /** What a file begins with. */
 export function headOf(path: string, length: number): Buffer {
@@ -63,7 +67,8 @@ export class Lines implements Disposable {
   /** All but those that `isKnown` recognises by their bytes: to find the end of a line is far less work than to decode it. */
   *all(isKnown?: (bytes: Uint8Array, from: number, to: number) => boolean): Iterable<string> {
     const file = openSync(this.#path, 'r');
-    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    // What is no UTF-8 would become U+FFFD without a word, and be stored so.
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
     try {
       let chunk = Buffer.allocUnsafe(CHUNK);
       let position = headOf(this.#path, MARK.length).equals(MARK) ? MARK.length : 0;
@@ -83,9 +88,24 @@ export class Lines implements Disposable {
       }
       const last = chunk.subarray(0, held);
       if (held > 0 && !isKnown?.(last, 0, held)) yield decoder.decode(last);
+    } catch (error) {
+      throw (error as NodeJS.ErrnoException).code === UNDECODABLE ? this.#odd() : error;
     } finally {
       closeSync(file);
     }
+  }
+
+  /** Which line it is that cannot be decoded: to count them all the time would be work for nobody. */
+  #odd(): FileFault {
+    let line = 0;
+    let odd = 0;
+    const look = (bytes: Uint8Array, from: number, to: number) => {
+      line++;
+      if (odd === 0 && !isUtf8(bytes.subarray(from, to))) odd = line;
+      return true;
+    };
+    for (const _ of this.all(look));
+    return new FileFault(`line ${odd} is not UTF-8; save the file as UTF-8`);
   }
 
   [Symbol.dispose](): void {

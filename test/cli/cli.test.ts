@@ -53,6 +53,18 @@ describe('a wrong use is one clear line and exit 2', () => {
     );
   });
 
+  test.each(['schema.graphql', 'data.json'])('%s that is not UTF-8', async (name) => {
+    const files = {
+      'schema.graphql': '"Z\xfcrich" type Note @resource { id: ID!  text: String! }',
+      'data.json': '{"notes":[{"text":"Z\xfcrich"}]}',
+    };
+    using folder = new Folder();
+    for (const [file, text] of Object.entries(files))
+      await Bun.write(folder.file(file), Buffer.from(text, file === name ? 'latin1' : 'utf8'));
+    const { stderr, exit } = await command(folder, ['serve', '--port', '0']);
+    expect([stderr, exit]).toEqual([`duet: ${name} is not UTF-8; save it as UTF-8\n`, 2]);
+  });
+
   test('a schema file without a resource', async () => {
     using folder = new Folder({ 'schema.graphql': '# Later.' });
     const { stderr, exit } = await command(folder, ['serve']);

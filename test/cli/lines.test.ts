@@ -36,3 +36,19 @@ test.each([
   expect([...left].map((line) => Bun.hash(line))).toEqual(others.map((line) => Bun.hash(line)));
   expect(asked).toEqual(wanted.map((line) => Bun.hash(line) as bigint));
 });
+
+test.each([
+  ['a short one', 3, 'a\nb\n', 'c\n'],
+  ['the last, without an end', 2, 'a\n', ''],
+  ['one in another chunk', 200_002, `${'0123456789\n'.repeat(200_001)}`, '\nc'],
+])('a line that is not UTF-8 is told by its number: %s', async (_, line, before, after) => {
+  using folder = new Folder({});
+  await Bun.write(
+    folder.file('odd.txt'),
+    Buffer.concat([before, 'Z\xfcrich', after].map((text) => Buffer.from(text, 'latin1'))),
+  );
+  using lines = await Lines.open(folder.file('odd.txt'));
+  const message = `line ${line} is not UTF-8; save the file as UTF-8`;
+  expect(() => [...lines.all()]).toThrow(message);
+  expect(() => [...lines.all(() => false)]).toThrow(message);
+});

@@ -276,5 +276,15 @@ describe.each([...databases])('from %s', (kind) => {
       expect([exit, lastLine(stderr)]).toEqual([2, `duet: bad.ndjson: line ${at}: ${why}`]);
       expect((await command(folder, ['export'], env)).stdout).toBe('');
     }
+    // Written by another program: its letters must not be stored as U+FFFD.
+    const latin = JSON.stringify({ resource: 'trees', record: { text: 'Z\xfcrich' } });
+    await Bun.write(folder.file('latin.ndjson'), Buffer.from(latin, 'latin1'));
+    const env = { DATABASE_URL: await newDatabase(kind, 'latin') };
+    const { exit, stderr } = await command(folder, ['import', 'latin.ndjson'], env);
+    expect([exit, lastLine(stderr)]).toEqual([
+      2,
+      'duet: latin.ndjson: line 1 is not UTF-8; save the file as UTF-8',
+    ]);
+    expect((await command(folder, ['export'], env)).stdout).toBe('');
   }, 60_000);
 });

@@ -23,8 +23,15 @@ export interface LineFault {
   readonly why: string;
 }
 
-export function readFile(name: string, text: string): FileRecords {
-  const plain = text.replace(/^\uFEFF/, '');
+export function readFile(name: string, bytes: ArrayBuffer | Uint8Array): FileRecords {
+  let plain: string;
+  try {
+    plain = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    // As spreadsheets write CSV unless they are told otherwise: their letters beyond ASCII would be lost.
+    const why = 'The file is not UTF-8. Save it as UTF-8; spreadsheets offer “CSV UTF-8”.';
+    return { ...named([], false), faults: [{ line: 1, why }] };
+  }
   if (/\.json$/i.test(name)) return json(plain);
   return /\.(ndjson|jsonl)$/i.test(name) || /^\s*\{/.test(plain) ? lines(plain) : csv(plain);
 }
@@ -66,7 +73,7 @@ function named(all: readonly { line: number; values: unknown }[], isText: boolea
 }
 
 function csv(text: string): FileRecords {
-  const head = text.slice(0, text.indexOf('\n') + 1 || undefined);
+  const [head = ''] = text.split(END_OF_LINE, 1);
   const mark = [',', ';', '\t'].toSorted(
     (one, other) => head.split(other).length - head.split(one).length,
   )[0];
@@ -82,15 +89,18 @@ function csv(text: string): FileRecords {
   return { names, records, isText: true, faults };
 }
 
+/** A return alone is how spreadsheets of old Macintoshes end lines. */
+const END_OF_LINE = /\r\n?|\n/;
+
 function csvRows(text: string, mark: string): { line: number; cells: string[] }[] {
   const rows: { line: number; cells: string[] }[] = [];
   let [cells, line, began]: [string[], number, number] = [[], 1, 1];
   // A value in quotes, with doubled quotes for one, or anything up to the next mark; then what ends it.
-  const value = new RegExp(`(?:"((?:[^"]|"")*)"|([^${mark}\\r\\n]*))(${mark}|\\r?\\n|$)`, 'y');
+  const value = new RegExp(`(?:"((?:[^"]|"")*)"|([^${mark}\\r\\n]*))(${mark}|${END_OF_LINE.source}|$)`, 'y');
   for (let match = value.exec(text); match; match = value.exec(text)) {
     const [whole, quoted, plain = '', end = ''] = match;
     cells.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
-    line += whole.split('\n').length - 1;
+    line += whole.split(END_OF_LINE).length - 1;
     if (end !== mark) {
       rows.push({ line: began, cells });
       [cells, began] = [[], line];

@@ -43,7 +43,7 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
 
   const take = async (taken: File | undefined) => {
     if (!taken) return;
-    const read = readFile(taken.name, await taken.text());
+    const read = readFile(taken.name, await taken.arrayBuffer());
     const byName = new Map(
       fields.flatMap(({ column: { name, reference } }) =>
         [name, reference?.name ?? name].map((each): [string, string] => [each.toLowerCase(), name]),

@@ -1,0 +1,39 @@
+/** What the console makes of a file: every record, with the line that it begins at, or why it has none. */
+
+import { expect, test } from 'bun:test';
+import { readFile } from '../../src/console/browser/file-records.ts';
+
+const read = (text: string, encoding: BufferEncoding = 'utf8', name = 'books.csv') =>
+  readFile(name, Buffer.from(text, encoding));
+const rows = (text: string) => read(text).records.map(({ line, values }) => [line, values['a'], values['b']]);
+
+test.each([
+  ['line feeds', '\n'],
+  ['returns and line feeds', '\r\n'],
+  ['returns', '\r'],
+])('lines end with %s', (_, end) => {
+  const text = ['a,b', '1,"two', 'lines"', '3,4', ''].join(end);
+  expect(rows(text)).toEqual([
+    [2, '1', `two${end}lines`],
+    [4, '3', '4'],
+  ]);
+});
+
+test('a return within a line loses nothing of what follows', () => {
+  expect(rows('a,b\n1,2\r\n3,4\r5,6\n7,8')).toEqual([
+    [2, '1', '2'],
+    [3, '3', '4'],
+    [4, '5', '6'],
+    [5, '7', '8'],
+  ]);
+});
+
+test('a mark at the beginning is none of the names', () => {
+  expect(read('\ufeffa;b\n1;2').names).toEqual(['a', 'b']);
+});
+
+test.each(['books.csv', 'books.json', 'books.ndjson'])('%s that is not UTF-8 is refused', (name) => {
+  const { records, faults } = read('{"a":"Z\xfcrich"}', 'latin1', name);
+  expect(records).toEqual([]);
+  expect(faults).toEqual([{ line: 1, why: expect.stringContaining('not UTF-8') }]);
+});
