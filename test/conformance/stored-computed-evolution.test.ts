@@ -60,17 +60,12 @@ describe.each([...databases])('on %s', (kind) => {
     const model = modelOf(A(TWICE));
     expect(readLogic(twice, model).faults).toBeUndefined();
     let turns = 0;
-    await watched(
-      deployment,
-      A(TWICE),
-      async (turn) => {
-        turns = turn;
-        expect((await old.rest('PUT', '/as/2', { n: 5000 + turn })).status).toBe(200);
-        expect((await old.rest('POST', '/as', { n: 9000 + turn })).status).toBe(201);
-      },
-      undefined,
-      model,
-    );
+    const write = async () => {
+      turns++;
+      expect((await old.rest('PUT', '/as/2', { n: 5000 + turns })).status).toBe(200);
+      expect((await old.rest('POST', '/as', { n: 9000 + turns })).status).toBe(201);
+    };
+    await watched(deployment, A(TWICE), { turn: write, raising: write, model });
     expect(turns).toBeGreaterThanOrEqual(3);
     await old.close();
     await using(deployment, A(TWICE), twice, async (app) => {

@@ -65,6 +65,15 @@ export interface Ddl {
   dropWords(table: string, words: string): string[];
   /** The column that an index finds them by, where there is one. */
   columnOfWords(resource: Resource): Column | undefined;
+  /** The milliseconds since 1970. */
+  readonly clock: string;
+  /**
+   * Notes the keys of records in the table WRITTEN that are written from then on, whoever writes them, until that time in
+   * milliseconds since 1970; false where the server or the role does not allow it. Waits for the writes that are under way.
+   */
+  beginWriteLog(session: Session, resources: readonly Resource[], until: number): Promise<boolean>;
+  /** Ends that, whoever began it; false where others keep it from dropping all of it. */
+  endWriteLog(session: Session): Promise<boolean>;
   /** Whether the positions of changes are given after their commits: several can write at once here. */
   readonly stampsPositions: boolean;
   /** Whether nobody else can write anything while somebody works exclusively. */

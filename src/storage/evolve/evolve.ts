@@ -1,24 +1,23 @@
 /** Brings a database to the state that a file asks for, once, however many nodes start. */
 
-import type { Column, Model } from '../../schema/model.ts';
+import type { Column, Model, Resource } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
-import { type Derived, derivedOf } from '../derived.ts';
-import { LOOK } from '../duties.ts';
-import { duties, history } from '../own.ts';
+import type { Derived } from '../derived.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Program } from '../storage.ts';
 import { statements } from './applying.ts';
-import { type Comparison, compare } from './compare.ts';
-import { type Ddl, type Evolvable, ReadOnly, type Session, type Widening } from './database.ts';
-import { deprecations, forgetDeprecations, Past, pastOf, remember, rememberDeprecations } from './history.ts';
+import type { Comparison } from './compare.ts';
+import { type Evolvable, ReadOnly, type Widening } from './database.ts';
+import { deprecations, forgetDeprecations, pastOf, remember, rememberDeprecations } from './history.ts';
 import { build, buildAll, findsBy, isLateIndex, type LateIndex } from './indexing.ts';
-import { catchUp, mend, mendInTurns } from './mending.ts';
-import { add, compareDuties, type Duties, release, settle } from './raising.ts';
+import { look, lookAhead } from './looking.ts';
+import { catchUp, catchUpByLog, mend, mendAll, untilFew } from './mending.ts';
+import { add, release, settle } from './raising.ts';
 import { EvolutionRefused, type Refusal } from './refusals.ts';
-import { rowsOf } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
 import { KEPT } from './tables.ts';
 import type { Versions } from './versions.ts';
+import { endLog, isAbandoned, WriteLog, WriteLogLost } from './write-log.ts';
 
 export interface Evolution {
   /** What was done, in words. */
@@ -45,15 +44,28 @@ export async function evolve(
   seed: () => Program<void>,
   insists = false,
 ): Promise<Evolution> {
+  const applied: string[] = [];
   const evolution = (async () => {
-    const first = await attempt(database, model, seed, insists);
-    if (!('unmended' in first)) return first;
-    const mended = new Map<Derived, Versions>();
-    for (const derived of first.unmended) mended.set(derived, await mendInTurns(database, derived));
-    // Before older nodes may write no longer, and not while nobody does; when all have their values, as that is faster.
-    const made = await buildAll(database, first.finders);
-    const second = await attempt(database, model, seed, insists, mended);
-    return { ...second, applied: [...first.applied, ...made, ...second.applied] };
+    for (let losses = 0; ; ) {
+      const first = await attempt(database, model, seed, insists);
+      if (first === 'busy') {
+        await Bun.sleep(OTHERS_MS);
+        continue;
+      }
+      if (!('unmended' in first)) return { ...first, applied: [...applied, ...first.applied] };
+      const { unmended, finders, log } = first;
+      applied.push(...first.applied);
+      try {
+        const seen = await mendAll(database, unmended, log);
+        // Before older nodes may write no longer, and not while nobody does; when all have their values, as that is faster.
+        applied.push(...(await buildAll(database, finders, log)));
+        const second = await attempt(database, model, seed, insists, { unmended, log, seen });
+        return { ...second, applied: [...applied, ...second.applied] };
+      } catch (error) {
+        await log?.abandon(database);
+        if (!(error instanceof WriteLogLost) || ++losses === MOST_LOSSES) throw error;
+      }
+    }
   })();
   return evolution.catch((error) => {
     if (error instanceof ReadOnly) return asItStands(database, model);
@@ -61,53 +73,89 @@ export async function evolve(
   });
 }
 
+/** How often a node asks whether another is done with the records. */
+const OTHERS_MS = 1000;
+/** So often it begins again because another has taken its place. */
+const MOST_LOSSES = 5;
+/** How long it catches up with those who write before it looks at what they wrote. */
+const CATCH_UP_MS = 5000;
+
 /** There is room for what is kept beside records, who can be given it before anything else changes. */
 interface Prepared {
   readonly applied: readonly string[];
   readonly unmended: readonly Derived[];
   /** What finds records by it, and can be made while others write. */
   readonly finders: readonly LateIndex[];
+  /** Tells what is written from now on, where the database does. */
+  readonly log: WriteLog | undefined;
 }
 
-type Mended = ReadonlyMap<Derived, Versions>;
+/** What records have been given that is kept beside them; a look is enough, for what older nodes wrote since. */
+interface Mended extends Pick<Prepared, 'unmended' | 'log'> {
+  /** Where there is no log. */
+  readonly seen: ReadonlyMap<Derived, Versions>;
+}
 
-/** `mended`: what records have been given that is kept beside them; a look is enough, for what older nodes wrote since. */
+/** `busy`: another node is bringing records up to date. */
 function attempt<M extends Mended | undefined = undefined>(
   database: Evolvable,
   model: Model,
   seed: () => Program<void>,
   insists: boolean,
   mended?: M,
-): Promise<Evolution | (M extends Mended ? never : Prepared)>;
+): Promise<Evolution | (M extends Mended ? never : Prepared | 'busy')>;
 async function attempt(
   database: Evolvable,
   model: Model,
   seed: () => Program<void>,
   insists: boolean,
   mended?: Mended,
-): Promise<Evolution | Prepared> {
+): Promise<Evolution | Prepared | 'busy'> {
   const { ddl } = database;
   const isMended = mended !== undefined;
+  const log = mended?.log;
   return database.exclusively(async (session) => {
+    await log?.keep(session);
     const past = await pastOf(session, model);
+    const catchUpNow = (until?: number) =>
+      log ? catchUpByLog(session, mended.unmended, log, until) : undefined;
+    await catchUpNow(ddl.keepsWritersOut ? undefined : performance.now() + CATCH_UP_MS);
     const comparison = await look(session, ddl, model, past, { insists, isMended });
     const { steps, refusals, rewrites, held, surplus, isOlder } = comparison;
     refuse(refusals, rewrites);
     const { added, gone, unmended } = comparison.duties;
+    /** Looks again, at what was written since. */
+    const lookAgain = async (until?: number) => {
+      const { written: only, found } = (await catchUpNow(until)) ?? {};
+      if (found === 0) return 0;
+      const again = await look(session, ddl, model, past, { insists, isMended: true, only });
+      refuse(again.refusals, again.rewrites);
+      return found ?? 0;
+    };
     const isNew = (column: Column, staysBehind: boolean) =>
       steps.some(
         (step) => (step.do === 'add column' || (step.do === 'fill' && staysBehind)) && step.column === column,
       );
     const early = unmended.filter(({ of, staysBehind }) => !of.some((column) => isNew(column, staysBehind)));
-    if (early.length > 0 && !isMended) {
+    // What older nodes write until they may no longer is looked at again.
+    const logged = new Set<Resource>();
+    if (added.length > 0 && past.last) {
+      for (const { resource } of early) logged.add(resource);
+      if (!ddl.keepsWritersOut) for (const resource of comparison.looked) logged.add(resource);
+    }
+    const isBusy = comparison.log !== undefined && !(await isAbandoned(session, ddl, comparison.log));
+    if (!isMended && (early.length > 0 || logged.size > 0)) {
+      if (isBusy && logged.size > 0) return 'busy';
       const room = steps.filter((step): step is Room => makesRoom(step, early));
       await session.transaction(async () => {
         for (const step of room) for (const sql of statements(step, ddl)) await session.query(sql);
       });
+      const begun = logged.size > 0 ? await WriteLog.begin(session, ddl, [...logged]) : undefined;
       const finders = ddl.buildsIndexesConcurrently
         ? steps.filter((step): step is LateIndex => isLateIndex(step) && findsBy(step, early))
         : [];
-      return { applied: room.map(describe), unmended: early, finders };
+      if (early.length > 0 || begun)
+        return { applied: room.map(describe), unmended: early, finders, log: begun };
     }
     const late = ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
     const applied = steps.map(describe);
@@ -118,20 +166,18 @@ async function attempt(
         if (step.do === 'widen') await ddl.widen(session, step);
         else for (const sql of statements(step, ddl)) await session.query(sql);
     };
+    if (log && !ddl.keepsWritersOut) await untilFew(() => lookAgain(performance.now() + CATCH_UP_MS));
     if (added.length > 0 || unmended.length > 0)
       await session.transaction(() => add(session, ddl, comparison.duties));
     try {
       for (const derived of early) {
-        const seen = mended?.get(derived);
+        const seen = mended?.seen.get(derived);
         if (seen) await catchUp(session, derived, seen);
-        else await mend(session, derived);
+        else if (!mended?.unmended.includes(derived)) await mend(session, derived);
       }
       // Until a moment ago, nodes of older files wrote what this one may refuse; on SQLite, until its records were mended.
       const wereOthers = !ddl.keepsWritersOut && steps.some((step) => step.do === 'raise');
-      if (wereOthers || early.length > 0) {
-        const again = await look(session, ddl, model, past, { insists, isMended: true });
-        refuse(again.refusals, again.rewrites);
-      }
+      if (log ? !ddl.keepsWritersOut : wereOthers || early.length > 0) await lookAgain();
       await session.transaction(async () => {
         await apply((step) => !isFinder(step));
         if (!past.last) await session.load(seed);
@@ -151,6 +197,8 @@ async function attempt(
     }
     for (const derived of unmended) if (!early.includes(derived)) await mend(session, derived);
     if (unmended.length > 0) await session.transaction(() => settle(session, unmended));
+    if (log) await log.end(session);
+    else if (comparison.log !== undefined && !isBusy) await endLog(session, ddl);
     for (const step of late) await build(session, database.ddl, step);
     const deprecatedSince = await deprecations(session);
     return {
@@ -241,67 +289,4 @@ export async function preview(
     const { past, ...comparison } = await lookAhead(session, database.ddl, model);
     return { ...comparison, before: past.model };
   });
-}
-
-/** Looks at a database that may be new, where nothing can be changed. */
-async function lookAhead(
-  session: Session,
-  ddl: Ddl,
-  model: Model,
-): Promise<Looked & { readonly past: Past }> {
-  const past = (await ddl.has(session, history.table)) ? await pastOf(session, model) : new Past([], model);
-  const isKept = await ddl.has(session, duties.table);
-  return { ...(await look(session, ddl, model, past, { isKept, foresees: true })), past };
-}
-
-interface Looked extends Comparison {
-  readonly duties: Duties;
-  /** Another file has followed this one, and stays the newest. */
-  readonly isOlder: boolean;
-}
-
-/** `isKept`: the database has a table of what writers keep true. `isMended`: as in `attempt`. `foresees`: as in `rowsOf`. */
-async function look(
-  session: Session,
-  ddl: Ddl,
-  model: Model,
-  past: Past,
-  { insists = false, isKept = true, isMended = false, foresees = false },
-): Promise<Looked> {
-  const shapes = await ddl.shapes(session);
-  // An ordinary start makes no table, and need not ask.
-  const isNew = model.resources.some(({ table }) => !shapes.has(table));
-  const otherNames = isNew ? await ddl.otherNames(session) : new Map<string, string>();
-  const found = compareDuties(isKept ? await session.query(LOOK) : [], model);
-  const before = found.unmended.filter(({ resource: { table } }) => shapes.has(table) && past.hasMade(table));
-  const isThere = ({ resource, of }: Derived) =>
-    of.every(({ stored }) => shapes.get(resource.table)?.columns.has(stored));
-  const rows = rowsOf(session, isMended ? [] : before.filter(isThere), foresees);
-  const comparison = await compare(past, model, shapes, ddl, rows, insists, otherNames);
-  const filled = comparison.steps.flatMap((step) =>
-    step.do === 'fill'
-      ? derivedOf(step.resource).filter(({ of, staysBehind }) => staysBehind && of.includes(step.column))
-      : [],
-  );
-  const unmended = [...new Set([...before, ...filled])];
-  const isOlder = past.has(model) && past.last?.fingerprint !== model.generation && !insists;
-  if (isOlder) {
-    const refusals = [...comparison.refusals, ...unmended.map(neglected)];
-    return { ...comparison, refusals, duties: { added: [], gone: [], unmended: [] }, isOlder };
-  }
-  const raised = new Set(found.added.map(({ table }) => table).filter((table) => past.hasMade(table)));
-  const raises = [...raised].map((table): Step => ({ do: 'raise', table }));
-  const mends = unmended.map((derived): Step => ({ do: 'mend', derived }));
-  const steps = [...comparison.steps, ...raises, ...mends];
-  return { ...comparison, steps, duties: { ...found, unmended }, isOlder };
-}
-
-/** A node that starts again must not hold the others to it, and cannot do without. */
-function neglected({ resource, of }: Derived): Refusal {
-  const names = of.map(({ name }) => `${resource.name}.${name}`).join(', ');
-  return {
-    what: `${names}: what is kept beside it is read by this schema`,
-    why: 'another schema gave it up, and has written records without it',
-    how: 'Run `duet migrate` with this schema, which brings all records up to date',
-  };
 }

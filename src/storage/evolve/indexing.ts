@@ -9,6 +9,7 @@ import { EvolutionRefused, notUnique } from './refusals.ts';
 import { rowsOf } from './rows.ts';
 import { describe, type Step } from './steps.ts';
 import { createIndex } from './tables.ts';
+import type { WriteLog } from './write-log.ts';
 
 export type LateIndex = Extract<Step, { do: 'create index' }>;
 
@@ -17,7 +18,11 @@ export function isLateIndex(step: Step): step is LateIndex {
 }
 
 /** Those that no other node has built meanwhile, in words. */
-export function buildAll(database: Evolvable, steps: readonly LateIndex[]): Promise<readonly string[]> {
+export function buildAll(
+  database: Evolvable,
+  steps: readonly LateIndex[],
+  log: WriteLog | undefined,
+): Promise<readonly string[]> {
   if (steps.length === 0) return Promise.resolve([]);
   const { ddl } = database;
   return database.exclusively(async (session) => {
@@ -26,6 +31,7 @@ export function buildAll(database: Evolvable, steps: readonly LateIndex[]): Prom
       shapes.get(resource.table)?.indexes.has(name);
     const left = steps.filter((step) => !isThere(step));
     for (const step of left) await build(session, ddl, step);
+    await log?.keep(session);
     return left.map(describe);
   });
 }

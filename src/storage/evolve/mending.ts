@@ -8,6 +8,7 @@ import { type Program, run } from '../storage.ts';
 import type { Evolvable, Session } from './database.ts';
 import { whyNotUnique } from './foreseen.ts';
 import { Versions } from './versions.ts';
+import type { WriteLog, Written } from './write-log.ts';
 
 /** For how long others wait at a time where only one can write. */
 const ALONE_MS = 50;
@@ -25,31 +26,65 @@ const LOOK_PAGE = 20_000;
 /** So few are left to the last look, while which older nodes may not write; or what this many looks have left. */
 const FEW = 100;
 const MOST_LOOKS = 5;
+const MOST_TURNS = 1000;
 
 /**
- * Whoever waits has its turn in between. Older nodes write meanwhile, so it looks again until they are hardly ahead. Answers
- * with what it has seen: to look for what was written since is enough then.
+ * Brings all records up to date. Whoever waits has its turn in between. Older nodes write meanwhile, so it looks again until
+ * they are hardly ahead: at what the log tells, or where there is none, at the versions of all, which it answers with then.
  */
-export async function mendInTurns(database: Evolvable, derived: Derived): Promise<Versions> {
-  const seen = new Versions();
-  await inTurns(database, (session, after, until) => mend(session, derived, seen, after, until));
-  for (let looks = 0, found = FEW; found >= FEW && looks < MOST_LOOKS; looks++) {
-    found = 0;
-    await inTurns(database, async (session, after, until) => {
-      const look = await catchUp(session, derived, seen, after, until);
-      found += look.found;
-      return look.after;
-    });
+export async function mendAll(
+  database: Evolvable,
+  unmended: readonly Derived[],
+  log: WriteLog | undefined,
+): Promise<ReadonlyMap<Derived, Versions>> {
+  const seen = new Map(log ? [] : unmended.map((derived) => [derived, new Versions()]));
+  for (const derived of unmended) {
+    const versions = seen.get(derived);
+    await inTurns(database, log, (session, after, until) => mend(session, derived, versions, after, until));
+    if (versions) await untilFew(() => look(database, derived, versions));
   }
+  if (log) await catchUpInTurns(database, unmended, log);
   return seen;
+}
+
+/** Others may write faster than that: what is left then is left to the last look. */
+async function catchUpInTurns(
+  database: Evolvable,
+  unmended: readonly Derived[],
+  log: WriteLog,
+): Promise<void> {
+  let turns = 0;
+  await inTurns(database, log, async (session, _, until) => {
+    const { isWhole } = await catchUpByLog(session, unmended, log, until);
+    return isWhole || ++turns === MOST_TURNS ? undefined : [];
+  });
+}
+
+/** Runs it until it finds hardly anything. */
+export async function untilFew(find: () => Promise<number>): Promise<void> {
+  for (let looks = 0; looks < MOST_LOOKS; looks++) if ((await find()) < FEW) return;
+}
+
+async function look(database: Evolvable, derived: Derived, seen: Versions): Promise<number> {
+  let all = 0;
+  await inTurns(database, undefined, async (session, from, until) => {
+    const { after, found } = await catchUp(session, derived, seen, from, until);
+    all += found;
+    return after;
+  });
+  return all;
 }
 
 type Turn = (session: Session, after: Place | undefined, until: number) => Promise<Place | undefined>;
 
-async function inTurns(database: Evolvable, turn: Turn): Promise<void> {
+async function inTurns(database: Evolvable, log: WriteLog | undefined, turn: Turn): Promise<void> {
   const turnMs = database.ddl.keepsWritersOut ? ALONE_MS : TURN_MS;
   for (let after: Place | undefined; ; await Bun.sleep(PAUSE_MS)) {
-    after = await database.exclusively((session) => turn(session, after, performance.now() + turnMs));
+    after = await database.exclusively(async (session) => {
+      const next = await turn(session, after, performance.now() + turnMs);
+      await log?.keep(session);
+      return next;
+    });
     if (!after) return;
   }
 }
@@ -100,8 +135,8 @@ export async function catchUp(
   let after = from;
   let found = 0;
   do {
-    const look = select(resource, [key, version], undefined, { after, limit: LOOK_PAGE });
-    const rows = await within(session, () => run(look));
+    const looked = select(resource, [key, version], undefined, { after, limit: LOOK_PAGE });
+    const rows = await within(session, () => run(looked));
     const written = rows.filter((row) => !seen.has(resource, row)).map((row) => row[key.name]);
     found += written.length;
     for (let at = 0, limit = FIRST_PAGE; at < written.length; ) {
@@ -115,6 +150,49 @@ export async function catchUp(
     await Bun.sleep(0);
   } while (after && performance.now() < until);
   return { after, found };
+}
+
+/** The same for those that the log tells of, with their keys; `isWhole`: whether there was none left. */
+export async function catchUpByLog(
+  session: Session,
+  unmended: readonly Derived[],
+  log: WriteLog,
+  until = Number.POSITIVE_INFINITY,
+): Promise<{ readonly written: Written; readonly found: number; readonly isWhole: boolean }> {
+  const written = new Map<string, unknown[]>();
+  let found = 0;
+  for (let limit = FIRST_PAGE; ; ) {
+    let taken: Written = new Map();
+    let characters = 0;
+    let current: Derived | undefined;
+    const mending = session.transaction(async () => {
+      taken = await log.take(session, limit);
+      for (const derived of unmended) {
+        const keys = taken.get(derived.resource.table);
+        if (!keys) continue;
+        current = derived;
+        await session.load(function* () {
+          const page = yield* mendKeys(derived, [...new Set(keys)]);
+          characters = Math.max(characters, page.characters);
+        });
+      }
+    });
+    await mending.catch((error) => {
+      if (!current) throw error;
+      return explain(session, current, error);
+    });
+    let count = 0;
+    for (const [table, keys] of taken) {
+      const all = written.get(table) ?? [];
+      all.push(...keys);
+      written.set(table, all);
+      count += keys.length;
+    }
+    found += count;
+    if (count < limit || performance.now() > until) return { written, found, isWhole: count < limit };
+    limit = fitting(limit, characters);
+    await Bun.sleep(0);
+  }
 }
 
 function fitting(limit: number, characters: number): number {

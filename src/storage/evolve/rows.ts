@@ -1,16 +1,17 @@
 /** Looks at rows that a step could fail on. */
 
 import type { Fault } from '../../base/errors.ts';
-import { type Filter, not, ownColumns } from '../../query/filter.ts';
+import { all, among, type Filter, not, ownColumns } from '../../query/filter.ts';
 import type { Place } from '../../query/order.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { checkValue, isScalar } from '../../schema/values.ts';
 import type { Derived } from '../derived.ts';
-import { quote } from '../sql/dialect.ts';
+import { literal, quote } from '../sql/dialect.ts';
 import { select } from '../statements.ts';
 import { run } from '../storage.ts';
 import type { Session } from './database.ts';
 import { foreseenTwins, SHOWN } from './foreseen.ts';
+import type { Written } from './write-log.ts';
 
 /** Few enough to hold in memory, many enough to make statements rare. */
 const PAGE = 1000;
@@ -48,19 +49,44 @@ export interface FutureValue {
   readonly otherwise: string | undefined;
 }
 
-/** `unmended`: what tells nothing of the records yet. `foresees`: whether somebody wants to know what it will tell. */
-export function rowsOf(session: Session, unmended: readonly Derived[] = [], foresees = false): Rows {
+interface Looking {
+  /** What tells nothing of the records yet. */
+  readonly unmended?: readonly Derived[];
+  /** Whether somebody wants to know what it will tell. */
+  readonly foresees?: boolean;
+  /** The only ones that need to be looked at, by table. */
+  readonly only?: Written | undefined;
+  /** Is given those whose records were looked at. */
+  readonly looked?: Set<Resource>;
+}
+
+export function rowsOf(
+  session: Session,
+  { unmended = [], foresees = false, only, looked }: Looking = {},
+): Rows {
+  /** Undefined: all. */
+  const keysOf = (resource: Resource) => {
+    looked?.add(resource);
+    return only && (only.get(resource.table) ?? []);
+  };
   const sources = new Map(
     unmended.flatMap(({ of }) => of.flatMap((column) => (column.folded ? [[column.folded, column]] : []))),
   );
   const unmade = new Set(unmended.flatMap(({ made }) => made ?? []));
   return {
-    async any({ table }, condition) {
-      const sql = `SELECT 1 AS "x" FROM ${quote(table)} WHERE ${condition} LIMIT 1`;
+    async any(resource, condition) {
+      const { table, key } = resource;
+      const keys = keysOf(resource);
+      if (keys?.length === 0) return false;
+      const listed = keys?.map((each) => (typeof each === 'number' ? each : literal(String(each))));
+      const these = listed ? ` AND ${quote(key.stored)} IN (${listed.join(', ')})` : '';
+      const sql = `SELECT 1 AS "x" FROM ${quote(table)} WHERE (${condition})${these} LIMIT 1`;
       return (await session.query(sql)).length > 0;
     },
     async twins(resource, columns, values) {
       const { table, key } = resource;
+      // One that was written may be the twin of any other.
+      if (keysOf(resource)?.length === 0) return [];
       if (columns.some((column) => unmade.has(column))) return [];
       if (columns.some((column) => sources.has(column))) {
         let found: readonly string[] = [];
@@ -92,10 +118,12 @@ export function rowsOf(session: Session, unmended: readonly Derived[] = [], fore
     async misfit(resource, column, from) {
       const { key } = resource;
       const columns = column === key ? [column] : [key, from];
+      const keys = keysOf(resource);
+      const where = keys && among(key, keys);
       let found: { key: unknown; detail: string } | undefined;
       await session.load(function* () {
         for (let after: Place | undefined; !found; ) {
-          const rows = yield* run(select(resource, columns, undefined, { after, limit: PAGE }));
+          const rows = yield* run(select(resource, columns, where, { after, limit: PAGE }));
           for (const row of rows) {
             const value = asOf(column, row[from.name]);
             const faults: Fault[] = [];
@@ -113,17 +141,19 @@ export function rowsOf(session: Session, unmended: readonly Derived[] = [], fore
       const { key } = resource;
       if ([...ownColumns(where, resource)].some((column) => unmade.has(column))) return [];
       const found: unknown[] = [];
+      const keys = keysOf(resource);
+      const these = keys && among(key, keys);
       await session.load(function* () {
         // What is folded may not be there yet, and is made of what is.
         if (later.size === 0 && ![...ownColumns(where, resource)].some(({ folded }) => folded)) {
-          const rows = yield* run(select(resource, [key], not(where), { limit: SHOWN }));
+          const rows = yield* run(select(resource, [key], all([these, not(where)]), { limit: SHOWN }));
           found.push(...rows.map((row) => row[key.name]));
           return;
         }
         const own = [...ownColumns(where, resource)].filter((column) => !later.get(column)?.isNew);
         const columns = [...new Set([key, ...own])];
         for (let after: Place | undefined; found.length < SHOWN; ) {
-          const rows = yield* run(select(resource, columns, undefined, { after, limit: PAGE }));
+          const rows = yield* run(select(resource, columns, these, { after, limit: PAGE }));
           for (const row of rows) for (const [{ name }, { value }] of later) row[name] ??= value;
           const met = yield* run({ do: 'match', resource, rows, where });
           const places = new Set(met.map(({ row }) => Number(row) - 1));

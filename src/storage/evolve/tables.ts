@@ -25,6 +25,9 @@ export const LOCK = '_duet_lock';
 /** When the deprecation of a field was first applied. */
 export const DEPRECATED = '_duet_deprecated';
 
+/** The keys of records that are written while a newer file is applied; there is no such table otherwise. */
+export const WRITTEN = '_duet_written';
+
 /** By age, so that those that have expired are found without a look at the others. */
 const ANSWERS_BY_AGE = `${answers.table}_at`;
 /** Those of a hook by when they are due, and by what they wait for each other. */

@@ -9,6 +9,7 @@ import { indexName } from '../sql/index-names.ts';
 import type { Table } from '../statements.ts';
 import { codecs } from './codecs.ts';
 import { createWords, dropWords, wordColumns } from './words.ts';
+import { beginWriteLog, endWriteLog } from './write-log.ts';
 
 /** What has a name among those of tables, by `relkind`. */
 const relations = {
@@ -23,6 +24,9 @@ const relations = {
 
 /** Not a cast to regnamespace, which would read the name as SQL does, and fold an unquoted "Sales" to sales. */
 const currentSchema = '(SELECT oid FROM pg_namespace WHERE nspname = current_schema())';
+
+/** The milliseconds since 1970. */
+export const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 /** It counts the keys; its name follows from those of the table and the column in ways of the server's own. */
 export function sequenceOf({ table, key }: Table): string {
@@ -48,6 +52,9 @@ export const postgresDdl: Ddl = {
   closing: (table) => [`LOCK TABLE ${quote(table)} IN ACCESS EXCLUSIVE MODE`],
   keepWords: createWords,
   dropWords,
+  clock: CLOCK,
+  beginWriteLog,
+  endWriteLog,
   columnOfWords: (resource) => (resource.searched.length > 0 ? wordColumns(resource)[0] : undefined),
   stampsPositions: true,
   keepsWritersOut: false,

@@ -8,7 +8,7 @@ import { codecOf, encoded } from '../sql/codec.ts';
 import { type Dialect, literal, quote } from '../sql/dialect.ts';
 import { PARENT } from '../statements.ts';
 import { codecs } from './codecs.ts';
-import { sequenceOf } from './ddl.ts';
+import { CLOCK, sequenceOf } from './ddl.ts';
 import { words } from './words.ts';
 
 export const dialect: Dialect = {
@@ -75,7 +75,7 @@ export const dialect: Dialect = {
     `SELECT "_one".* FROM unnest(${list}) AS "_listed"(${quote(PARENT)}) CROSS JOIN LATERAL (SELECT ${columns}, row_number() OVER (ORDER BY ${order(table)}) AS "#" FROM ${table}${joined(table)} WHERE ${belongs(table)}${condition(table)} ORDER BY ${order(table)} LIMIT ${limit}${offset ? ` OFFSET ${offset}` : ''}) AS "_one" ORDER BY "#"${most}`,
   visit: () => '',
   byCodePoint: ' COLLATE "C"',
-  clock: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+  clock: CLOCK,
   lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,
   raiseLastId: (resource, parameter) =>
     `SELECT setval(${sequenceOf(resource)}, ${parameter}) WHERE ${parameter} > COALESCE(pg_sequence_last_value(${sequenceOf(resource)}), 0)`,

@@ -7,7 +7,9 @@ import { literalOf, references } from '../evolve/tables.ts';
 import { codecOf } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
 import { codecs } from './codecs.ts';
+import { dialect } from './dialect.ts';
 import { createWords, dropWords, NAMES } from './words.ts';
+import { beginWriteLog, endWriteLog } from './write-log.ts';
 
 /** No stored name begins with `_`. */
 const WIDER = '_wider';
@@ -33,6 +35,9 @@ export const sqliteDdl: Ddl = {
   closing: () => [],
   keepWords: createWords,
   dropWords,
+  clock: dialect.clock,
+  beginWriteLog,
+  endWriteLog,
   columnOfWords: () => undefined,
   stampsPositions: false,
   keepsWritersOut: true,
