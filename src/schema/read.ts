@@ -28,6 +28,7 @@ import type { Rule } from './rules/rule.ts';
 import { rules } from './rules/rules.ts';
 import { scalars } from './scalars.ts';
 import { resolveThrough } from './through.ts';
+import { unclosed } from './unclosed.ts';
 import { boundIndexed } from './values.ts';
 
 export type SchemaReading =
@@ -51,7 +52,8 @@ export function readSchema(
     if (error instanceof RangeError)
       return { faults: [{ line: 1, column: 1, message: 'The file nests too deep to be read. Flatten it.' }] };
     if (!(error instanceof GraphQLError)) throw error;
-    return { faults: [{ ...(error.locations?.[0] ?? { line: 1, column: 1 }), message: error.message }] };
+    const { message, locations: [at = { line: 1, column: 1 }] = [] } = error;
+    return { faults: [unclosed(text, error) ?? { ...at, message }] };
   }
   const model = readDocument(document, faults, text);
   for (const rule of [...rules, ...more])

@@ -114,6 +114,11 @@ browsing('on the console', () => {
       'npx duet check',
       'npx duet serve',
     ]);
+    // It has the whole width: the list of places would be empty.
+    expect((await page.getByRole('main').boundingBox())?.x).toBe(0);
+    await dev.write('\n');
+    await part('The schema file').getByText('It is empty.').waitFor();
+    expect(await part('The schema file').getByText('error').count()).toBe(0);
     await dev.write('# Nothing but a line of words.\n');
     await part('The schema file').getByText('Line 1: The file declares no resource.').waitFor();
     await dev.write('type Book @resource {\n  id: ID!\n  pages: Itn\n}\n');

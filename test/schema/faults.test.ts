@@ -146,7 +146,26 @@ const rows: readonly Row[] = [
       type Book @resource {
         id: ID!
     `,
-    faults: ['3:1 Syntax Error: Expected Name, found <EOF>.'],
+    faults: ['1:21 "type Book" is not closed: a "}" is missing at its end.'],
+  },
+  {
+    name: 'The file as a whole: a type that is not closed before the next one',
+    sdl: `
+      scalar X
+      type Author @resource @allow(to: [READ], where: { name: { eq: "}" } }) {
+        id: ID!
+        type: String!
+      "Written by somebody."
+      type Book @resource { id: ID! }
+    `,
+    faults: ['2:72 "type Author" is not closed: a "}" is missing at its end.'],
+  },
+  {
+    name: 'The file as a whole: a field without its colon',
+    sdl: `
+      type Book @resource { id ID! }
+    `,
+    faults: ['1:26 Syntax Error: Expected ":", found Name "ID".'],
   },
   {
     name: 'The file as a whole: an empty type body',

@@ -3,7 +3,7 @@
 import { render } from 'preact';
 import { place } from './address.ts';
 import { findMe, me } from './operate.ts';
-import { isGone, watch } from './presence.ts';
+import { isGone, returns, watch } from './presence.ts';
 import { file, followFile, isWaiting } from './schema/file.ts';
 import { refresh, schema, schemaFault } from './schema/load.ts';
 import { token } from './session.ts';
@@ -52,15 +52,12 @@ isWaiting.subscribe((now) => {
   wasWaiting = now;
 });
 watch();
-let wasGone = false;
 // It may have come back with another file. Views read anew what they show when they are told of the schema.
-isGone.subscribe((now) => {
-  if (wasGone && !now) {
-    tell('The service is back.');
-    void refresh();
-    if (!me.value) void findMe();
-  }
-  wasGone = now;
+returns.subscribe((times) => {
+  if (times === 0) return;
+  if (isGone.peek()) tell('The service is back.');
+  void refresh();
+  if (!me.peek()) void findMe();
 });
 let used = token.value;
 // Whoever comes with another token may be told of another schema.

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { restFault } from './doors/rest.ts';
 import { exchange } from './doors/send.ts';
 import { type Fault, isAway, type Wire } from './doors/wire.ts';
-import { isGone } from './presence.ts';
+import { returns } from './presence.ts';
 import { takeToken, token } from './session.ts';
 
 export interface Me {
@@ -83,8 +83,6 @@ export function useTold<T>(wire: Wire): Told<T> {
   const answered = useRef('');
   const key = token.value + wire.path;
   useEffect(() => {
-    // It is asked when the service is back.
-    if (isGone.value) return;
     let current = true;
     ask<T>(wire).then(
       (told) => {
@@ -102,7 +100,7 @@ export function useTold<T>(wire: Wire): Told<T> {
     return () => {
       current = false;
     };
-  }, [key, round.value, isGone.value]);
+  }, [key, round.value, returns.value]);
   const again = () => {
     round.value++;
   };

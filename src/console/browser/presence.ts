@@ -2,8 +2,10 @@
 
 import { signal } from '@preact/signals';
 
-/** Nobody answers. What was read stays, and what was typed does too. */
+/** Nobody answers, and not just for a moment, as while a service is started again. What was read and typed stays. */
 export const isGone = signal(false);
+/** How often it has answered again after it had not. */
+export const returns = signal(0);
 
 /** Seldom: most of the time something else is asked, and tells it first. */
 const EVERY_MS = 10_000;
@@ -14,6 +16,8 @@ const LONGEST_MS = 10_000;
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 let looking: Promise<void> | undefined;
+/** How often nobody has answered, one time after the other. */
+let failures = 0;
 
 export function look(): Promise<void> {
   looking ??= ask().finally(() => {
@@ -24,8 +28,12 @@ export function look(): Promise<void> {
 
 async function ask(): Promise<void> {
   clearTimeout(timer);
-  isGone.value = !(await isThere());
-  timer = setTimeout(lookWhereSeen, isGone.value ? AGAIN_MS : EVERY_MS);
+  if (await isThere()) {
+    if (failures > 0) returns.value++;
+    failures = 0;
+  } else failures++;
+  isGone.value = failures > 1;
+  timer = setTimeout(lookWhereSeen, failures > 0 ? AGAIN_MS : EVERY_MS);
 }
 
 /** One single request that fails says little: others may be blocked on their way, and this one is answered by whatever lives. */

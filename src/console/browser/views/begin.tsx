@@ -43,6 +43,8 @@ export function Begin({ state }: { state: FileState }) {
         </p>
         {text === undefined ? (
           <p role="status">There is no such file yet.</p>
+        ) : text.trim() === '' ? (
+          <p role="status">It is empty.</p>
         ) : (
           <div role="status">
             <p>{counted(faults.length, 'error')} in the last version that was saved:</p>

@@ -191,7 +191,8 @@ function Progress() {
 
 function Side({ schema }: { schema: Schema | undefined }) {
   const [area, name] = place.value.path;
-  if (isWaiting.value) return <nav class="side" />;
+  // There is nowhere to go yet.
+  if (isWaiting.value) return null;
   return (
     <nav class={menuOpen.value ? 'side open' : 'side'} aria-label="Places">
       <h2>Data</h2>
