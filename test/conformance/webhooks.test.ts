@@ -122,6 +122,35 @@ describe.each([...databases])('on %s', (database) => {
   const hurry = () => query('UPDATE "_duet_jobs" SET "due" = 0 WHERE "holder" IS NULL RETURNING 1');
   const waited = (count: number) => until(`${count} deliveries`, () => hook.told.length >= count);
 
+  test('receivers that never answer keep nobody else from being told', async () => {
+    let of: Model | undefined;
+    let read: Journal | undefined;
+    const around = (storage: Storage, its: Model) => {
+      of = its;
+      read = new Journal(storage, its);
+      return storage;
+    };
+    const own = await openApp(database, { sdl, around, env: { WEBHOOK_TIMEOUT: '60000' } });
+    const receivers = Array.from({ length: 8 }, () => new Receiver());
+    const [good, ...silent] = receivers as [Receiver, ...Receiver[]];
+    for (const each of silent) each.answer = () => new Promise(() => {});
+    for (const { url } of receivers)
+      await addWebhook(read as Journal, of as Model, { url, on: ['Book.*'], allowsPrivate: true });
+    const books = (length: number) => Array.from({ length }, (_, at) => ({ title: `t${at}` }));
+    const create = async (count: number) => {
+      const { body } = await own.rest('POST', '/transaction', {
+        operations: [{ method: 'POST', path: '/books', body: books(count) }],
+      });
+      expect(body.results[0].status).toBe(201);
+    };
+    await create(20);
+    await until('the first are told', () => good.told.length >= 20);
+    await create(20);
+    await until('all are told', () => good.told.length >= 40);
+    for (const each of receivers) each.close();
+    await own.close();
+  }, 60_000);
+
   test('what is told: changes as CloudEvents, signed as Standard Webhooks has it, of the events that were asked for', async () => {
     await add('Book.created', 'Order.*');
     const id = await create('Dune');

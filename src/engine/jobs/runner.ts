@@ -54,7 +54,7 @@ export interface JobsOptions<H extends Hook> {
   readonly storage: Storage;
   /** By their names; they may become more or fewer. */
   readonly hooks: ReadonlyMap<string, H>;
-  /** How many jobs of one hook this process runs at a time; as many as it can, where nothing is said. */
+  /** How many jobs of one hook this process runs at a time, or its share of all that it can; all of them, where nothing is said. */
   readonly each?: number;
   readonly retries: Retries;
   readonly run: (of: H, job: Job, context: JobContext) => Promise<unknown>;
@@ -184,8 +184,11 @@ export class JobRunner<H extends Hook> {
 
   /** Of the hooks that have any. */
   #rooms(): Rooms {
-    const { hooks, each = MOST_RUNNING } = this.#options;
-    const rooms = new Map([...hooks.keys()].map((name) => [name, each]));
+    const { hooks, each } = this.#options;
+    // However many others never come to an end, there is room for one that does.
+    const share = Math.max(1, Math.floor(MOST_RUNNING / hooks.size));
+    const most = each === undefined ? MOST_RUNNING : Math.min(each, share);
+    const rooms = new Map([...hooks.keys()].map((name) => [name, most]));
     for (const { job } of this.#running.values()) {
       const room = (rooms.get(job.hook) ?? 0) - 1;
       if (room > 0) rooms.set(job.hook, room);
