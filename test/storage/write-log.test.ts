@@ -10,8 +10,9 @@ import { leftOfLog, watched } from './watched.ts';
 const A = (directives = '', s = '', more = '') =>
   `type A @resource ${directives} { id: ID!  s: String ${s}  n: Int ${more} }`;
 const CHECK = '@check(where: { n: { lt: 1000000 } }, message: "n is less than a million")';
-const SEARCH = '@search(fields: ["s"])';
-const everything = A(`${CHECK} ${SEARCH}`, '@caseless');
+/** Of a field that is new, too. */
+const SEARCH = '@search(fields: ["s", "t"])';
+const everything = A(`${CHECK} ${SEARCH}`, '@caseless', 't: String! @default(value: "Neu")');
 const records = (count: number) => ({
   as: Array.from({ length: count }, (_, n) => ({ s: `Straße ${n}`, n })),
 });
@@ -23,7 +24,7 @@ async function behind(deployment: Deployment, sdl: string): Promise<unknown[]> {
     const all: { id: number; s: string }[] = (await app.rest('GET', '/as')).body;
     for (const { id, s } of all) {
       const text = encodeURIComponent(s.toUpperCase());
-      for (const by of [`s=${text}`, `search=${text}`])
+      for (const by of [`s=${text}`, `search=${text}%20neu`])
         if (!(await app.rest('GET', `/as?${by}&id=${id}`)).body.length) lost.push([id, s, by]);
     }
     return lost;

@@ -53,13 +53,13 @@ export async function evolve(
         continue;
       }
       if (!('unmended' in first)) return { ...first, applied: [...applied, ...first.applied] };
-      const { unmended, finders, log } = first;
+      const { unmended, fresh, finders, log } = first;
       applied.push(...first.applied);
       try {
         const seen = await mendAll(database, unmended, log);
         // Before older nodes may write no longer, and not while nobody does; when all have their values, as that is faster.
         applied.push(...(await buildAll(database, finders, log)));
-        const second = await attempt(database, model, seed, insists, { unmended, log, seen });
+        const second = await attempt(database, model, seed, insists, { unmended, fresh, log, seen });
         return { ...second, applied: [...applied, ...second.applied] };
       } catch (error) {
         await log?.abandon(database);
@@ -84,6 +84,8 @@ const CATCH_UP_MS = 5000;
 interface Prepared {
   readonly applied: readonly string[];
   readonly unmended: readonly Derived[];
+  /** Columns that were added for it: records have their defaults there, or nothing. */
+  readonly fresh: ReadonlySet<Column>;
   /** What finds records by it, and can be made while others write. */
   readonly finders: readonly LateIndex[];
   /** Tells what is written from now on, where the database does. */
@@ -91,7 +93,7 @@ interface Prepared {
 }
 
 /** What records have been given that is kept beside them; a look is enough, for what older nodes wrote since. */
-interface Mended extends Pick<Prepared, 'unmended' | 'log'> {
+interface Mended extends Pick<Prepared, 'unmended' | 'fresh' | 'log'> {
   /** Where there is no log. */
   readonly seen: ReadonlyMap<Derived, Versions>;
 }
@@ -120,7 +122,8 @@ async function attempt(
     const catchUpNow = (until?: number) =>
       log ? catchUpByLog(session, mended.unmended, log, until) : undefined;
     await catchUpNow(ddl.keepsWritersOut ? undefined : performance.now() + CATCH_UP_MS);
-    const comparison = await look(session, ddl, model, past, { insists, isMended });
+    const looking = { insists, isMended, fresh: mended?.fresh };
+    const comparison = await look(session, ddl, model, past, looking);
     const { steps, refusals, rewrites, held, surplus, isOlder } = comparison;
     refuse(refusals, rewrites);
     const { added, gone, unmended } = comparison.duties;
@@ -128,15 +131,18 @@ async function attempt(
     const lookAgain = async (until?: number) => {
       const { written: only, found } = (await catchUpNow(until)) ?? {};
       if (found === 0) return 0;
-      const again = await look(session, ddl, model, past, { insists, isMended: true, only });
+      const again = await look(session, ddl, model, past, { ...looking, isMended: true, only });
       refuse(again.refusals, again.rewrites);
       return found ?? 0;
     };
-    const isNew = (column: Column, staysBehind: boolean) =>
+    // A reference is added with its column, or never.
+    const isLate = (column: Column, staysBehind: boolean) =>
       steps.some(
-        (step) => (step.do === 'add column' || (step.do === 'fill' && staysBehind)) && step.column === column,
+        (step) =>
+          ((step.do === 'add column' && column.reference) || (step.do === 'fill' && staysBehind)) &&
+          step.column === column,
       );
-    const early = unmended.filter(({ of, staysBehind }) => !of.some((column) => isNew(column, staysBehind)));
+    const early = unmended.filter(({ of, staysBehind }) => !of.some((column) => isLate(column, staysBehind)));
     // What older nodes write until they may no longer is looked at again.
     const logged = new Set<Resource>();
     if (added.length > 0 && past.last) {
@@ -154,8 +160,10 @@ async function attempt(
       const finders = ddl.buildsIndexesConcurrently
         ? steps.filter((step): step is LateIndex => isLateIndex(step) && findsBy(step, early))
         : [];
-      if (early.length > 0 || begun)
-        return { applied: room.map(describe), unmended: early, finders, log: begun };
+      if (early.length > 0 || begun) {
+        const fresh = new Set(room.flatMap((step) => (step.do === 'add column' ? [step.column] : [])));
+        return { applied: room.map(describe), unmended: early, fresh, finders, log: begun };
+      }
     }
     const late = ddl.buildsIndexesConcurrently ? steps.filter(isLateIndex) : [];
     const applied = steps.map(describe);
@@ -216,10 +224,7 @@ function makesRoom(step: Step, early: readonly Derived[]): step is Room {
   if (step.do === 'keep words') return early.some(({ of }) => of === step.resource.searched);
   if (step.do !== 'add column') return false;
   const { column } = step;
-  return (
-    keptAs(column) === 'folded' ||
-    (column.origin.by === 'function' && early.some(({ made }) => made === column))
-  );
+  return keptAs(column) === 'folded' || early.some(({ made, of }) => made === column || of.includes(column));
 }
 
 type Room = Extract<Step, { do: 'add column' | 'keep words' }>;

@@ -1,6 +1,6 @@
 /** Looks at what a database has and holds its writers to, and compares it with a file. */
 
-import type { Model, Resource } from '../../schema/model.ts';
+import type { Column, Model, Resource } from '../../schema/model.ts';
 import { type Derived, derivedOf } from '../derived.ts';
 import { LOOK } from '../duties.ts';
 import { duties, history } from '../own.ts';
@@ -43,6 +43,7 @@ interface Looking {
   /** As in `rowsOf`. */
   readonly foresees?: boolean;
   readonly only?: Written | undefined;
+  readonly fresh?: ReadonlySet<Column> | undefined;
 }
 
 export async function look(
@@ -50,7 +51,7 @@ export async function look(
   ddl: Ddl,
   model: Model,
   past: Past,
-  { insists = false, isKept = true, isMended = false, foresees = false, only }: Looking,
+  { insists = false, isKept = true, isMended = false, foresees = false, only, fresh }: Looking,
 ): Promise<Looked> {
   const shapes = await ddl.shapes(session);
   // An ordinary start makes no table, and need not ask.
@@ -64,7 +65,7 @@ export async function look(
     of.every(({ stored }) => shapes.get(resource.table)?.columns.has(stored));
   const looked = new Set<Resource>();
   const unmade = isMended ? [] : before.filter(isThere);
-  const rows = rowsOf(session, { unmended: unmade, foresees, only, looked });
+  const rows = rowsOf(session, { unmended: unmade, foresees, only, fresh, looked });
   const comparison = await compare(past, model, shapes, ddl, rows, insists, otherNames);
   const filled = comparison.steps.flatMap((step) =>
     step.do === 'fill'

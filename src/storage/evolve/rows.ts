@@ -56,13 +56,15 @@ interface Looking {
   readonly foresees?: boolean;
   /** The only ones that need to be looked at, by table. */
   readonly only?: Written | undefined;
+  /** What fits, since nobody has written it yet. */
+  readonly fresh?: ReadonlySet<Column> | undefined;
   /** Is given those whose records were looked at. */
   readonly looked?: Set<Resource>;
 }
 
 export function rowsOf(
   session: Session,
-  { unmended = [], foresees = false, only, looked }: Looking = {},
+  { unmended = [], foresees = false, only, fresh, looked }: Looking = {},
 ): Rows {
   /** Undefined: all. */
   const keysOf = (resource: Resource) => {
@@ -117,6 +119,7 @@ export function rowsOf(
     },
     async misfit(resource, column, from) {
       const { key } = resource;
+      if (fresh?.has(column)) return undefined;
       const columns = column === key ? [column] : [key, from];
       const keys = keysOf(resource);
       const where = keys && among(key, keys);
