@@ -5,7 +5,7 @@ import type { Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import { isWrite } from '../../storage/duties.ts';
 import type { Statement } from '../../storage/statements.ts';
-import { type Program, watched } from '../../storage/storage.ts';
+import type { Program } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget } from '../budget.ts';
 import type { Aggregate, Get, List, WriteOne } from '../operation.ts';
 import type { Access, Written } from '../policy/access.ts';
@@ -17,6 +17,10 @@ import { perform } from '../write/perform.ts';
 /** What has become of the transaction in the hands of one function. */
 export class Ledger {
   hasWritten = false;
+  /** How many statements that write have been asked for, by what it asks and by functions that this has led to. */
+  writes = 0;
+  /** Records that it has written itself. */
+  readonly written: Written = new Map();
   /** What was written last, as it is stored: whoever asks for it next need not read it. */
   last: { readonly resource: Resource; readonly node: Node } | undefined;
   /** Why the transaction cannot go on. */
@@ -25,6 +29,15 @@ export class Ledger {
 
   constructor(isReadOnly = false) {
     this.isReadOnly = isReadOnly;
+  }
+
+  /** Has to be told of every step of the function, before it is carried out. */
+  note(statements: readonly Statement[]): void {
+    for (const each of statements) {
+      if (isWrite(each)) this.writes++;
+      // It may take others along.
+      if (each.do === 'delete') this.written.clear();
+    }
   }
 }
 
@@ -47,9 +60,9 @@ export class Acting {
     return this.#limits.objects;
   }
 
-  *get(operation: Get): Program<Node | null> {
+  get(operation: Get): Program<Node | null> {
     const permitted = this.#policy.permit(this.access.caller, operation);
-    return yield* this.#reading(get(permitted, new Budget(this.#limits)));
+    return this.#reading(get(permitted, new Budget(this.#limits)));
   }
 
   *list(operation: List): Program<Node[]> {
@@ -57,9 +70,9 @@ export class Acting {
     return (yield* this.#reading(list(permitted, new Budget(this.#limits)))).nodes;
   }
 
-  *aggregate(operation: Aggregate): Program<Node[]> {
+  aggregate(operation: Aggregate): Program<Node[]> {
     const permitted = this.#policy.permit(this.access.caller, operation);
-    return yield* this.#reading(aggregate(permitted, new Budget(this.#limits)));
+    return this.#reading(aggregate(permitted, new Budget(this.#limits)));
   }
 
   /** After a statement that failed, PostgreSQL takes no other, and a COMMIT undoes all that came before. */
@@ -73,36 +86,32 @@ export class Acting {
     }
   }
 
+  /** A copy, which the function may do with as it pleases. */
   *write(operation: WriteOne): Program<Node> {
     this.#goOn();
     if (this.ledger.isReadOnly)
       throw new Error(
         `an action of Query only reads, so it cannot ${operation.do} ${operation.resource.plural}`,
       );
-    let begun = 0;
-    const { written } = this.access;
-    const asks = (statements: readonly Statement[]) => {
-      for (const each of statements) {
-        if (isWrite(each)) begun++;
-        if (each.do === 'delete') written?.clear();
-      }
-    };
     const { resource } = operation;
-    this.ledger.last = undefined;
+    const { ledger } = this;
+    const before = ledger.writes;
+    ledger.last = undefined;
     try {
       const permitted = this.#policy.permit(this.access.caller, operation);
-      const writing = perform(this.access, permitted, new Budget(this.#limits));
-      const node = (yield* watched(writing, { asks })) as Node;
-      this.ledger.hasWritten = true;
-      // Where there were others, one of them may have changed it again.
-      if (begun === 1 && operation.do !== 'delete') this.ledger.last = { resource, node };
-      if (operation.do !== 'delete') keysOf(written, resource)?.add(node[resource.key.name]);
-      return node;
+      const node = (yield* perform(this.access, permitted, new Budget(this.#limits))) as Node;
+      ledger.hasWritten = true;
+      if (operation.do !== 'delete') {
+        // Where there were others, one of them may have changed it again.
+        if (ledger.writes === before + 1) ledger.last = { resource, node };
+        keysOf(ledger.written, resource).add(node[resource.key.name]);
+      }
+      return { ...node };
     } catch (error) {
       const told = elsewhere(error, resource, this.access.isSystem);
       // Nothing was begun, by functions that take part in it neither: whoever expects that can go on.
       const isMissing = told instanceof DuetError && told.code === 'NOT_FOUND';
-      if (!isMissing || begun > 0) this.ledger.failure = told;
+      if (!isMissing || ledger.writes > before) ledger.failure = told;
       throw told;
     }
   }
@@ -112,9 +121,12 @@ export class Acting {
   }
 }
 
-function keysOf(written: Written | undefined, resource: Resource): Set<unknown> | undefined {
-  const keys = written?.get(resource) ?? new Set();
-  written?.set(resource, keys);
+function keysOf(written: Written, resource: Resource): Set<unknown> {
+  let keys = written.get(resource);
+  if (!keys) {
+    keys = new Set();
+    written.set(resource, keys);
+  }
   return keys;
 }
 

@@ -53,6 +53,8 @@ export class Functions {
 
   /** The same access, with whose writes the functions go along. */
   joined(access: Access): Access {
+    // One whose changes are noted is that of a single transaction.
+    if (access.changes) return this.#within(access, []);
     let joined = this.#joined.get(access);
     if (!joined) {
       joined = this.#within(access, []);
@@ -70,10 +72,11 @@ export class Functions {
 
   /** `path`: the functions that have led here; `written`: what the last of them has written. */
   #within(access: Access, path: readonly string[], written?: Written): Access {
-    const known = new Map<Resource, Hooks>();
+    let known: Map<Resource, Hooks> | undefined;
     const hooksOf = (resource: Resource) => {
       const functions = this.#logic.types.get(resource);
       if (!functions) return undefined;
+      known ??= new Map();
       let hooks = known.get(resource);
       if (!hooks) {
         hooks = this.#hooks(access, resource, functions, path);
@@ -132,18 +135,39 @@ export class Functions {
     const name = path.at(-1) ?? '';
     if (path.length > DEEPEST)
       throw new Error(`functions lead to each other more than ${DEEPEST} deep: ${path.join(' → ')}`);
-    const tx = this.#tx(this.#within(access, path, new Map()), ledger);
-    const clock = new Clock();
-    const made = clock.during(() => run({ ...given, tx, caller: access.caller, refuse }, ...args));
+    const tx = this.#tx(this.#within(access, path, ledger.written), ledger);
+    const begun = performance.now();
+    const made = run({ ...given, tx, caller: access.caller, refuse }, ...args);
+    let ms = performance.now() - begun;
     const isSteps = isGenerator(made);
     // What a function asks for is known by its syntax before it runs: so it is decided what runs beside it, and what can be undone.
     if (isSteps && kindOf(run) !== 'generator')
       throw new Error(
         `${name} gave back a generator, and is none itself. Write *${name.split('.').at(-1)}({ tx }) { … }`,
       );
-    const answer = isSteps ? yield* driven(name, made, clock) : made;
-    if (clock.ms > SLOW_MS)
-      this.#tell(`${name} took ${Math.round(clock.ms)} ms of its own, in which nobody else was served`);
+    let answer: unknown = made;
+    // Passes on what `tx` yields, and counts how long the function runs itself: what it waits for is not its own.
+    for (let rows: readonly Row[][] | undefined, failure: unknown; isSteps; ) {
+      const resumed = performance.now();
+      const step: IteratorResult<unknown, unknown> =
+        failure === undefined ? made.next(rows) : made.throw(failure);
+      ms += performance.now() - resumed;
+      answer = step.value;
+      if (step.done) break;
+      if (!Array.isArray(answer)) {
+        made.return(undefined);
+        throw new Error(`${name} yields something that is no step. Write yield* tx.…, with the star`);
+      }
+      ledger.note(answer);
+      failure = undefined;
+      try {
+        rows = yield answer;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    if (ms > SLOW_MS)
+      this.#tell(`${name} took ${Math.round(ms)} ms of its own, in which nobody else was served`);
     // A write that failed has ended the transaction on one of the databases: whoever catches its error cannot go on.
     if (ledger.failure !== undefined) throw ledger.failure;
     if (answer instanceof Promise) {
@@ -205,43 +229,12 @@ export class Functions {
     budget: Budget,
     { last }: Ledger,
   ): Program<unknown> {
-    const { caller } = access;
-    const policy = this.#policy;
-    const one = function* (selection: Selection, resource: Resource, key: unknown): Program<readonly Node[]> {
-      // On PostgreSQL a look at what others insert beside it would make one of the two lose.
-      if (access.isFree && last?.resource === resource && last.node[resource.key.name] === key) {
-        const node = { ...last.node };
-        yield* spent(selection, [node], budget);
-        return [node];
-      }
-      const operation: Get = { do: 'get', resource, key: key as Get['key'], selection, refusal: undefined };
-      const node = yield* get(policy.permit(caller, operation), budget);
-      return node ? [node] : [];
-    };
-    const some = function* (
-      selection: Selection,
-      resource: Resource,
-      often: ReadonlyMap<unknown, number>,
-    ): Program<readonly Node[]> {
-      const query = { ...wholeList(resource), where: among(resource.key, [...often.keys()]) };
-      const operation = {
-        do: 'list',
-        resource,
-        selection,
-        list: query,
-        places: false,
-        count: false,
-      } as const;
-      const { name } = resource.key;
-      const times = (node: Node) => often.get(node[name]) ?? 1;
-      return (yield* list(policy.permit(caller, operation), budget, times)).nodes;
-    };
     const read: ReadRecords = (selection, resource, often) => {
       const [[key, times] = []] = often;
       // Mostly: what reads one record is made once, and not for each answer.
       return often.size === 1 && times === 1
-        ? one(selection, resource, key)
-        : some(selection, resource, often);
+        ? this.#one(access, selection, resource, key, budget, last)
+        : this.#some(access, selection, resource, often, budget);
     };
     // Whether it is there is told to nobody who may not see it.
     const hidden = ({ name: type }: Resource) =>
@@ -249,6 +242,39 @@ export class Functions {
         ? new Error(`${action.root}.${action.name} answered with a ${type} that is not there`)
         : access.denied(`You may not see the ${type} that ${action.name} answers with, or it is not there.`);
     return answerOf(action, wanted, value, budget, read, hidden);
+  }
+
+  *#one(
+    { isFree, caller }: Access,
+    selection: Selection,
+    resource: Resource,
+    key: unknown,
+    budget: Budget,
+    last: Ledger['last'],
+  ): Program<readonly Node[]> {
+    // On PostgreSQL a look at what others insert beside it would make one of the two lose.
+    if (isFree && last?.resource === resource && last.node[resource.key.name] === key) {
+      const node = { ...last.node };
+      yield* spent(selection, [node], budget);
+      return [node];
+    }
+    const operation: Get = { do: 'get', resource, key: key as Get['key'], selection, refusal: undefined };
+    const node = yield* get(this.#policy.permit(caller, operation), budget);
+    return node ? [node] : [];
+  }
+
+  *#some(
+    { caller }: Access,
+    selection: Selection,
+    resource: Resource,
+    often: ReadonlyMap<unknown, number>,
+    budget: Budget,
+  ): Program<readonly Node[]> {
+    const query = { ...wholeList(resource), where: among(resource.key, [...often.keys()]) };
+    const operation = { do: 'list', resource, selection, list: query, places: false, count: false } as const;
+    const { name } = resource.key;
+    const times = (node: Node) => often.get(node[name]) ?? 1;
+    return (yield* list(this.#policy.permit(caller, operation), budget, times)).nodes;
   }
 }
 
@@ -275,39 +301,4 @@ type Steps = Generator<unknown, unknown, unknown>;
 
 function isGenerator(value: unknown): value is Steps {
   return Object.prototype.toString.call(value) === '[object Generator]';
-}
-
-/** How long a function has run itself: what it waits for is not its own. */
-class Clock {
-  ms = 0;
-
-  during<T>(work: () => T): T {
-    const begun = performance.now();
-    try {
-      return work();
-    } finally {
-      this.ms += performance.now() - begun;
-    }
-  }
-}
-
-/** Passes on what `tx` yields; anything else was yielded by mistake. */
-function* driven(name: string, steps: Steps, clock: Clock): Program<unknown> {
-  let step = clock.during(() => steps.next());
-  while (!step.done) {
-    const { value } = step;
-    if (!Array.isArray(value)) {
-      steps.return(undefined);
-      throw new Error(`${name} yields something that is no step. Write yield* tx.…, with the star`);
-    }
-    let rows: readonly Row[][];
-    try {
-      rows = yield value;
-    } catch (error) {
-      step = clock.during(() => steps.throw(error));
-      continue;
-    }
-    step = clock.during(() => steps.next(rows));
-  }
-  return step.value;
 }

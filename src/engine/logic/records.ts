@@ -129,38 +129,32 @@ export class Records {
     return rows.map((row) => answerOf(row, by, wanted));
   }
 
-  *create(input: Input): Program<Node> {
+  /** Generators within generators cost: what need not be one is none. */
+  create(input: Input): Program<Node> {
     const resource = this.#resource;
     const selection = whole(resource);
-    return {
-      ...(yield* this.#acting.write({
-        do: 'create',
-        resource,
-        input: this.#input(input),
-        selection,
-        through: 'rest',
-      })),
-    };
+    const given = this.#input(input);
+    return this.#acting.write({ do: 'create', resource, input: given, selection, through: 'rest' });
   }
 
   /** By a key; or of a record that was read before, and then only if it has not changed since. */
-  *update(of: unknown, input: Input): Program<Node> {
+  update(of: unknown, input: Input): Program<Node> {
     const resource = this.#resource;
     const selection = whole(resource);
     const one = { resource, selection, refusal: undefined, ...this.#addressed(of) };
-    return { ...(yield* this.#acting.write({ do: 'update', ...one, input: this.#input(input) })) };
+    return this.#acting.write({ do: 'update', ...one, input: this.#input(input) });
   }
 
   /** The record as it was. */
-  *delete(of: unknown): Program<Node> {
+  delete(of: unknown): Program<Node> {
     const resource = this.#resource;
     const selection = whole(resource);
     const one = { resource, selection, refusal: undefined, ...this.#addressed(of) };
-    return { ...(yield* this.#acting.write({ do: 'delete', ...one })) };
+    return this.#acting.write({ do: 'delete', ...one });
   }
 
   /** Changes the record that has the same values in the fields `by`, or creates it. */
-  *upsert(by: string | readonly string[], input: Input): Program<Node> {
+  upsert(by: string | readonly string[], input: Input): Program<Node> {
     const resource = this.#resource;
     const columns = names(by).map((name) => this.#column('upsert', name, resource.columns));
     const sets = [[resource.key], ...resource.uniques.map((unique) => unique.columns)];
@@ -170,16 +164,14 @@ export class Records {
       throw new Error(
         `${this.#name('upsert')} needs fields that are @unique together, not ${names(by).join(', ') || 'none'}`,
       );
-    const selection = whole(resource);
-    return {
-      ...(yield* this.#acting.write({
-        do: 'upsert',
-        resource,
-        by: columns,
-        input: this.#input(input),
-        selection,
-      })),
-    };
+    const given = this.#input(input);
+    return this.#acting.write({
+      do: 'upsert',
+      resource,
+      by: columns,
+      input: given,
+      selection: whole(resource),
+    });
   }
 
   #name(method: string): string {

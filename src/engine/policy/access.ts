@@ -23,7 +23,8 @@ export class Access {
   readonly caller: Caller;
   readonly #rights: Rights | undefined;
   readonly #made: RoleRights['made'] | undefined;
-  readonly #filled = new Map<Filter, Filter>();
+  /** Made when it is needed: most live for one request, and ask nothing. */
+  #filled: Map<Filter, Filter> | undefined;
   /** Whether what was asked last depended on this very caller, and not on its roles alone. */
   #personal = false;
 
@@ -145,6 +146,7 @@ export class Access {
   }
 
   #own(filter: Filter): Filter {
+    this.#filled ??= new Map();
     let own = this.#filled.get(filter);
     if (!own) {
       own = claimsIn(filter).length > 0 ? filled(filter, this.caller.claims) : filter;

@@ -30,12 +30,13 @@ export class Known {
 
   /** Has to be told of every answer, before its rows are handed on. */
   note(statements: readonly Statement[], answers: readonly Row[][]): void {
-    for (const [index, statement] of statements.entries()) {
-      const [row, ...others] = answers[index] ?? [];
-      const resource = wholeOf(statement);
-      if (resource && row && others.length === 0 && isPlain(row)) this.#keep(resource, row);
+    statements.forEach((statement, index) => {
+      const rows = answers[index] ?? [];
+      const row = rows.length === 1 ? rows[0] : undefined;
+      const resource = row && wholeOf(statement);
+      if (resource && isPlain(row)) this.#keep(resource, row);
       else if (isWrite(statement)) this.#records = [];
-    }
+    });
   }
 
   /** The row that this will answer with, unless the transaction fails; undefined where that is not certain. */
@@ -98,8 +99,9 @@ function wholeOf(statement: Statement): Table | undefined {
     return statement.resource.version && !statement.isSilent ? statement.resource : undefined;
   if (statement.do !== 'filled') return undefined;
   const { resource, columns, where, prefetch } = statement.select;
+  const stored = storedColumns(resource);
   const isWhole =
-    resource.version !== undefined && storedColumns(resource).every((each) => columns.includes(each));
+    resource.version !== undefined && (columns === stored || stored.every((each) => columns.includes(each)));
   return isWhole && prefetch.length === 0 && isByKey(where, resource.key) ? resource : undefined;
 }
 

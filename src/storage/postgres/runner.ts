@@ -3,7 +3,7 @@
 import { all, among, type Condition, equal, replaced } from '../../query/filter.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import { isWrite } from '../duties.ts';
-import { Dangling, LockTimeout, type NotUnique } from '../faults.ts';
+import { Dangling, LockTimeout, NotUnique } from '../faults.ts';
 import { newChanges } from '../own.ts';
 import { decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
@@ -22,7 +22,7 @@ import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import { splitBy } from '../words.ts';
 import { dialect, spreadDialect } from './dialect.ts';
-import { constraintOf, constraintsOf, isStale, notUnique, refused, stateOf } from './errors.ts';
+import { constraintOf, constraintsOf, isStale, notUnique, refused, Surprise, stateOf } from './errors.ts';
 import { isSame } from './known.ts';
 import type { Connection, Rows } from './pool.ts';
 import type { Transaction } from './transaction.ts';
@@ -35,6 +35,11 @@ interface Driving {
   /** Where no transaction would hold several statements together. */
   readonly isAlone?: boolean;
   readonly transaction?: Transaction;
+  /**
+   * Whether a constraint that stops the program makes it run again: it may do so for a record that was stored after the snapshot in
+   * which its rules were asked. They come before what is taken, so they are to be asked again, with that record in sight.
+   */
+  readonly mayMiss?: boolean | undefined;
   /** Called whenever statements were sent, and their answers are waited for. */
   readonly sent?: (() => void) | undefined;
 }
@@ -67,7 +72,7 @@ export class Runner {
   async drive<T>(
     connection: Connection,
     running: Program<T>,
-    { ahead, isAlone = false, transaction, sent }: Driving = {},
+    { ahead, isAlone = false, transaction, mayMiss = false, sent }: Driving = {},
   ): Promise<T> {
     let step = running.next();
     let isFirst = true;
@@ -95,7 +100,9 @@ export class Runner {
         if (error instanceof Unforeseen) throw error;
         // 25P02: for what came before.
         if (stateOf(error) === '25P02') await transaction?.check();
-        step = running.throw(this.#toldToPrograms(error));
+        const told = this.#toldToPrograms(error);
+        if (mayMiss && (told instanceof NotUnique || told instanceof Dangling)) throw new Surprise();
+        step = running.throw(told);
         continue;
       }
       if (transaction?.isBeginning) await transaction.begun();

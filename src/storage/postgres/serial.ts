@@ -1,9 +1,5 @@
 /** Transactions of PostgreSQL that are as if they ran alone, and lose whenever they would not be. */
 
-import { Dangling, NotUnique } from '../faults.ts';
-import type { Program } from '../storage.ts';
-import { Surprise } from './errors.ts';
-
 export const SERIALIZABLE = 'BEGIN ISOLATION LEVEL SERIALIZABLE';
 
 /**
@@ -58,21 +54,4 @@ export class RetryQueue {
     this.#running--;
     while (this.#running + 1 <= this.#most && this.#waiting.length > 0) this.#waiting.shift()?.();
   }
-}
-
-/**
- * The program, unless a constraint stops it: that may be for a record that was stored after its snapshot, in which its rules
- * were asked. They come before what is taken, so they are to be asked again, with that record in sight.
- */
-export function* surprised<T>(running: Program<T>): Program<T> {
-  let step = running.next();
-  while (!step.done) {
-    try {
-      step = running.next(yield step.value);
-    } catch (error) {
-      if (error instanceof NotUnique || error instanceof Dangling) throw new Surprise();
-      step = running.throw(error);
-    }
-  }
-  return step.value;
 }

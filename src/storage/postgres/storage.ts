@@ -37,7 +37,7 @@ import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './evolution.ts';
 import { type Connection, ConnectionLost, Pool } from './pool.ts';
 import { caughtUp, noting, written } from './positions.ts';
 import { Misjudged, Runner, Spread } from './runner.ts';
-import { pause, RetryQueue, SERIAL_TRIES, SERIALIZABLE, surprised } from './serial.ts';
+import { pause, RetryQueue, SERIAL_TRIES, SERIALIZABLE } from './serial.ts';
 import { Server, type ServerOptions } from './server.ts';
 import { Snapshots } from './snapshots.ts';
 import { SNAPSHOT, Transaction } from './transaction.ts';
@@ -64,6 +64,8 @@ interface Around {
   readonly ahead?: Ahead;
   /** Called when its last statement was sent. */
   readonly ended?: (() => void) | undefined;
+  /** Whether it is serializable, and nothing has made it run again yet. */
+  readonly mayMiss?: boolean | undefined;
 }
 
 export class PostgresStorage implements Storage, Evolvable {
@@ -145,10 +147,10 @@ export class PostgresStorage implements Storage, Evolvable {
     const comment = this.#options.comment?.();
     let looked = false;
     const work = (connection: Connection) => {
-      const running = looked ? program : () => surprised(program());
+      const mayMiss = !looked;
       looked = true;
       return noting(connection, seen, (ended) =>
-        this.#transaction(connection, SERIALIZABLE, running, { comment, ended }),
+        this.#transaction(connection, SERIALIZABLE, program, { comment, ended, mayMiss }),
       );
     };
     return this.#tried(deadline, work, { isSerial: true });
@@ -321,11 +323,11 @@ export class PostgresStorage implements Storage, Evolvable {
     connection: Connection,
     begin: string,
     program: () => Program<T>,
-    { comment = '', ahead, ended }: Around,
+    { comment = '', ahead, ended, mayMiss }: Around,
   ): Promise<T> {
     const transaction = new Transaction(connection, begin, comment);
     try {
-      const result = await this.#runner.drive(connection, program(), { ahead, transaction });
+      const result = await this.#runner.drive(connection, program(), { ahead, transaction, mayMiss });
       await transaction.commit(ended);
       return result;
     } catch (error) {

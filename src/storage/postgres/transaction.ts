@@ -14,7 +14,7 @@ export const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 /** A snapshot that is older than what writers are held to would not show it: whoever adds to that waits from here on. */
 const BEFORE_ALL = `LOCK TABLE ${quote(duties.table)} IN ACCESS SHARE MODE`;
 
-const READS: readonly Statement['do'][] = [
+const READS: ReadonlySet<Statement['do']> = new Set([
   'select',
   'filled',
   'aggregate',
@@ -22,7 +22,7 @@ const READS: readonly Statement['do'][] = [
   'stale words',
   'clock',
   'last id',
-];
+]);
 
 /** Of more rows than these, or of more text, the answer is waited for, so that others have their turn meanwhile. */
 const FEW_ROWS = 100;
@@ -58,7 +58,7 @@ export class Transaction {
    */
   waits(statements: readonly Statement[]): boolean {
     if (!this.#begun || this.#isReadOnly) return false;
-    return this.#connection.pooled || !statements.every((each) => READS.includes(each.do));
+    return this.#connection.pooled || statements.some((each) => !READS.has(each.do));
   }
 
   /** False once an answer to what was sent behind it is there, unless it has failed. */
