@@ -143,17 +143,13 @@ export class Journal implements Watcher {
     const { sequence, at } = changes.column;
     const isStamped: Filter = { is: 'not', of: { is: 'null', column } };
     const order = [{ column, descending: false }];
-    const rows = yield* run(
-      select(
-        changes,
-        [...new Set([sequence, column, at])],
-        all([equal(changes.column.table, table), isStamped]),
-        {
-          order,
-          limit: SWEPT,
-        },
-      ),
-    );
+    const where = all([equal(changes.column.table, table), isStamped]);
+    const oldest = (limit: number) =>
+      run(select(changes, [...new Set([sequence, column, at])], where, { order, limit }));
+    // Mostly not even the oldest is too old.
+    const [first] = yield* oldest(1);
+    if (!first || String(first['at']) >= before) return 0;
+    const rows = yield* oldest(SWEPT);
     const old: Row[] = [];
     for (const row of rows) {
       if (String(row['at']) >= before) break;
@@ -161,11 +157,8 @@ export class Journal implements Watcher {
     }
     const last = old.at(-1);
     if (!last) return 0;
-    const where = among(
-      sequence,
-      old.map((row) => row['sequence']),
-    );
-    yield* run({ do: 'delete', resource: changes, where });
+    const keys = old.map((row) => row['sequence']);
+    yield* run({ do: 'delete', resource: changes, where: among(sequence, keys) });
     yield* run({
       do: 'upsert',
       resource: marks,

@@ -15,6 +15,16 @@ const SIGNATURE = (SIGNATURE_BYTES / 3) * 4;
 const { sequence, position, transaction } = changes.column;
 const bySequence = [{ column: sequence, descending: false }];
 const isUnstamped: Filter = { is: 'null', column: position };
+/**
+ * As a column that is never null: whoever orders by it asks for those alone that have one, or for none of them. With the place
+ * that nulls have in every other order, PostgreSQL sorts all that are kept, instead of following an index.
+ */
+const given = { ...position, required: true };
+/** Not by sequence, which has PostgreSQL look through all that are kept for the first without a position. */
+const anyUnstamped = select(changes, [sequence], isUnstamped, {
+  order: [{ column: given, descending: false }],
+  limit: 1,
+});
 /** The mark that belongs to no table. */
 const LAST = '';
 
@@ -34,7 +44,7 @@ export class Positions {
 
   constructor(storage: Storage) {
     this.#storage = storage;
-    this.column = storage.stampsPositions ? position : sequence;
+    this.column = storage.stampsPositions ? given : sequence;
   }
 
   /** Everything that is committed by now has a position when this is done, and positions can be read and written. */
@@ -60,7 +70,7 @@ export class Positions {
     const deadline = performance.now() + PATIENCE_MS;
     const looks = [
       select(marks, marks.columns, equal(marks.key, LAST)),
-      ...(this.#storage.stampsPositions ? [select(changes, [sequence], isUnstamped, { limit: 1 })] : []),
+      ...(this.#storage.stampsPositions ? [anyUnstamped] : []),
     ];
     const look = function* (): Program<readonly Row[][]> {
       return yield looks;
