@@ -48,6 +48,7 @@ export function outdatedOf({ resources }: Model, rows: readonly Row[]): Readonly
 
 const WRITES: readonly Statement['do'][] = [
   'insert',
+  'insert each',
   'insert all',
   'update',
   'update all',

@@ -25,6 +25,7 @@ export type Statement =
   | Match
   | Aggregate
   | Insert
+  | InsertEach
   | InsertAll
   | UpdateAll
   | Upsert
@@ -183,6 +184,18 @@ export interface Insert {
    * stored, or all that does not hang on it.
    */
   readonly change?: (stored?: Row) => Row;
+}
+
+/**
+ * New records of several who know nothing of each other, with serial keys, in their first versions and with a value for every other
+ * column. Answers with the new rows in the order of these; one that was not stored has no key.
+ */
+export interface InsertEach {
+  readonly do: 'insert each';
+  readonly resource: Resource;
+  readonly rows: readonly Row[];
+  /** As of an Insert, one for each row. */
+  readonly changes: readonly Row[] | undefined;
 }
 
 /** Inserts rows of which each has every column, its version too, and answers with nothing. */

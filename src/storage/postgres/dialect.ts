@@ -87,6 +87,7 @@ export const dialect: Dialect = {
     }
     return condition;
   },
+  nextId: (resource) => `nextval((SELECT ${sequenceOf(resource)}))`,
   answersInserts: true,
   image: (columns, row) => {
     const values = columns.map((column) => {

@@ -30,6 +30,8 @@ import { type Ahead, type Tree, Trees, Unforeseen } from './tree.ts';
 import { splitAhead } from './words.ts';
 
 interface Driving {
+  /** What it asks for first, where that is known already. */
+  readonly begun?: ReturnType<Program<unknown>['next']> | undefined;
   /** With it, trees are read at once. */
   readonly ahead?: Ahead | undefined;
   /** Where no transaction would hold several statements together. */
@@ -72,9 +74,9 @@ export class Runner {
   async drive<T>(
     connection: Connection,
     running: Program<T>,
-    { ahead, isAlone = false, transaction, mayMiss = false, sent }: Driving = {},
+    { begun, ahead, isAlone = false, transaction, mayMiss = false, sent }: Driving = {},
   ): Promise<T> {
-    let step = running.next();
+    let step = (begun as ReturnType<typeof running.next> | undefined) ?? running.next();
     let isFirst = true;
     while (!step.done) {
       let rows: Row[][] | undefined = ahead?.take(step.value);

@@ -34,6 +34,8 @@ import {
   unknownOutcome,
 } from './errors.ts';
 import { isReadOnly, makeOwnTables, mayNot, sessionOf } from './evolution.ts';
+import { GroupCommit, groupable } from './group-commit.ts';
+import { tellOf } from './metrics.ts';
 import { type Connection, ConnectionLost, Pool } from './pool.ts';
 import { caughtUp, noting, written } from './positions.ts';
 import { Misjudged, Runner, Spread } from './runner.ts';
@@ -78,6 +80,7 @@ export class PostgresStorage implements Storage, Evolvable {
   readonly #runner: Runner;
   readonly #snapshots: Snapshots;
   readonly #retryQueue = new RetryQueue();
+  readonly #groupCommit = new GroupCommit((program, deadline) => this.#write(program, 'one', deadline));
   #retries = 0;
   #bytes = 0;
   #measureAgain = 0;
@@ -128,13 +131,43 @@ export class PostgresStorage implements Storage, Evolvable {
 
   async write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline, seen?: Seen): Promise<T> {
     if (steps === 'serial') return this.#serially(program, deadline, seen);
+    // Who is told where a write is in the log asks for that behind the write alone.
+    if (steps === 'one' && !seen) return this.#alone(program, deadline);
+    return this.#write(program, steps, deadline, seen);
+  }
+
+  /** A program of one statement, which may share its transaction with those of others. */
+  async #alone<T>(program: () => Program<T>, deadline: Deadline): Promise<T> {
+    const running = program();
+    const step = running.next();
+    const insert = step.done || this.#runner.isSpread ? undefined : groupable(step.value);
+    if (!insert) return this.#write(program, 'one', deadline, undefined, { running, step });
+    const end = await this.#groupCommit.insert(insert, deadline).then(
+      (rows) => running.next([rows]),
+      (error) => running.throw(error),
+    );
+    if (!end.done) throw new Error(`a new ${insert.resource.name} takes more than one statement`);
+    return end.value;
+  }
+
+  /** `begun`: the program, where it has begun already. */
+  async #write<T>(
+    program: () => Program<T>,
+    steps: Steps,
+    deadline: Deadline,
+    seen?: Seen,
+    begun?: { readonly running: Program<T>; readonly step: ReturnType<Program<T>['next']> },
+  ): Promise<T> {
     const comment = this.#options.comment?.();
+    let first = begun;
     return this.#tried(deadline, (connection) =>
       noting(connection, seen, async (ended) => {
         // What stands in the statement otherwise is one of its own there.
         if (steps === 'many' || this.#runner.isSpread)
           return this.#transaction(connection, 'BEGIN', program, { comment, ended });
-        const done = this.#runner.drive(connection, program(), { sent: ended });
+        const { running, step } = first ?? { running: program(), step: undefined };
+        first = undefined;
+        const done = this.#runner.drive(connection, running, { begun: step, sent: ended });
         // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
         return done.catch((error) => {
           throw isLost(error) ? unknownOutcome(error) : error;
@@ -166,32 +199,13 @@ export class PostgresStorage implements Storage, Evolvable {
 
   tell(metrics: Metrics): void {
     const { connections } = this.#options;
-    const states = () => {
-      const { idle, busy } = this.#pool.state;
-      return { idle, busy };
-    };
-    metrics.addEach('gauge', 'duet_database_connections', 'Connections to PostgreSQL.', 'state', states);
-    metrics.add(
-      'gauge',
-      'duet_database_connections_limit',
-      'How many there may be (DATABASE_CONNECTIONS).',
-      () => connections,
-    );
-    metrics.add(
-      'gauge',
-      'duet_database_waiting',
-      'Work that waits for a connection.',
-      () => this.#pool.state.waiting,
-    );
-    metrics.add(
-      'counter',
-      'duet_database_retries_total',
-      'Work that was tried again, after others won or a connection was lost.',
-      () => this.#retries,
-    );
-    metrics.add('gauge', 'duet_database_bytes', 'The size of the database.', () => {
-      this.#measure();
-      return this.#bytes;
+    tellOf(metrics, connections, {
+      pool: () => this.#pool.state,
+      retries: () => this.#retries,
+      bytes: () => {
+        this.#measure();
+        return this.#bytes;
+      },
     });
   }
 

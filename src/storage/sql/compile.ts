@@ -145,7 +145,9 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
   const { resource } = statement;
   if (statement.do === 'stale words') return [resource.key];
   if (statement.do === 'insert all') return statement.claims ? storedColumns(resource) : nothing;
-  return ['insert', 'upsert', 'update'].includes(statement.do) ? storedColumns(resource) : nothing;
+  return ['insert', 'insert each', 'upsert', 'update'].includes(statement.do)
+    ? storedColumns(resource)
+    : nothing;
 }
 
 const nothing: readonly Column[] = [];

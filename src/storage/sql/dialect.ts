@@ -86,6 +86,8 @@ export interface Dialect {
   lastId(resource: Table): string;
   /** Makes the next serial key come after the parameter, if it would not do so by itself. */
   raiseLastId(resource: Resource, parameter: string): string;
+  /** The next serial key, where records are given theirs before they are stored. Undefined where no statement asks for it. */
+  readonly nextId?: (resource: Resource) => string;
   /** Whether an INSERT answers with the new row; otherwise with its serial key alone, and the rest is what was given. */
   readonly answersInserts: boolean;
   /** The text of a JSON object: these columns of the row under this name, by their stored names. Undefined where no statement asks for it. */

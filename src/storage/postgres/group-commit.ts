@@ -1,0 +1,152 @@
+/** New records that arrive together, or while others are being stored, become durable together: by one statement, and one commit. */
+
+import { afterBatch } from '../../base/batch.ts';
+import { DuetError } from '../../base/errors.ts';
+import type { Resource } from '../../schema/model.ts';
+import { keptAs, writtenColumns } from '../../schema/values.ts';
+import { currentScope, type Scope, scoped } from '../scopes.ts';
+import { type Insert, type InsertEach, type Row, type Statement, textIn } from '../statements.ts';
+import { type Deadline, type Program, run } from '../storage.ts';
+
+/** Statements of one type that are under way at a time: while the server waits for its disk, the next one is made. */
+const MOST_SENT = 3;
+const MOST_ROWS = 100;
+/** Characters: to store what is longer takes longer than what it would share with others. */
+const SHORT = 4096;
+/** How long records of a type are stored one by one, once a group of them was refused: the next one may be, too. */
+const APART_MS = 1000;
+
+interface Waiting {
+  readonly insert: Insert;
+  readonly deadline: Deadline;
+  readonly scope: Scope | undefined;
+  readonly resolve: (rows: Row[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Group {
+  readonly waiting: Waiting[];
+  sent: number;
+  isDue: boolean;
+  apartUntil: number;
+}
+
+/** Runs a program of one statement in a transaction of its own; what it answers is durable. */
+type Run = (program: () => Program<Row[]>, deadline: Deadline) => Promise<Row[]>;
+
+/**
+ * The statement, if it may share a transaction with others. It is one that can neither wait for another transaction nor collide with
+ * another record: there is nothing by which one request could keep the others of its group waiting.
+ */
+export function groupable([only, ...others]: readonly Statement[]): Insert | undefined {
+  if (only?.do !== 'insert' || others.length > 0) return undefined;
+  const { resource, values, version } = only;
+  if (version !== 1 || !isApart(resource) || lengthOf(values) > SHORT) return undefined;
+  const hasAll = writtenColumns(resource).every(
+    (column) => Object.hasOwn(values, column.name) !== (column === resource.key),
+  );
+  return hasAll ? only : undefined;
+}
+
+function lengthOf(values: Row): number {
+  let length = textIn(values);
+  for (const name in values) {
+    const value = values[name];
+    // Lists, and JSON.
+    if (typeof value === 'object' && value !== null) length += JSON.stringify(value).length;
+  }
+  return length;
+}
+
+function isApart({ key, uniques, references, searched }: Resource): boolean {
+  return keptAs(key) === 'serial' && uniques.length + references.length + searched.length === 0;
+}
+
+export class GroupCommit {
+  readonly #groups = new WeakMap<Resource, Group>();
+  /** Of those that write their changes, too. */
+  readonly #noted = new WeakMap<Resource, Group>();
+  readonly #run: Run;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  /** Answers as the statement alone does. */
+  insert(insert: Insert, deadline: Deadline): Promise<Row[]> {
+    const groups = insert.change ? this.#noted : this.#groups;
+    const group = groups.get(insert.resource) ?? begun(groups, insert.resource);
+    const scope = currentScope();
+    if (performance.now() < group.apartUntil) return this.#store(insert, deadline, scope);
+    return new Promise((resolve, reject) => {
+      group.waiting.push({ insert, deadline, scope, resolve, reject });
+      if (group.isDue || group.sent === MOST_SENT) return;
+      group.isDue = true;
+      afterBatch(() => {
+        group.isDue = false;
+        this.#send(group);
+      });
+    });
+  }
+
+  #send(group: Group): void {
+    while (group.waiting.length > 0 && group.sent < MOST_SENT) {
+      group.sent++;
+      void this.#storeAll(group, group.waiting.splice(0, MOST_ROWS)).finally(() => {
+        group.sent--;
+        this.#send(group);
+      });
+    }
+  }
+
+  async #storeAll(group: Group, waiting: readonly Waiting[]): Promise<void> {
+    const [first, ...others] = waiting;
+    if (!first) return;
+    if (others.length === 0) return this.#storeAlone(first);
+    const deadline = waiting.reduce((least, each) => Math.min(least, each.deadline), first.deadline);
+    try {
+      // Told of as the first one's.
+      const rows = await this.#store(together([first, ...others]), deadline, first.scope);
+      waiting.forEach(({ insert, resolve }, index) => {
+        const row = rows[index];
+        resolve(row && row[insert.resource.key.name] !== null ? [row] : []);
+      });
+    } catch (error) {
+      const isUnknown = error instanceof DuetError && error.code === 'OUTCOME_UNKNOWN';
+      if (isUnknown) {
+        for (const { reject } of waiting) reject(error);
+        return;
+      }
+      // Nothing has happened, perhaps for the sake of one of them: each is told by itself what is wrong with it.
+      group.apartUntil = performance.now() + APART_MS;
+      await Promise.all(waiting.map((each) => this.#storeAlone(each)));
+    }
+  }
+
+  #store(statement: Statement, deadline: Deadline, scope: Scope | undefined): Promise<Row[]> {
+    return this.#run(
+      scoped(() => run(statement), scope),
+      deadline,
+    );
+  }
+
+  #storeAlone({ insert, deadline, scope, resolve, reject }: Waiting): Promise<void> {
+    return this.#store(insert, deadline, scope).then(resolve, reject);
+  }
+}
+
+function begun(groups: WeakMap<Resource, Group>, resource: Resource): Group {
+  const group = { waiting: [], sent: 0, isDue: false, apartUntil: 0 };
+  groups.set(resource, group);
+  return group;
+}
+
+function together(waiting: readonly [Waiting, ...Waiting[]]): InsertEach {
+  const changes = waiting.flatMap(({ insert: { change } }) => (change ? [change()] : []));
+  return {
+    do: 'insert each',
+    resource: waiting[0].insert.resource,
+    rows: waiting.map(({ insert }) => insert.values),
+    changes: changes.length > 0 ? changes : undefined,
+  };
+}

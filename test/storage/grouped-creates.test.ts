@@ -1,0 +1,131 @@
+/** Creates that arrive together share a statement on PostgreSQL, but neither a record nor a fate. */
+
+import { describe, expect, test } from 'bun:test';
+import { databases, openApp, sharedPostgres } from '../app.ts';
+
+const fields = `id: ID!  text: String!  whole: Int  long: BigInt  price: Decimal @decimal(scale: 2)  share: Float
+  done: Boolean  at: DateTime  on: Date  who: UUID  more: JSON  tags: [String!]  mode: Mode`;
+const sdl = `
+  enum Mode { ON OFF }
+  type Note @resource { ${fields} }
+  type Memo @resource @journal { ${fields} }`;
+
+const texts = ['', 'NULL', 'a,"b"', '\\', '{}', "it's", 'Zeile\n2', 'É 🙂', '$1'];
+
+/** Each record is another one; of every kind of value there is one that is null, and one that is not. */
+function inputOf(at: number) {
+  const odd = at % 2 === 1;
+  return {
+    text: `${at} ${texts[at % texts.length]}`,
+    whole: odd ? -at : null,
+    long: odd ? null : `900719925474099${at % 10}`,
+    price: odd ? `${at}.50` : null,
+    share: odd ? null : at / 3,
+    done: at % 3 === 0 ? null : odd,
+    at: odd ? `2026-01-02T03:04:05.0${10 + (at % 90)}Z` : null,
+    on: odd ? null : `2026-01-${10 + (at % 20)}`,
+    who: odd ? `00000000-0000-4000-8000-0000000000${10 + (at % 90)}` : null,
+    more: odd ? null : { at, texts: [texts[at % texts.length]] },
+    tags: at % 3 === 0 ? null : [texts[at % texts.length], 'x'],
+    mode: odd ? 'ON' : null,
+  };
+}
+
+const inputs = Array.from({ length: 60 }, (_, at) => inputOf(at));
+
+describe.each([...databases])('on %s', (database) => {
+  test.each(['notes', 'memos'])('each of many %s is answered and stored as it was sent', async (path) => {
+    const app = await openApp(database, { sdl });
+    const alone = await app.rest('POST', `/${path}`, inputs[0]);
+    app.statements.length = 0;
+    const answers = await Promise.all(
+      inputs.map((input, at) => app.rest('POST', `/${path}`, input, { 'X-Request-Id': `request-${at}` })),
+    );
+    if (database === 'postgres') expect(app.statements.length).toBeLessThan(inputs.length / 3);
+    expect(answers.map(({ status }) => status)).toEqual(inputs.map(() => 201));
+    const bodies = answers.map(({ body }) => body);
+    expect(bodies.map(({ id: _, ...rest }) => rest)).toEqual(inputs);
+    expect({ ...bodies[0], id: 0 }).toEqual({ ...alone.body, id: 0 });
+    expect(new Set(bodies.map(({ id }) => id)).size).toBe(inputs.length);
+    expect(new Set(answers.map(({ headers }) => headers.get('ETag')?.slice(0, 3)))).toEqual(new Set(['"1-']));
+    const stored = (await app.rest('GET', `/${path}?limit=100`)).body;
+    expect(stored.slice(1)).toEqual(bodies.toSorted((one, other) => one.id - other.id));
+    if (path === 'memos') {
+      const changes = (await app.rest('GET', '/changes/memos?limit=100')).body;
+      const told = changes.slice(1).map(({ kind, key, version, requestId, before, after }: any) => {
+        return { kind, key, version, requestId, before, after };
+      });
+      const expected = bodies.map((after, at) => {
+        return {
+          kind: 'CREATED',
+          key: after.id,
+          version: 1,
+          requestId: `request-${at}`,
+          before: null,
+          after,
+        };
+      });
+      expect(told).toEqual(expected.toSorted((one, other) => one.key - other.key));
+      expect(new Set(changes.map(({ transaction }: any) => transaction)).size).toBe(inputs.length + 1);
+    }
+    await app.close();
+  });
+
+  test('by GraphQL as by REST, beside what is wrong with others', async () => {
+    const app = await openApp(database, { sdl });
+    const create =
+      'mutation ($text: String!, $whole: Int) { createNote(text: $text, whole: $whole) { id text } }';
+    const answers = await Promise.all(
+      inputs.map((_, at) =>
+        at % 3 === 0
+          ? app.rest('POST', '/notes', { text: `n${at}`, whole: 'none' })
+          : app.graphql(create, { text: `n${at}`, whole: at }),
+      ),
+    );
+    for (const [at, { status, body }] of answers.entries())
+      if (at % 3 === 0) expect([status, body.code]).toEqual([400, 'VALIDATION_FAILED']);
+      else expect(body).toEqual({ data: { createNote: { id: expect.anything(), text: `n${at}` } } });
+    const stored = (await app.rest('GET', '/notes?limit=100')).body;
+    expect(stored.map(({ text }: any) => text).toSorted()).toEqual(
+      inputs.flatMap((_, at) => (at % 3 === 0 ? [] : [`n${at}`])).toSorted(),
+    );
+    await app.close();
+  });
+});
+
+describe('what the operator has the database refuse', () => {
+  const given = Array.from({ length: 40 }, (_, at) => (at % 10 === 7 ? `bad ${at}` : `good ${at}`));
+  const refusal = `RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.text LIKE 'bad%' THEN`;
+
+  test.each([
+    ['by a constraint', `ALTER TABLE "Memo" ADD CHECK ("text" NOT LIKE 'bad%')`, 409],
+    [
+      'by an error of a trigger',
+      `CREATE FUNCTION f() ${refusal} RAISE EXCEPTION 'no'; END IF; RETURN NEW; END $$;
+       CREATE TRIGGER t BEFORE INSERT ON "Memo" FOR EACH ROW EXECUTE FUNCTION f()`,
+      409,
+    ],
+    [
+      'by a trigger that leaves it out',
+      `CREATE FUNCTION f() ${refusal} RETURN NULL; END IF; RETURN NEW; END $$;
+       CREATE TRIGGER t BEFORE INSERT ON "Memo" FOR EACH ROW EXECUTE FUNCTION f()`,
+      500,
+    ],
+  ])('%s, it refuses to one alone', async (_, rule, refused) => {
+    const url = await (await sharedPostgres()).database();
+    const app = await openApp('postgres', { sdl, url });
+    const sql = new Bun.SQL(url, { max: 1 });
+    await sql.unsafe(rule);
+    const answers = await Promise.all(given.map((text) => app.rest('POST', '/memos', { text })));
+    expect(answers.map(({ status, body }) => (status === 201 ? body.text : status))).toEqual(
+      given.map((text) => (text.startsWith('bad') ? refused : text)),
+    );
+    const good = given.filter((text) => text.startsWith('good'));
+    const stored = (await app.rest('GET', '/memos?limit=100')).body;
+    expect(stored.map(({ text }: any) => text).toSorted()).toEqual(good.toSorted());
+    const changes = (await app.rest('GET', '/changes/memos?limit=100')).body;
+    expect(changes.map(({ after }: any) => after.text).toSorted()).toEqual(good.toSorted());
+    await sql.close();
+    await app.close();
+  });
+});
