@@ -7,6 +7,7 @@ import { browsing, service, shows, visit } from './browser.ts';
 
 const sdl = `
 enum Stage { NEW DONE }
+enum Step { BEGUN MADE SOLD }
 type Owner @resource { id: ID! name: String! things: [Thing!]! }
 type Thing @resource @journal(keep: "30d") {
   id: ID!
@@ -15,6 +16,7 @@ type Thing @resource @journal(keep: "30d") {
   stage: Stage
   code: String @unique
   owner: Owner
+  step: Step! @default(value: BEGUN) @transitions(allow: { BEGUN: [MADE], MADE: [SOLD] })
 }
 type Part @resource { id: ID! size: Int! }`;
 
@@ -109,6 +111,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await using here = await visit(duet.url);
     const { page } = here;
     const { keyboard } = page;
+    await duet.json('PUT', '/things/12', { step: 'MADE' });
     await here.go('#/data/Thing?id[gte]=11');
     await page.getByRole('checkbox', { name: 'Select Thing 11' }).click();
     await page.getByRole('checkbox', { name: 'Select Thing 13' }).click({ modifiers: ['Shift'] });
@@ -128,8 +131,22 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await dialog.getByRole('button', { name: 'Leave count as it is' }).click();
     await dialog.getByRole('button', { name: 'Leave title as it is' }).click();
     expect(await dialog.getByLabel('count', { exact: true }).count()).toBe(0);
+    // Of what is refused for some, it is told for which.
+    await dialog.getByLabel('Field to change').selectOption('step');
+    await dialog.getByLabel('step', { exact: true }).selectOption('SOLD');
+    await dialog.getByRole('button', { name: 'Change 4 records' }).click();
+    await dialog.getByText('Refused for Thing 11, Thing 13, Thing 14.').waitFor();
+    await dialog.getByRole('button', { name: 'Leave step as it is' }).click();
     await dialog.getByLabel('Field to change').selectOption('stage');
     await dialog.getByLabel('stage', { exact: true }).selectOption('DONE');
+    await dialog.getByLabel('Field to change').selectOption('ownerId');
+    await dialog.getByLabel('owner', { exact: true }).pressSequentially('Zo');
+    await page.getByRole('option', { name: 'Zoe' }).click();
+    // What becomes of each, in its own words.
+    await shows(
+      () => dialog.locator('.named li').allTextContents(),
+      ['11', '12', '13', '14'].map((at) => `Thing ${at} · stage null → DONE · owner null → Zoe`),
+    );
     await dialog.getByText('"atMost":4').waitFor();
     await dialog.getByText('updateThings(where: $where, set: $set, atMost: $atMost)').waitFor();
     await dialog.getByRole('button', { name: 'Change 4 records' }).click();

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { browsing, service, shows, visit } from './browser.ts';
 
 const sdl = `
+enum Kind { RAW DONE OLD }
 type Owner @resource { id: ID! name: String! things: [Thing!]! }
 type Thing @resource {
   id: ID!
@@ -12,6 +13,7 @@ type Thing @resource {
   count: Int
   day: Date
   at: DateTime
+  kind: Kind
   owner: Owner
 }`;
 
@@ -23,6 +25,7 @@ const data = {
     count: at,
     day: `2024-01-${String(1 + (at % 28)).padStart(2, '0')}`,
     at: `2024-01-01T00:${String(at).padStart(2, '0')}:00.000Z`,
+    kind: ['RAW', 'DONE', 'OLD'][at % 3],
     ownerId: 1 + (at % 2),
   })),
 };
@@ -118,6 +121,15 @@ browsing('finding', () => {
     await page.getByLabel('Value').last().fill('29');
     await page.getByRole('button', { name: 'Apply' }).click();
     await shows(names, ['Thing 30']);
+    // The values of an enum are ticked.
+    await page.keyboard.press('f');
+    await page.getByLabel('Field').last().selectOption('kind');
+    await page.getByLabel('Operator').last().selectOption('in');
+    await panel.getByRole('checkbox', { name: 'RAW' }).uncheck();
+    for (const kind of ['OLD', 'DONE']) await panel.getByRole('checkbox', { name: kind }).check();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.waitForURL(/kind\[in\]=DONE,OLD/);
+    await shows(async () => (await names()).slice(0, 3), ['Thing 2', 'Thing 6', 'Thing 8']);
     expect(here.complaints).toEqual([]);
   });
 
@@ -153,6 +165,11 @@ browsing('finding', () => {
     expect(await top()).toBe(before);
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Zoe' }).waitFor();
+    // Where there are more than are shown, it leads to all of them.
+    await summon();
+    await keyboard.type('thing 1');
+    await page.getByRole('option', { name: 'More things with “thing 1”' }).click();
+    await page.waitForURL(/#\/data\/Thing\?_find=thing%201$/);
     await summon();
     await keyboard.type('import into t');
     await keyboard.press('Enter');

@@ -187,6 +187,8 @@ function Operand({ column, part, schema, onChange }: OperandProps) {
       </select>
     );
   const isList = /^(in|has(Some|Every))$/.test(part.operator);
+  if (column && isList && column.choices.length > 0)
+    return <Boxes choices={column.choices} text={part.text} onChange={(text) => onChange({ text })} />;
   // Of a record that is referred to, the key; nobody knows it by heart.
   if (column && !isList && !column.list && (column.reference || PICKED.has(column.kind)))
     return (
@@ -210,6 +212,35 @@ function Operand({ column, part, schema, onChange }: OperandProps) {
       placeholder={isList ? 'one, two, three' : ''}
       onInput={(event) => onChange({ text: event.currentTarget.value })}
     />
+  );
+}
+
+interface BoxesProps {
+  choices: readonly string[];
+  /** Those that are ticked, with commas between them. */
+  text: string;
+  onChange: (text: string) => void;
+}
+
+function Boxes({ choices, text, onChange }: BoxesProps) {
+  const ticked = new Set(text.split(',').map((each) => each.trim()));
+  return (
+    <fieldset class="line boxes">
+      <legend class="sr">Value</legend>
+      {choices.map((choice) => (
+        <label key={choice}>
+          <input
+            type="checkbox"
+            checked={ticked.has(choice)}
+            onChange={(event) => {
+              const is = event.currentTarget.checked;
+              onChange(choices.filter((each) => (each === choice ? is : ticked.has(each))).join(', '));
+            }}
+          />
+          {choice}
+        </label>
+      ))}
+    </fieldset>
   );
 }
 

@@ -3,9 +3,10 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { DeleteManyAsk, UpdateManyAsk } from '../ask.ts';
+import { choicesOf } from '../choices.ts';
 import { send, wireOf } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
-import { fieldsOf, type Resource, type Row, type Schema } from '../schema/types.ts';
+import { fieldsOf, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { door, mayUndelete } from '../session.ts';
 import { tell } from '../told.ts';
 import { unreadable } from '../typed.ts';
@@ -13,7 +14,8 @@ import type { Where } from '../where.ts';
 import { GraphqlDoor, RestDoor } from './dock.tsx';
 import { Field } from './field.tsx';
 import { counted, Dialog, FaultNotice, Icon } from './parts.tsx';
-import { shortened } from './value.tsx';
+import { useReferred } from './referred.ts';
+import { shortened, shownValue } from './value.tsx';
 
 export interface ManyProps {
   resource: Resource;
@@ -21,13 +23,13 @@ export interface ManyProps {
   /** What the records match, and how many they are. */
   where: Where;
   count: number;
-  /** What people call them, or the first of them. */
-  names: readonly string[];
+  /** The records as they are, or the first of them. */
+  rows: readonly Row[];
   onDone: () => void;
   onClose: () => void;
 }
 
-export function ChangeMany({ resource, schema, where, count, names: called, onDone, onClose }: ManyProps) {
+export function ChangeMany({ resource, schema, where, count, rows, onDone, onClose }: ManyProps) {
   const fields = fieldsOf(resource, resource.update);
   const names = useSignal<readonly string[]>([]);
   const given = useSignal<Row>({});
@@ -35,17 +37,19 @@ export function ChangeMany({ resource, schema, where, count, names: called, onDo
   const ask: UpdateManyAsk = { do: 'updateMany', resource, where, changes, atMost: count };
   const wrong = Object.values(changes).map(unreadable).find(Boolean);
   const isReady = Object.keys(changes).length > 0 && !wrong;
+  const referred = useReferred(resource, wrong ? [] : [changes], schema);
   const submit = `Change ${counted(count, 'record')}`;
   return (
     <Confirmed
       ask={ask}
       schema={schema}
+      rows={rows}
       title={submit}
       isReady={isReady}
       done="Changed"
       {...{ onDone, onClose }}
     >
-      <Named names={called} count={count} />
+      <Named {...{ resource, schema, rows, count }} changes={wrong ? {} : referred(changes)} />
       {names.value.map((name) => {
         const field = fields.find(({ column }) => column.name === name);
         return (
@@ -101,19 +105,20 @@ export function ChangeMany({ resource, schema, where, count, names: called, onDo
   );
 }
 
-export function DeleteMany({ resource, schema, where, count, names, onDone, onClose }: ManyProps) {
+export function DeleteMany({ resource, schema, where, count, rows, onDone, onClose }: ManyProps) {
   const ask: DeleteManyAsk = { do: 'deleteMany', resource, where, atMost: count };
   const isRestorable = mayUndelete(resource);
   return (
     <Confirmed
       ask={ask}
       schema={schema}
+      rows={rows}
       title={`Delete ${counted(count, 'record')}`}
       isReady
       done="Deleted"
       {...{ onDone, onClose }}
     >
-      <Named names={names} count={count} />
+      <Named {...{ resource, schema, rows, count }} />
       <p>
         {isRestorable
           ? 'They can be restored for as long as their history is kept.'
@@ -125,14 +130,33 @@ export function DeleteMany({ resource, schema, where, count, names, onDone, onCl
 
 const NAMED = 5;
 
-/** Which records they are, as far as anybody reads it. */
-function Named({ names, count }: { names: readonly string[]; count: number }) {
-  const first = names.slice(0, NAMED);
+interface NamedProps {
+  resource: Resource;
+  schema: Schema;
+  rows: readonly Row[];
+  count: number;
+  /** What they are given. */
+  changes?: Row;
+}
+
+/** Which records they are, and what becomes of them, as far as anybody reads it. */
+function Named({ resource, schema, rows, count, changes = {} }: NamedProps) {
+  const first = rows.slice(0, NAMED);
+  const changed = resource.columns.filter(({ name }) => name in changes);
   return (
     <ul class="named">
-      {first.map((name, at) => (
-        <li key={at} dir="auto">
-          {shortened(name)}
+      {first.map((row) => (
+        <li key={String(row[resource.key.name])}>
+          <bdi>{shortened(labelled(resource, row))}</bdi>
+          {changed
+            .filter(({ name }) => JSON.stringify(row[name]) !== JSON.stringify(changes[name]))
+            .map((column) => (
+              <span key={column.name} class="quiet">
+                {' '}
+                · {column.reference?.name ?? column.name} {shownValue(column, row, schema, true)} →{' '}
+                {shownValue(column, changes, schema, true)}
+              </span>
+            ))}
         </li>
       ))}
       {count > first.length && <li class="quiet">and {(count - first.length).toLocaleString('en')} more</li>}
@@ -143,6 +167,7 @@ function Named({ names, count }: { names: readonly string[]; count: number }) {
 interface ConfirmedProps {
   ask: UpdateManyAsk | DeleteManyAsk;
   schema: Schema;
+  rows: readonly Row[];
   title: string;
   isReady: boolean;
   done: string;
@@ -151,15 +176,20 @@ interface ConfirmedProps {
   children: preact.ComponentChildren;
 }
 
-function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, children }: ConfirmedProps) {
+function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, children }: ConfirmedProps) {
   const fault = useSignal<Fault | undefined>(undefined);
   const sending = useSignal(false);
   const cancel = useRef<HTMLButtonElement>(null);
+  const refusal = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => refusal.current?.scrollIntoView({ block: 'nearest' }), [fault.value]);
   // Enter does nothing that is not meant.
   useLayoutEffect(() => {
     if (ask.do === 'deleteMany') cancel.current?.focus();
   }, []);
   const isRestorable = ask.do === 'deleteMany' && mayUndelete(ask.resource);
+  const stuck = fault.value?.errors.some(({ code }) => code === 'TRANSITION_NOT_ALLOWED')
+    ? stuckIn(ask, rows)
+    : [];
   const run = async () => {
     sending.value = true;
     try {
@@ -190,7 +220,17 @@ function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, childre
           <GraphqlDoor wire={wireOf(ask, 'graphql', schema)} />
         </div>
       </div>
-      {fault.value && <FaultNotice fault={fault.value} />}
+      {fault.value && (
+        <div ref={refusal}>
+          <FaultNotice fault={fault.value} />
+          {stuck.length > 0 && (
+            <p class="fault">
+              Refused for {stuck.slice(0, NAMED).join(', ')}
+              {stuck.length > NAMED && ` and ${counted(stuck.length - NAMED, 'other')}`}.
+            </p>
+          )}
+        </div>
+      )}
       <div class="actions">
         <button ref={cancel} type="button" onClick={onClose}>
           Cancel
@@ -206,6 +246,20 @@ function Confirmed({ ask, schema, title, isReady, done, onDone, onClose, childre
       </div>
     </Dialog>
   );
+}
+
+/** Those that cannot go from the state they are in to the one they are given: the service says which states, and not which records. */
+function stuckIn(ask: UpdateManyAsk | DeleteManyAsk, rows: readonly Row[]): string[] {
+  const { resource } = ask;
+  const given: Row = ask.do === 'updateMany' ? ask.changes : {};
+  const bound = resource.columns.filter(
+    ({ name, kind }) => kind === 'enum' && typeof given[name] === 'string',
+  );
+  const isStuck = (row: Row) =>
+    bound.some(
+      (column) => !choicesOf(column, row[column.name], undefined).values.includes(String(given[column.name])),
+    );
+  return rows.filter(isStuck).map((row) => shortened(labelled(resource, row)));
 }
 
 /** Whether rows were chosen one by one; all that a list has may have become more. */

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { ListAsk } from '../ask.ts';
 import { filterOf } from '../found.ts';
-import { labelled, type Row, type Schema } from '../schema/types.ts';
+import type { Row, Schema } from '../schema/types.ts';
 import { may } from '../session.ts';
 import { later } from './later.tsx';
 import type { ManyProps } from './many.tsx';
@@ -38,9 +38,7 @@ export function SelectedRows({ ask, schema, selection, total, rows, onDone }: Pr
     schema,
     where: all ? (filterOf(ask) ?? {}) : { [resource.key.name]: { in: keys } },
     count,
-    names: rows
-      .filter((row) => selection.keys.value.has(row[resource.key.name]))
-      .map((row) => labelled(resource, row)),
+    rows: rows.filter((row) => selection.keys.value.has(row[resource.key.name])),
     onDone() {
       selection.all(false);
       onDone();

@@ -8,6 +8,7 @@ import { actionLink, dataLink, to } from '../links.ts';
 import { labelled, type Resource, type Schema } from '../schema/types.ts';
 import { door, may } from '../session.ts';
 import { summoned, takeEarly } from '../shortcuts.ts';
+import { listAsk, listLink } from './list-place.ts';
 import { offered } from './operate/places.ts';
 import { Dialog } from './parts.tsx';
 import { recordSearch } from './reference-input.tsx';
@@ -69,8 +70,9 @@ interface Entry {
   readonly link: string;
 }
 
-/** Types whose records are looked through at a time, and records of each. */
+/** Types whose records are looked through at a time, and records that are shown of each. */
 const LOOKED_THROUGH = 12;
+const OF_EACH = 3;
 const PAUSE_MS = 150;
 const SHOWN = 40;
 
@@ -82,7 +84,9 @@ function Palette({ schema }: { schema: Schema }) {
   const wanted = text.value.trim().toLowerCase();
   const isWanted = ({ name }: Entry) => name.toLowerCase().includes(wanted);
   const named = places(schema).filter(isWanted);
-  const entries = [...named, ...records.value].slice(0, SHOWN);
+  const all = [...named, ...records.value];
+  const entries = all.slice(0, SHOWN);
+  const listed = schema.resources.filter((resource) => may(resource, 'LIST'));
 
   useEffect(() => {
     // What still fits stays until the answer, so that the list does not jump.
@@ -90,9 +94,8 @@ function Palette({ schema }: { schema: Schema }) {
     if (wanted.length < 2) return;
     let current = true;
     const timer = setTimeout(async () => {
-      const listed = schema.resources.filter((resource) => may(resource, 'LIST')).slice(0, LOOKED_THROUGH);
       const found = await Promise.all(
-        listed.map((resource) => recordsOf(resource, text.value.trim(), schema)),
+        listed.slice(0, LOOKED_THROUGH).map((resource) => recordsOf(resource, text.value.trim(), schema)),
       );
       if (current) records.value = found.flat();
     }, PAUSE_MS);
@@ -157,19 +160,32 @@ function Palette({ schema }: { schema: Schema }) {
           </div>
         )}
       </div>
+      <p class="quiet small">
+        {all.length > SHOWN && `The first ${SHOWN} of ${all.length}. `}
+        {wanted.length > 1 &&
+          listed.length > LOOKED_THROUGH &&
+          `Records of the first ${LOOKED_THROUGH} of ${listed.length} types. `}
+        ↑ ↓ to choose, Enter to open, Escape to close.
+      </p>
     </Dialog>
   );
 }
 
 async function recordsOf(resource: Resource, text: string, schema: Schema): Promise<Entry[]> {
-  const ask = { ...recordSearch(resource, text), limit: 3 };
+  const ask = { ...recordSearch(resource, text), limit: OF_EACH + 1 };
   if (!ask.where || !resource.operations.has('GET')) return [];
   const { rows = [] } = await send(ask, door.value, schema).catch(() => ({ rows: [] }));
-  return rows.map((row) => ({
+  const found = rows.slice(0, OF_EACH).map((row) => ({
     name: labelled(resource, row),
     about: `${resource.name} ${row[resource.key.name]}`,
     link: dataLink(resource.name, 'record', row[resource.key.name]),
   }));
+  if (rows.length <= OF_EACH) return found;
+  const all = {
+    ...listAsk(resource, new URLSearchParams()),
+    [resource.searchable ? 'search' : 'find']: text,
+  };
+  return [...found, { name: `More ${resource.plural} with “${text}”`, about: 'data', link: listLink(all) }];
 }
 
 function places(schema: Schema): Entry[] {
