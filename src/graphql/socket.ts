@@ -111,6 +111,7 @@ class GraphqlSocket implements Attendant {
       if (value !== null) this.#headers[name] = value;
     }
     options.streams.open(this.#stopped, anonymous, null);
+    options.streams.rest(this.#stopped, true);
     this.#stopped.signal.addEventListener('abort', () => this.#end(), { once: true });
   }
 
@@ -201,11 +202,13 @@ class GraphqlSocket implements Attendant {
     }
     const operation = new AbortController();
     this.#operations.set(id, operation);
+    this.#options.streams.rest(this.#stopped, false);
     this.#carryOut(id, JSON.stringify(message.payload), operation)
       .catch(() => this.#close(1011, 'Internal error'))
       .finally(() => {
         operation.abort();
         if (this.#operations.get(id) === operation) this.#operations.delete(id);
+        if (this.#operations.size === 0) this.#options.streams.rest(this.#stopped, true);
       });
   }
 

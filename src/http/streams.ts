@@ -65,6 +65,8 @@ export class Streams {
   readonly #authenticate: Authenticate | undefined;
   /** With the credentials that each was opened with. */
   readonly #open = new Map<AbortController, string | null>();
+  /** Those in which nothing goes on, the longest so first. */
+  readonly #idle = new Set<AbortController>();
   /** Bytes of requests that they keep. */
   #kept = 0;
   readonly #untaken: Untaken;
@@ -87,6 +89,7 @@ export class Streams {
 
   /** Takes a place, until it is stopped; `sent`: how many bytes the body of its request has. */
   open(stopped: AbortController, caller: Caller, credentials: string | null, sent = 0): void {
+    if (this.#open.size >= this.#most) this.#makeRoom();
     if (this.#hasEnded || this.#open.size >= this.#most)
       throw full(`This process has ${this.#most} streams open. Try again later.`);
     if (sent > 0 && this.#kept + sent > this.#most * KEPT_BYTES)
@@ -96,6 +99,7 @@ export class Streams {
     this.#kept += sent;
     const leave = () => {
       this.#open.delete(stopped);
+      this.#idle.delete(stopped);
       this.#kept -= sent;
     };
     stopped.signal.addEventListener('abort', leave, { once: true });
@@ -108,6 +112,18 @@ export class Streams {
     this.#checkSoon();
     const timer = lasting(claims['exp'], stopped);
     if (timer) stopped.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  }
+
+  /** Whether nothing goes on in it for now, as in a socket that asks for nothing. */
+  rest(stopped: AbortController, isIdle: boolean): void {
+    this.#idle.delete(stopped);
+    if (isIdle && this.#open.has(stopped)) this.#idle.add(stopped);
+  }
+
+  /** Nobody needs an account to open sockets and to ask for nothing: these must not keep others from being told. */
+  #makeRoom(): void {
+    const [longest] = this.#idle;
+    longest?.abort();
   }
 
   answer({ request, caller, failed }: Exchange, events: Events, sent?: number): Response {

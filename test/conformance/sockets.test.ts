@@ -254,17 +254,47 @@ for (const database of databases)
       const env = { ...deployment.env, LIMIT_STREAMS: '2' };
       const small = await openApp(database, { ...deployment, env });
       const listening = small.listen();
-      const [one, other] = [await Raw.acknowledged(listening.url), await Raw.acknowledged(listening.url)];
-      await expect(Raw.open(listening.url)).rejects.toBeDefined();
-      other.close();
-      await other.code();
-      one.send({ id: 'a', type: 'subscribe', payload: { query: 'subscription { bookChanges { key } }' } });
-      one.send({ id: 'b', type: 'subscribe', payload: { query: 'subscription { bookChanges { key } }' } });
+      const one = await Raw.acknowledged(listening.url);
+      const ask = (id: string) =>
+        one.send({ id, type: 'subscribe', payload: { query: 'subscription { bookChanges { key } }' } });
+      ask('a');
+      ask('b');
       const full = await one.next();
-      expect([full.type, full.payload[0].extensions.code]).toEqual(['error', 'UNAVAILABLE']);
+      expect([full.id, full.type, full.payload[0].extensions.code]).toEqual(['b', 'error', 'UNAVAILABLE']);
+      await expect(Raw.open(listening.url)).rejects.toBeDefined();
       listening.drain();
       expect(await one.code()).toBe(1012);
       await listening[Symbol.asyncDispose]();
+      await small.close();
+    });
+
+    test('sockets that ask for nothing make room for others, the longest idle first', async () => {
+      const env = { ...deployment.env, LIMIT_STREAMS: '4' };
+      const small = await openApp(database, { ...deployment, env });
+      await using listening = small.listen();
+      const follow = {
+        id: 'a',
+        type: 'subscribe',
+        payload: { query: 'subscription { bookChanges { key } }' },
+      };
+      const busy = await Raw.acknowledged(listening.url);
+      busy.send(follow);
+      const served = await Raw.acknowledged(listening.url);
+      const idle = await Raw.acknowledged(listening.url);
+      // Has been idle for a shorter time than the other from now on.
+      served.send({ id: 'a', type: 'subscribe', payload: { query: '{ __typename }' } });
+      expect([(await served.next()).type, (await served.next()).type]).toEqual(['next', 'complete']);
+      const silent = await Raw.open(listening.url);
+      expect(await idle.code()).toBe(1012);
+      served.send(follow);
+      expect(await silent.code()).toBe(1012);
+      // All that is left is followed.
+      await expect(Raw.open(listening.url)).rejects.toBeDefined();
+      await small.rest('POST', '/books', { title: 'told' }, admin);
+      for (const raw of [busy, served]) {
+        expect((await raw.next()).type).toBe('next');
+        raw.close();
+      }
       await small.close();
     });
 
