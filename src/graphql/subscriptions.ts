@@ -78,7 +78,7 @@ export async function subscribed(
   return streams.answer(exchange, events, sent);
 }
 
-/** A query whose answer is told again whenever it is another. `asked`: the same. */
+/** A query whose answer is told again whenever it is another; one that never will be is complete at once. `asked`: the same. */
 export async function kept(
   streams: Streams,
   exchange: Exchange,
@@ -104,7 +104,12 @@ export async function kept(
   };
   const name = JSON.stringify(['graphql', ...asked]);
   const seat = await engine.live(caller, name, watched, exchange.request.signal);
-  return streams.answerLive(exchange, seat, sent);
+  const { fixed, units, leave } = seat;
+  if (!fixed) return streams.answerLive(exchange, seat, sent);
+  // Nobody needs an account to ask for what is denied to all: it must take no stream's place.
+  leave();
+  exchange.spend?.(units);
+  return answerEvents(new TextDecoder().decode(fixed) + COMPLETE);
 }
 
 /** A subscription has one root field, which validation has seen to. */

@@ -298,6 +298,32 @@ for (const database of databases)
       await small.close();
     });
 
+    test('a live answer that nothing was read for is complete at once, and takes no place', async () => {
+      const raw = await Raw.acknowledged(server.url);
+      const denied = expect.objectContaining({
+        extensions: expect.objectContaining({ code: 'UNAUTHENTICATED' }),
+      });
+      for (const [query, payload] of [
+        ['query @live { __typename }', { data: { __typename: 'Query' } }],
+        ['query @live { notes { id } }', { data: null, errors: [denied] }],
+      ] as const) {
+        raw.send({ id: 'a', type: 'subscribe', payload: { query } });
+        expect((await raw.next()).payload).toEqual(payload);
+        expect(await raw.next()).toEqual({ id: 'a', type: 'complete' });
+      }
+      // One that reads what may be read goes on.
+      raw.send({
+        id: 'a',
+        type: 'subscribe',
+        payload: { query: 'query @live { __typename books { title } }' },
+      });
+      expect((await raw.next()).type).toBe('next');
+      await app.rest('POST', '/books', { title: 'another' }, admin);
+      const { type, payload } = await raw.next();
+      expect([type, payload.data.books.at(-1)]).toEqual(['next', { title: 'another' }]);
+      raw.close();
+    });
+
     test('the rate limit of an address holds on a socket, message by message', async () => {
       const env = { RATE_LIMIT_ADDRESS: '4/60' };
       const limited = await openApp(database, { ...deployment, env });

@@ -43,6 +43,8 @@ export interface Viewer {
 export interface Seat {
   /** What the answer has cost beyond the request for it. */
   readonly units: number;
+  /** The answer, where it will never be another. */
+  readonly fixed: Uint8Array | undefined;
   readonly leave: () => void;
   /** The answer as it is, and whenever it is another; its bytes are those of all who look at it. */
   readonly follow: (stopped: AbortSignal) => AsyncGenerator<Uint8Array>;
@@ -146,7 +148,8 @@ export class Live {
         if (view.hasEnded) throw crowded();
         pay();
       }
-      return { units: view.units, leave, follow: (stopped) => view.follow(stopped) };
+      const fixed = view.isFixed ? view.sent : undefined;
+      return { units: view.units, fixed, leave, follow: (stopped) => view.follow(stopped) };
     } catch (error) {
       leave();
       throw error;

@@ -71,6 +71,8 @@ export class View {
   pause = 0;
   timer: Timer | undefined;
   #sources: Sources | undefined;
+  /** Whether nothing was read for it, so that it will never be another: such as one that is denied. */
+  isFixed = false;
 
   constructor(
     name: string,
@@ -103,8 +105,10 @@ export class View {
   async make(): Promise<boolean> {
     const sources = new Sources(this.#resources);
     let refusal: DuetError | undefined;
+    let isFixed = true;
     try {
       const made = await this.#watched.make((permitted, asked) => {
+        isFixed = false;
         sources.add(permitted);
         const { unkept } = sources;
         if (unkept.length === 0) return;
@@ -116,6 +120,7 @@ export class View {
       });
       if (refusal) throw refusal;
       this.#sources = sources;
+      this.isFixed = isFixed;
       this.problem = undefined;
       this.#show(made);
     } catch (error) {
