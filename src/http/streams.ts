@@ -56,8 +56,11 @@ export function* joined(events: Iterable<string>): Generator<string> {
   if (text !== '') yield text;
 }
 
-/** Makes events, as text or as it is sent, until it is told to stop. */
-export type Events = (stopped: AbortSignal) => AsyncGenerator<string | Uint8Array>;
+/** Makes events, as text or as it is sent, until it is told to stop. It says whether nothing goes on in it for now. */
+export type Events = (
+  stopped: AbortSignal,
+  rest: (isIdle: boolean) => void,
+) => AsyncGenerator<string | Uint8Array>;
 
 /** All that are open in one application. */
 export class Streams {
@@ -130,7 +133,8 @@ export class Streams {
     if (request.method === 'HEAD') return answerWithoutBody(200, fields);
     const stopped = new AbortController();
     this.open(stopped, caller, request.headers.get('Authorization'), sent);
-    const body = bodyOf(events(stopped.signal), stopped, failed, this.#turns, this.#untaken);
+    const made = events(stopped.signal, (isIdle) => this.rest(stopped, isIdle));
+    const body = bodyOf(made, stopped, failed, this.#turns, this.#untaken);
     // Whoever has gone while the answer was made would not be heard to go.
     if (request.signal.aborted) stopped.abort();
     request.signal.addEventListener('abort', () => stopped.abort(), { once: true });

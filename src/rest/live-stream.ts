@@ -8,7 +8,7 @@ import { answerWithoutBody } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import type { Exchange, Found, Route } from '../http/exchange.ts';
 import { problem, problemBody } from '../http/problem.ts';
-import { EVENT_TYPE, type Streams } from '../http/streams.ts';
+import { EVENT_TYPE, type Events, type Streams } from '../http/streams.ts';
 import { LIVE_PATH } from '../schema/names.ts';
 import { admitUrl } from './links.ts';
 import { QueryParameters } from './parameters.ts';
@@ -33,7 +33,8 @@ export function liveRoute(
     const queries = queriesIn(parseJsonObject(exchange.request, bytes, limits));
     new QueryParameters(exchange.query).finish([], undefined);
     exchange.spend?.(queries.length - 1);
-    return streams.answer(exchange, (stopped) => together(seatOf, exchange, queries, stopped), bytes.length);
+    const events: Events = (stopped, rest) => together(seatOf, exchange, queries, stopped, rest);
+    return streams.answer(exchange, events, bytes.length);
   };
   return {
     template: `/${LIVE_PATH}`,
@@ -65,13 +66,14 @@ function queriesIn({ queries, ...others }: Record<string, unknown>): readonly st
 
 /**
  * The events of all of them, each named by the place of its query. Of each the latest waits to be sent, and no more:
- * every answer is whole. When one of them ends, all do, so that the client asks again.
+ * every answer is whole. When one of them ends, all do, so that the client asks again. Where all are refused, `rest` is told so.
  */
 async function* together(
   seatOf: (exchange: Exchange, query: string, stopped: AbortSignal) => Promise<Seat>,
   exchange: Exchange,
   queries: readonly string[],
   stopped: AbortSignal,
+  rest: (isIdle: boolean) => void,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const waiting = new Waiting();
@@ -93,17 +95,20 @@ async function* together(
     for await (const events of seat.follow(stopped)) tell(place, events);
     end();
   };
-  const rest = queries.entries();
+  const left = queries.entries();
+  let seats = 0;
   const begin = async () => {
-    for (const [place, query] of rest) {
+    for (const [place, query] of left) {
       const seat = await seatOf(exchange, query, stopped).catch((error) =>
         tell(place, refused(exchange, error)),
       );
       if (stopped.aborted) return;
-      if (seat) follow(seat, place).catch(failed);
+      if (!seat) continue;
+      seats++;
+      follow(seat, place).catch(failed);
     }
   };
-  for (let count = 0; count < BEGUN_TOGETHER; count++) begin().catch(failed);
+  Promise.all(Array.from({ length: BEGUN_TOGETHER }, begin)).then(() => rest(seats === 0), failed);
   while (!stopped.aborted && !hasEnded) {
     for (const [place, events] of latest) {
       latest.delete(place);

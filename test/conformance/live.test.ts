@@ -314,6 +314,20 @@ for (const database of databases)
       expect(Object.fromEntries(told)).toEqual({ '0.refused': 'FORBIDDEN', 1: [] });
     });
 
+    test('a stream all of whose queries are refused makes room for others', async () => {
+      const admin = await headersOf({ name: 'root', claims: { sub: 'root', roles: ['admin'] } });
+      const small = await openApp(database, { sdl, env: { AUTH_SECRET: SECRET, LIMIT_STREAMS: '1' } });
+      const held = await Listener.share(small, ['/members', '/nowhere']);
+      expect((await held.take(2)).map(({ event }) => event).toSorted()).toEqual(['0.refused', '1.refused']);
+      await using served = await Listener.share(small, ['/members', '/nowhere'], admin);
+      const told = (await served.take(2)).map(({ event, data }) => [event, data.code ?? data]);
+      expect(Object.fromEntries(told)).toEqual({ 0: [], '1.refused': 'NOT_FOUND' });
+      expect(await held.next()).toBeUndefined();
+      // Where one is followed, there is no room.
+      expect((await small.fetch('/members', { headers: { ...EVENTS, ...admin } })).status).toBe(503);
+      await small.close();
+    });
+
     test('a function may look at any type: with a journal on each, what it answers is live', async () => {
       const types = `
         type Item @resource @journal { id: ID! price: Int! }
