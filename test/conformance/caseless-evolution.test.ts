@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { describe as inWords } from '../../src/storage/evolve/steps.ts';
-import { databases } from '../app.ts';
+import { type AppUnderTest, databases } from '../app.ts';
 import { Deployment } from '../storage/deployment.ts';
 import { leftOfLog, watched } from '../storage/watched.ts';
 
@@ -135,6 +135,79 @@ describe.each([...databases])('on %s', (kind) => {
         { code: 'NOT_UNIQUE' },
       ]),
     );
+  });
+
+  test('what is unique without letter case stays so while older nodes write, until they may no longer', async () => {
+    const sdl = A('@unique @caseless');
+    const evolved = async (write: (old: AppUnderTest) => Promise<number[]>) => {
+      await using deployment = await Deployment.create(kind);
+      await deployment.evolve(A('@unique'), { as: [{ s: 'Ann' }, { s: 'Bob' }, { s: 'Cid' }] });
+      const old = await deployment.app(A('@unique'));
+      const whileHeld: string[] = [];
+      let statuses: number[] | undefined;
+      const writes = async () => {
+        statuses ??= await write(old);
+      };
+      const why = await watched(deployment, sdl, {
+        turn: async (turn) => void (kind === 'sqlite' && turn === 2 && (await writes())),
+        raising: writes,
+        statement: (isHeld, _, sql) => void (isHeld && whileHeld.push(sql)),
+      }).catch(({ message }) => message);
+      expect(await leftOfLog(deployment)).toEqual([]);
+      const isOpen = (await old.rest('PUT', '/as/3', { s: 'cid' })).status === 200;
+      await old.close();
+      const names = why
+        ? []
+        : await deployment.using(sdl, async (app) => {
+            expect((await app.rest('POST', '/as', { s: 'CID' })).body.errors).toMatchObject([
+              { code: 'NOT_UNIQUE' },
+            ]);
+            const found = ['ANN', 'BOB', 'CID'].map((s) => app.rest('GET', `/as?s=${s}`));
+            return (await Promise.all(found)).map(({ body }) => body.map(({ id }: any) => id));
+          });
+      return { statuses, why, isOpen, names, whileHeld };
+    };
+    const twin = await evolved(async (old) => [(await old.rest('POST', '/as', { s: 'BOB' })).status]);
+    expect(twin).toMatchObject({ statuses: [201], isOpen: true });
+    expect(twin.why).toContain('records with the same value, letter case aside: 2 and 4.');
+    // It has what another had.
+    const moved = await evolved(async (old) => [
+      (await old.rest('PUT', '/as/2', { s: 'Dan' })).status,
+      (await old.rest('PUT', '/as/1', { s: 'BOB' })).status,
+    ]);
+    expect(moved).toMatchObject({
+      statuses: [200, 200],
+      why: undefined,
+      isOpen: false,
+      names: [[], [1], [3]],
+    });
+    const plain = await evolved(async (old) => [(await old.rest('PUT', '/as/1', { n: 1 })).status]);
+    expect(plain).toMatchObject({ statuses: [200], why: undefined, isOpen: false, names: [[1], [2], [3]] });
+    // On PostgreSQL it was built before.
+    const built = plain.whileHeld.filter((sql) => sql.startsWith('CREATE UNIQUE INDEX'));
+    expect(built).toHaveLength(kind === 'sqlite' ? 1 : 0);
+  });
+
+  test("an index that a node left behind that died is in nobody's way", async () => {
+    await using deployment = await Deployment.create(kind);
+    await deployment.evolve(A('@unique'), { as: [{ s: 'Ann' }, { s: 'Bob' }] });
+    const dying = watched(deployment, A('@unique @caseless'), {
+      raising: () => Promise.reject(new Error('killed')),
+      // On SQLite there is nothing to leave.
+      statement: (isHeld) => {
+        if (isHeld) throw new Error('killed');
+      },
+    });
+    expect(await dying.catch(({ message }) => message)).toBe('killed');
+    await deployment.using(A('@unique'), async (app) => {
+      expect((await app.rest('PUT', '/as/2', { s: 'Cid' })).status).toBe(200);
+      expect((await app.rest('POST', '/as', { s: 'Bob' })).status).toBe(201);
+    });
+    await deployment.using(A('@caseless'), async (app) => {
+      expect((await app.rest('POST', '/as', { s: 'BOB' })).status).toBe(201);
+      expect((await app.rest('GET', '/as?s=bob')).body).toHaveLength(2);
+      expect((await app.rest('GET', '/as?s=CID')).body).toMatchObject([{ id: 2 }]);
+    });
   });
 
   test('twins of several fields, one of which ignores letter case', async () => {

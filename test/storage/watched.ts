@@ -18,7 +18,7 @@ interface Watching {
   /** Before each program. */
   readonly program?: (isHeld: boolean, count: number) => void;
   /** Before each statement of its own. */
-  readonly statement?: (isHeld: boolean, count: number) => void;
+  readonly statement?: (isHeld: boolean, count: number, sql: string) => void;
   /** With what programs ask for. */
   readonly asked?: (isHeld: boolean, statements: readonly Statement[]) => void;
   readonly model?: Model;
@@ -50,7 +50,7 @@ export async function watched(
       const [table] = parameters ?? [];
       if (sql.startsWith('INSERT INTO "_duet_duties"') && table !== '_write log') isRaised = true;
       return alive(
-        () => statement?.(isHeld, ++statements),
+        () => statement?.(isHeld, ++statements, sql),
         () => session.query(sql, parameters),
       );
     },
@@ -105,6 +105,6 @@ export async function leftOfLog(deployment: Deployment): Promise<unknown[]> {
       : `SELECT relname AS name FROM pg_class WHERE relname LIKE '%duet_written%'
          UNION ALL SELECT tgname FROM pg_trigger WHERE tgname LIKE '%duet_written%'
          UNION ALL SELECT proname FROM pg_proc WHERE proname LIKE '%duet_written%'`;
-  const noted = `SELECT "table" FROM "_duet_duties" WHERE "table" NOT IN ('A', 'B')`;
+  const noted = `SELECT "table" FROM "_duet_duties" WHERE "table" = '_write log'`;
   return [...(await deployment.sql(made)), ...(await deployment.sql(noted))];
 }

@@ -14,7 +14,7 @@ import { howToFill, mayDefault, notUnique, type Refusal } from './refusals.ts';
 import type { FutureValue, Rows } from './rows.ts';
 import { describe, type Step, typeName } from './steps.ts';
 import { type Surplus, surplusOf } from './surplus.ts';
-import { allIndexesOf, isNeverNull, isSame, literalOf } from './tables.ts';
+import { allIndexesOf, isNeverNull, isSame, literalOf, uniquesAhead } from './tables.ts';
 
 /** A step after which the database refuses what it accepted before. */
 type Tightening = Extract<Step, { do: 'forbid null' | 'create index' }>;
@@ -287,7 +287,9 @@ class Comparing {
       ),
     );
     if (harmful.size === 0) return;
-    for (const [name, index] of this.#past.indexes(resource.table))
+    // Also what a file has left behind that was never applied.
+    const ahead = uniquesAhead(resource).map((index) => [index.name, index] as const);
+    for (const [name, index] of new Map([...this.#past.indexes(resource.table), ...ahead]))
       if (harmful.has(name)) this.steps.push({ do: 'drop index', index });
   }
 

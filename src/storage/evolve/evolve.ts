@@ -3,13 +3,14 @@
 import type { Column, Model, Resource } from '../../schema/model.ts';
 import { keptAs } from '../../schema/values.ts';
 import type { Derived } from '../derived.ts';
+import { NotUnique } from '../faults.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Program } from '../storage.ts';
 import { statements } from './applying.ts';
 import type { Comparison } from './compare.ts';
 import { type Evolvable, ReadOnly, type Widening } from './database.ts';
 import { deprecations, forgetDeprecations, pastOf, remember, rememberDeprecations } from './history.ts';
-import { build, buildAll, findsBy, isLateIndex, type LateIndex } from './indexing.ts';
+import { build, buildAll, dropAhead, findsBy, isLateIndex, type LateIndex } from './indexing.ts';
 import { look, lookAhead } from './looking.ts';
 import { catchUp, catchUpByLog, mend, mendAll, untilFew } from './mending.ts';
 import { add, release, settle } from './raising.ts';
@@ -46,7 +47,7 @@ export async function evolve(
 ): Promise<Evolution> {
   const applied: string[] = [];
   const evolution = (async () => {
-    for (let losses = 0; ; ) {
+    for (let losses = 0, isAhead = true; ; ) {
       const first = await attempt(database, model, seed, insists);
       if (first === 'busy') {
         await Bun.sleep(OTHERS_MS);
@@ -58,12 +59,17 @@ export async function evolve(
       try {
         const seen = await mendAll(database, unmended, log);
         // Before older nodes may write no longer, and not while nobody does; when all have their values, as that is faster.
-        applied.push(...(await buildAll(database, finders, log)));
+        const built = finders.filter(({ index }) => isAhead || !index.unique);
+        applied.push(...(await buildAll(database, built, log)));
         const second = await attempt(database, model, seed, insists, { unmended, fresh, log, seen });
         return { ...second, applied: [...applied, ...second.applied] };
       } catch (error) {
         await log?.abandon(database);
-        if (!(error instanceof WriteLogLost) || ++losses === MOST_LOSSES) throw error;
+        // Two have the same value, which the next look tells; or one has the value that another had until it was written.
+        if (error instanceof NotUnique && isAhead && database.ddl.buildsIndexesConcurrently) {
+          await dropAhead(database, unmended);
+          isAhead = false;
+        } else if (!(error instanceof WriteLogLost) || ++losses === MOST_LOSSES) throw error;
       }
     }
   })();

@@ -8,7 +8,7 @@ import type { Ddl, Evolvable, Session } from './database.ts';
 import { EvolutionRefused, notUnique } from './refusals.ts';
 import { rowsOf } from './rows.ts';
 import { describe, type Step } from './steps.ts';
-import { createIndex } from './tables.ts';
+import { createIndex, uniquesAhead } from './tables.ts';
 import type { WriteLog } from './write-log.ts';
 
 export type LateIndex = Extract<Step, { do: 'create index' }>;
@@ -51,11 +51,22 @@ export async function build(session: Session, ddl: Ddl, { index, rebuild }: Late
   }
 }
 
-/** Whether an index is of nothing but what is kept beside records. One that refuses them is for the file that asks for it. */
+/** Drops those that are in the way of records that are brought up to date: they are built again when all are. */
+export function dropAhead(database: Evolvable, unmended: readonly Derived[]): Promise<void> {
+  const names = new Set(unmended.flatMap(({ resource }) => uniquesAhead(resource).map(({ name }) => name)));
+  return database.exclusively(async (session) => {
+    for (const name of names) await session.query(`DROP INDEX CONCURRENTLY IF EXISTS ${quote(name)}`);
+  });
+}
+
+/**
+ * Whether an index is of nothing but what is kept beside records. One that refuses them is for the file that asks for it, unless
+ * it is of one such column alone, which older nodes never write.
+ */
 export function findsBy({ index, rebuild }: LateIndex, early: readonly Derived[]): boolean {
   const isKept = (column: Column) => ['folded', 'words'].includes(keptAs(column));
   return (
-    !index.unique &&
+    (!index.unique || index.columns.length === 1) &&
     !rebuild &&
     early.some(({ resource }) => resource === index.resource) &&
     index.columns.every((column) => isKept(column) || column === index.resource.key)

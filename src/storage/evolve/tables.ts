@@ -179,7 +179,15 @@ export function indexesOf(resource: Resource): IndexPlan[] {
   return [...new Map(plans.map((each) => [each.name, each])).values()];
 }
 
-/** The same, and what records are found by their words with. */
+/** Those that are built before the file is applied that asks for them, if it does: of text without letter case, unique by itself. */
+export function uniquesAhead(resource: Resource): IndexPlan[] {
+  const uniques = resource.columns.flatMap((column) =>
+    column.folded ? [{ columns: [column], place: column.place }] : [],
+  );
+  return indexesOf({ ...resource, uniques, references: [], indexes: [] });
+}
+
+/** Those that the file asks for, and what records are found by their words with. */
 export function allIndexesOf(resource: Resource, ddl: Ddl): IndexPlan[] {
   const words = ddl.columnOfWords(resource);
   if (!words) return indexesOf(resource);
