@@ -88,7 +88,7 @@ export class Runner {
           connection.hurry();
           if (transaction?.waits(step.value)) await transaction.begun();
           if (transaction?.foresees(step.value)) {
-            transaction.add(step.value.map((each) => this.#send(connection, each)));
+            transaction.add(step.value.map(async (each) => this.#send(connection, each)));
             rows = step.value.map(() => []);
           } else rows = this.#foreseen(connection, step.value, transaction);
           if (!rows) {
@@ -120,17 +120,19 @@ export class Runner {
     return this.#trees.of(statement.select) !== undefined;
   }
 
-  async #answers(connection: Connection, statements: readonly Statement[], ahead?: Ahead): Promise<Row[][]> {
+  #answers(connection: Connection, statements: readonly Statement[], ahead?: Ahead): Promise<Row[][]> {
     const [only] = statements;
     if (only && statements.length === 1)
-      return [await connection.patiently(this.#send(connection, only, ahead))];
-    const sent = statements.map((statement) => this.#send(connection, statement, ahead));
+      return connection.patiently(this.#send(connection, only, ahead)).then(alone);
+    // Async: one that cannot even be sent is judged with the others.
+    const sent = statements.map(async (statement) => this.#send(connection, statement, ahead));
     // All are settled before one is judged: an answer that nobody waits for would be an unhandled rejection.
-    const settled = await connection.patiently(Promise.allSettled(sent));
-    return settled.map((each) => {
-      if (each.status === 'rejected') throw each.reason;
-      return each.value;
-    });
+    return connection.patiently(Promise.allSettled(sent)).then((settled) =>
+      settled.map((each) => {
+        if (each.status === 'rejected') throw each.reason;
+        return each.value;
+      }),
+    );
   }
 
   /** Sent, and not waited for; the answer that will come. */
@@ -177,32 +179,39 @@ export class Runner {
     return taken ?? refused(this.#model, error) ?? error;
   }
 
-  async #send(connection: Connection, statement: Statement, ahead?: Ahead): Promise<Row[]> {
-    const tree = ahead && statement.do === 'filled' && this.#trees.of(statement.select);
-    if (tree) {
-      const rows = ahead.keep(tree, await this.#sendTree(connection, tree, statement.value));
-      if (!rows) throw this.#trees.giveUp(tree);
-      return rows;
-    }
+  /** What is awaited is not the query itself: of a promise that is of a class of its own, that would make two more. */
+  #send(connection: Connection, statement: Statement, ahead?: Ahead): Promise<Row[]> {
+    const tree = ahead && statement.do === 'filled' ? this.#trees.of(statement.select) : undefined;
+    if (tree) return this.#sendAhead(connection, tree, (statement as Filled).value, ahead as Ahead);
+    if (this.isSpread) return this.#sendSpread(connection, statement);
+    const { sql, parameters, decoders } = this.#compiler.compile(statement);
+    return this.#sent(connection, sql, parameters).then(
+      (rows) => decoded(rows, decoders),
+      (error) => {
+        if (!isRefused(error)) throw error;
+        this.#spread();
+        throw new Spread();
+      },
+    );
+  }
+
+  async #sendAhead(connection: Connection, tree: Tree, value: unknown, ahead: Ahead): Promise<Row[]> {
+    const rows = ahead.keep(tree, await this.#sendTree(connection, tree, value));
+    if (!rows) throw this.#trees.giveUp(tree);
+    return rows;
+  }
+
+  async #sendSpread(connection: Connection, statement: Statement): Promise<Row[]> {
     const asked = statement.do === 'filled' ? statement.select : statement;
-    const locks = asked.do === 'select' && asked.lock;
-    if (locks && this.isSpread && !isByKey(asked))
+    if (asked.do === 'select' && asked.lock && !isByKey(asked))
       return this.#lockByKey(connection, statement.do === 'filled' ? closed(statement) : asked);
-    if (statement.do === 'insert' && statement.change && this.isSpread)
+    if (statement.do === 'insert' && statement.change)
       return this.#insertThenNote(connection, statement, statement.change);
-    const isCurrent = this.isSpread && isWrite(statement) && this.#isCurrent(connection, statement.resource);
-    const { isSpread } = this;
+    const isCurrent = isWrite(statement) ? this.#isCurrent(connection, statement.resource) : undefined;
     const { sql, parameters, decoders } = this.#compiler.compile(statement);
     const sent = this.#sent(connection, sql, parameters);
     if (isCurrent) await isCurrent.catch((error) => sent.catch(() => {}).then(() => Promise.reject(error)));
-    try {
-      return decoded(await sent, decoders);
-    } catch (error) {
-      // Others may have found it out while this one was under way.
-      if (isSpread || !isRefused(error)) throw error;
-      this.#spread();
-      throw new Spread();
-    }
+    return decoded(await sent, decoders);
   }
 
   #spread(): void {
@@ -259,6 +268,10 @@ export class Runner {
       throw /^(54|0A000$)/.test(stateOf(error)) ? this.#trees.giveUp(tree) : error;
     }
   }
+}
+
+function alone(rows: Row[]): Row[][] {
+  return [rows];
 }
 
 function splits(statement: Statement): boolean {

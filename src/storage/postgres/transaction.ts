@@ -101,7 +101,10 @@ export class Transaction {
 
   /** Throws why an answer did not come as it was foreseen. */
   async verify(): Promise<void> {
-    if (this.#expects) await this.#connection.patiently(this.check());
+    if (!this.#expects) return;
+    await this.#connection.patiently(this.check());
+    this.#unanswered.length = 0;
+    this.#expects = false;
   }
 
   /** Throws what has failed before: all that comes behind it fails only for that. */
@@ -112,8 +115,8 @@ export class Transaction {
 
   /** `ended`: called when its last statement was sent. */
   async commit(ended: (() => void) | undefined): Promise<void> {
-    await this.begun();
-    await this.verify();
+    if (this.#begun) await this.begun();
+    if (this.#expects) await this.verify();
     const committed = this.#connection.send('COMMIT', []);
     ended?.();
     // A snapshot that was read has nothing to commit: its end is not waited for, only kept in order.
@@ -121,6 +124,16 @@ export class Transaction {
       committed.catch(() => this.#connection.close());
       return;
     }
+    if (this.#unanswered.length > 0) return this.#endBehind(committed);
+    try {
+      await this.#connection.patiently(committed);
+    } catch (error) {
+      throw outcomeOf(error);
+    }
+  }
+
+  /** Behind what may have failed. */
+  async #endBehind(committed: Promise<Rows>): Promise<void> {
     const [end, ...before] = await this.#connection
       .patiently(Promise.allSettled([committed, ...this.#unanswered]))
       .catch((error) => {
@@ -129,10 +142,7 @@ export class Transaction {
     const failed = before.find((each) => each.status === 'rejected');
     // What has failed is rolled back by its COMMIT, which says so.
     if (failed) throw isRolledBack(end) ? failed.reason : unknownOutcome(failed.reason);
-    if (end.status === 'fulfilled') return;
-    // When the server itself says that it failed, nothing was committed.
-    const isKnown = stateOf(end.reason) !== '' && !isLost(end.reason);
-    throw isKnown ? end.reason : unknownOutcome(end.reason);
+    if (end.status === 'rejected') throw outcomeOf(end.reason);
   }
 
   rollback(): void {
@@ -147,13 +157,19 @@ function isRolledBack(end: PromiseSettledResult<Rows>): boolean {
   );
 }
 
-async function serially(begun: Promise<Rows>, held: Promise<Rows>): Promise<void> {
-  held.catch(() => {});
-  try {
-    await begun;
-  } catch (error) {
-    // A standby is asked for what it never does before it is asked to write.
-    throw stateOf(error) === '0A000' ? new ReadOnly() : error;
-  }
-  await held;
+/** The second is answered after the first: where it is done, so is that. */
+function serially(begun: Promise<Rows>, held: Promise<Rows>): Promise<Rows> {
+  begun.catch(() => {});
+  return held.catch(async (error) => {
+    await begun.catch((refusal) => {
+      // A standby is asked for what it never does before it is asked to write.
+      throw stateOf(refusal) === '0A000' ? new ReadOnly() : refusal;
+    });
+    throw error;
+  });
+}
+
+/** When the server itself says that it failed, nothing was committed. */
+function outcomeOf(error: unknown): unknown {
+  return stateOf(error) !== '' && !isLost(error) ? error : unknownOutcome(error);
 }
