@@ -34,8 +34,8 @@ export class Transaction {
   /** Undefined once it has. */
   #begun: Promise<unknown> | undefined;
   readonly #unanswered: Promise<unknown>[] = [];
-  /** Whether one of these is more than that it did not fail. */
-  #expects = false;
+  /** What is still to come as it was foreseen. */
+  readonly #expected = new Set<Promise<void>>();
   /** Where answers can be foreseen: behind a pooler all that is sent without waiting would be one message. */
   readonly known: Known | undefined;
 
@@ -95,28 +95,29 @@ export class Transaction {
 
   /** An answer that was foreseen, and has been acted on: fails unless it came so. */
   expect(answer: Promise<void>): void {
-    this.add([answer]);
-    this.#expects = true;
+    this.#expected.add(answer);
+    answer.then(
+      () => this.#expected.delete(answer),
+      () => {},
+    );
   }
 
   /** Throws why an answer did not come as it was foreseen. */
   async verify(): Promise<void> {
-    if (!this.#expects) return;
-    await this.#connection.patiently(this.check());
-    this.#unanswered.length = 0;
-    this.#expects = false;
+    if (this.#expected.size > 0) await this.#connection.patiently(this.check());
   }
 
   /** Throws what has failed before: all that comes behind it fails only for that. */
   async check(): Promise<void> {
     await this.begun();
-    await Promise.all(this.#unanswered);
+    await Promise.all([...this.#expected, ...this.#unanswered]);
   }
 
   /** `ended`: called when its last statement was sent. */
   async commit(ended: (() => void) | undefined): Promise<void> {
     if (this.#begun) await this.begun();
-    if (this.#expects) await this.verify();
+    // Mostly it has come: what was sent behind it was waited for.
+    if (this.#expected.size > 0) await this.verify();
     const committed = this.#connection.send('COMMIT', []);
     ended?.();
     // A snapshot that was read has nothing to commit: its end is not waited for, only kept in order.
