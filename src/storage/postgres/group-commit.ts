@@ -9,7 +9,7 @@ import { type Insert, type InsertEach, type Row, type Statement, textIn } from '
 import { type Deadline, type Program, run } from '../storage.ts';
 
 /** Statements of one type that are under way at a time: while the server waits for its disk, the next one is made. */
-const MOST_SENT = 3;
+const MOST_SENT = 2;
 const MOST_ROWS = 100;
 /** Characters: to store what is longer takes longer than what it would share with others. */
 const SHORT = 4096;

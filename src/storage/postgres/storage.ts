@@ -132,12 +132,7 @@ export class PostgresStorage implements Storage, Evolvable {
   async write<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline, seen?: Seen): Promise<T> {
     if (steps === 'serial') return this.#serially(program, deadline, seen);
     // Who is told where a write is in the log asks for that behind the write alone.
-    if (steps === 'one' && !seen) return this.#alone(program, deadline);
-    return this.#write(program, steps, deadline, seen);
-  }
-
-  /** A program of one statement, which may share its transaction with those of others. */
-  async #alone<T>(program: () => Program<T>, deadline: Deadline): Promise<T> {
+    if (steps !== 'one' || seen) return this.#write(program, steps, deadline, seen);
     const running = program();
     const step = running.next();
     const insert = step.done || this.#runner.isSpread ? undefined : groupable(step.value);
@@ -151,7 +146,7 @@ export class PostgresStorage implements Storage, Evolvable {
   }
 
   /** `begun`: the program, where it has begun already. */
-  async #write<T>(
+  #write<T>(
     program: () => Program<T>,
     steps: Steps,
     deadline: Deadline,
