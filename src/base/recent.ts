@@ -41,8 +41,11 @@ export interface Told {
 /** Which of the requests. */
 export type Choice = 'last' | 'failed' | 'slow';
 
-/** Those that watch over a service ask all the time, and what operators look with is not what they look for. */
-const UNTOLD = new Set(['/healthz', '/readyz', '/metrics']);
+/**
+ * Those that watch over a service ask all the time, and what operators look with is not what they look for: the console, and what it
+ * reads when it is opened.
+ */
+const UNTOLD = new Set(['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/access.json']);
 
 export class Recent {
   /** The last route, and whether its requests are left out. */

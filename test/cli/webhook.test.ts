@@ -60,6 +60,10 @@ describe.each([...databases])('on %s', (database) => {
     const port = Number(receiver.port);
     const target = `http://127.0.0.1:${port}/hook?key=hidden`;
 
+    const refused = await webhook('add', target, '--on', 'Item.created');
+    expect(refused.stderr).toMatch(
+      /must be https, unless the receiver is inside this network.*--allow-private says/s,
+    );
     const made = await webhook('add', target, '--on', 'Item.created', '--on=Item.updated', '--allow-private');
     const [id = '', secret = ''] = made.stdout.trimEnd().split('\n');
     expect([made.exit, id, secret]).toEqual([

@@ -7,6 +7,7 @@ const text = (count: number) => `# HELP duet_requests_total Requests.
 # TYPE duet_requests_total counter
 duet_requests_total{route="/books/{id}",method="GET",status="200"} ${count}
 duet_requests_total{route="/books/{id}",method="GET",status="404"} ${count / 4}
+duet_requests_total{route="/metrics",method="GET",status="200"} ${count}
 duet_request_duration_seconds_bucket{route="/books/{id}",method="GET",le="0.001"} 0
 duet_request_duration_seconds_bucket{route="/books/{id}",method="GET",le="0.005"} ${count}
 duet_request_duration_seconds_bucket{route="/books/{id}",method="GET",le="+Inf"} ${count}

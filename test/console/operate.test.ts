@@ -106,8 +106,14 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     await page.getByLabel('URL of the receiver').fill(`${receiver.url}told`);
     await page.getByLabel('Events').fill('Order.*');
     await page.getByRole('button', { name: 'Add webhook' }).click();
-    await page.getByRole('alert').filter({ hasText: 'must be https' }).waitFor();
-    await page.getByLabel('inside this network').check();
+    // At its field, in words that lead to the box.
+    const line = page.locator('label', { hasText: 'URL of the receiver' });
+    await line
+      .getByRole('alert')
+      .filter({ hasText: /^The URL must be https, unless the receiver is inside this network/ })
+      .waitFor();
+    expect(await page.getByRole('alert').count()).toBe(1);
+    await page.getByRole('checkbox', { name: 'inside this network' }).check();
     await page.getByRole('button', { name: 'Add webhook' }).click();
     const once = page.getByRole('dialog', { name: 'The secret of the webhook' });
     const secret = (await once.locator('code').textContent()) ?? '';
@@ -128,7 +134,10 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     await duet.json('POST', '/orders', { by: 'ann', what: 'A vase' });
     await shows(async () => (await duet.json('GET', '/_duet/webhooks'))[0].deliveries.length, 1);
     await page.getByRole('button', { name: 'Refresh' }).click();
-    await shown.getByRole('row', { name: /^Order.created .* delivered 204$/ }).waitFor();
+    const [{ id }] = await duet.json('GET', '/orders?sort=-id&limit=1');
+    const row = shown.getByRole('row', { name: new RegExp(`^Order.created ${id} .* delivered 204$`) });
+    await row.waitFor();
+    expect(await row.getByRole('link').getAttribute('href')).toBe(`#/data/Order/record/${id}`);
     await shown.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('button', { name: 'Remove it' }).click();
     await page.getByText('There are no webhooks yet').waitFor();
@@ -140,7 +149,19 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     await using here = await visit(duet.url);
     const { page } = here;
     await here.go('#/operate/requests');
-    await page.getByRole('row', { name: /^GET \/nowhere 404/ }).waitFor();
+    const rows = (name: RegExp) => page.getByRole('row', { name });
+    await rows(/^GET \/nowhere 404/).waitFor();
+    // What this page itself has asked is marked, and what it reads when it is opened is not there at all.
+    await here.go('#/data/Order');
+    await page.getByText('A lamp').waitFor();
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await rows(/^GET \/orders ?this page 200/)
+      .first()
+      .waitFor();
+    expect(await rows(/^GET \/(openapi.json|access.json)? /).count()).toBe(0);
+    await page.getByRole('checkbox', { name: 'Hide those of this page' }).check();
+    await shows(() => rows(/this page/).count(), 0);
+    await rows(/^GET \/nowhere 404/).waitFor();
     await page.getByRole('link', { name: 'Failed' }).click();
     await shows(() => page.getByRole('row', { name: / 200 / }).count(), 0);
     await page.getByRole('row', { name: /^GET \/nowhere 404/ }).waitFor();

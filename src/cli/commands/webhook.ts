@@ -20,6 +20,8 @@ import { splitWords } from '../options.ts';
 const USAGE =
   "use `webhook add URL --on Book.created [--on 'Order.*' …] [--allow-private]`, `webhook list`, `webhook remove|rotate|test ID` or `webhook replay ID --after POSITION`";
 const PRIVATE = '--allow-private';
+/** What is said of URLs that it would allow. */
+const INSIDE = 'inside this network';
 
 interface Output {
   /** The result: of `add` and `rotate`, the id and the secret, for scripts. */
@@ -49,7 +51,8 @@ export async function webhookCommand(
   } catch (error) {
     if (!(error instanceof DuetError)) throw error;
     const faults = error.errors?.map(({ detail }) => detail) ?? [error.message];
-    throw new StartFault(faults.join('\n'));
+    const hint = faults.some((fault) => fault.includes(INSIDE)) ? [`${PRIVATE} says that it is inside`] : [];
+    throw new StartFault([...faults, ...hint].join('\n'));
   } finally {
     await database.close();
   }

@@ -54,6 +54,10 @@ export interface Source {
   readonly isError: (labels: Sample['labels']) => boolean;
 }
 
+/** What watches over the service is no use of it: this page asks every two seconds. */
+const isWatching = ({ route = '' }: Sample['labels']) =>
+  /^\/(healthz|readyz|metrics|_duet\/.*|_console\/.*)$/.test(route);
+
 export const requests: Source = {
   total: 'duet_requests_total',
   buckets: 'duet_request_duration_seconds_bucket',
@@ -94,7 +98,7 @@ export function flows(source: Source, before: Reading, after: Reading): Flow[] {
 }
 
 function of(name: string, { samples }: Reading): Sample[] {
-  return samples.filter((sample) => sample.name === name);
+  return samples.filter((sample) => sample.name === name && !isWatching(sample.labels));
 }
 
 /** A counter that is smaller than before has begun anew. */

@@ -40,6 +40,6 @@ export class NotAllowed extends Error {
   constructor(name: string, found: readonly string[]) {
     // Not which: names of a network are known to those within.
     const where = found.includes(name) ? `${name} is` : `${name} leads to`;
-    super(`${where} no public address. --allow-private of \`duet webhook add\` allows it`);
+    super(`${where} no public address, and the webhook is not for a receiver inside this network`);
   }
 }

@@ -27,6 +27,8 @@ export interface Delivery {
   readonly at: string;
   readonly event: string;
   readonly type: string;
+  /** The key of the record that it is about; those of an older version have none. */
+  readonly record?: string;
   readonly attempt: number;
   readonly result: 'delivered' | 'again' | 'failed';
   /** What the receiver has answered, if it has. */
@@ -179,12 +181,13 @@ export function* note(ended: readonly Ended[]): Program<void> {
 }
 
 function deliveryOf({ job, error, pause, outcome }: Ended): Delivery {
-  const { id: event, type } = job.given['event'] as CloudEvent;
+  const { id: event, type, subject } = job.given['event'] as CloudEvent;
   const status = outcome instanceof Undelivered ? (outcome.status ?? null) : outcome;
   return {
     at: new Date().toISOString(),
     event,
     type,
+    ...(subject !== undefined && { record: subject }),
     attempt: job.attempt,
     result: error === undefined ? 'delivered' : pause === undefined ? 'failed' : 'again',
     status: typeof status === 'number' ? status : null,

@@ -24,6 +24,11 @@ export const costs = signal<ReadonlyMap<string, Cost>>(new Map());
 /** What was done last: its view is left by then, and what it took is still worth knowing. */
 export const lastWrite = signal<Ask | undefined>(undefined);
 
+/** The ids of what this page has sent last, by which operators tell it from what others do. */
+export const ownRequests = new Set<string>();
+
+const KEPT_IDS = 500;
+
 /** How many requests are under way, for the line at the top. */
 export const underWay = signal(0);
 
@@ -92,6 +97,9 @@ export async function request(wire: Wire, signal?: AbortSignal): Promise<Respons
       ...(wire.body !== undefined && { body: wire.body }),
       ...(signal && { signal }),
     });
+    const [oldest] = ownRequests;
+    if (ownRequests.size >= KEPT_IDS && oldest !== undefined) ownRequests.delete(oldest);
+    ownRequests.add(response.headers.get('X-Request-Id') ?? '');
     // Whoever sends another token than the page's own hears of it themselves.
     if (response.status === 401 && !wire.headers['Authorization']) wantAnother(used);
     return response;

@@ -108,14 +108,24 @@ function NewKey({ onDone }: { onDone: () => void }) {
         about: 'Programs send it as a bearer token.',
         copy: 'Copy the key',
       }}
+      fields={['name', 'roles']}
       onDone={() => {
         name.value = '';
         roles.value = '';
         onDone();
       }}
     >
-      <Line label="Name" value={name} placeholder="ci" required />
-      <Line label="Roles, separated by commas" value={roles} placeholder="metrics" />
+      {(wrong) => (
+        <>
+          <Line label="Name" value={name} placeholder="ci" required wrong={wrong('name')} />
+          <Line
+            label="Roles, separated by commas"
+            value={roles}
+            placeholder="metrics"
+            wrong={wrong('roles')}
+          />
+        </>
+      )}
     </NewSecret>
   );
 }

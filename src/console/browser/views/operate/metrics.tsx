@@ -64,7 +64,7 @@ export function Metrics() {
     <>
       <Heading
         title="Metrics"
-        about="Read from `/metrics` every two seconds. Plots cover up to two minutes, numbers the last 30 seconds."
+        about="Read from `/metrics` every two seconds; these readings, health checks and pages of operators are not counted. Plots cover up to two minutes, numbers the last 30 seconds. Of 100 requests, 95 took p95 at the most."
       />
       {fault.value && !isAway(fault.value) ? (
         <Empty icon="pulse" title="There are no metrics to show">
@@ -109,7 +109,12 @@ function observed(source: Source): { now: Flow[]; steps: ReadonlyMap<string, Flo
 function Summary() {
   const { now, steps } = observed(everything);
   const [all] = now;
-  if (!all) return <p class="quiet">Waiting for the second reading…</p>;
+  if (!all)
+    return (
+      <p class="quiet">
+        {readings.value.length < 2 ? 'Waiting for the second reading…' : 'No requests yet.'}
+      </p>
+    );
   const past = steps.map((step) => step.get('all'));
   const values = (of: (flow: Flow) => number | undefined) => past.map((flow) => (flow && of(flow)) ?? 0);
   return (

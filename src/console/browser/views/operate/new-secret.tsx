@@ -10,8 +10,10 @@ interface Props {
   /** What the button and the dialog say. */
   title: string;
   submit: string;
-  /** What is to be filled in. */
-  children: ComponentChildren;
+  /** What is to be filled in; `wrong` tells what the service says of a field. */
+  children: (wrong: (field: string) => string | undefined) => ComponentChildren;
+  /** Those of the body that have a line. */
+  fields: readonly string[];
   /** Makes it, and has its secret; throws a Fault. */
   make: () => Promise<string>;
   /** What is said of the secret. */
@@ -19,7 +21,7 @@ interface Props {
   onDone: () => void;
 }
 
-export function NewSecret({ title, submit, children, make, once, onDone }: Props) {
+export function NewSecret({ title, submit, children, fields, make, once, onDone }: Props) {
   const isOpen = useSignal(false);
   const made = useSignal<{ readonly title: string; readonly secret: string } | undefined>(undefined);
   const fault = useSignal<Fault | undefined>(undefined);
@@ -39,6 +41,13 @@ export function NewSecret({ title, submit, children, make, once, onDone }: Props
       fault.value = error as Fault;
     }
   };
+  const errors = fault.value?.errors ?? [];
+  const at = (field: string) => errors.filter(({ pointer = '' }) => pointer.split('/')[1] === field);
+  const wrong = (field: string) =>
+    at(field)
+      .map(({ detail }) => `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`)
+      .join(' ') || undefined;
+  const others = errors.filter((each) => !fields.some((field) => at(field).includes(each)));
   return (
     <>
       <button
@@ -56,8 +65,10 @@ export function NewSecret({ title, submit, children, make, once, onDone }: Props
         isOpen.value && (
           <Dialog title={title} onClose={close}>
             <form class="token" onSubmit={create}>
-              {children}
-              {fault.value && <FaultNotice fault={fault.value} />}
+              {children(wrong)}
+              {fault.value && (errors.length === 0 || others.length > 0) && (
+                <FaultNotice fault={fault.value} errors={others} />
+              )}
               <div class="actions">
                 <button type="button" onClick={close}>
                   Cancel
@@ -93,12 +104,18 @@ export function Line({ label, value, placeholder, required = false, wrong }: Lin
         autocomplete="off"
         spellcheck={false}
         placeholder={placeholder}
+        // Without what is wrong, which stands in the label, too.
+        aria-label={label}
         aria-invalid={wrong !== undefined}
         onInput={(event) => {
           value.value = event.currentTarget.value;
         }}
       />
-      {wrong !== undefined && <span class="fault">{wrong}</span>}
+      {wrong !== undefined && (
+        <span class="fault" role="alert">
+          {wrong}
+        </span>
+      )}
     </label>
   );
 }

@@ -1,5 +1,7 @@
-/** The last requests: all of them, those that failed, and those that took long. */
+/** The last requests: all of them, those that failed, and those that took long; those of this very page are marked. */
 
+import { signal } from '@preact/signals';
+import { ownRequests } from '../../doors/send.ts';
 import { useTold, wireTo } from '../../operate.ts';
 import { Empty, milliseconds } from '../parts.tsx';
 import { Choice, Page, Sheet, Time } from './page.tsx';
@@ -17,6 +19,9 @@ interface Request {
 
 const choices = { '': 'All', failed: 'Failed', slow: 'Slow' };
 
+/** Whoever looks for what others do need not see what they do here themselves. */
+const hidesOwn = signal(false);
+
 export function Requests({ query }: { query: URLSearchParams }) {
   const only = query.get('only') ?? '';
   const wire = wireTo('GET', only === '' ? 'requests' : `requests?only=${encodeURIComponent(only)}`);
@@ -28,42 +33,67 @@ export function Requests({ query }: { query: URLSearchParams }) {
       wire={wire}
       told={told}
     >
-      {(requests) => (
-        <>
-          <div class="tools">
-            <Choice name="Which requests" place="requests" parameter="only" choices={choices} query={query} />
-          </div>
-          {requests.length === 0 ? (
-            <Empty icon="lines" title={EMPTY[only] ?? 'No requests yet'} />
-          ) : (
-            <Sheet
-              label="Requests"
-              rows={requests}
-              keyOf={({ requestId, at }) => at + requestId}
-              cells={[
-                {
-                  head: 'request',
-                  of: ({ method, path }) => (
-                    <code title={path}>
-                      {method} {path}
-                    </code>
-                  ),
-                },
-                {
-                  head: 'status',
-                  kind: 'int',
-                  of: ({ status }) => <span class={status >= 400 ? 'fault' : ''}>{status}</span>,
-                },
-                { head: 'duration', kind: 'int', of: ({ ms }) => milliseconds(ms) },
-                { head: 'when (UTC)', of: ({ at }) => <Time at={at} /> },
-                { head: 'caller', of: ({ caller }) => caller ?? <span class="quiet">anonymous</span> },
-                { head: 'address', of: ({ address }) => address || <span class="quiet">–</span> },
-                { head: 'request id', of: ({ requestId }) => <code>{requestId}</code> },
-              ]}
-            />
-          )}
-        </>
-      )}
+      {(all) => {
+        const requests = all.filter(({ requestId }) => !hidesOwn.value || !ownRequests.has(requestId));
+        return (
+          <>
+            <div class="tools">
+              <Choice
+                name="Which requests"
+                place="requests"
+                parameter="only"
+                choices={choices}
+                query={query}
+              />
+              <label class="inside">
+                <input
+                  type="checkbox"
+                  checked={hidesOwn.value}
+                  onChange={(event) => {
+                    hidesOwn.value = event.currentTarget.checked;
+                  }}
+                />
+                Hide those of this page
+              </label>
+            </div>
+            {requests.length === 0 ? (
+              <Empty
+                icon="lines"
+                title={EMPTY[only] ?? (all.length > 0 ? 'All of them are of this page' : 'No requests yet')}
+              />
+            ) : (
+              <Sheet
+                label="Requests"
+                rows={requests}
+                keyOf={({ requestId, at }) => at + requestId}
+                cells={[
+                  {
+                    head: 'request',
+                    of: ({ method, path, requestId }) => (
+                      <>
+                        <code title={path}>
+                          {method} {path}
+                        </code>
+                        {ownRequests.has(requestId) && <span class="tag">this page</span>}
+                      </>
+                    ),
+                  },
+                  {
+                    head: 'status',
+                    kind: 'int',
+                    of: ({ status }) => <span class={status >= 400 ? 'fault' : ''}>{status}</span>,
+                  },
+                  { head: 'duration', kind: 'int', of: ({ ms }) => milliseconds(ms) },
+                  { head: 'when (UTC)', of: ({ at }) => <Time at={at} /> },
+                  { head: 'caller', of: ({ caller }) => caller ?? <span class="quiet">anonymous</span> },
+                  { head: 'address', of: ({ address }) => address || <span class="quiet">–</span> },
+                  { head: 'request id', of: ({ requestId }) => <code>{requestId}</code> },
+                ]}
+              />
+            )}
+          </>
+        );
+      }}
     </Page>
   );
 }

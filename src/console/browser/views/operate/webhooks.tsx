@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import type { Fault } from '../../doors/wire.ts';
+import { dataLink } from '../../links.ts';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
 import { schema } from '../../schema/load.ts';
 import { Confirm } from '../confirm.tsx';
@@ -15,6 +16,7 @@ interface Delivery {
   readonly at: string;
   readonly event: string;
   readonly type: string;
+  readonly record?: string;
   readonly attempt: number;
   readonly result: 'delivered' | 'again' | 'failed';
   readonly status: number | null;
@@ -150,6 +152,7 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
           keyOf={({ event, attempt, at }) => `${event} ${attempt} ${at}`}
           cells={[
             { head: 'event', of: ({ type }) => type },
+            { head: 'record', of: About },
             { head: 'when (UTC)', of: ({ at }) => <Time at={at} /> },
             { head: 'attempt', kind: 'int', of: ({ attempt }) => attempt },
             {
@@ -184,6 +187,14 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
   );
 }
 
+/** `Order.created` is about an Order; one that was deleted is found at its address, too. */
+function About({ type, record }: Delivery) {
+  const [resource = ''] = type.split('.');
+  if (record === undefined) return <span class="quiet">–</span>;
+  if (!schema.value?.byName.has(resource)) return <>{record}</>;
+  return <a href={dataLink(resource, 'record', record)}>{record}</a>;
+}
+
 function NewWebhook({ onDone }: { onDone: () => void }) {
   const types = (schema.value?.resources ?? [])
     .filter(({ operations }) => operations.has('CHANGES'))
@@ -209,6 +220,7 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
         about: 'Give it to the receiver, which verifies signatures with it.',
         copy: 'Copy the secret',
       }}
+      fields={['url', 'on']}
       onDone={() => {
         url.value = '';
         on.value = '';
@@ -216,28 +228,44 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
         onDone();
       }}
     >
-      <Line label="URL of the receiver" value={url} placeholder="https://shop.example/hooks" required />
-      <Line
-        label="Events, separated by commas"
-        value={on}
-        placeholder={`${types[0] ?? 'Book'}.created`}
-        required
-      />
-      <p class="quiet small">
-        <code>created</code>, <code>updated</code>, <code>deleted</code> or <code>*</code> of a type with a
-        journal{types.length > 0 && `: ${types.join(', ')}`}.
-      </p>
-      {me.value?.authentication === false && (
-        <label class="inside">
-          <input
-            type="checkbox"
-            checked={isInside.value}
-            onChange={(event) => {
-              isInside.value = event.currentTarget.checked;
-            }}
+      {(wrong) => (
+        <>
+          <Line
+            label="URL of the receiver"
+            value={url}
+            placeholder="https://shop.example/hooks"
+            required
+            wrong={wrong('url')}
           />
-          The receiver is inside this network
-        </label>
+          <Line
+            label="Events, separated by commas"
+            value={on}
+            placeholder={`${types[0] ?? 'Book'}.created`}
+            required
+            wrong={wrong('on')}
+          />
+          <p class="quiet small">
+            <code>created</code>, <code>updated</code>, <code>deleted</code> or <code>*</code> of a type with
+            a journal{types.length > 0 && `: ${types.join(', ')}`}.
+          </p>
+          {me.value?.authentication === false ? (
+            <label class="inside">
+              <input
+                type="checkbox"
+                checked={isInside.value}
+                onChange={(event) => {
+                  isInside.value = event.currentTarget.checked;
+                }}
+              />
+              The receiver is inside this network
+            </label>
+          ) : (
+            <p class="quiet small">
+              A receiver inside this network is added where the service runs:{' '}
+              <code>duet webhook add … --allow-private</code>
+            </p>
+          )}
+        </>
       )}
     </NewSecret>
   );
