@@ -22,11 +22,12 @@ async function behind(deployment: Deployment, sdl: string): Promise<unknown[]> {
   return deployment.using(sdl, async (app) => {
     const lost: unknown[] = [];
     const all: { id: number; s: string }[] = (await app.rest('GET', '/as')).body;
-    for (const { id, s } of all) {
+    const look = async ({ id, s }: { id: number; s: string }) => {
       const text = encodeURIComponent(s.toUpperCase());
       for (const by of [`s=${text}`, `search=${text}%20neu`])
         if (!(await app.rest('GET', `/as?${by}&id=${id}`)).body.length) lost.push([id, s, by]);
-    }
+    };
+    await Promise.all(all.map(look));
     return lost;
   });
 }
