@@ -144,8 +144,10 @@ browsing.each([...databases])('on %s', (database) => {
     await here.go('#/data/Book/record/1/history');
     const entries = page.locator('ol.history > li');
     await shows(() => entries.locator('h2').allTextContents(), ['UPDATED version 2', 'version 1']);
-    // Of a text, the words that differ.
-    expect(await entries.locator('del, ins').allTextContents()).toEqual(['book', 'tome', 'old', 'none']);
+    // Of a text, the words that differ; then when that was.
+    const marked = await entries.locator('del, ins').allTextContents();
+    expect(marked.slice(0, 4)).toEqual(['book', 'tome', 'old', 'none']);
+    expect(marked.slice(4)).toEqual([expect.stringContaining(' UTC'), expect.stringContaining(' UTC')]);
     await page.getByRole('button', { name: 'Restore version 1' }).click();
     await page.getByRole('button', { name: 'Restore it' }).click();
     await shows(async () => (await duet.json('GET', '/books/1')).title, 'The imported book');
