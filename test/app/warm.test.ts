@@ -10,7 +10,8 @@ import { databases, openApp } from '../app.ts';
 const sdl = `
   type Secret @resource { id: ID!  text: String!  length: Int! @computed(from: ["text"]) }
   type User @resource @journal @allow(to: [READ], role: "admin") { id: ID!  name: String!  posts: [Post!]! }
-  type Post @resource @allow(to: [READ], role: "admin") { id: ID!  title: String  author: User! }
+  type Post @resource @allow(to: [READ], role: "admin") { id: ID!  title: String  author: User!  notes: [Note!]! }
+  type Note @resource { id: ID!  text: String!  post: Post! }
 `;
 /** Nobody waits for a port here. */
 const LONG_MS = 60_000;
@@ -47,7 +48,7 @@ describe.each(databases)('%s', async (database) => {
     const ran = app.statements.filter((sql) => !/^(BEGIN|COMMIT|ROLLBACK|EXPLAIN)/.test(sql));
     expect(ran.filter((sql) => !/^(SELECT|WITH)/.test(sql))).toEqual([]);
     const read = (name: string) => ran.some((sql) => sql.includes(`"${name}"`));
-    expect(['User', 'Post', 'Secret'].map(read)).toEqual([true, true, false]);
+    expect(['User', 'Post', 'Note', 'Secret'].map(read)).toEqual([true, true, true, false]);
     expect(computed).toBe(0);
     expect([...observed, ...app.observations]).toEqual([]);
     const { body } = await app.unguarded().rest('GET', '/users?include=posts');
