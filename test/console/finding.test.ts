@@ -111,7 +111,7 @@ browsing('finding', () => {
     await panel.getByRole('alert').getByText('day is at least: what follows must be').waitFor();
     // On a telephone nothing of it is beyond the edge.
     await page.setViewportSize({ width: 360, height: 740 });
-    for (const each of await panel.getByRole('button', { name: 'Remove' }).all()) {
+    for (const each of await panel.locator('button, input, select').all()) {
       const { x = 0, width = 0 } = (await each.boundingBox()) ?? {};
       expect(x + width).toBeLessThanOrEqual(344);
     }
