@@ -73,7 +73,7 @@ export function Requests({ query }: { query: URLSearchParams }) {
                       <>
                         <code title={path}>
                           {method} {path}
-                        </code>
+                        </code>{' '}
                         {ownRequests.has(requestId) && <span class="tag">this page</span>}
                       </>
                     ),
