@@ -176,7 +176,7 @@ browsing('callers', () => {
     const account = page.getByRole('dialog', { name: 'Account' });
     await account.getByLabel('token').fill(await tokenOf('watch', 'metrics'));
     await account.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('row', { name: /^GET \/metrics/ }).waitFor();
+    await page.getByRole('region', { name: 'Requests per second' }).waitFor();
     expect(here.complaints).toEqual([]);
   });
 });
