@@ -90,7 +90,18 @@ const data = await api.halls.list({
   }
 });`);
   expect(written('Typed client', { do: 'get', resource: hall, key: 1, related: true })).toContain(
-    'api.halls.get(1, {\n  include: {\n    museum: true,\n    exhibits: {\n      first: 6\n    }\n  }\n});',
+    `api.halls.get(1, {
+  include: {
+    museum: true,
+    exhibits: {
+      first: 6,
+      include: {
+        maker: true,
+        keeper: true
+      }
+    }
+  }
+});`,
   );
   // Any text is read back as it was.
   const text = written('Typed client', { do: 'create', resource: hall, values: { name: `It's "\\"\n` } });

@@ -103,17 +103,24 @@ function listed(ask: ListAsk, schema: Schema): object {
   return graphqlWire({ ...ask, after: undefined, before: undefined }, schema)?.graphql?.variables ?? {};
 }
 
-/** What is read along, as the request says: `include=museum,halls&halls[limit]=6`. */
+/** What is read along, as the request says: `include=museum,halls,halls.maker&halls[limit]=6`. */
 function includedBy({ path }: Wire): object {
   const given = new URLSearchParams(path.split('?')[1]);
   const names = given.get('include')?.split(',') ?? [];
-  if (names.length === 0) return {};
-  const most = (name: string) => given.get(`${name}[limit]`);
-  return {
-    include: Object.fromEntries(
-      names.map((name) => [name, most(name) ? { first: Number(most(name)) } : true]),
-    ),
+  const below = (before: string): object => {
+    const own = names.filter((name) => name.startsWith(before) && !name.slice(before.length).includes('.'));
+    if (own.length === 0) return {};
+    return {
+      include: Object.fromEntries(
+        own.map((name) => {
+          const most = given.get(`${name}[limit]`);
+          const wanted = { ...(most && { first: Number(most) }), ...below(`${name}.`) };
+          return [name.slice(before.length), Object.keys(wanted).length > 0 ? wanted : true];
+        }),
+      ),
+    };
   };
+  return below('');
 }
 
 function options(given: object): string {

@@ -6,7 +6,7 @@ import { LOOK, outdatedOf } from '../duties.ts';
 import { type Evolvable, ReadOnly, type Session } from '../evolve/database.ts';
 import { LOCK } from '../evolve/tables.ts';
 import { writerOutdated } from '../faults.ts';
-import { currentScope, scoped } from '../scopes.ts';
+import { currentScope, scoped, within } from '../scopes.ts';
 import { quote } from '../sql/dialect.ts';
 import { filled, type Query } from '../statements.ts';
 import {
@@ -155,6 +155,8 @@ export class PostgresStorage implements Storage, Evolvable {
   ): Promise<T> {
     const comment = this.#options.comment?.();
     let first = begun;
+    // What has begun asked for its statement before there was a connection to send it by.
+    const scope = begun && currentScope();
     return this.#tried(deadline, (connection) =>
       noting(connection, seen, async (ended) => {
         // What stands in the statement otherwise is one of its own there.
@@ -162,7 +164,8 @@ export class PostgresStorage implements Storage, Evolvable {
           return this.#transaction(connection, 'BEGIN', program, { comment, ended });
         const { running, step } = first ?? { running: program(), step: undefined };
         first = undefined;
-        const done = this.#runner.drive(connection, running, { begun: step, sent: ended });
+        const drive = () => this.#runner.drive(connection, running, { begun: step, sent: ended });
+        const done = step ? within(scope, drive) : drive();
         // A lone statement commits by itself: when its answer is lost, so is the knowledge of what it did.
         return done.catch((error) => {
           throw isLost(error) ? unknownOutcome(error) : error;

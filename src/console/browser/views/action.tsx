@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Answer, Ask } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { dataLink } from '../links.ts';
-import { type Action, labelled, type Schema, typeOf } from '../schema/types.ts';
+import { type Action, nameOf, type Schema, typeOf } from '../schema/types.ts';
 import { door } from '../session.ts';
 import { tell } from '../told.ts';
 import { isObject } from '../where.ts';
@@ -74,7 +74,7 @@ function Answered({ action, value, schema }: { action: Action; value: unknown; s
         The answer{' '}
         {target?.operations.has('GET') && one && (
           <a href={dataLink(target.name, 'record', key)}>
-            {target.name} {labelled(target, one)}
+            {target.name} {nameOf(target, one) ?? String(key)}
           </a>
         )}
       </h2>
