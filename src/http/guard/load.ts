@@ -70,8 +70,8 @@ export class Load {
   #unsentBytes = 0;
   /** Bytes of long answers that are still being written, and wait for their clients in between. */
   #held = 0;
-  /** Whether there was more to do than could be done in time, two turns in a row. */
-  #isOver = false;
+  /** Whether there was more to do than could be done in time, two turns in a row; then nobody is put into a batch. */
+  isOver = false;
   /** Requests that are being worked on. */
   inFlight = 0;
   /** Bytes of bodies that are being waited for, or that wait until their client reads. */
@@ -142,11 +142,13 @@ export class Load {
   #isLate(since: number): boolean {
     if (loop.watchers === 0) return false;
     const waited = performance.now() - (loop.turn === 0 ? since : Math.min(loop.turn, since));
+    if (waited > loop.longest) loop.longest = waited;
+    const served = this.#mostLag * SHARE;
     // A turn can last for as long as requests keep coming: then there is none before it to compare it with.
-    if (waited > 2 * this.#mostLag) this.#isOver = true;
-    else if (loop.before <= this.#mostLag * (this.#isOver ? SHARE : 1)) this.#isOver = false;
-    else if (waited > this.#mostLag) this.#isOver = true;
-    return this.#isOver && waited > this.#mostLag * SHARE;
+    if (waited > 2 * this.#mostLag) this.isOver = true;
+    else if (this.isOver) this.isOver = Math.max(loop.before, loop.longest) > served;
+    else this.isOver = waited > this.#mostLag && loop.before > this.#mostLag;
+    return this.isOver && waited > served;
   }
 
   tell(metrics: Metrics): void {
@@ -178,9 +180,14 @@ const loop = {
   lag: 0,
   /** When the turn began in which requests are being worked on; 0 when there is none. */
   turn: 0,
-  /** How long the turn before took: one long step is no overload, and is over when it is noticed. */
+  /**
+   * How long the turn before took, or somebody had waited in it who was left to it by those before: one long step is no
+   * overload, and is over when it is noticed.
+   */
   before: 0,
   ended: 0,
+  /** How long whoever waited longest has waited, of those in this turn. */
+  longest: 0,
 };
 
 function beginTurn(now: number): void {
@@ -190,8 +197,9 @@ function beginTurn(now: number): void {
   loop.turn = now;
   setImmediate(() => {
     loop.ended = performance.now();
-    loop.before = loop.ended - loop.turn;
+    loop.before = Math.max(loop.ended - loop.turn, loop.longest);
     loop.turn = 0;
+    loop.longest = 0;
   });
 }
 
