@@ -157,7 +157,7 @@ describe.if(hasPgBouncer)('PgBouncer in transaction mode', () => {
     const { errors } = await within(5_000, app.graphql('{ items { id } books { id } }'));
     expect(errors?.map(({ extensions }) => extensions.code)).toContain('DEADLINE_EXCEEDED');
     const running = await on.direct`SELECT query FROM pg_stat_activity
-      WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`;
+      WHERE datname = current_database() AND wait_event = 'PgSleep'`;
     expect([...running]).toEqual([]);
     expect((await app.rest('GET', '/books/1')).status).toBe(200);
   });
