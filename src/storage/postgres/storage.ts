@@ -47,8 +47,6 @@ import { Ahead, Unforeseen } from './tree.ts';
 
 /** How often a transaction is run that keeps losing against others. */
 const TRIES = 4;
-/** How old the size of the database may be that is told. */
-const MEASURE_MS = 10_000;
 /** How often a node that starts asks whether another is done with the tables. */
 const LOCK_POLL_MS = 50;
 
@@ -82,8 +80,6 @@ export class PostgresStorage implements Storage, Evolvable {
   readonly #retryQueue = new RetryQueue();
   readonly #groupCommit = new GroupCommit((program, deadline) => this.#write(program, 'one', deadline));
   #retries = 0;
-  #bytes = 0;
-  #measureAgain = 0;
   /** Whether nothing could be written when it was opened: then nothing else is expected of it. */
   #readOnly = false;
 
@@ -200,27 +196,9 @@ export class PostgresStorage implements Storage, Evolvable {
     tellOf(metrics, connections, {
       pool: () => this.#pool.state,
       retries: () => this.#retries,
-      bytes: () => {
-        this.#measure();
-        return this.#bytes;
-      },
+      read: (deadline, text) =>
+        this.#tried(deadline, (connection) => connection.patiently(connection.send(text))),
     });
-  }
-
-  /** Nobody waits for it: what is told was asked for when somebody looked last. */
-  #measure(): void {
-    const now = performance.now();
-    if (now < this.#measureAgain) return;
-    this.#measureAgain = now + MEASURE_MS;
-    this.#tried(now + MEASURE_MS, (connection) =>
-      connection.patiently(connection.send('SELECT pg_database_size(current_database())::text AS "bytes"')),
-    ).then(
-      ([row]) => {
-        this.#bytes = Number(row?.['bytes']);
-      },
-      // Whoever cannot be asked is away, which requests tell of.
-      () => {},
-    );
   }
 
   /** Where its log is now. */
