@@ -36,6 +36,8 @@ export function wantsSocket({ headers }: Request): boolean {
   return headers.get('Upgrade')?.toLowerCase() === 'websocket';
 }
 
+const KEY = /^[A-Za-z0-9+/]{22}==$/;
+
 /** Answers who wants a socket; the runtime has then begun to speak by itself. */
 export function openSocket(
   options: SocketOptions,
@@ -49,6 +51,15 @@ export function openSocket(
   if (!offered.some((each) => each.trim() === PROTOCOL))
     throw validationFailed([
       { parameter: 'Sec-WebSocket-Protocol', code: 'ENUM', detail: `the protocol must be ${PROTOCOL}` },
+    ]);
+  // The runtime takes on nobody without one, and does not tell why.
+  if (!KEY.test(request.headers.get('Sec-WebSocket-Key') ?? ''))
+    throw validationFailed([
+      {
+        parameter: 'Sec-WebSocket-Key',
+        code: 'FORMAT',
+        detail: 'the key must be 16 bytes in base64 (RFC 6455, section 4.1)',
+      },
     ]);
   const attendant = new GraphqlSocket(options, limits, request, connections?.requestIP(request)?.address);
   const headers = { 'Sec-WebSocket-Protocol': PROTOCOL };

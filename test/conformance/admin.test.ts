@@ -8,6 +8,7 @@ import { jobs } from '../../src/storage/own.ts';
 import { run, type Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, type Client, databases, JSON_HEADERS, openApp } from '../app.ts';
 import { bearer } from '../http/issuer.ts';
+import { connect } from '../process.ts';
 
 const SECRET = 'a secret of at least thirty-two bytes';
 const sdl = `
@@ -130,6 +131,20 @@ describe.each(databases)('%s', (database) => {
     ])('a proxy on this machine that sends %s', async (name) => {
       const { status } = await from(HERE, 'GET', '/_duet/keys', undefined, { [name]: 'localhost' });
       expect(status).toBe(403);
+    });
+
+    test('a page of elsewhere whose browser takes this machine for a proxy', async () => {
+      await using server = open.listen();
+      const { port } = new URL(server.url);
+      const status = async (target: string, host: string) => {
+        const connection = await connect(server.url);
+        connection.send(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+        return (await connection.answer()).slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
+      };
+      expect(await status('/_duet/keys', `localhost:${port}`)).toBe('200');
+      expect(await status('http://evil.test/_duet/keys', 'evil.test')).toBe('403');
+      expect(await status('/_duet/keys', 'evil.test')).toBe('403');
+      expect(await status(`http://localhost:${port}/_duet/keys`, 'evil.test')).toBe('403');
     });
 
     test('a form of another page cannot write: it has no JSON, and tokens are signed for nobody', async () => {

@@ -5,7 +5,7 @@ import { createClient as createSse } from 'graphql-sse';
 import { createClient as createWs, type Client as WsClient } from 'graphql-ws';
 import { SignJWT } from 'jose';
 import { type AppUnderTest, databases, type Listening, openApp, sharedPostgres, within } from '../app.ts';
-import { Folder, Server } from '../process.ts';
+import { connect, Folder, Server } from '../process.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 
 const sdl = `
@@ -211,6 +211,16 @@ for (const database of databases)
       expect(await silent.code()).toBe(4408);
     });
 
+    test('a handshake without a key is the client’s fault, also where sockets are taken on', async () => {
+      for (const key of ['Sec-WebSocket-Key:\r\n', '']) {
+        const connection = await connect(server.url);
+        connection.send(
+          `GET /graphql HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\nSec-WebSocket-Version: 13\r\n${key}Sec-WebSocket-Protocol: ${PROTOCOL}\r\n\r\n`,
+        );
+        expect(await connection.answer()).toStartWith('HTTP/1.1 400 ');
+      }
+    });
+
     test('pages of other origins open none, and there is one protocol', async () => {
       const knock = async (headers: Record<string, string>) => {
         const all = {
@@ -227,6 +237,8 @@ for (const database of databases)
       expect(await knock({ Origin: 'https://evil.test', Host: 'duet.test' })).toEqual([403, 'FORBIDDEN']);
       expect(await knock({ Origin: 'null', Host: 'duet.test' })).toEqual([403, 'FORBIDDEN']);
       expect(await knock({ 'Sec-WebSocket-Protocol': 'graphql-ws' })).toEqual([400, 'VALIDATION_FAILED']);
+      for (const key of ['', 'short', 'dGhlIHNhbXBsZSBub25jZQ'])
+        expect(await knock({ 'Sec-WebSocket-Key': key })).toEqual([400, 'VALIDATION_FAILED']);
       // Nobody listens here who could take one on.
       for (const Origin of ['https://duet.test', 'https://friend.test'])
         expect(await knock({ Origin, Host: 'duet.test' })).toEqual([503, 'UNAVAILABLE']);

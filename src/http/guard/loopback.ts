@@ -17,7 +17,8 @@ const FORWARDED = /^(via|cdn-loop|(x-.*)?forwarded.*|.*-(client)?(ip|addr|addres
 
 /**
  * By its address, by the name that it asks for (a page of a name that was made to lead here names itself in `Host`), and by
- * whose page it comes from, if it does from one. Where nobody can tell, it does not.
+ * whose page it comes from, if it does from one. Where nobody can tell, it does not. A host in the target itself, as proxies are
+ * asked, would go before `Host` (RFC 9112, section 3.2.2), but the runtime does not tell it. Browsers name the same in both.
  */
 export function isFromHere({ request, connections }: Pick<Exchange, 'request' | 'connections'>): boolean {
   const { url, headers } = request;
