@@ -13,6 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.end());
 
+const DEADLINE_MS = 1000;
+
 const deployment = {
   sdl: `
     type Note @resource { id: ID!  text: String!  rank: Int! @default(value: 1) }
@@ -21,6 +23,7 @@ const deployment = {
       known(noteId: ID!, text: String!): Copy! @action
       unknown(noteId: ID!, text: String!): Copy! @action
       stubborn(noteId: ID!, text: String!): Copy! @action
+      slow(noteId: ID!, text: String!): Copy! @action
     }`,
   data: { notes: [{ text: 'a' }] },
   logic: {
@@ -43,6 +46,13 @@ const deployment = {
           } catch {}
         return yield* tx.copies.create({ text });
       },
+      *slow({ tx }: any, { noteId, text }: any): any {
+        yield* tx.notes.get(noteId);
+        yield* tx.notes.update(noteId, { text });
+        const copy = yield* tx.copies.create({ text });
+        Bun.sleepSync(DEADLINE_MS);
+        return copy;
+      },
     },
   },
 };
@@ -55,9 +65,9 @@ interface Scene extends AsyncDisposable {
   readonly left: () => Promise<unknown>;
 }
 
-async function scene(): Promise<Scene> {
+async function scene(env: Record<string, string> = {}): Promise<Scene> {
   const url = await postgres.database();
-  const app = await openApp('postgres', { ...deployment, url });
+  const app = await openApp('postgres', { ...deployment, url, env });
   const sql = new SQL(url, { max: 1 });
   return {
     app,
@@ -145,4 +155,13 @@ test('somebody else changes the record meanwhile: the function is run again, and
   const told = (await Promise.all(done)) as { told: { text: string } }[];
   expect(told.map(({ told: { text } }) => text.slice(2)).toSorted()).toEqual(['8', '9']);
   expect((await on.app.rest('GET', '/notes')).body[0].rank).toBe(9);
+});
+
+test('it is found out when there is no time to run it again: that is told, and nothing is left', async () => {
+  await using on = await scene({ LIMIT_DEADLINE: String(DEADLINE_MS) });
+  const tries = await onUpdate(on.sql, 'NEW.text = upper(NEW.text);');
+  expect(await on.run('slow', 'b')).toMatchObject({ status: 503, told: { code: 'DEADLINE_EXCEEDED' } });
+  expect(await tries()).toBe(1);
+  expect(await on.left()).toEqual([['a'], []]);
+  expect(await on.run('known', 'c')).toEqual({ status: 200, told: { text: 'C 2' } });
 });

@@ -26,6 +26,12 @@ import { ConnectionLost, HURRY_MS } from './pool.ts';
 /** A serializable transaction met a record that its snapshot does not show. */
 export class Surprise extends Error {}
 
+/** An answer was not what was foreseen; the transaction that has acted on it is run again, and waits. */
+export class Misjudged extends Error {}
+
+/** The server spreads tables over machines; the transaction that found this out is run again. */
+export class Spread extends Error {}
+
 /** The SQLSTATE of an error that the server sent. */
 export function stateOf(error: unknown): string {
   if (error instanceof LockTimeout) return '55P03';
@@ -92,6 +98,9 @@ function translated(error: unknown): unknown {
   if (isLost(error)) return unavailable('The database cannot be reached.');
   if (isConflictOfTransactions(error)) return unavailable('Others keep changing the same records.');
   if (isStale(error)) return unavailable('Tables were changed just now.');
+  // Who finds out so late that nothing can be run again.
+  if (error instanceof Misjudged || error instanceof Spread)
+    return unavailable('The database does otherwise than expected.');
   if (state === '53100') return diskFull();
   // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections or memory.
   if (/^(57014|55P03|53)/.test(state)) return unavailable('The database is too busy.');

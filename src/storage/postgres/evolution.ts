@@ -5,9 +5,8 @@ import { LOCK, OWN, ownTables } from '../evolve/tables.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import type { Program } from '../storage.ts';
 import { postgresDdl } from './ddl.ts';
-import { isConflictOfTransactions, stateOf } from './errors.ts';
+import { isConflictOfTransactions, Spread, stateOf } from './errors.ts';
 import type { Connection } from './pool.ts';
-import { Spread } from './runner.ts';
 
 /** How long a change of a table waits at first for others to leave it: everybody who comes later waits behind it. */
 const TABLE_LOCK_MS = 500;

@@ -22,7 +22,17 @@ import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import { splitBy } from '../words.ts';
 import { dialect, spreadDialect } from './dialect.ts';
-import { constraintOf, constraintsOf, isStale, notUnique, refused, Surprise, stateOf } from './errors.ts';
+import {
+  constraintOf,
+  constraintsOf,
+  isStale,
+  Misjudged,
+  notUnique,
+  refused,
+  Spread,
+  Surprise,
+  stateOf,
+} from './errors.ts';
 import { isSame } from './known.ts';
 import type { Connection, Rows } from './pool.ts';
 import type { Transaction } from './transaction.ts';
@@ -277,12 +287,6 @@ function alone(rows: Row[]): Row[][] {
 function splits(statement: Statement): boolean {
   return splitBy(statement).length > 0;
 }
-
-/** An answer was not what was foreseen; the transaction that has acted on it is run again, and waits. */
-export class Misjudged extends Error {}
-
-/** The server spreads tables over machines; the transaction that found this out is run again. */
-export class Spread extends Error {}
 
 function isByKey({ where, resource }: Select): boolean {
   return where?.is === 'eq' && where.column === resource.key;

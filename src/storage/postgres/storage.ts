@@ -29,7 +29,9 @@ import {
   isLost,
   isStale,
   late,
+  Misjudged,
   refused,
+  Spread,
   stateOf,
   unknownOutcome,
 } from './errors.ts';
@@ -38,7 +40,7 @@ import { GroupCommit, groupable } from './group-commit.ts';
 import { tellOf } from './metrics.ts';
 import { type Connection, ConnectionLost, Pool } from './pool.ts';
 import { caughtUp, noting, written } from './positions.ts';
-import { Misjudged, Runner, Spread } from './runner.ts';
+import { Runner } from './runner.ts';
 import { pause, RetryQueue, SERIAL_TRIES, SERIALIZABLE } from './serial.ts';
 import { Server, type ServerOptions } from './server.ts';
 import { Snapshots } from './snapshots.ts';
