@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { isGone, look, returns } from '../presence.ts';
 import { Empty } from './parts.tsx';
 
 /** Made once for each view, beside its place: what is fetched stays. */
@@ -13,6 +14,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
     const failed = useSignal(false);
     useEffect(() => {
       if (known) return;
+      failed.value = false;
       load().then(
         (loaded) => {
           known = loaded;
@@ -20,24 +22,33 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
         },
         () => {
           failed.value = true;
+          void look();
         },
       );
-    }, []);
+      // Once more when the service is back.
+    }, [returns.value]);
     const View = isThere.value ? known : undefined;
     if (View) return <View {...props} />;
-    // A service that was replaced meanwhile has files of other names.
-    if (failed.value)
-      return (
-        <Empty icon="search" title="This part of the console could not be loaded">
-          <button type="button" onClick={() => location.reload()}>
-            Reload the page
-          </button>
-        </Empty>
-      );
+    if (failed.value) return <Unloaded />;
     return (
       <p class="empty" role="status">
         Loading…
       </p>
     );
   };
+}
+
+/** A service that was replaced meanwhile has files of other names. */
+export function Unloaded() {
+  return (
+    <Empty icon="search" title="This part of the console could not be loaded">
+      {isGone.value ? (
+        <span>It is loaded as soon as the service is back.</span>
+      ) : (
+        <button type="button" onClick={() => location.reload()}>
+          Reload the page
+        </button>
+      )}
+    </Empty>
+  );
 }

@@ -1,0 +1,53 @@
+/** A service that goes away and comes back, for parts of the console that were not there yet when it went. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { browsing, service, visit } from './browser.ts';
+
+browsing('parts that are fetched when they are opened', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', { sdl: 'type Book @resource { id: ID! title: String! }', data: {} });
+  });
+  afterAll(() => duet.end());
+
+  for (const [place, sign] of [
+    ['#/operate/keys', 'There are no API keys yet'],
+    ['#/schema', 'All fields'],
+  ] as const)
+    test(`${place} is fetched by itself when the service is back`, async () => {
+      await using here = await visit(duet.url, { isFirst: true });
+      const { page } = here;
+      await here.go('');
+      await duet.stop();
+      await page.evaluate(`location.hash = '${place}'`);
+      const unloaded = page.getByText('This part of the console could not be loaded');
+      await unloaded.waitFor();
+      // A reload would find even less.
+      await page.getByText('It is loaded as soon as the service is back.').waitFor();
+      expect(await page.getByRole('button', { name: 'Reload the page' }).count()).toBe(0);
+      await duet.start();
+      await page.getByText(sign).first().waitFor();
+      expect(await unloaded.count()).toBe(0);
+    });
+
+  for (const missing of ['document', 'script'])
+    test(`GraphiQL whose ${missing} did not arrive is fetched by itself, too`, async () => {
+      await using here = await visit(duet.url, { isFirst: true });
+      const { page } = here;
+      await here.go('');
+      await page.route('**/_console/graphiql**', (route) =>
+        missing === 'script' && !route.request().url().endsWith('.js') ? route.continue() : route.abort(),
+      );
+      await page.route('**/healthz', (route) => route.abort());
+      await page.evaluate("location.hash = '#/graphiql'");
+      if (missing === 'document')
+        await page.getByText('This part of the console could not be loaded').waitFor();
+      else await page.frameLocator('iframe').getByText('Opening GraphiQL').waitFor();
+      await page.getByText('The service cannot be reached').waitFor();
+      await page.unrouteAll();
+      await page
+        .frameLocator('iframe')
+        .getByRole('button', { name: /Execute/ })
+        .waitFor();
+    });
+});
