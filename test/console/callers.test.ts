@@ -55,6 +55,10 @@ browsing('callers', () => {
       expect(await page.getByRole('cell', { name: 'hidden' }).count()).toBe(2);
     }
     await page.getByRole('link', { name: 'Plan' }).click();
+    // It is offered on the page, and stands in nobody's way.
+    await page.getByRole('main').getByText('This takes a token or an API key.').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.getByText('duet key create').waitFor();
     // One that is not accepted is told there, once, and signs nobody in.
@@ -163,10 +167,35 @@ browsing('callers', () => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('a token that has run out is told on the page, which shows what is left to see', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Note');
+    // As a reload finds it.
+    await page.evaluate("sessionStorage.setItem('duet.token', 'duet_that_was_revoked')");
+    await page.reload();
+    const told = page.getByRole('main').getByText('Your token is no longer accepted');
+    await told.waitFor();
+    await page.getByText('Of Bob').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('link', { name: 'Plan' }).click();
+    await page.getByText('You are not signed in').waitFor();
+    expect(await told.count()).toBe(1);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('main').getByRole('button', { name: 'Sign in' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.getByLabel('Token').fill(await tokenOf('ann'));
+    await page.keyboard.press('Enter');
+    await page.getByText('To rest').waitFor();
+    expect(await told.count()).toBe(0);
+    expect(here.complaints).toEqual([]);
+  });
+
   test('the plots are for those who may read the metrics', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
     await here.go('#/operate/metrics');
+    await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.getByLabel('Token').fill(await tokenOf('ann'));
     await dialog.getByRole('button', { name: 'Sign in' }).click();

@@ -8,13 +8,13 @@ import { file, followFile, isWaiting } from './schema/file.ts';
 import { refresh, schema, schemaFault } from './schema/load.ts';
 import { token } from './session.ts';
 import { tell } from './told.ts';
+import { CallerNotice } from './views/caller.tsx';
 import { FileNotice } from './views/file-notice.tsx';
 import { GoneNotice } from './views/gone.tsx';
 import { later } from './views/later.tsx';
 import { FaultNotice } from './views/parts.tsx';
 import { Shell } from './views/shell.tsx';
 import { View } from './views/view.tsx';
-import { ViewingNotice } from './views/viewing.tsx';
 
 const Begin = later(async () => (await import('./views/opened.ts')).Begin);
 
@@ -24,7 +24,7 @@ function App() {
   return (
     <Shell schema={known}>
       <GoneNotice />
-      <ViewingNotice />
+      <CallerNotice />
       {isFileAll && <Begin state={file.value} />}
       {!isFileAll && (file.value.faults?.length ?? 0) > 0 && <FileNotice state={file.value} />}
       {!isFileAll && schemaFault.value && <FaultNotice fault={schemaFault.value} again={refresh} />}

@@ -6,7 +6,7 @@ import { restFault } from './doors/rest.ts';
 import { exchange } from './doors/send.ts';
 import { type Fault, isAway, type Wire } from './doors/wire.ts';
 import { returns } from './presence.ts';
-import { takeToken, token } from './session.ts';
+import { signInToWrite, takeToken, token } from './session.ts';
 
 export interface Me {
   /** Null where nobody is known. */
@@ -65,6 +65,7 @@ export function wireTo(method: string, path: string, body?: object): Wire {
 /** Throws a Fault. */
 export async function ask<T>(wire: Wire): Promise<T> {
   const response = await exchange(wire);
+  if (response.status === 401 && wire.method !== 'GET') signInToWrite();
   if (!response.ok) throw await restFault(response);
   return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
 }

@@ -6,8 +6,10 @@ import type { Language } from './snippets.ts';
 
 /** For as long as the tab is open, and in no other: a reload keeps it, and nothing that outlives the tab has it. */
 export const token = signal(keptInTab('token') ?? '');
-/** Why somebody is asked to sign in: they want to know who they are, or to be somebody else; it takes a token, or the one that they had is not accepted; empty where nobody is. */
-export const signingIn = signal<'' | 'asked' | 'another' | 'missing' | 'rejected'>('');
+/** Why the dialog is open: they want to know who they are, or to be somebody else, or to write what takes a token; empty where it is not. */
+export const signingIn = signal<'' | 'asked' | 'another' | 'writing'>('');
+/** Whether the token that they had is no longer accepted, until they come with another. */
+export const wasSignedOut = signal(false);
 export const door = signal<Door>(remembered('door') === 'graphql' ? 'graphql' : 'rest');
 export const theme = signal(remembered('theme') ?? 'auto');
 /** Where there is room for little else, both doors are shown only when they are asked for there. */
@@ -79,16 +81,23 @@ export function viewAs(text: string, as: Omit<Viewing, 'own'>): void {
 export function wantToken(): void {
   // That of another has come to its end.
   if (viewing.value) takeToken(viewing.value.own);
-  else {
-    const why = signingIn.value || (token.value === '' ? 'missing' : 'rejected');
+  else if (token.value !== '') {
+    const opened = signingIn.value;
     use('');
-    signingIn.value = why;
+    signingIn.value = opened;
+    wasSignedOut.value = true;
   }
+}
+
+/** Whoever has just sent something is in the middle of it. Whoever only looks is not interrupted: the page says what it takes. */
+export function signInToWrite(): void {
+  if (token.value === '') signingIn.value ||= 'writing';
 }
 
 function use(text: string): void {
   token.value = text;
   signingIn.value = '';
+  wasSignedOut.value = false;
   refused.value = new Set();
 }
 

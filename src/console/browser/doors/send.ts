@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { type Answer, type Ask, isRead } from '../ask.ts';
 import { look } from '../presence.ts';
 import type { Door, Schema } from '../schema/types.ts';
-import { token, wantToken, wasRefused } from '../session.ts';
+import { signInToWrite, token, wantToken, wasRefused } from '../session.ts';
 import { graphqlWire } from './graphql.ts';
 import { graphqlAnswer } from './graphql-answer.ts';
 import { restAnswer, restWire } from './rest.ts';
@@ -67,7 +67,10 @@ export async function send(ask: Ask, through: Door, schema: Schema): Promise<Ans
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // In GraphQL it is a code in an answer of status 200.
-    if (error.status === 401) wantAnother(used);
+    if (error.status === 401) {
+      wantAnother(used);
+      if (!isRead(ask)) signInToWrite();
+    }
     // Fields that may not be given are told at their places, and the rest of the record may be.
     const isOfRecord = error.status === 403 && error.errors.length === 0;
     if (isOfRecord && (ask.do === 'update' || ask.do === 'delete'))

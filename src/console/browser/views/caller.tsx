@@ -1,10 +1,17 @@
-/** Says, above everything else, that one looks with the eyes of another. */
+/** Says, above everything else, that one looks with the eyes of another, or is nobody any more. */
 
-import { takeToken, viewing } from '../session.ts';
-import { Icon } from './parts.tsx';
+import { takeToken, viewing, wasSignedOut } from '../session.ts';
+import { Icon, SignIn } from './parts.tsx';
 
-export function ViewingNotice() {
+export function CallerNotice() {
   const as = viewing.value;
+  if (wasSignedOut.value)
+    return (
+      <div class="notice warn viewing" role="status">
+        <span>Your token is no longer accepted, and you are signed out.</span>
+        <SignIn />
+      </div>
+    );
   if (!as) return null;
   return (
     <div class="notice warn viewing" role="status">

@@ -68,10 +68,10 @@ interface FaultNoticeProps {
 }
 
 export function FaultNotice({ fault, errors = fault.errors, again }: FaultNoticeProps) {
-  // Why it is asked for, the dialog says.
   if (fault.status === 401)
     return (
       <Empty icon="lock" title="You are not signed in">
+        <span>This takes a token or an API key.</span>
         <SignIn />
       </Empty>
     );

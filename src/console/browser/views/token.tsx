@@ -7,24 +7,15 @@ import { signingIn, takeToken, token } from '../session.ts';
 import { Dialog } from './parts.tsx';
 import { moment } from './value.tsx';
 
-const reasons = {
-  '': '',
-  asked: '',
-  another: '',
-  missing: 'You have to sign in for this.',
-  rejected: 'Your token is no longer accepted: sign in again.',
-};
-
 function close(): void {
   signingIn.value = '';
 }
 
 export function TokenDialog() {
-  const reason = reasons[signingIn.value];
   if (token.value === '')
     return (
       <Dialog title="Sign in" onClose={close}>
-        {reason && <p>{reason}</p>}
+        {signingIn.value === 'writing' && <p>You have to sign in for this.</p>}
         <TokenForm />
       </Dialog>
     );
