@@ -3,7 +3,7 @@
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { restFault } from './doors/rest.ts';
-import { exchange } from './doors/send.ts';
+import { exchange, patiently } from './doors/send.ts';
 import { type Fault, isAway, type Wire } from './doors/wire.ts';
 import { returns } from './presence.ts';
 import { signInToWrite, takeToken, token } from './session.ts';
@@ -26,17 +26,9 @@ export const me = signal<Me | undefined>(undefined);
 
 export async function findMe(): Promise<void> {
   const used = token.value;
-  for (let tries = 0; tries < MOST_TRIES && token.value === used; tries++)
-    try {
-      const told = await ask<Me>(wireTo('GET', 'me'));
-      if (token.value === used) me.value = told;
-      return;
-    } catch (error) {
-      // Nobody is known, and nothing is offered, until the service says so.
-      me.value = undefined;
-      if ((error as Fault).status !== 503) return;
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    }
+  // Nobody is known, and nothing is offered, until the service says so.
+  const told = await ask<Me>(wireTo('GET', 'me')).catch(() => undefined);
+  if (token.value === used) me.value = told;
 }
 
 /** Throws a Fault where the token is not accepted: whoever was signed in then still is. */
@@ -51,10 +43,6 @@ export async function signIn(text: string): Promise<void> {
   takeToken(text);
 }
 
-/** A service that is busy, as it is when it has just been started, asks to be asked again in a second. */
-const RETRY_MS = 1000;
-const MOST_TRIES = 10;
-
 /** `path` is below `/_duet/`. */
 export function wireTo(method: string, path: string, body?: object): Wire {
   const plain = { door: 'rest', method, path: `/_duet/${path}`, headers: {} } as const;
@@ -63,7 +51,11 @@ export function wireTo(method: string, path: string, body?: object): Wire {
 }
 
 /** Throws a Fault. */
-export async function ask<T>(wire: Wire): Promise<T> {
+export function ask<T>(wire: Wire): Promise<T> {
+  return wire.method === 'GET' ? patiently(() => askOnce<T>(wire)) : askOnce(wire);
+}
+
+async function askOnce<T>(wire: Wire): Promise<T> {
   const response = await exchange(wire);
   if (response.status === 401 && wire.method !== 'GET') signInToWrite();
   if (!response.ok) throw await restFault(response);

@@ -49,7 +49,30 @@ export function costKey({ method, path, headers, body }: Wire): string {
   return JSON.stringify([method, path, headers, body]);
 }
 
-export async function send(ask: Ask, through: Door, schema: Schema): Promise<Answer> {
+export function send(ask: Ask, through: Door, schema: Schema): Promise<Answer> {
+  const once = () => sendOnce(ask, through, schema);
+  return isRead(ask) ? patiently(once) : once();
+}
+
+/** A service that is busy, as it is when it has just been started, asks to be asked again in a second. */
+const RETRY_MS = 1000;
+/** By then it is not busy for a moment: whoever waits is told. */
+const MOST_TRIES = 6;
+
+/** Reads; what the service had no time for, it is asked again. */
+export async function patiently<T>(read: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await read();
+    } catch (error) {
+      if (tries === MOST_TRIES || (error as Fault).code !== 'UNAVAILABLE') throw error;
+      underWay.value++;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      underWay.value--;
+    }
+}
+
+async function sendOnce(ask: Ask, through: Door, schema: Schema): Promise<Answer> {
   const wire = wireOf(ask, doorFor(ask, through, schema), schema);
   if (!wire)
     throw new Fault(

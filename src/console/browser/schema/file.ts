@@ -37,10 +37,11 @@ export async function followFile(): Promise<void> {
   setTimeout(followFile, LOOK_MS);
 }
 
-/** Undefined when the service cannot be reached: it may be starting again. */
+/** Undefined when the service cannot be reached, or is busy: it may be starting again. */
 async function fileState(): Promise<FileState | undefined> {
   try {
     const response = await fetch('/_console/file.json');
+    if (response.status === 503) return undefined;
     return response.ok ? await response.json() : {};
   } catch {
     void look();

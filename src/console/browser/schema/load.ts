@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals';
 import { graphqlResult } from '../doors/graphql-answer.ts';
 import { restFault } from '../doors/rest.ts';
-import { exchange } from '../doors/send.ts';
+import { exchange, patiently } from '../doors/send.ts';
 import type { Fault, Wire } from '../doors/wire.ts';
 import { type Allowed, takeAllowed } from '../session.ts';
 import { type Introspection, introspectionQuery } from './introspection.ts';
@@ -26,9 +26,9 @@ export const descriptions: Readonly<Record<Door, Wire>> = {
 
 async function loadSchema(): Promise<Schema> {
   const [document, introspection, allowed] = await Promise.all([
-    described<OpenApi>(descriptions.rest),
-    introspected(),
-    described<Allowed>({ door: 'rest', method: 'GET', path: '/access.json', headers: {} }),
+    patiently(() => described<OpenApi>(descriptions.rest)),
+    patiently(introspected),
+    patiently(() => described<Allowed>({ door: 'rest', method: 'GET', path: '/access.json', headers: {} })),
   ]);
   takeAllowed(allowed);
   return readSchema(document, introspection);

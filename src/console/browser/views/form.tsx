@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks';
 import type { Answer, Ask, Change } from '../ask.ts';
 import { type Computed, computedOf } from '../computed.ts';
 import { send } from '../doors/send.ts';
-import { Fault, type FieldFault } from '../doors/wire.ts';
+import { Fault, type FieldFault, isAway } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
 import { scalar } from '../scalar.ts';
 import { refresh, schema as served } from '../schema/load.ts';
@@ -118,17 +118,21 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
   ];
   useDock(before.value ? entries : []);
 
-  useEffect(() => {
+  const open = () =>
     Promise.all([send(plain, door.value, schema), send(read, door.value, schema)]).then(
       ([found, along]) => {
         before.value = found;
         related.value = along.row ?? {};
+        fault.value = undefined;
       },
       (error) => {
         fault.value = error;
       },
     );
-  }, []);
+  // A service that was away is back when it has told of the schema again.
+  useEffect(() => {
+    if (!before.value) void open();
+  }, [schema]);
 
   const update = async (changes: Row, version: number | undefined) => {
     if (Object.keys(changes).length === 0) return link;
@@ -163,7 +167,8 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
   const row = before.value?.row;
   if (isRefused(resource, 'UPDATE') && !draft.isChanged())
     return <Refused resource={resource} write="UPDATE" />;
-  if (!row)
+  if (!row) {
+    if (fault.value && isAway(fault.value)) return <FaultNotice fault={fault.value} again={open} />;
     return fault.value ? (
       <Empty icon="search" title={fault.value.message}>
         <a class="button" href={dataLink(resource.name)}>
@@ -171,6 +176,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
         </a>
       </Empty>
     ) : null;
+  }
   return (
     <>
       <Heading

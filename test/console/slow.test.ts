@@ -1,0 +1,69 @@
+/** A service that is busy for a moment leaves no view unfinished; through both doors. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { browsing, service, shows } from './browser.ts';
+import { doors, editing, thing, things } from './things.ts';
+
+browsing('slow', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  let form: string;
+  beforeAll(async () => {
+    duet = await service('sqlite', things);
+    form = `#/data/Thing/record/${(await duet.json('POST', '/things', thing)).id}/edit`;
+  });
+  afterAll(() => duet.end());
+
+  describe.each([...doors])('through %s', (door) => {
+    test('what the service has no time for is asked again, and what it was to write is not', async () => {
+      await using here = await editing(duet.url, door, '#/data/Owner');
+      const { page } = here;
+      const asked = new Map<string, number>();
+      const detail = 'The service is overloaded; retry in 1 s.';
+      await page.route(/\/(openapi|access|file)\.json$|\/me$|\/graphql$|\/things\/\d+$/, (route) => {
+        const request = route.request();
+        const what = `${request.method()} ${new URL(request.url()).pathname} ${request.postData()}`;
+        asked.set(what, (asked.get(what) ?? 0) + 1);
+        if (asked.get(what) !== 1) return route.continue();
+        return route.fulfill({
+          status: 503,
+          headers: { 'Retry-After': '1' },
+          json: request.url().endsWith('/graphql')
+            ? { errors: [{ message: detail, extensions: { code: 'UNAVAILABLE' } }] }
+            : { code: 'UNAVAILABLE', status: 503, detail },
+        });
+      });
+      await page.goto('about:blank');
+      await here.go(form);
+      await here.input('nick').fill(`typed through ${door}`);
+      const isWrite = (what: string) => what.includes('typed');
+      const reads = () => [...asked].filter(([what]) => !isWrite(what)).map(([, times]) => times);
+      await shows(() => reads().every((times) => times > 1), true);
+      for (const path of ['openapi.json', 'access.json', 'file.json', 'me', 'graphql'])
+        expect([...asked.keys()].some((what) => what.includes(`/${path} `))).toBe(true);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('alert').filter({ hasText: detail }).waitFor();
+      expect([...asked].filter(([what]) => isWrite(what)).map(([, times]) => times)).toEqual([1]);
+      await here.save();
+      expect(here.complaints).toEqual([]);
+    });
+
+    test('a form that could not be read says why, and is read when somebody asks for it or the service is back', async () => {
+      await using here = await editing(duet.url, door, '#/data/Owner');
+      const { page } = here;
+      await page.route(/\/(graphql|things\/\d+)$/, (route) => route.abort());
+      await here.go(form);
+      const why = page.getByRole('alert').filter({ hasText: 'cannot be reached' });
+      await why.waitFor();
+      await page.unrouteAll();
+      await why.getByRole('button', { name: 'Try again' }).click();
+      await here.input('nick').waitFor();
+      await here.go('#/data/Tag');
+      await page.context().setOffline(true);
+      await here.go(form);
+      await page.getByRole('status').filter({ hasText: 'The service cannot be reached' }).waitFor();
+      await page.context().setOffline(false);
+      await here.input('nick').waitFor();
+      expect(here.complaints).toEqual([]);
+    });
+  });
+});
