@@ -1,7 +1,7 @@
-/** A service that is busy for a moment leaves no view unfinished; through both doors. */
+/** A service that is busy for a moment, and a browser that is, leave no view unfinished; through both doors. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { browsing, service, shows } from './browser.ts';
+import { browsing, service, shows, visit } from './browser.ts';
 import { doors, editing, thing, things } from './things.ts';
 
 browsing('slow', () => {
@@ -65,5 +65,39 @@ browsing('slow', () => {
       await here.input('nick').waitFor();
       expect(here.complaints).toEqual([]);
     });
+  });
+
+  test('who comes back to a view whose part of the console arrives just then sees it', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const part = Promise.withResolvers<void>();
+    const fetched = Promise.withResolvers<string>();
+    await page.route(/\/records-\w+\.js$/, async (route) => {
+      fetched.resolve(route.request().url());
+      await part.promise;
+      await route.continue();
+    });
+    const loading = page.getByRole('status').filter({ hasText: 'Loading…' });
+    await here.go('#/');
+    await here.go(form);
+    const url = await fetched.promise;
+    await here.go('#/');
+    await loading.waitFor({ state: 'detached' });
+    // A browser that is busy: what is to be done after the next frame waits.
+    await page.evaluate(`
+      window.held = [];
+      window.own = { requestAnimationFrame, setTimeout };
+      window.requestAnimationFrame = () => 0;
+      window.setTimeout = (step) => held.push(step);
+    `);
+    await here.go(form);
+    await loading.waitFor();
+    part.resolve();
+    await page.evaluate(`import('${url}').then(() => {
+      Object.assign(window, own);
+      for (const step of held) step();
+    })`);
+    await page.locator('#field-nick').waitFor();
+    expect(here.complaints).toEqual([]);
   });
 });

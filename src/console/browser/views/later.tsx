@@ -1,6 +1,6 @@
 /** A view that is fetched when it is opened. */
 
-import { useSignal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { isGone, look, returns } from '../presence.ts';
@@ -8,17 +8,16 @@ import { Empty } from './parts.tsx';
 
 /** Made once for each view, beside its place: what is fetched stays. */
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
-  let known: ComponentType<P> | undefined;
+  // Whoever has come back while it was fetched is told of it, too, and not only whoever has asked for it.
+  const known = signal<ComponentType<P> | undefined>(undefined);
   return (props: P) => {
-    const isThere = useSignal(known !== undefined);
     const failed = useSignal(false);
     useEffect(() => {
-      if (known) return;
+      if (known.value) return;
       failed.value = false;
       load().then(
         (loaded) => {
-          known = loaded;
-          isThere.value = true;
+          known.value = loaded;
         },
         () => {
           failed.value = true;
@@ -27,7 +26,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
       );
       // Once more when the service is back.
     }, [returns.value]);
-    const View = isThere.value ? known : undefined;
+    const View = known.value;
     if (View) return <View {...props} />;
     if (failed.value) return <Unloaded />;
     return (
