@@ -254,3 +254,67 @@ browsing.each([...databases])('with authentication, on %s', (database) => {
     expect(here.complaints).toEqual([]);
   });
 });
+
+browsing('where there is little room', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', { sdl, data, logic, env: { AUTH_KEYS: 'off' } });
+    for (let n = 0; n < 6; n++) await duet.json('POST', '/orders', { by: 'ann', what: `Thing ${n}` });
+    await duet.json('POST', '/_duet/keys', {
+      name: 'till',
+      roles: ['clerk', 'metrics', 'keeper-of-the-books'],
+    });
+    await duet.json('POST', '/_duet/webhooks', {
+      url: 'http://127.0.0.1:9/hooks',
+      on: ['Order.*'],
+      allowPrivate: true,
+    });
+  });
+  afterAll(() => duet.end());
+
+  /** What is cut off in a table, by its row or its own edge, or lies below its buttons. */
+  const hidden = `[...document.querySelectorAll('.sheet')].flatMap((sheet) => [
+    ...(sheet.querySelector('.do') && sheet.scrollWidth > sheet.clientWidth ? ['below the buttons'] : []),
+    ...[...sheet.querySelectorAll('td, .tag')]
+      .filter((each) => each.scrollHeight > each.clientHeight + 1 || each.scrollWidth > each.clientWidth + 1)
+      .map((each) => each.textContent),
+  ])`;
+
+  for (const width of [360, 1000, 1050, 1280])
+    test(`at ${width} px nothing of a table is cut off`, async () => {
+      await using here = await visit(duet.url, { viewport: { width, height: 740 } });
+      const { page } = here;
+      await here.go('#/operate/jobs');
+      await page.getByText('the mail server is away').first().waitFor();
+      expect(await page.evaluate(hidden)).toEqual([]);
+      await here.go('#/operate/keys');
+      await page.getByText('keeper-of-the-books').waitFor();
+      expect(await page.evaluate(hidden)).toEqual([]);
+      await here.go('#/operate/webhooks');
+      for (let n = 6; n < 10; n++) await duet.json('POST', '/orders', { by: 'ann', what: `Thing ${n}` });
+      const rows = page.getByRole('region', { name: /^Last deliveries/ }).locator('tbody tr');
+      await shows(async () => {
+        await page.getByRole('button', { name: 'Refresh' }).click();
+        return page.getByRole('button', { name: /^Show the last \d+ deliveries/ }).count();
+      }, 1);
+      // Those of other webhooks are not far away.
+      expect(await rows.count()).toBe(3);
+      expect(await page.evaluate(hidden)).toEqual([]);
+      await page.getByRole('button', { name: /^Show the last/ }).click();
+      await shows(async () => (await rows.count()) > 3, true);
+      expect(here.complaints).toEqual([]);
+    });
+
+  test('on a telephone the menu has all of its choices in sight, and Escape closes it', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
+    const { page } = here;
+    await here.go('');
+    const menu = page.getByRole('button', { name: 'Menu' });
+    await menu.click();
+    const theme = await page.getByLabel('Theme').boundingBox();
+    expect((theme?.x ?? 0) + (theme?.width ?? 0)).toBeLessThanOrEqual(360);
+    await page.keyboard.press('Escape');
+    await shows(() => menu.getAttribute('aria-expanded'), 'false');
+    expect(await menu.evaluate((button) => button === document.activeElement)).toBe(true);
+  });
+});

@@ -29,6 +29,11 @@ const menuOpen = signal(false);
 addEventListener('hashchange', () => {
   menuOpen.value = false;
 });
+addEventListener('keydown', ({ key }) => {
+  if (key !== 'Escape' || !menuOpen.value) return;
+  menuOpen.value = false;
+  document.querySelector<HTMLElement>('.menu')?.focus();
+});
 
 export function Shell({ schema, children }: { schema: Schema | undefined; children: ComponentChildren }) {
   const [area] = place.value.path;
@@ -125,13 +130,14 @@ function Account() {
   return (
     <button
       type="button"
+      class="caller"
       aria-label={token.value === '' ? who : `Account: ${who}`}
       onClick={() => {
         signingIn.value = 'asked';
       }}
     >
       <Icon name="key" />
-      <span class="wide">{who}</span>
+      <span>{who}</span>
     </button>
   );
 }

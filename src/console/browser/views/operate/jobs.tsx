@@ -1,6 +1,6 @@
 /** Jobs: what after-hooks and schedules are still to do, and what has failed. */
 
-import { dataLink } from '../../links.ts';
+import { dataLink, to } from '../../links.ts';
 import { ask, useTold, wireTo } from '../../operate.ts';
 import { Confirm } from '../confirm.tsx';
 import { counted, Empty } from '../parts.tsx';
@@ -138,12 +138,17 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** `Order.afterCreate 17`, with the way to the record. */
+/** `Order.afterCreate 17` or `webhook:wh_5f0c9a1e77b2d340 Order 17`, with the way to the record. */
 function Named({ of }: { of: string }) {
-  const [, type, hook, key] = /^(\w+)(\.\w+) (.+)$/.exec(of) ?? [];
+  const [, webhook, type, hook = '', key] = /^(?:webhook:(\w+) )?(\w+)(\.\w+)? (.+)$/.exec(of) ?? [];
   if (type === undefined || key === undefined) return <span title={of}>{of}</span>;
   return (
     <span title={of}>
+      {webhook !== undefined && (
+        <>
+          <a href={to(['operate', 'webhooks'])}>webhook</a>{' '}
+        </>
+      )}
       {type}
       {hook} <a href={dataLink(type, 'record', key)}>{key}</a>
     </span>

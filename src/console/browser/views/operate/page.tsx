@@ -136,7 +136,7 @@ export function Sheet<T>({
 export function Time({ at }: { at: string }) {
   return (
     <time dateTime={at} title={moment(at)}>
-      {at.slice(0, 19).replace('T', ' ')}
+      <span>{at.slice(0, 10)}</span> <span>{at.slice(11, 19)}</span>
     </time>
   );
 }

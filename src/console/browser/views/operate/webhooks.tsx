@@ -35,6 +35,9 @@ interface Webhook {
   readonly deliveries: readonly Delivery[];
 }
 
+/** Of the deliveries of each, so that all webhooks are in sight; the others are shown when they are asked for. */
+const SHOWN = 3;
+
 export function Webhooks() {
   const wire = wireTo('GET', 'webhooks');
   const told = useTold<readonly Webhook[]>(wire);
@@ -67,6 +70,7 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
   const { id, url, on, disabled, rotatesUntil, position, waiting, waitsSince, deliveries } = webhook;
   const outcome = useSignal({ look: '', text: '' });
   const secret = useSignal('');
+  const showsAll = useSignal(false);
   const isFailing = deliveries[0] !== undefined && deliveries[0].result !== 'delivered';
   const test = async () => {
     outcome.value = { look: '', text: 'Sending a test…' };
@@ -148,7 +152,7 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
       {deliveries.length > 0 && (
         <Sheet
           label={`Last deliveries to ${url}`}
-          rows={deliveries}
+          rows={showsAll.value ? deliveries : deliveries.slice(0, SHOWN)}
           keyOf={({ event, attempt, at }) => `${event} ${attempt} ${at}`}
           cells={[
             { head: 'event', of: ({ type }) => type },
@@ -170,6 +174,20 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
             },
           ]}
         />
+      )}
+      {deliveries.length > SHOWN && (
+        <p>
+          <button
+            type="button"
+            class="plain small"
+            aria-expanded={showsAll.value}
+            onClick={() => {
+              showsAll.value = !showsAll.value;
+            }}
+          >
+            {showsAll.value ? `Show the last ${SHOWN}` : `Show the last ${deliveries.length} deliveries`}
+          </button>
+        </p>
       )}
       {secret.value !== '' && (
         <Once
