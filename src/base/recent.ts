@@ -4,6 +4,8 @@ import type { Observation } from './observe.ts';
 
 /** Of each kind: the last ones, those that failed, and those that took long. */
 const MOST_REQUESTS = 200;
+/** More than are ever under way. */
+const MOST_OPERATIONS = 10_000;
 /** Milliseconds. */
 export const SLOW_REQUEST_MS = 500;
 /** Statements are few where values are left out of them; whoever makes up new ones pushes out old ones. */
@@ -11,11 +13,15 @@ const MOST_STATEMENTS = 200;
 const LONGEST_TEXT = 4000;
 
 type Answered = Extract<Observation, { event: 'request' }>;
+type Operation = Extract<Observation, { event: 'operation' }>;
 type Slow = Extract<Observation, { event: 'slow' }>;
 
 /** What the log has of a request too: neither bodies nor queries, and no token. */
 export interface RecentRequest extends Omit<Answered, 'event' | 'started'> {
   readonly at: string;
+  /** Of GraphQL, whose requests have one path: `query Books`, and whether it was answered with errors. */
+  readonly operation?: string;
+  readonly outcome?: Operation['outcome'];
 }
 
 export interface SlowStatement {
@@ -52,11 +58,14 @@ export class Recent {
   #route = '';
   #isOwn = false;
   readonly #requests: Record<Choice, Ring> = { last: new Ring(), failed: new Ring(), slow: new Ring() };
+  /** Operations whose requests are not answered yet, by request. */
+  readonly #operations = new Map<string, Operation>();
   /** By fingerprint; the one that was slow last is the last. */
   readonly #statements = new Map<string, SlowStatement>();
 
   readonly observe = (observation: Observation): void => {
     if (observation.event === 'request') this.#addRequest(observation);
+    else if (observation.event === 'operation') this.#addOperation(observation);
     else if (observation.event === 'slow') this.#addStatement(observation);
   };
 
@@ -67,16 +76,24 @@ export class Recent {
   }
 
   #addRequest(answered: Answered): void {
-    const { route, status, ms } = answered;
+    const { requestId, route, status, ms } = answered;
     // Requests come in a row to one route.
     if (route !== this.#route) {
       this.#route = route;
       this.#isOwn = UNTOLD.has(route) || route.startsWith('/_');
     }
     if (this.#isOwn && status < 500) return;
-    this.#requests.last.add(answered);
-    if (status >= 400) this.#requests.failed.add(answered);
-    if (ms >= SLOW_REQUEST_MS) this.#requests.slow.add(answered);
+    const operation = this.#operations.size > 0 ? this.#operations.get(requestId) : undefined;
+    if (operation) this.#operations.delete(requestId);
+    this.#requests.last.add(answered, operation);
+    if (status >= 400 || operation?.outcome === 'error') this.#requests.failed.add(answered, operation);
+    if (ms >= SLOW_REQUEST_MS) this.#requests.slow.add(answered, operation);
+  }
+
+  #addOperation(operation: Operation): void {
+    // Every request is answered; should one not be, what is known of it does not stay for good.
+    if (this.#operations.size > MOST_OPERATIONS) this.#operations.clear();
+    this.#operations.set(operation.requestId, operation);
   }
 
   #addStatement({ fingerprint, sql, ms, requestId }: Slow): void {
@@ -99,21 +116,30 @@ export class Recent {
 /** Keeps the last ones that it was given: every request pays for it, so it is one store and nothing new. */
 class Ring {
   readonly #kept: Answered[] = [];
+  readonly #operations: (Operation | undefined)[] = [];
   #next = 0;
 
-  add(answered: Answered): void {
+  add(answered: Answered, operation: Operation | undefined): void {
     this.#kept[this.#next] = answered;
+    this.#operations[this.#next] = operation;
     this.#next = this.#next === MOST_REQUESTS - 1 ? 0 : this.#next + 1;
   }
 
   list(): RecentRequest[] {
     const origin = beginning();
-    const told = this.#kept.map(({ event, started, ...answered }) => ({
+    const told = this.#kept.map(({ event, started, ...answered }, at) => ({
       at: new Date(origin + started).toISOString(),
       ...answered,
+      ...operationOf(this.#operations[at]),
     }));
     return [...told.slice(this.#next), ...told.slice(0, this.#next)].reverse();
   }
+}
+
+function operationOf(operation: Operation | undefined): Pick<RecentRequest, 'operation' | 'outcome'> {
+  if (!operation) return {};
+  const { type, name, outcome } = operation;
+  return { operation: name === undefined ? type : `${type} ${name}`, outcome };
 }
 
 let began = performance.timeOrigin;

@@ -415,6 +415,25 @@ describe.each(databases)('%s', (database) => {
     const { body: failed } = await here('GET', '/_duet/requests?only=failed');
     expect(failed[0]).toEqual(post);
     expect(failed.every(({ status }: { status: number }) => status >= 400)).toBe(true);
+    // All of GraphQL has one path, and one status for answers with and without errors.
+    const ask = (query: string) => open.rest('POST', '/graphql', { query });
+    await ask('query Good { items(first: 1) { name } }');
+    await ask('{ items(first: 1) { name } }');
+    await ask('mutation Bad { deleteItem(id: 999999) { id } }');
+    const operations = async (path: string) =>
+      (await here('GET', path)).body
+        .slice(0, 3)
+        .map(({ path, operation, outcome }: Record<string, unknown>) => [path, operation, outcome]);
+    expect(await operations('/_duet/requests')).toEqual([
+      ['/graphql', 'mutation Bad', 'error'],
+      ['/graphql', 'query', 'ok'],
+      ['/graphql', 'query Good', 'ok'],
+    ]);
+    expect((await operations('/_duet/requests?only=failed'))[0]).toEqual([
+      '/graphql',
+      'mutation Bad',
+      'error',
+    ]);
     expect((await here('GET', '/_duet/requests?only=slow')).status).toBe(200);
     expect((await here('GET', '/_duet/requests?only=odd')).status).toBe(400);
 

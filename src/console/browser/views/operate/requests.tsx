@@ -13,6 +13,9 @@ interface Request {
   readonly path: string;
   readonly status: number;
   readonly ms: number;
+  /** Of GraphQL: `query Books`. */
+  readonly operation?: string;
+  readonly outcome?: 'ok' | 'error';
   readonly caller?: string;
   readonly address: string;
 }
@@ -69,10 +72,10 @@ export function Requests({ query }: { query: URLSearchParams }) {
                 cells={[
                   {
                     head: 'request',
-                    of: ({ method, path, requestId }) => (
+                    of: ({ method, path, operation = '', requestId }) => (
                       <>
-                        <code title={path}>
-                          {method} {path}
+                        <code title={`${path} ${operation}`}>
+                          {method} {path} {operation}
                         </code>{' '}
                         {ownRequests.has(requestId) && <span class="tag">this page</span>}
                       </>
@@ -81,7 +84,12 @@ export function Requests({ query }: { query: URLSearchParams }) {
                   {
                     head: 'status',
                     kind: 'int',
-                    of: ({ status }) => <span class={status >= 400 ? 'fault' : ''}>{status}</span>,
+                    of: ({ status, outcome }) => (
+                      <span class={status >= 400 || outcome === 'error' ? 'fault' : ''}>
+                        {status}
+                        {status < 400 && outcome === 'error' && ' with errors'}
+                      </span>
+                    ),
                   },
                   { head: 'duration', kind: 'int', of: ({ ms }) => milliseconds(ms) },
                   { head: 'when (UTC)', of: ({ at }) => <Time at={at} /> },
