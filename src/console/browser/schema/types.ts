@@ -191,13 +191,20 @@ export function labelOf(columns: readonly Column[], key: Column): Column {
   const named = ['name', 'title', 'label', 'subject'].flatMap(
     (name) => texts.find((column) => column.name === name) ?? [],
   );
-  return named[0] ?? texts.find(({ required }) => required) ?? texts[0] ?? key;
+  // A remark that some records have is not what they are called by.
+  const own = texts.find(({ name }) => !PROSE.test(name));
+  return named[0] ?? texts.find(({ required }) => required) ?? own ?? key;
 }
+
+/** How people call texts that have more than a line. */
+export const PROSE =
+  /(abstract|about|answer|bio|body|comment|content|description|detail|excerpt|html|instruction|markdown|message|note|question|reason|remark|story|summary|text)s?$/i;
 
 /** `Visit 7` is one without a name of its own: a bare key would be taken for one. */
 export function labelled(resource: Resource, row: Row): string {
-  const key = String(row[resource.key.name] ?? '');
-  return nameOf(resource, row) ?? (resource.label === resource.key ? key : `${resource.name} ${key}`);
+  const key = row[resource.key.name] ?? '';
+  const isName = resource.label === resource.key && typeof key === 'string';
+  return nameOf(resource, row) ?? (isName ? key : `${resource.name} ${key}`);
 }
 
 export function nameOf({ label }: Resource, row: Row): string | undefined {

@@ -42,6 +42,9 @@ export function CellEditor({ resource, column, row, schema, onSaved, onClose }: 
     if (input && 'select' in input) input.select();
   }, []);
 
+  // Below the last row in sight it would not be read.
+  useLayoutEffect(() => form.current?.lastElementChild?.scrollIntoView({ block: 'nearest' }), [fault.value]);
+
   /** Twice at the most: where another field was changed meanwhile, this one is written to the newer record. */
   const write = async (tries = 2): Promise<Row | undefined> => {
     const { row: now, version } = (await record.current) ?? (await read());

@@ -3,7 +3,7 @@
 import type { ListAsk } from '../ask.ts';
 import { allColumns, type Shown } from '../columns.ts';
 import type { Row } from '../schema/types.ts';
-import { Icon } from './parts.tsx';
+import { focusFirst, Icon } from './parts.tsx';
 import { chooseColumns, columnsOf } from './table.tsx';
 
 interface Props {
@@ -23,7 +23,7 @@ export function ColumnChooser({ ask, rows, onClose }: Props) {
     if (column) choose(chosen.toSpliced(at, 1).toSpliced(at + by, 0, column));
   };
   return (
-    <fieldset class="filter columns">
+    <fieldset ref={focusFirst} class="filter columns">
       <legend class="sr">Columns</legend>
       <ul>
         {chosen.map((column, at) => (

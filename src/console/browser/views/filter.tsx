@@ -11,6 +11,7 @@ import { door } from '../session.ts';
 import { isObject, type Where } from '../where.ts';
 import { begun, GroupEditor } from './filter-parts.tsx';
 import { listLink, operand } from './list-place.ts';
+import { focusFirst } from './parts.tsx';
 
 export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema; onClose: () => void }) {
   const { resource } = ask;
@@ -55,7 +56,7 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
     written.value = !written.value;
   };
   return (
-    <form class="filter" aria-label="Filter" onSubmit={apply}>
+    <form ref={focusFirst} class="filter" aria-label="Filter" onSubmit={apply}>
       {written.value ? (
         <label class="written">
           The filter as JSON, as REST and GraphQL accept it

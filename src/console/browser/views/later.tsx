@@ -4,7 +4,7 @@ import { signal, useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { isGone, look, returns } from '../presence.ts';
-import { Empty } from './parts.tsx';
+import { Empty, Loading } from './parts.tsx';
 
 /** Made once for each view, beside its place: what is fetched stays. */
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
@@ -29,11 +29,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
     const View = known.value;
     if (View) return <View {...props} />;
     if (failed.value) return <Unloaded />;
-    return (
-      <p class="empty" role="status">
-        Loading…
-      </p>
-    );
+    return <Loading />;
   };
 }
 

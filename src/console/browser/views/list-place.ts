@@ -50,6 +50,11 @@ export function listLink(ask: ListAsk): string {
     : to(['data', ask.resource.name], new URLSearchParams(pairs));
 }
 
+/** The list of all that point to a record. */
+export function allLink(target: Resource, via: string, key: unknown): string {
+  return to(['data', target.name], { [`${via}[eq]`]: String(key) });
+}
+
 /** The column that a path of references leads to. */
 function columnAt(resource: Resource, path: readonly string[], schema: Schema): Column | undefined {
   const [name, ...rest] = path;

@@ -6,7 +6,7 @@ import { go, retell } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { isAway } from '../doors/wire.ts';
 import { textsOf } from '../found.ts';
-import { dataLink, to } from '../links.ts';
+import { dataLink } from '../links.ts';
 import { RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { isRefused, may, token } from '../session.ts';
 import { useAnswer } from './answer.ts';
@@ -19,7 +19,7 @@ import { Heading } from './heading.tsx';
 import { later } from './later.tsx';
 import { listAsk, listLink } from './list-place.ts';
 import { Pager } from './pager.tsx';
-import { Empty, FaultNotice, Icon, SignIn } from './parts.tsx';
+import { Empty, FaultNotice, Icon, Loading, SignIn } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
 import { SelectedRows } from './selected-rows.tsx';
 import { useSelection } from './selection.ts';
@@ -144,6 +144,7 @@ function Listed({ schema, resource, query }: Props) {
         rows={rows}
         onDone={refresh}
       />
+      {!answer && !fault && <Loading />}
       {answer && rows.length > 0 && (
         <Table
           resource={resource}
@@ -162,7 +163,7 @@ function Listed({ schema, resource, query }: Props) {
       )}
       {answer && rows.length === 0 && <NoRows ask={ask} schema={schema} />}
       {answer && (rows.length > 0 || ask.after || ask.before) && (
-        <Pager ask={ask} next={answer.next} previous={answer.previous} total={total} shown={rows.length} />
+        <Pager ask={ask} {...answer} total={total} shown={rows.length} isCurrent={isCurrent} />
       )}
     </>
   );
@@ -342,9 +343,4 @@ function NoRows({ ask, schema }: { ask: ListAsk; schema: Schema }) {
       )}
     </Empty>
   );
-}
-
-/** The list of all that point to a record. */
-export function allLink(target: Resource, via: string, key: unknown): string {
-  return to(['data', target.name], { [`${via}[eq]`]: String(key) });
 }

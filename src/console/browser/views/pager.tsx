@@ -1,5 +1,6 @@
 /** Below a table: which of the records it shows, and the way to the others. */
 
+import { useRef } from 'preact/hooks';
 import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { listLink, PAGE_SIZES } from './list-place.ts';
@@ -7,13 +8,15 @@ import { counted, Icon, numbered } from './parts.tsx';
 
 interface PagerProps {
   ask: ListAsk;
-  next: string | undefined;
-  previous: string | undefined;
+  next?: string | undefined;
+  previous?: string | undefined;
   total: number | undefined;
   shown: number;
+  /** Whether the rows are those of the address: until then it is told which they are. */
+  isCurrent: boolean;
 }
 
-export function Pager({ ask, next, previous, total, shown }: PagerProps) {
+export function Pager({ ask, next, previous, total, shown, isCurrent }: PagerProps) {
   const page = (turn: Partial<ListAsk>) => listLink({ ...ask, after: undefined, before: undefined, ...turn });
   const from = ask.after || ask.before ? ask.from : 1;
   const isWhole = total === shown || (total === undefined && from === 1 && !next);
@@ -21,6 +24,8 @@ export function Pager({ ask, next, previous, total, shown }: PagerProps) {
     from && shown > 0 && !isWhole
       ? `${numbered(from)}–${numbered(from + shown - 1)}`
       : counted(shown, 'record');
+  const told = useRef(which);
+  if (isCurrent) told.current = which;
   return (
     <nav class="pager" aria-label="Pages">
       <Turn label="First" icon="first" link={ask.after || ask.before ? page({}) : undefined} />
@@ -39,7 +44,7 @@ export function Pager({ ask, next, previous, total, shown }: PagerProps) {
         link={next ? page({ after: next, from: from && from + shown }) : undefined}
       />
       <span class="quiet">
-        {which}
+        {told.current}
         {total !== undefined && total !== shown && ` of ${numbered(total)}`}
       </span>
       <label class="size">

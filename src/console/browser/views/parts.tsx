@@ -145,6 +145,20 @@ export function Empty({
   );
 }
 
+/** For what takes longer than a moment. */
+export function Loading() {
+  return (
+    <p class="empty" role="status">
+      Loading…
+    </p>
+  );
+}
+
+/** For what opens beside the data, as its `ref`: whoever has opened it goes on there. */
+export function focusFirst(panel: HTMLElement | null): void {
+  (panel?.querySelector<HTMLElement>('input, textarea') ?? panel?.querySelector('select'))?.focus();
+}
+
 /** `what`: what is copied, where the label alone does not say so. */
 export function Copy({
   text,

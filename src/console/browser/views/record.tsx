@@ -14,8 +14,8 @@ import { useDock } from './dock.tsx';
 import { Fields } from './fields.tsx';
 import { Refresh, useFollowed } from './following.tsx';
 import { Heading } from './heading.tsx';
-import { allLink } from './list.tsx';
-import { Dialog, Empty, FaultNotice, Icon } from './parts.tsx';
+import { allLink } from './list-place.ts';
+import { Dialog, Empty, FaultNotice, Icon, Loading } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
 import { Table } from './table.tsx';
 import { CopyKey, shortened } from './value.tsx';
@@ -45,7 +45,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
     );
   const row = answer?.row;
   const notice = fault && <FaultNotice fault={fault} again={again} />;
-  if (!row) return notice ?? null;
+  if (!row) return notice ?? <Loading />;
   return (
     <>
       {notice}

@@ -4,7 +4,7 @@ import { signal, useSignal } from '@preact/signals';
 import type { ListAsk } from '../ask.ts';
 import { remember, remembered } from '../session.ts';
 import { listLink } from './list-place.ts';
-import { Copy, Icon } from './parts.tsx';
+import { Copy, focusFirst, Icon } from './parts.tsx';
 
 interface SavedView {
   readonly type: string;
@@ -41,7 +41,7 @@ export function Views({ ask, onClose }: { ask: ListAsk; onClose: () => void }) {
   };
   const mine = savedViews.value.filter((view) => view.type === type);
   return (
-    <form class="filter" aria-label="Views" onSubmit={save}>
+    <form ref={focusFirst} class="filter" aria-label="Views" onSubmit={save}>
       {mine.length > 0 && (
         <ul class="chips">
           {mine.map((view) => (

@@ -14,6 +14,7 @@ import { Dialog } from './parts.tsx';
 import { recordSearch } from './reference-input.tsx';
 import { savedViews } from './saved-views.tsx';
 import { tools } from './tools.ts';
+import { shortKey } from './value.tsx';
 
 export function Summoned({ schema }: { schema: Schema }) {
   return summoned.value === 'help' ? <Help /> : <Palette schema={schema} />;
@@ -177,7 +178,7 @@ async function recordsOf(resource: Resource, text: string, schema: Schema): Prom
   const { rows = [] } = await send(ask, door.value, schema).catch(() => ({ rows: [] }));
   const found = rows.slice(0, OF_EACH).map((row) => ({
     name: labelled(resource, row),
-    about: `${resource.name} ${row[resource.key.name]}`,
+    about: `${resource.name} ${shortKey(String(row[resource.key.name]))}`,
     link: dataLink(resource.name, 'record', row[resource.key.name]),
   }));
   if (rows.length <= OF_EACH) return found;

@@ -45,6 +45,7 @@ export function Table(props: Props) {
     [resource, rows, choice, without],
   );
   const [widths, setWidths] = useFrozen(head, columns, ask !== undefined);
+  useRoomForNumbers(section, columns, rows, widths, setWidths);
   const keep = useKeptScroll(section, 'table', ask !== undefined && isCurrent);
   const editing = useSignal<At | undefined>(undefined);
   const wide = widths && columns.map(({ name }) => widths[name] ?? 0);
@@ -177,6 +178,28 @@ function useFrozen(
     },
   ];
 }
+
+/** Of a key or a number that is cut off, what is left looks like another one: such a column grows, unless somebody has said how wide it is. */
+function useRoomForNumbers(
+  section: { readonly current: HTMLElement | null },
+  columns: readonly Shown[],
+  rows: readonly Row[],
+  widths: Widths | undefined,
+  setWidths: (widths: Widths) => void,
+): void {
+  useLayoutEffect(() => {
+    const wider: Record<string, number> = {};
+    for (const cell of section.current?.querySelectorAll('td') ?? []) {
+      const { className, clientWidth, scrollWidth, ariaColIndex } = cell;
+      const { name = '', width } = columns[Number(ariaColIndex) - 1] ?? {};
+      if (!width && scrollWidth > Math.max(clientWidth, wider[name] ?? 0) && NUMBER.test(className))
+        wider[name] = scrollWidth;
+    }
+    if (widths && Object.keys(wider).length > 0) setWidths({ ...widths, ...wider });
+  }, [rows, widths]);
+}
+
+const NUMBER = /^(id|int|float|bigint|decimal)\b/;
 
 /** In place of the rows that are not drawn. */
 function Gap({ height }: { height: number }) {

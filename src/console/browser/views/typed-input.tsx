@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
-import type { Column } from '../schema/types.ts';
+import { type Column, PROSE } from '../schema/types.ts';
 import {
   emptied,
   isOfOneLine,
@@ -26,10 +26,6 @@ export interface TypedProps {
 
 /** The longest text that is certainly a line. */
 export const LINE = 500;
-
-/** How people call texts that have more than a line. */
-const PROSE =
-  /(abstract|about|answer|bio|body|comment|content|description|detail|excerpt|html|instruction|markdown|message|note|question|reason|remark|story|summary|text)s?$/i;
 
 /** Keys, texts in a format or a pattern that has no break, and those that are too short for more. */
 function isLine({ bounds, kind, type }: Column): boolean {

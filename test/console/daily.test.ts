@@ -1,0 +1,149 @@
+/** What somebody who had not seen the code found misleading, cut off or out of reach in a day with the console. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Locator } from 'playwright-core';
+import { browsing, service, shows, visit } from './browser.ts';
+
+const key = (at: number) => `0190f5a0-7c1e-7a64-b3f5-${String(at).padStart(12, '0')}`;
+
+const sdl = `
+type Customer @resource { id: UUID! name: String! orders: [Order!]! }
+type Order @resource { id: ID! price: Decimal! @decimal(scale: 2) remark: String customer: Customer }
+`;
+
+const data = {
+  customers: Array.from({ length: 4 }, (_, at) => ({ id: key(at + 1), name: `Ada Lovelace ${at + 1}` })),
+  orders: Array.from({ length: 200 }, (_, at) => ({
+    price: at === 199 ? '123456789.00' : '1.00',
+    remark: at === 0 ? 'Ring twice.' : null,
+    customerId: key(1 + (at % 4)),
+  })),
+};
+
+browsing('a day with the console', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', { sdl, data });
+  });
+  afterAll(() => duet.end());
+
+  const isWhole = (cell: Locator) => cell.evaluate((each: any) => each.scrollWidth <= each.clientWidth);
+
+  test('keys and numbers are never cut off, whichever rows came first, nor covered by the pencil', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Order');
+    await page.getByRole('link', { name: '1', exact: true }).waitFor();
+    // The widths were found for the first rows, which are shorter.
+    await page.getByRole('button', { name: 'id', exact: false }).first().click();
+    await page.getByRole('button', { name: 'id', exact: false }).first().click();
+    const row = page.locator('tbody tr').first();
+    await row.getByRole('link', { name: '200', exact: true }).waitFor();
+    await shows(() => isWhole(row.locator('td').nth(0)), true);
+    await shows(() => isWhole(row.locator('td.decimal')), true);
+    await row.locator('td.decimal').hover();
+    const pencil = await row.locator('td.decimal').evaluate((each: any) => {
+      const { left, textAlign } = each.ownerDocument.defaultView.getComputedStyle(each, '::after');
+      return { left, textAlign };
+    });
+    expect(pencil.left).toBe('0px');
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('a record without a name is called by its type and key, and not by a remark', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Order/record/1');
+    await page.getByRole('heading', { name: 'Order 1' }).waitFor();
+    await here.go('#/data/Order');
+    await page.getByRole('link', { name: '1', exact: true }).waitFor();
+    expect(await page.locator('thead th .head > span:first-child').allTextContents()).toEqual([
+      'id',
+      'price',
+      'remark',
+      'customer',
+    ]);
+  });
+
+  test('in a narrow window too, the palette shows names, and as much of a long key as is needed', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
+    const { page } = here;
+    await here.go('#/data/Order');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Go to' }).fill('ada');
+    const found = page.getByRole('option', { name: 'Ada Lovelace 1' });
+    await found.waitFor();
+    const { height = 0 } = (await found.boundingBox()) ?? {};
+    expect(height).toBeLessThan(60);
+    expect(await found.textContent()).toBe('Ada Lovelace 1 Customer 0190…000001');
+    expect(await found.locator('.small').evaluate((each: any) => each.scrollWidth <= each.clientWidth)).toBe(
+      true,
+    );
+  });
+
+  test('what a key opens has the focus, and what is typed goes there', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Customer');
+    await page.getByText('Ada Lovelace 4').waitFor();
+    await page.keyboard.press('v');
+    await shows(
+      () => page.getByLabel('Name of this view').evaluate((each: any) => each.matches(':focus')),
+      true,
+    );
+    await page.keyboard.type('new ones');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'new ones' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('f');
+    await shows(() => page.getByLabel('Value').evaluate((each: any) => each.matches(':focus')), true);
+    await page.keyboard.type('Lovelace 3');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/name\[contains\]=Lovelace/);
+  });
+
+  test('while a page is on its way, it is told that it is, and the rows that are shown keep their numbers', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const coming = Promise.withResolvers<void>();
+    const hold = async () => {
+      await page.route('**/orders?**', async (route) => {
+        await coming.promise;
+        await route.continue();
+      });
+    };
+    await here.go('#/data/Order');
+    await page.getByText('1–25 of 200').waitFor();
+    await hold();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.waitForURL(/after=/);
+    await page.waitForTimeout(100);
+    expect(await page.getByText('1–25 of 200').count()).toBe(1);
+    await here.go('#/data/Customer');
+    await page.getByText('Ada Lovelace 4').waitFor();
+    await here.go('#/data/Order');
+    await page.getByRole('status').filter({ hasText: 'Loading…' }).waitFor();
+    coming.resolve();
+    await page.getByText('1–25 of 200').waitFor();
+  });
+
+  test('what is wrong with the cell of the last row in sight can be read', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Order');
+    const section = page.getByRole('region', { name: 'Order table' });
+    await page.getByRole('link', { name: '1', exact: true }).waitFor();
+    const edge = await section.evaluate((each: any) => each.getBoundingClientRect().bottom);
+    const cells = page.locator('td.decimal');
+    const tops = await cells.evaluateAll((all) =>
+      all.map((each: any) => each.getBoundingClientRect().bottom),
+    );
+    await cells.nth(tops.findLastIndex((bottom) => bottom < edge)).dblclick();
+    await page.keyboard.type('1.234');
+    await page.keyboard.press('Enter');
+    const fault = page.locator('#cell-fault');
+    await fault.waitFor();
+    const { y = 0, height = 0 } = (await fault.boundingBox()) ?? {};
+    expect(y + height).toBeLessThanOrEqual(edge);
+  });
+});
