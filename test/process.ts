@@ -9,6 +9,9 @@ import { JSON_HEADERS, shipped } from './app.ts';
 /** The command as `npm start` runs it. */
 export const source = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli/start.ts')];
 
+/** Most of these processes end within seconds: what JavaScriptCore compiles of them takes more of the processor than it gives back. */
+const COMPILER = { BUN_JSC_thresholdForJITAfterWarmUp: '20000' };
+
 export class Folder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'duet-'));
 
@@ -43,7 +46,7 @@ function spawn(
 ) {
   return Bun.spawn([...duet, ...args], {
     cwd: folder.path,
-    env: { PORT: '0', ...env },
+    env: { PORT: '0', ...COMPILER, ...env },
     stdout: 'pipe',
     stderr: 'pipe',
   });
@@ -62,7 +65,7 @@ export async function command(
 export function inShell(folder: Folder, line: string, args: readonly string[]) {
   return Bun.spawn(['bash', '-c', line, 'bash', ...source, ...args], {
     cwd: folder.path,
-    env: { PORT: '0', PATH: process.env['PATH'] ?? '' },
+    env: { PORT: '0', ...COMPILER, PATH: process.env['PATH'] ?? '' },
     stdout: 'pipe',
     stderr: 'pipe',
   });

@@ -24,7 +24,7 @@ const bun = [process.execPath, '--no-env-file'];
 const bunTest = [...bun, 'test', '--no-orphans', '--timeout', '60000'];
 
 /**
- * The highest tier of the compiler takes more than it gives back within minutes; processes that tests start have it, as users do.
+ * The highest tier of the compiler takes more than it gives back within minutes; what is started by tests, see process.ts, has it.
  */
 const COMPILER = { BUN_JSC_useFTLJIT: '0' };
 
