@@ -1,6 +1,6 @@
 /** GraphQL over WebSocket (`graphql-transport-ws`): each operation is a request like any other, answered over SSE. */
 
-import { DuetError, validationFailed } from '../base/errors.ts';
+import { DuetError } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import { anonymous } from '../engine/caller.ts';
 import { answerWithoutBody, isStreamed, JSON_TYPE } from '../http/answer.ts';
@@ -10,7 +10,7 @@ import type { Connections } from '../http/guard/address.ts';
 import type { Authenticate } from '../http/guard/authenticate.ts';
 import { isForeign } from '../http/guard/cors.ts';
 import { POSITION } from '../http/position.ts';
-import type { Attendant, Socket } from '../http/sockets.ts';
+import { type Attendant, admitHandshake, type Socket } from '../http/sockets.ts';
 import { EVENT_TYPE, isRefused, STALLED_MS, type Streams } from '../http/streams.ts';
 import { SocketQueue } from './socket-queue.ts';
 
@@ -36,8 +36,6 @@ export function wantsSocket({ headers }: Request): boolean {
   return headers.get('Upgrade')?.toLowerCase() === 'websocket';
 }
 
-const KEY = /^[A-Za-z0-9+/]{22}==$/;
-
 /** Answers who wants a socket; the runtime has then begun to speak by itself. */
 export function openSocket(
   options: SocketOptions,
@@ -47,20 +45,7 @@ export function openSocket(
   // A page of any origin can open one, and CORS does not keep it from reading what comes.
   if (isForeign(request, options.origins))
     throw new DuetError('FORBIDDEN', 'Pages of this origin may not call: CORS_ORIGINS names those that may.');
-  const offered = request.headers.get('Sec-WebSocket-Protocol')?.split(',') ?? [];
-  if (!offered.some((each) => each.trim() === PROTOCOL))
-    throw validationFailed([
-      { parameter: 'Sec-WebSocket-Protocol', code: 'ENUM', detail: `the protocol must be ${PROTOCOL}` },
-    ]);
-  // The runtime takes on nobody without one, and does not tell why.
-  if (!KEY.test(request.headers.get('Sec-WebSocket-Key') ?? ''))
-    throw validationFailed([
-      {
-        parameter: 'Sec-WebSocket-Key',
-        code: 'FORMAT',
-        detail: 'the key must be 16 bytes in base64 (RFC 6455, section 4.1)',
-      },
-    ]);
+  admitHandshake(request, PROTOCOL);
   const attendant = new GraphqlSocket(options, limits, request, connections?.requestIP(request)?.address);
   const headers = { 'Sec-WebSocket-Protocol': PROTOCOL };
   if (!upgraded(connections, request, { data: attendant, headers })) {

@@ -1,5 +1,23 @@
 /** WebSockets as `Bun.serve` hands them over: whatever happens on one is told to whoever has taken it on. */
 
+import { type DuetError, validationFailed } from '../base/errors.ts';
+
+/** 16 bytes. */
+const KEY = /^[A-Za-z0-9+/]{22}==$/;
+
+/** Refuses what no socket can be opened for (RFC 6455, section 4.1): the runtime would not say what is wrong with it. */
+export function admitHandshake({ headers }: Request, protocol: string): void {
+  const offered = headers.get('Sec-WebSocket-Protocol')?.split(',') ?? [];
+  if (!offered.some((each) => each.trim() === protocol))
+    throw unsound('Sec-WebSocket-Protocol', 'ENUM', `the protocol must be ${protocol}`);
+  if (!KEY.test(headers.get('Sec-WebSocket-Key') ?? ''))
+    throw unsound('Sec-WebSocket-Key', 'FORMAT', 'the key must be 16 bytes in base64');
+}
+
+function unsound(parameter: string, code: 'ENUM' | 'FORMAT', detail: string): DuetError {
+  return validationFailed([{ parameter, code, detail }]);
+}
+
 /** What can be done with one. */
 export interface Socket {
   /** At most -1 where the client does not keep up: then `drained` tells whenever it has taken some more. */
