@@ -16,6 +16,8 @@ export const LOOKED_BYTES = 4 * 1024 * 1024;
 export interface AnswerLimits {
   readonly objects: number;
   readonly bytes: number;
+  /** Whether what is read is only written out: JSON is then passed on as its text. */
+  readonly passes?: boolean;
   /** Fails where there is no room for a long answer now. */
   readonly admitLong?: (bytes: number) => void;
   /** Counts a part of an answer that is long by itself, until what it answers with is called. */

@@ -280,7 +280,13 @@ export class Engine {
   /** A list of any length, page by page; all of them show one moment. */
   async *pages(operation: Permitted<List>): AsyncGenerator<Node[]> {
     const { objects, bytes, admitLong, holdLong } = this.limits;
-    const limits = { objects, bytes, ...(admitLong && { admitLong }), ...(holdLong && { holdLong }) };
+    const limits = {
+      objects,
+      bytes,
+      passes: true,
+      ...(admitLong && { admitLong }),
+      ...(holdLong && { holdLong }),
+    };
     const snapshot = await this.#storage.snapshot();
     this.exports++;
     try {

@@ -1,5 +1,6 @@
 /** How many bytes rows take in an answer, told from their values: quickly, one for each character, or as they are written. */
 
+import { PassedJson } from '../base/passed.ts';
 import type { Column } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import type { Row } from '../storage/statements.ts';
@@ -184,6 +185,7 @@ export function inSteps(bytes: number, least: number, times: number): number {
 export function bytesOfJson(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return VALUE;
+  if (value instanceof PassedJson) return value.text.length;
   let bytes = AROUND_OBJECT;
   if (Array.isArray(value)) for (const each of value) bytes += 1 + bytesOfJson(each);
   else for (const name in value) bytes += bytesOfName(name) + bytesOfJson((value as Row)[name]);
@@ -193,7 +195,7 @@ export function bytesOfJson(value: unknown): number {
 /** The same, as it is sent. */
 export function bytesOfWritten(value: unknown): number {
   if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return bytesOfShort(value);
-  return Buffer.byteLength(JSON.stringify(value));
+  return Buffer.byteLength(value instanceof PassedJson ? value.text : JSON.stringify(value));
 }
 
 /** Of a number, a Boolean, or a text that needs no escapes, such as a date; what is hidden is null, or nothing. */

@@ -23,6 +23,7 @@ import type { Context } from './context.ts';
 import { asWritten } from './fields.ts';
 import { Describing } from './introspection.ts';
 import { findNode } from './node.ts';
+import { type Passing, taken, withLists } from './passing.ts';
 import { planner } from './plan.ts';
 import { lacking, type Telling, withoutUntold } from './untold.ts';
 
@@ -37,16 +38,23 @@ export async function execute(
   const performed = isAtomic(args, context) ? await performTogether(args, context) : before;
   if (performed instanceof GraphQLError) return { data: null, errors: [performed] };
   const budget = isLone(args) ? undefined : new Budget(context.engine.limits);
-  const running: Running = { ...context, reads: new Snapshot(context), performed, budget, told: 0 };
+  const running: Running = {
+    ...context,
+    reads: new Snapshot(context),
+    performed,
+    budget,
+    told: 0,
+    lists: [],
+  };
   const describing = new Describing(context.engine.limits.bytes, context.deadline);
   const schema = describing.of(args.schema);
   const result = await executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
   const { refusal } = describing;
   if (refusal) return { data: null, errors: [new GraphQLError(refusal.message, { originalError: refusal })] };
-  return withoutUntold(result);
+  return withLists(withoutUntold(result), running);
 }
 
-interface Running extends Context, Telling {
+interface Running extends Context, Telling, Passing {
   readonly reads: Snapshot;
   readonly performed: Performed | undefined;
   /** All fields of a mutation share it; undefined where there is only one. */
@@ -62,7 +70,9 @@ const fieldResolver: GraphQLFieldResolver<Node | undefined, Running> = (node, ar
   // Only root fields have no node; the relations of others carry resolvers of their own.
   if (node === undefined) return resolveRoot(args, context, info);
   const value = node[info.fieldName];
-  return value === null && isNonNullType(info.returnType) ? lacking(context, info) : value;
+  return value === null && isNonNullType(info.returnType)
+    ? lacking(context, info)
+    : taken(value, context, info);
 };
 
 async function resolveRoot(

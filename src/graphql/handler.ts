@@ -10,6 +10,7 @@ import {
 import { DuetError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
+import { jsonOf } from '../base/passed.ts';
 import { type Soon, then } from '../base/soon.ts';
 import type { Engine } from '../engine/engine.ts';
 import { preferredType } from '../http/accept.ts';
@@ -248,7 +249,7 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   const long = describes(text) ? await written(result.data) : undefined;
   finished(given, valid.operation, result, long?.units);
-  const data = long?.json ?? JSON.stringify(result.data ?? null);
+  const data = long?.json ?? jsonOf(result.data ?? null);
   const told = `{${errors ? `"errors":${JSON.stringify(errors)},` : ''}"data":${data}}`;
   if (isStream) return streamedOnce(told);
   const response = answer(200, told, undefined, headers[type]);
@@ -262,5 +263,5 @@ function costOf(type: string, data: unknown, units = costOfAnswer(data)): number
 }
 
 function respond(status: number, type: MediaType, body: unknown): Response {
-  return answer(status, JSON.stringify(body), undefined, headers[type]);
+  return answer(status, jsonOf(body), undefined, headers[type]);
 }

@@ -2,6 +2,7 @@
 
 import type { ExecutionResult, GraphQLObjectType, ValidatedExecutionArgs } from 'graphql';
 import { DuetError } from '../base/errors.ts';
+import { jsonOf } from '../base/passed.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { Told } from '../engine/journal/feed.ts';
 import type { Change } from '../engine/journal/showing.ts';
@@ -18,7 +19,7 @@ import { planner } from './plan.ts';
 const COMPLETE = 'event: complete\ndata:\n\n';
 
 function nextOf(result: unknown): string {
-  return nextText(JSON.stringify(result));
+  return nextText(jsonOf(result));
 }
 
 function nextText(json: string): string {

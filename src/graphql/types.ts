@@ -37,6 +37,7 @@ import { relationAt } from './fields.ts';
 import { ID } from './id.ts';
 import { Inputs } from './inputs.ts';
 import { nodeField, nodeInterface, nodesIn } from './node.ts';
+import { taken } from './passing.ts';
 import { denied, lacking } from './untold.ts';
 
 export type Fields = Record<string, GraphQLFieldConfig<unknown, unknown>>;
@@ -229,7 +230,9 @@ function related(name: string): Resolve {
 /** What the engine leaves out of a record is what the caller may not read. */
 export function guarded(resource: Resource, field: Field, config: Fields[string]): Fields[string] {
   if (!canBeHidden(field)) return config;
-  const { resolve = (node) => (node as Record<string, unknown>)[field.name] } = config;
+  const {
+    resolve = (node, _, context, info) => taken((node as Record<string, unknown>)[field.name], context, info),
+  } = config;
   return {
     ...config,
     resolve: (...of) => {

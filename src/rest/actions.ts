@@ -1,6 +1,7 @@
 /** `/actions/place-order`: the actions of the schema file, with their arguments as a body or as parameters. */
 
 import { DuetError, type Fault, validationFailed } from '../base/errors.ts';
+import { jsonOf } from '../base/passed.ts';
 import { caught, type Soon, then } from '../base/soon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Act, Ask, Input, Wanted } from '../engine/operation.ts';
@@ -44,7 +45,7 @@ function acting(engine: Engine, action: ActionField, limits: BodyLimits): Handle
       const idempotency = idempotencyOf(exchange, pathTo(action).slice(1), bytes);
       return engine
         .write(exchange.caller, actOf(action, args), idempotency, undefined, goneOf(exchange))
-        .then((value) => answer(200, JSON.stringify(answered(action, value))));
+        .then((value) => answer(200, jsonOf(answered(action, value))));
     });
 }
 
@@ -62,7 +63,7 @@ function asking(engine: Engine, action: ActionField, limits: BodyLimits): Handle
 /** What an action that only reads answers, to arguments as JSON has them. */
 export function ask(engine: Engine, { caller }: Exchange, action: ActionField, args: Input): Soon<Response> {
   const operation: Ask = { do: 'ask', action, args, answer: wantedOf(action.answer) };
-  return then(engine.ask(caller, operation), (value) => answer(200, JSON.stringify(answered(action, value))));
+  return then(engine.ask(caller, operation), (value) => answer(200, jsonOf(answered(action, value))));
 }
 
 /** What is wrong with an argument is wrong with a parameter here. */

@@ -1,6 +1,7 @@
 /** A list as a file: CSV or NDJSON, written page by page while the client takes it, from one snapshot. */
 
 import { validationFailed } from '../base/errors.ts';
+import { jsonOf } from '../base/passed.ts';
 import type { Selection } from '../engine/operation.ts';
 import type { Node } from '../engine/read/read.ts';
 import { preferredType } from '../http/accept.ts';
@@ -46,8 +47,7 @@ export async function exported(
   failed: (cause: unknown) => void,
 ): Promise<Response> {
   const columns = [...selection.columns, ...(selection.computed?.map(({ column }) => column) ?? [])];
-  const line =
-    type === CSV_TYPE ? csvLine(columns) : (node: Node) => `${JSON.stringify(shown(selection, node))}\n`;
+  const line = type === CSV_TYPE ? csvLine(columns) : (node: Node) => `${jsonOf(shown(selection, node))}\n`;
   let head = type === CSV_TYPE ? `${columns.map(({ name }) => csvText(name)).join(',')}\r\n` : '';
   let next: IteratorResult<Node[]> | undefined = await pages.next();
   /** What is yet to be sent of a page. */
@@ -98,7 +98,7 @@ function csvLine(columns: readonly Column[]): (node: Node) => string {
 function csvValue(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'string') return csvText(value);
-  return typeof value === 'object' ? csvText(JSON.stringify(value)) : String(value);
+  return typeof value === 'object' ? csvText(jsonOf(value)) : String(value);
 }
 
 function csvText(text: string): string {

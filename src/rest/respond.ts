@@ -1,6 +1,7 @@
 /** Result → Response, for the routes of a resource. */
 
 import { DuetError } from '../base/errors.ts';
+import { jsonOf } from '../base/passed.ts';
 import type { List, Listing, Selection } from '../engine/operation.ts';
 import { type Node, relationKey } from '../engine/read/read.ts';
 import { CREATED } from '../engine/write/upsert.ts';
@@ -24,7 +25,7 @@ export function listed(from: Collection, operation: List, listing: Listing, quer
   const deprecation = deprecationOf(from.resource, selection, from.deprecatedSince);
   const body = isPlain(from, operation) ? nodes : nodes.map((node) => shown(selection, node));
   const headers = headersOf(from, operation, listing, query);
-  const response = answer(200, JSON.stringify(body), deprecation, headers);
+  const response = answer(200, jsonOf(body), deprecation, headers);
   if (total !== undefined) response.headers.set('X-Total-Count', String(total));
   return response;
 }
@@ -44,7 +45,7 @@ export function aggregated(from: Collection, operation: Aggregation, rows: reado
     if (relations.length > 0) group['by'] = shown({ columns: by, relations }, row);
     return group;
   });
-  return answer(200, JSON.stringify(groups), deprecation, listHeaders);
+  return answer(200, jsonOf(groups), deprecation, listHeaders);
 }
 
 const LONGEST_LOCATION = 1024;
@@ -68,7 +69,7 @@ function headersOf({ resource }: Collection, { list }: List, listing: Listing, q
 export function found(from: Collection, selection: Selection, node: Node | null): Response {
   const { resource, deprecatedSince } = from;
   const headers = { ...deprecationOf(resource, selection, deprecatedSince), ...varying(resource) };
-  return answer(200, JSON.stringify(shown(selection, existing(from, node))), headers);
+  return answer(200, jsonOf(shown(selection, existing(from, node))), headers);
 }
 
 /** The plain record, which its version stands for. */
@@ -138,9 +139,9 @@ function tagged(response: Response, tag: string): Response {
 
 /** The record without its version, which is taken from it; rules can need more columns, and move others. */
 function whole({ resource, isShaped }: Collection, node: Node): string {
-  if (isShaped) return JSON.stringify(shown(wholeOf(resource), node));
+  if (isShaped) return jsonOf(shown(wholeOf(resource), node));
   node[resource.version.name] = undefined;
-  return JSON.stringify(node);
+  return jsonOf(node);
 }
 
 /** All that a record shows, without what is related to it. */

@@ -72,6 +72,8 @@ export interface Select {
   readonly cuts: boolean;
   /** Columns whose text does not count: what fails by it would tell how long it is. */
   readonly uncounted: readonly Column[];
+  /** Whether JSON is answered as PassedJson: nobody looks inside. */
+  readonly passes: boolean;
   /**
    * Keeps the rows from being changed by others until the transaction ends. Where they are only to be changed themselves,
    * others may go on to refer to them: two that are changed, each to be linked with the other, do not wait for each other.
@@ -314,6 +316,7 @@ export function select(
     bytes: undefined,
     cuts: false,
     uncounted: [],
+    passes: false,
     lock: false,
     prefetch: [],
   };

@@ -20,6 +20,8 @@ export interface Guard {
 export interface Guarded {
   readonly guards: readonly Guard[];
   readonly rows: readonly Row[];
+  /** Whether JSON among what is read of them is passed on. */
+  readonly passes?: boolean;
 }
 
 /**
@@ -27,22 +29,22 @@ export interface Guarded {
  * already. `bytes`: how much text one statement may answer with.
  */
 export function* hide(guarded: readonly Guarded[], bytes?: number): Program<void> {
-  const tasks = guarded.flatMap(({ guards, rows }) => {
+  const tasks = guarded.flatMap(({ guards, rows, passes = false }) => {
     const [first] = rows;
     if (!first) return [];
     return guards.map((guard) => {
       const { column } = guard;
-      return { guard, rows, missing: column && !(column.name in first) ? column : undefined };
+      return { guard, rows, passes, missing: column && !(column.name in first) ? column : undefined };
     });
   });
   const asked = tasks.filter(({ guard }) => !isNothing(guard.where));
   const answers =
     asked.length > 0
-      ? yield asked.map(({ guard: { resource, where }, rows, missing }) => {
+      ? yield asked.map(({ guard: { resource, where }, rows, passes, missing }) => {
           const keys = [...new Set(rows.map((row) => row[resource.key.name]))];
           const shown = all([among(resource.key, keys), where]);
           return missing
-            ? select(resource, [resource.key, missing], shown, { bytes })
+            ? select(resource, [resource.key, missing], shown, { bytes, passes })
             : select(resource, [resource.key], shown);
         })
       : [];

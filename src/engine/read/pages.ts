@@ -34,7 +34,8 @@ export async function* pagesOf(
   let { after } = backwards ? await beginning(operation, snapshot) : operation.list;
   let left = limit ?? Number.POSITIVE_INFINITY;
   let size = Math.min(FIRST_PAGE, limits.objects);
-  const fits = { objects: limits.objects, bytes: Math.min(limits.bytes, 2 * PAGE_BYTES) };
+  const { objects, passes = false } = limits;
+  const fits = { objects, passes, bytes: Math.min(limits.bytes, 2 * PAGE_BYTES) };
   /** Whether the next record is more than fits a page. */
   let isLarge = false;
   while (left > 0) {

@@ -19,7 +19,16 @@ import {
 } from './branches.ts';
 import { compute } from './computed.ts';
 import { hasAbridged, hasAbridgedBelow, placed, placedBelow } from './places.ts';
-import { far, mostBytes, near, selectBeyond, selectByKey, selectList, selectRelated } from './selects.ts';
+import {
+  far,
+  mostBytes,
+  near,
+  passesIn,
+  selectBeyond,
+  selectByKey,
+  selectList,
+  selectRelated,
+} from './selects.ts';
 import { appearances, bytesOfGroups, checkSums, spend, spendOften } from './spending.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
@@ -179,7 +188,8 @@ function* dressFirst(
 /** Takes away what is hidden, and then adds what is computed of the rest. */
 function* dress(selection: Selection, rows: readonly Node[], budget: Budget, times?: Times): Program<void> {
   const { guards, computed, changes } = selection;
-  if (guards) yield* hide([{ guards, rows }], mostBytes(budget.limits));
+  const passes = passesIn(selection, budget.limits);
+  if (guards) yield* hide([{ guards, rows, passes }], mostBytes(budget.limits));
   if (computed) compute(computed, rows);
   if (changes) yield* addChanges(changes, rows, budget, times);
 }
@@ -226,8 +236,9 @@ function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget, time
     const guarded: Guarded[] = [];
     for (const branch of level) {
       connect(branch);
-      const { guards } = branch.relation.selection;
-      if (guards) guarded.push({ guards, rows: branch.found });
+      const { selection } = branch.relation;
+      const passes = passesIn(selection, budget.limits);
+      if (selection.guards) guarded.push({ guards: selection.guards, rows: branch.found, passes });
     }
     if (guarded.length > 0) yield* hide(guarded, mostBytes(budget.limits));
     for (const { relation, found } of level)

@@ -24,10 +24,11 @@ function madeFor(
   whom: List | Selection | Relation,
   most: number | undefined,
   bytes: number | undefined,
+  passes: boolean,
   make: () => Select,
 ): Select {
   let select = made.get(whom);
-  if (!select || select.most !== most || select.bytes !== bytes) {
+  if (!select || select.most !== most || select.bytes !== bytes || select.passes !== passes) {
     select = make();
     made.set(whom, select);
   }
@@ -37,7 +38,8 @@ function madeFor(
 /** `limits` are those of a whole answer, and with it of each list below. */
 export function selectList(operation: List, most: number, limits: AnswerLimits): Select {
   const bytes = mostBytes(limits);
-  return madeFor(operation, most, bytes, () => {
+  const passes = passesIn(operation.selection, limits);
+  return madeFor(operation, most, bytes, passes, () => {
     const { resource, selection, list: query, places } = operation;
     const { order, backwards, limit, offset } = query;
     const columns = needed(resource, selection);
@@ -49,6 +51,7 @@ export function selectList(operation: List, most: number, limits: AnswerLimits):
       offset,
       most,
       bytes,
+      passes,
       prefetch: prefetched(selection, limits, limit),
     });
   });
@@ -60,8 +63,10 @@ const madeSeen = new WeakMap<Filter, WeakMap<Selection, Select>>();
 export function selectByKey({ resource, selection, seen }: Permitted<Get>, limits: AnswerLimits): Select {
   const known = seen ? madeSeen.get(seen) : made;
   const found = known?.get(selection);
-  if (found) return found;
+  const passes = passesIn(selection, limits);
+  if (found?.passes === passes) return found;
   const byKey = select(resource, needed(resource, selection), all([equal(resource.key, PLACEHOLDER), seen]), {
+    passes,
     prefetch: prefetched(selection, limits),
   });
   if (known) known.set(selection, byKey);
@@ -75,6 +80,11 @@ export function selectByKey({ resource, selection, seen }: Permitted<Get>, limit
  */
 export function mostBytes({ bytes }: AnswerLimits): number | undefined {
   return Number.isFinite(bytes) ? 3 * bytes : undefined;
+}
+
+/** Whether JSON is passed on: not where functions make something of it. */
+export function passesIn({ computed }: Selection, { passes = false }: AnswerLimits): boolean {
+  return passes && computed === undefined;
 }
 
 /** The column of the parent whose value leads to the related records. */
@@ -105,7 +115,8 @@ export function perOf(relation: Relation): Per {
 export function selectRelated(relation: Relation, limits: AnswerLimits): Select {
   const most = limits.objects + 1;
   const bytes = mostBytes(limits);
-  return madeFor(relation, most, bytes, () => {
+  const passes = passesIn(relation.selection, limits);
+  return madeFor(relation, most, bytes, passes, () => {
     const { field, selection, list: query, seen } = relation;
     const column = far(relation);
     // A record that many lead to is told by its key.
@@ -115,6 +126,7 @@ export function selectRelated(relation: Relation, limits: AnswerLimits): Select 
       per: perOf(relation),
       most,
       bytes,
+      passes,
       prefetch: prefetched(selection, limits),
     };
     if (!query) return select(field.target, columns, seen, rest);

@@ -16,6 +16,7 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
+import { PassedJson } from '../../base/passed.ts';
 import { relationKey } from '../../engine/read/read.ts';
 import { answeredFields, argumentsOf, type Given, relationName } from '../fields.ts';
 import { ID } from '../id.ts';
@@ -68,6 +69,8 @@ function present(
   if (isListType(type)) {
     const item = shapeOf(type.ofType, nodes, given, assemble);
     return (value) => {
+      // What others have stored in a list is answered as it is, as in REST.
+      if (value instanceof PassedJson) return value;
       if (!Array.isArray(value)) throw notPlain;
       const made = new Array<unknown>(value.length);
       for (let at = 0; at < made.length; at++) made[at] = item(value[at]);

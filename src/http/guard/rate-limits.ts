@@ -2,6 +2,7 @@
 
 import { DuetError } from '../../base/errors.ts';
 import { Lru } from '../../base/lru.ts';
+import { PassedJson } from '../../base/passed.ts';
 import type { SharedLimits, Take } from './shared-limits.ts';
 
 export interface Rate {
@@ -22,7 +23,7 @@ export function costOfAnswer(answer: unknown): number {
 }
 
 function objectsIn(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
+  if (typeof value !== 'object' || value === null || value instanceof PassedJson) return 0;
   let count = Array.isArray(value) ? 0 : 1;
   for (const inner of Object.values(value)) count += objectsIn(inner);
   return count;

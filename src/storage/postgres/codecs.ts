@@ -67,8 +67,17 @@ export const codecs: Codecs<PostgresCodec> = {
       max: (quoted) => `max(${quoted}::text COLLATE "C")::uuid`,
     },
   },
-  // Not jsonb, which forgets the order of keys.
-  json: { type: 'json', cast: 'text::json', encode: JSON.stringify },
+  // Not jsonb, which forgets the order of keys. Read as text: the driver would make objects of all of it.
+  json: {
+    type: 'json',
+    cast: 'text::json',
+    encode: JSON.stringify,
+    read: (quoted) => `${quoted}::text`,
+    decode: parsed,
+    decodeJson: parsed,
+    // What was read is kept as what it is.
+    image: (quoted) => `${quoted}::json`,
+  },
 };
 
 /**
@@ -83,6 +92,10 @@ function exact(type: string, cast: string): PostgresCodec {
     sum: (quoted) => `SUM(${quoted})::text`,
     total: (quoted) => `SUM(${quoted})`,
   };
+}
+
+function parsed(given: unknown): unknown {
+  return JSON.parse(String(given));
 }
 
 /** Of a Date, or of the text that stands for one in JSON. */

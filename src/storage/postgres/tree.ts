@@ -1,10 +1,11 @@
 /** A Select and all that it has below as one statement of PostgreSQL: one round trip, and one snapshot by itself. */
 
 import type { Column } from '../../schema/model.ts';
-import { codecOf } from '../sql/codec.ts';
+import { codecOf, passing } from '../sql/codec.ts';
 import type { Compiler, Template } from '../sql/compile.ts';
 import { quote } from '../sql/dialect.ts';
 import { heavyOf } from '../sql/heavy.ts';
+import { weigh } from '../sql/weights.ts';
 import type { Writer } from '../sql/writer.ts';
 import type { Row, Select, Statement } from '../statements.ts';
 import { Prefetched } from '../storage.ts';
@@ -126,7 +127,7 @@ export class Ahead {
   keep({ selects, most }: Tree, [answer]: readonly Row[]): Row[] | undefined {
     const found = Object.values(answer ?? {}) as Lists[];
     if (found.some(([values]) => values && values.length > most)) return undefined;
-    const [first, ...below] = selects.map(({ columns }, index) => rowsOf(columns, found[index] ?? []));
+    const [first, ...below] = selects.map((select, index) => rowsOf(select, found[index] ?? []));
     below.forEach((rows, index) => {
       this.#rows.set(selects[index + 1] as Select, rows);
     });
@@ -151,12 +152,18 @@ export class Unforeseen extends Error {}
 /** For each column its values, or null where there is no row. */
 type Lists = readonly (readonly unknown[] | null)[];
 
-function rowsOf(columns: readonly Column[], lists: Lists): Row[] {
+function isJson(columns: readonly Column[]) {
+  return (values: readonly unknown[] | null, index: number): values is readonly unknown[] =>
+    values !== null && passing(columns[index] as Column) !== undefined;
+}
+
+function rowsOf({ columns, passes, bytes }: Select, lists: Lists): Row[] {
+  if (!passes && bytes !== undefined) weigh(lists.filter(isJson(columns)));
   const rows = Array.from({ length: lists[0]?.length ?? 0 }, (): Row => ({}));
   columns.forEach((column, index) => {
     const { name } = column;
     const values = lists[index] ?? [];
-    const { decodeJson } = codecOf(codecs, column);
+    const decodeJson = (passes && passing(column)) || codecOf(codecs, column).decodeJson;
     for (let at = 0; at < rows.length; at++) {
       const value = values[at];
       (rows[at] as Row)[name] = decodeJson && value !== null ? decodeJson(value) : value;

@@ -1,10 +1,12 @@
 /** How a database keeps values: a row for each kind, so that a new scalar is one more row in the table of each database. */
 
+import { PassedJson } from '../../base/passed.ts';
 import type { Measure } from '../../query/aggregates.ts';
 import type { Column } from '../../schema/model.ts';
 import { decimals, type Scalar } from '../../schema/scalars.ts';
 import { keptAs, scaleOf } from '../../schema/values.ts';
 import type { Row } from '../statements.ts';
+import { weigh } from './weights.ts';
 
 /** Neither way is taken by null; what is left out needs nothing done. */
 export interface Codec {
@@ -44,7 +46,20 @@ export function ofEachScale<Row extends Codec>(row: (scale: number) => Row): rea
 }
 
 /** Of the columns of an answer that need one. */
-export type Decoders = readonly { readonly name: string; readonly decode: (given: unknown) => unknown }[];
+export type Decoders = readonly Decoder[];
+
+interface Decoder {
+  readonly name: string;
+  readonly decode: (given: unknown) => unknown;
+  /** What is to be weighed before it is read: of the first that is JSON, the names of all. */
+  readonly weighs?: readonly string[];
+}
+
+/** The same, where JSON in these columns is weighed before it is read. */
+export function weighing(decoders: Decoders, columns: readonly Column[]): Decoders {
+  const names = columns.flatMap((column) => (keptAs(column) === 'json' ? [column.name] : []));
+  return decoders.map((decoder) => (decoder.name === names[0] ? { ...decoder, weighs: names } : decoder));
+}
 
 export function encoded(codecs: Codecs, column: Column, value: unknown): unknown {
   const { encode } = codecOf(codecs, column);
@@ -56,9 +71,22 @@ export function readAs(codecs: Codecs, column: Column, quoted: string): string {
   return codecOf(codecs, column).read?.(quoted) ?? quoted;
 }
 
-export function decodersOf(codecs: Codecs, columns: readonly Column[]): Decoders {
+/** What is made of a value that is passed on, where one is. */
+export function passing(column: Column): ((given: unknown) => unknown) | undefined {
+  return keptAs(column) === 'json' ? passed : undefined;
+}
+
+function passed(given: unknown): PassedJson {
+  const text = String(given);
+  // Events and lines of exports end where a line does. Only others write JSON in several.
+  const hasLines = text.includes('\n') || text.includes('\r');
+  return new PassedJson(hasLines ? JSON.stringify(JSON.parse(text)) : text);
+}
+
+/** `passes`: as a Select says. */
+export function decodersOf(codecs: Codecs, columns: readonly Column[], passes: boolean): Decoders {
   return columns.flatMap((column) => {
-    const { decode } = codecOf(codecs, column);
+    const decode = (passes && passing(column)) || codecOf(codecs, column).decode;
     return decode ? [{ name: column.name, decode }] : [];
   });
 }
@@ -71,7 +99,9 @@ export function decodersOfSums(codecs: Codecs, measures: readonly Measure[]): De
 }
 
 export function decoded(rows: Row[], decoders: Decoders): Row[] {
-  for (const { name, decode } of decoders)
+  for (const { name, decode, weighs } of decoders) {
+    if (weighs) weigh(weighs.map((each) => rows.map((row) => row[each])));
     for (const row of rows) if (row[name] !== null) row[name] = decode(row[name]);
+  }
   return rows;
 }

@@ -12,7 +12,7 @@ import {
   type Statement,
 } from '../statements.ts';
 import { Changes } from './changes.ts';
-import { type Decoders, decodersOf, decodersOfSums, readAs } from './codec.ts';
+import { type Decoders, decodersOf, decodersOfSums, readAs, weighing } from './codec.ts';
 import { type Conditions, columnOf } from './conditions.ts';
 import { type Compiled, type Dialect, quote } from './dialect.ts';
 import { Insertions } from './insertions.ts';
@@ -36,12 +36,20 @@ export function parametersOf({ open }: Template, value: unknown): readonly unkno
 
 const NONE: Decoders = [];
 
+/** Columns as they are selected, and what is made of their values. */
+interface Answered {
+  readonly list: string;
+  readonly decoders: Decoders;
+  /** The same where JSON is passed on. */
+  readonly passing: Decoders;
+}
+
 export class Compiler {
   readonly #dialect: Dialect;
   readonly #templates = new WeakMap<Query, Template>();
   readonly #insertions: Insertions;
   readonly #changes: Changes;
-  readonly #known = new WeakMap<readonly Column[], { list: string; decoders: Decoders }>();
+  readonly #known = new WeakMap<readonly Column[], Answered>();
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
@@ -84,7 +92,8 @@ export class Compiler {
   #compile(statement: Exclude<Statement, Filled>): Template {
     const writer = this.writer();
     const sql = writer.write(statement);
-    const { decoders: own } = this.#answered(answers(statement));
+    const answered = this.#answered(answers(statement));
+    const own = statement.do === 'select' ? decodersIn(statement, answered) : answered.decoders;
     const sums = statement.do === 'aggregate' ? decodersOfSums(this.#dialect.codecs, statement.measures) : [];
     const decoders = sums.length > 0 ? [...own, ...sums] : own;
     const findsOne = statement.do === 'select' && isByOpenKey(statement);
@@ -108,7 +117,7 @@ export class Compiler {
   }
 
   /** Lists of columns are mostly made once. */
-  #answered(columns: readonly Column[]): { readonly list: string; readonly decoders: Decoders } {
+  #answered(columns: readonly Column[]): Answered {
     let answered = this.#known.get(columns);
     if (!answered) {
       const { codecs, selected } = this.#dialect;
@@ -116,11 +125,24 @@ export class Compiler {
         const read = readAs(codecs, column, selected(column));
         return read === quote(column.name) ? read : `${read} AS ${quote(column.name)}`;
       });
-      answered = { list: list.join(', '), decoders: decodersOf(codecs, columns) };
+      const decoders = decodersOf(codecs, columns, false);
+      answered = { list: list.join(', '), decoders, passing: decodersOf(codecs, columns, true) };
       this.#known.set(columns, answered);
     }
     return answered;
   }
+}
+
+function decodersIn(
+  { passes, bytes, columns, uncounted }: Select,
+  { decoders, passing }: Answered,
+): Decoders {
+  if (passes) return passing;
+  if (bytes === undefined || decoders.length === 0) return decoders;
+  return weighing(
+    decoders,
+    columns.filter((column) => !uncounted.includes(column)),
+  );
 }
 
 function isByOpenKey({ where, resource: { key }, prefetch }: Select): boolean {

@@ -1,0 +1,160 @@
+/** JSON and lists that are only passed on are answered as they were sent, by whichever way, and nobody makes objects of them. */
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
+import { type AppUnderTest, databases, openApp, sharedPostgres } from '../app.ts';
+import { Folder } from '../process.ts';
+
+const sdl = `
+  type Owner @resource { id: ID!  docs: [Doc!]! @inverse(of: "owner") }
+  type Doc @resource @journal {
+    id: ID!
+    n: Int
+    body: JSON
+    tags: [String!]
+    numbers: [Float!]
+    size: Int @computed(from: ["body", "tags"])
+    owner: Owner!
+  }
+  type Plain @resource { id: ID!  n: Int  body: JSON }`;
+
+const logic = {
+  Doc: {
+    size: ({ body, tags }: { body: any; tags: string[] | null }) =>
+      Array.isArray(body) ? body.length + (tags?.length ?? 0) : 0,
+  },
+};
+
+/** What can be told apart from itself by whoever reads it and writes it anew, or takes its text for something else. */
+const values: unknown[] = [
+  { b: 1, a: { z: [], y: {} } },
+  [],
+  {},
+  'a "text" with \\ and \u2028, \ud83d\ude00, \u0001 and é',
+  '"\\u0000"',
+  ['\\u0000', '","', '{}'],
+  1e21,
+  -1.5e-9,
+  0,
+  false,
+  '',
+  [[[[1]], null], { '': null }],
+  'null',
+];
+
+const WORD = 'neverreadagain';
+
+describe.each([...databases])('on %s', (database) => {
+  let app: AppUnderTest;
+  beforeAll(async () => {
+    app = await openApp(database, { sdl, logic, data: { owners: [{}] } });
+  });
+  afterAll(() => app.close());
+
+  const ask = async (query: string, variables = {}) => {
+    const body = JSON.stringify({ query, variables });
+    const headers = { 'Content-Type': 'application/json' };
+    return (await app.fetch('/graphql', { method: 'POST', headers, body })).text();
+  };
+  const text = async (path: string, accept = 'application/json') =>
+    (await app.fetch(path, { headers: { Accept: accept } })).text();
+
+  test('every value, by every way', async () => {
+    const tags = ['a,b', '"', '\\u0000', 'é'];
+    const numbers = [1, -0.5, 1e300];
+    for (const body of values)
+      expect((await app.rest('POST', '/docs', { body, tags, numbers, ownerId: 1 })).status).toBe(201);
+    const all = values.map((body) => ({ body, tags, numbers }));
+    const whole = JSON.stringify(all);
+    expect(await text('/docs?fields=body,tags,numbers')).toBe(whole);
+    const first = await text('/docs/1');
+    expect(first).toContain(`"body":${JSON.stringify(values[0])},"tags":${JSON.stringify(tags)}`);
+    expect(await text('/docs/1?fields=body,tags,numbers')).toBe(JSON.stringify(all[0]));
+    const included = JSON.parse(await text('/owners/1?include=docs'));
+    expect(included.docs.map(({ body }: any) => body)).toEqual(values);
+    expect(await text('/owners/1?fields=docs.body,docs.tags,docs.numbers&include=docs')).toContain(
+      `"docs":${whole}`,
+    );
+    expect(await text('/docs?fields=body,tags,numbers', 'application/x-ndjson')).toBe(
+      all.map((each) => `${JSON.stringify(each)}\n`).join(''),
+    );
+    const csv = await text('/docs?fields=body', 'text/csv');
+    const quoted = JSON.stringify(values[0]).replaceAll('"', '""');
+    expect(csv).toStartWith(`body\r\n"${quoted}"\r\n`);
+    const query = '{ docs { body tags numbers } }';
+    expect(await ask(query)).toBe(`{"data":{"docs":${whole}}}`);
+    // Again by code of its own, which a query is given that comes often; then by the executor.
+    expect(await ask(query)).toBe(`{"data":{"docs":${whole}}}`);
+    expect(await ask(query)).toBe(`{"data":{"docs":${whole}}}`);
+    const conditional = 'query ($x: Boolean!) { docs { body tags @include(if: $x) numbers } }';
+    expect(await ask(conditional, { x: true })).toBe(`{"data":{"docs":${whole}}}`);
+    const nested = '{ owner(id: 1) { docs { body tags numbers } } }';
+    expect(await ask(nested)).toBe(`{"data":{"owner":{"docs":${whole}}}}`);
+  });
+
+  test('functions are given values', async () => {
+    const { body } = await app.rest('POST', '/docs', { body: [1, 2, 3], tags: ['x'], ownerId: 1 });
+    expect(body.size).toBe(4);
+    expect(JSON.parse(await text(`/docs/${body.id}`))).toMatchObject({ size: 4, body: [1, 2, 3] });
+    expect(await ask(`{ doc(id: ${body.id}) { size body tags } }`)).toBe(
+      '{"data":{"doc":{"size":4,"body":[1,2,3],"tags":["x"]}}}',
+    );
+    const again = await app.rest('PUT', `/docs/${body.id}`, { n: 1 });
+    expect(again.body).toMatchObject({ size: 4, body: [1, 2, 3], n: 1 });
+  });
+
+  test('an answer has as many bytes as any other, and nobody reads what is in it', async () => {
+    const one = [WORD, ...Array.from({ length: 200_000 }, () => ({}))];
+    for (let times = 0; times < 7; times++)
+      expect((await app.rest('POST', '/plains', { n: 1, body: one })).status).toBe(201);
+    const parse = spyOn(JSON, 'parse');
+    const read = () => parse.mock.calls.filter(([given]) => String(given).includes(WORD)).length;
+    try {
+      const list = await app.fetch('/plains?n=1&limit=7');
+      expect(list.status).toBe(200);
+      expect((await list.bytes()).length).toBeGreaterThan(4_000_000);
+      for (const query of [
+        '{ plains(where: { n: { eq: 1 } }) { body } }',
+        'query ($x: Boolean = true) { plains(where: { n: { eq: 1 } }) { body @include(if: $x) } }',
+      ])
+        expect((await ask(query)).length).toBeGreaterThan(4_000_000);
+      expect((await text('/plains?n=1', 'application/x-ndjson')).length).toBeGreaterThan(4_000_000);
+      expect(read()).toBe(0);
+    } finally {
+      parse.mockRestore();
+    }
+  }, 60_000);
+
+  test('what others have written in several lines is one line', async () => {
+    using folder = new Folder();
+    const isFile = database === 'sqlite';
+    const url = isFile ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
+    const other = await openApp(database, { sdl, logic, url });
+    await other.rest('POST', '/plains', { body: 1 });
+    const sql = `UPDATE "Plain" SET "body" = '{\r\n  "a": [1,\n 2]\n}'`;
+    if (isFile) {
+      using file = new Database(folder.file('x.db'));
+      file.run(sql);
+    } else {
+      const server = new Bun.SQL(url, { max: 1 });
+      await server.unsafe(sql);
+      await server.close();
+    }
+    const lines = await other.fetch('/plains?fields=body', { headers: { Accept: 'application/x-ndjson' } });
+    expect(await lines.text()).toBe('{"body":{"a":[1,2]}}\n');
+    await other.close();
+  });
+
+  test('what would take too much once it is read is refused before', async () => {
+    const update = (n: number) =>
+      ask(`mutation { updatePlains(where: { n: { eq: 1 } }, set: { n: ${n} }, atMost: 7) { id } }`);
+    expect(await update(1)).toContain('"ANSWER_TOO_LARGE"');
+    const step = { method: 'PUT', path: '/plains', where: { n: { eq: 1 } }, body: { n: 1 }, atMost: 7 };
+    const transaction = await app.rest('POST', '/transaction', { operations: [step] });
+    expect([transaction.status, transaction.body.code]).toEqual([400, 'ANSWER_TOO_LARGE']);
+    expect((await app.rest('PUT', '/plains/1', { n: 2 })).status).toBe(200);
+    const two =
+      'mutation { updatePlains(where: { id: { in: ["2", "3"] } }, set: { n: 3 }, atMost: 2) { id } }';
+    expect(await ask(two)).toBe('{"data":{"updatePlains":[{"id":"2"},{"id":"3"}]}}');
+  }, 60_000);
+});
