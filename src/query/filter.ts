@@ -70,9 +70,10 @@ export function isNothing(filter: Filter): boolean {
 
 /** Flattened, so that what means the same is the same; what nothing can match is told without asking. */
 export function all(filters: readonly (Filter | undefined)[]): Filter {
-  const of = filters.flatMap((filter) =>
-    filter === undefined ? [] : filter.is === 'all' ? filter.of : [filter],
-  );
+  const of: Filter[] = [];
+  for (const filter of filters)
+    if (filter?.is === 'all') of.push(...filter.of);
+    else if (filter) of.push(filter);
   if (of.some(isNothing)) return nothing;
   return of.length === 1 && of[0] ? of[0] : { is: 'all', of };
 }

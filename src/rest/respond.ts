@@ -144,9 +144,16 @@ function whole({ resource, isShaped }: Collection, node: Node): string {
   return jsonOf(node);
 }
 
-/** All that a record shows, without what is related to it. */
+const wholes = new WeakMap<Resource, Selection>();
+
+/** All that a record shows, without what is related to it. Made once: what is known of a selection is kept beside it. */
 export function wholeOf(resource: Resource): Selection {
-  return { columns: resource.columns, relations: [], computed: computedOf(resource) };
+  let selection = wholes.get(resource);
+  if (!selection) {
+    selection = { columns: resource.columns, relations: [], computed: computedOf(resource) };
+    wholes.set(resource, selection);
+  }
+  return selection;
 }
 
 /** A node as the selection asks for it: columns first, then what is included. */

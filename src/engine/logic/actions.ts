@@ -20,10 +20,10 @@ export function validArguments({ name, arguments: slots }: ActionField, given: I
 }
 
 function validFields(of: string, slots: readonly Slot[], given: Input, faults: Fault[]): Input {
-  const names = slots.map(({ name }) => name);
   for (const name of Object.keys(given)) {
     if (isFull(faults)) break;
-    if (names.includes(name)) continue;
+    if (slots.some((slot) => slot.name === name)) continue;
+    const names = slots.map((slot) => slot.name);
     const cure = didYouMean(name, names) || ` There are: ${names.join(', ') || 'none'}.`;
     const detail = `"${cited(name)}" is not known to ${of}.${cure}`;
     faults.push({ pointer: pointer(cited(name)), code: 'UNKNOWN', detail });

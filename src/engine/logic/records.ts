@@ -141,16 +141,25 @@ export class Records {
   update(of: unknown, input: Input): Program<Node> {
     const resource = this.#resource;
     const selection = whole(resource);
-    const one = { resource, selection, refusal: undefined, ...this.#addressed(of) };
-    return this.#acting.write({ do: 'update', ...one, input: this.#input(input) });
+    const { key, ifVersion } = this.#addressed(of);
+    const given = this.#input(input);
+    return this.#acting.write({
+      do: 'update',
+      resource,
+      selection,
+      refusal: undefined,
+      key,
+      ifVersion,
+      input: given,
+    });
   }
 
   /** The record as it was. */
   delete(of: unknown): Program<Node> {
     const resource = this.#resource;
     const selection = whole(resource);
-    const one = { resource, selection, refusal: undefined, ...this.#addressed(of) };
-    return this.#acting.write({ do: 'delete', ...one });
+    const { key, ifVersion } = this.#addressed(of);
+    return this.#acting.write({ do: 'delete', resource, selection, refusal: undefined, key, ifVersion });
   }
 
   /** Changes the record that has the same values in the fields `by`, or creates it. */

@@ -22,7 +22,7 @@ import { actsOn, change, relink } from './change.ts';
 import { createAll } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { actsBelow, lookedUp } from './hooked.ts';
-import { incremented, incrementsOf } from './increments.ts';
+import { incremented } from './increments.ts';
 import { linkChanges, mayLink } from './links.ts';
 import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
@@ -69,7 +69,7 @@ export function* updateMany(
     for (const condition of changedOn(access, resource, input, row)) demand(conditions, condition, place);
   yield* mayWrite(access, resource, 'UPDATE', keys, conditions);
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
-  const set = validUpdate(resource, input, seen[0] ?? {});
+  const { set, add } = validUpdate(resource, input, seen[0] ?? {});
   mayRepeat(resource, input, seen);
   budget.give(set, rows.length - 1);
   const links = linkChanges(resource, input, []);
@@ -87,7 +87,6 @@ export function* updateMany(
     return nodes;
   }
   const sets = rows.map((row, place) => withoutUnseen(resource, set, row, seen[place] ?? row));
-  const add = incrementsOf(resource, input, []);
   const next: Row[] = rows.map((row, place) => ({
     ...row,
     ...sets[place],

@@ -18,7 +18,7 @@ import { assigned, changeable } from './assign.ts';
 import { type Created, createLinks } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { type Change, hookedUpdate, lookedUp } from './hooked.ts';
-import { incremented, incrementsOf } from './increments.ts';
+import { incremented } from './increments.ts';
 import { atPlaces, differenceOf, type LinkChange, linkChanges } from './links.ts';
 import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
@@ -86,14 +86,10 @@ export function* change(
     for (const where of changedOn(access, resource, input, seen)) demand(conditions, where, 0);
     yield* mayWrite(access, resource, 'UPDATE', [key], conditions);
   }
+  const valid = validUpdate(resource, input, seen, restored ?? changeable(access, resource));
   const asked: Change = {
-    set: withoutUnseen(
-      resource,
-      validUpdate(resource, input, seen, restored ?? changeable(access, resource)),
-      found,
-      seen,
-    ),
-    add: incrementsOf(resource, input, []),
+    set: withoutUnseen(resource, valid.set, found, seen),
+    add: valid.add,
     stored: found,
     guard: wanted,
   };

@@ -113,10 +113,8 @@ export function roomFor(resource: Resource, by: Row | undefined): Filter | undef
     const column = resource.fieldByName.get(name) as Column;
     const range = rangeOf(column);
     if (!range) return undefined;
-    const amount = unitsIn(String(by[name]));
     const { least, most, first, last } = range;
-    const lower = least - amount;
-    const upper = most - amount;
+    const [lower, upper] = without(by[name], least, most);
     if (lower > last || upper < first) return undefined;
     if (lower > first) conditions.push({ is: 'gte', column, value: asValue(column, lower) });
     if (upper < last) conditions.push({ is: 'lte', column, value: asValue(column, upper) });
@@ -125,12 +123,23 @@ export function roomFor(resource: Resource, by: Row | undefined): Filter | undef
   return all(conditions);
 }
 
-/** What the field admits, and what its type does, in units of the last digit. */
+/** An Int is a number, and exact where it is added to another; all else is counted in units of the last digit. */
+type Units = number | bigint;
+
+/** What the field admits, and what its type does. */
 interface Range {
-  readonly least: bigint;
-  readonly most: bigint;
-  readonly first: bigint;
-  readonly last: bigint;
+  readonly least: Units;
+  readonly most: Units;
+  readonly first: Units;
+  readonly last: Units;
+}
+
+/** Where numbers may begin and end to which an amount is added. */
+function without(amount: unknown, least: Units, most: Units): readonly [Units, Units] {
+  if (typeof least === 'number' && typeof most === 'number')
+    return [least - Number(amount), most - Number(amount)];
+  const units = unitsIn(String(amount));
+  return [BigInt(least) - units, BigInt(most) - units];
 }
 
 const ranges = new WeakMap<Column, Range>();
@@ -146,13 +155,15 @@ function rangeOf(column: Column): Range | undefined {
   let [least, most] = type.range;
   if (min !== undefined && units(min, Math.ceil) > least) least = units(min, Math.ceil);
   if (max !== undefined && units(max, Math.floor) < most) most = units(max, Math.floor);
-  const range = { least, most, first, last };
+  const isInt = keptAs(column) === 'integer';
+  const as = (bound: bigint): Units => (isInt ? Number(bound) : bound);
+  const range = { least: as(least), most: as(most), first: as(first), last: as(last) };
   ranges.set(column, range);
   return range;
 }
 
-function asValue(column: Column, units: bigint): unknown {
-  return keptAs(column) === 'integer' ? Number(units) : textOfUnits(units, scaleOf(column));
+function asValue(column: Column, units: Units): unknown {
+  return typeof units === 'number' ? units : textOfUnits(units, scaleOf(column));
 }
 
 function sumOf(column: Column, value: unknown, by: unknown): unknown {

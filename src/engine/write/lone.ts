@@ -14,7 +14,7 @@ import { mayAlwaysChange } from '../policy/writing.ts';
 import { isDressed, type Node } from '../read/read.ts';
 import { addressed, checkVersion } from './addressed.ts';
 import { changeable } from './assign.ts';
-import { incremented, incrementsOf, roomFor } from './increments.ts';
+import { incremented, roomFor } from './increments.ts';
 import { isMadeOf } from './recompute.ts';
 import { collisionOf } from './storing.ts';
 import { touched, updateOf } from './validate.ts';
@@ -46,14 +46,12 @@ export function loneUpdate(access: Access, operation: Permitted<Update>): LoneUp
   const isKnown = (name: string) => name === INCREMENTS || columns.some((column) => column.name === name);
   if (!names.every(isKnown) || !mayAlwaysChange(access, resource, names)) return undefined;
   const faults: Fault[] = [];
-  const set = updateOf(resource, input, {}, columns, faults);
-  const add = incrementsOf(resource, input, []);
+  const { set, add } = updateOf(resource, input, {}, columns, faults);
   const room = faults.length > 0 ? undefined : roomFor(resource, add);
   const changed = (name: string) => Object.hasOwn(set, name) || (add !== undefined && name in add);
   // Words hang on all of the fields that are searched.
-  const isDerived = () =>
-    isMadeOf(resource, { ...set, ...add }) || resource.searched.some((of) => changed(of.name));
-  if (!room || isDerived()) return undefined;
+  const isDerived = isMadeOf(resource, changed) || resource.searched.some((of) => changed(of.name));
+  if (!room || isDerived) return undefined;
   const given = resource.references.filter(({ column }) => set[column.name] != null);
   if (given.some(({ target }) => !isEverything(access.rows(target, 'READ')))) return undefined;
   const isUnique = resource.uniques.some((unique) => unique.columns.some(({ name }) => changed(name)));

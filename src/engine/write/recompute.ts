@@ -22,8 +22,8 @@ function touchedBy({ recomputed }: Resource, changes: Row): readonly Computed[] 
 }
 
 /** Whether a change must know the whole record. */
-export function isMadeOf(resource: Resource, changes: Row): boolean {
-  return touchedBy(resource, changes).length > 0;
+export function isMadeOf({ recomputed }: Resource, isChanged: (name: string) => boolean): boolean {
+  return recomputed.some(({ from }) => from.some(({ name }) => isChanged(name)));
 }
 
 /** Makes them anew in records as they will be, and answers with their columns. */

@@ -164,13 +164,20 @@ function newRecords(
   });
 }
 
+/** What an update does to the values of a record. */
+interface NewValues {
+  readonly set: Row;
+  /** By how much numbers change; undefined where it adds nothing. */
+  readonly add: Row | undefined;
+}
+
 /** The values that an update changes; what the server assigns may be repeated, but not changed. */
 export function validUpdate(
   resource: Resource,
   input: Input,
   stored: Row,
   columns: readonly Column[] = updatable(resource),
-): Row {
+): NewValues {
   const faults: Fault[] = [];
   const values = updateOf(resource, input, stored, columns, faults);
   refuse(faults);
@@ -184,28 +191,28 @@ export function updateOf(
   stored: Row,
   columns: readonly Column[],
   faults: Fault[],
-): Row {
+): NewValues {
   const writable = writableBy(resource, columns);
-  collectChanged(resource, input, strangers(input, writable), stored, writable, faults);
+  collectChanged(resource, input, strangers(input, writable, INCREMENTS), stored, writable, faults);
   if (Object.keys(input).length === 0)
     faults.push({ pointer: '#', code: 'EMPTY', detail: `give at least one of ${namesOf(writable)}` });
-  const values = touched(resource);
+  const set = touched(resource);
   for (const column of columns) {
     if (!Object.hasOwn(input, column.name)) continue;
     const given = input[column.name];
-    if (given !== null) values[column.name] = checkValue(column, given, faults);
+    if (given !== null) set[column.name] = checkValue(column, given, faults);
     else if (column.required) faults.push(required(column));
-    else values[column.name] = null;
+    else set[column.name] = null;
   }
-  incrementsOf(resource, input, faults);
+  const add = incrementsOf(resource, input, faults);
   linkChanges(resource, input, faults);
-  return values;
+  return { set, add };
 }
 
 /** The same of many records for an input that is valid for one of them: only what the server assigns hangs on the record. */
 export function mayRepeat(resource: Resource, input: Input, rows: readonly Row[]): void {
   const writable = writableBy(resource, updatable(resource));
-  const names = strangers(input, writable);
+  const names = strangers(input, writable, INCREMENTS);
   if (names.length === 0) return;
   for (const row of rows) {
     const faults: Fault[] = [];
@@ -230,7 +237,6 @@ function collectChanged(
 ): void {
   for (const name of names) {
     if (isFull(faults)) break;
-    if (name === INCREMENTS) continue;
     const column = resource.columns.find((each) => each.name === name);
     const computed = resource.computed.find((each) => each.column.name === name);
     const now = computed ? computedValue(computed, stored) : stored[name];
@@ -253,13 +259,18 @@ function emptyRow(): Row {
   return Object.create(null);
 }
 
-function strangers(input: Input, columns: readonly { readonly name: string }[]): readonly string[] {
+/** The names of an input that are no column's; `beside`: one that may be there, too. */
+function strangers(
+  input: Input,
+  columns: readonly { readonly name: string }[],
+  beside?: string,
+): readonly string[] {
   const names = Object.keys(input);
-  let own = 0;
+  let own = beside !== undefined && Object.hasOwn(input, beside) ? 1 : 0;
   for (const { name } of columns) if (Object.hasOwn(input, name)) own++;
   if (own === names.length) return nobody;
   const known = new Set(columns.map(({ name }) => name));
-  return names.filter((name) => !known.has(name));
+  return names.filter((name) => !known.has(name) && name !== beside);
 }
 
 const nobody: readonly string[] = [];
