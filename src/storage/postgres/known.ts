@@ -118,7 +118,11 @@ function isByKey(where: Filter | undefined, key: Column): boolean {
 function keyIn(where: Filter, key: Column): unknown {
   if (where.is === 'eq') return where.column === key ? where.value : undefined;
   if (where.is !== 'all') return undefined;
-  return where.of.map((each) => keyIn(each, key)).find((each) => each !== undefined);
+  for (const each of where.of) {
+    const value = keyIn(each, key);
+    if (value !== undefined) return value;
+  }
+  return undefined;
 }
 
 /** Whether the row certainly matches; its numbers may be asked for room. */

@@ -1,9 +1,9 @@
 /** Connections to PostgreSQL, each of which is one session for as long as it lives. */
 
 import type { SQL } from 'bun';
-import { whenOver } from '../../base/limit.ts';
 import { deadlineExceeded, unavailable } from '../faults.ts';
 import { withValues } from './literals.ts';
+import { Patience, type Waiting } from './patience.ts';
 
 export interface PoolOptions {
   readonly connections: number;
@@ -36,6 +36,7 @@ const MOST_PREPARED = 500;
 export type Rows = Record<string, unknown>[];
 
 type ReservedSession = Awaited<ReturnType<SQL['reserve']>>;
+type Query = ReturnType<ReservedSession['unsafe']>;
 
 /**
  * A session. It is never reconnected: what was begun on a lost connection cannot be continued on another, so a
@@ -51,12 +52,13 @@ export class Connection {
   readonly #session: ReservedSession;
   readonly #state: { lost: boolean };
   readonly #options: ConnectionOptions;
-  readonly #prepared = new Set<string>();
+  /** What it keeps; with the form in which the driver takes a text that has no parameters. */
+  readonly #prepared = new Map<string, TemplateStringsArray | undefined>();
   #hurried = false;
-  readonly #waiting = new Set<Waiting>();
-  #timer: Timer | undefined;
-  /** When the timer ends. */
-  #watchedUntil = Number.POSITIVE_INFINITY;
+  readonly #patience = new Patience<Waiting>((over) => {
+    this.close();
+    for (const { reject } of over) reject(new ConnectionLost('the database did not answer in time'));
+  });
   /** What goes out together, where there is a pooler. */
   #outgoing: Outgoing[] = [];
 
@@ -114,14 +116,23 @@ export class Connection {
   /** Sends at once; statements that are sent without waiting are answered in their order. */
   send(text: string, parameters?: readonly unknown[]): Promise<Rows> {
     if (this.#options.pooled) return this.#sendTogether(withValues(text, parameters ?? []));
-    if (parameters) this.#prepared.add(text);
-    // Only what has parameters, or is a template, is prepared and planned once, however often it is sent.
-    const query =
-      parameters?.length === 0
-        ? this.#session(templateOf(text))
-        : this.#session.unsafe(text, parameters as never);
     // Queries are lazy: only what is executed now keeps its place in the order.
-    return (parameters ? query : query.simple()).execute() as unknown as Promise<Rows>;
+    return this.#query(text, parameters).execute() as unknown as Promise<Rows>;
+  }
+
+  /** Only what has parameters, or is a template, is prepared and planned once, however often it is sent. */
+  #query(text: string, parameters: readonly unknown[] | undefined): Query {
+    if (!parameters) return this.#session.unsafe(text).simple();
+    if (parameters.length > 0) {
+      this.#prepared.set(text, undefined);
+      return this.#session.unsafe(text, parameters as never);
+    }
+    let template = this.#prepared.get(text);
+    if (!template) {
+      template = templateOf(text);
+      this.#prepared.set(text, template);
+    }
+    return this.#session(template);
   }
 
   /**
@@ -157,38 +168,18 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const until = Math.min(performance.now() + statementMs + GRACE_MS, this.deadline);
       const waiting = { until, reject };
-      this.#waiting.add(waiting);
-      this.#watch(until);
+      this.#patience.add(waiting);
       work.then(
         (value) => {
-          this.#waiting.delete(waiting);
+          this.#patience.delete(waiting);
           resolve(value);
         },
         (error) => {
-          this.#waiting.delete(waiting);
+          this.#patience.delete(waiting);
           reject(error);
         },
       );
     });
-  }
-
-  /** One timer for all that is waited for here, and mostly for what comes next, too: to set one for each takes longer than that. */
-  #watch(until: number): void {
-    if (this.#watchedUntil <= until) return;
-    this.#watchedUntil = until;
-    clearTimeout(this.#timer);
-    this.#timer = whenOver(until - performance.now(), () => {
-      this.#watchedUntil = Number.POSITIVE_INFINITY;
-      const now = performance.now();
-      const over = [...this.#waiting].filter((each) => each.until <= now);
-      if (over.length > 0) this.close();
-      for (const each of over) {
-        this.#waiting.delete(each);
-        each.reject(new ConnectionLost('the database did not answer in time'));
-      }
-      for (const each of this.#waiting) this.#watch(each.until);
-    });
-    this.#timer.unref();
   }
 
   close(): void {
@@ -222,11 +213,6 @@ export class Connection {
   }
 }
 
-interface Waiting {
-  readonly until: number;
-  readonly reject: (error: unknown) => void;
-}
-
 interface Outgoing {
   readonly text: string;
   readonly resolve: (rows: Rows) => void;
@@ -244,12 +230,18 @@ export class ConnectionLost extends Error {
 /** The server is there, and is not the kind of server that is wanted. */
 export class Unfit extends ConnectionLost {}
 
+interface InLine extends Waiting {
+  readonly give: (freed: Connection | 'place') => void;
+}
+
 /** At most so many connections at a time; whoever finds none free waits, but not for long. */
 export class Pool {
   readonly #options: PoolOptions;
   readonly #open: (connectMs: number) => Promise<Connection>;
   readonly #idle: Connection[] = [];
-  readonly #waiting: ((freed: Connection | 'place') => void)[] = [];
+  readonly #waiting = new Patience<InLine>((over) => {
+    for (const { reject } of over) reject(unavailable('All connections to the database are busy.'));
+  });
   /** How many places are taken by connections, idle ones too, and by those about to connect. */
   #taken = 0;
   #closed = false;
@@ -264,7 +256,7 @@ export class Pool {
   /** Connections by what they do, and requests that wait for one. */
   get state(): { readonly idle: number; readonly busy: number; readonly waiting: number } {
     const idle = this.#idle.length;
-    return { idle, busy: this.#taken - idle, waiting: this.#waiting.length };
+    return { idle, busy: this.#taken - idle, waiting: this.#waiting.size };
   }
 
   /** Waiting for a place and connecting there share one time limit. */
@@ -289,7 +281,7 @@ export class Pool {
     if (connection.lost) this.#vacate();
     else {
       const next = this.#waiting.shift();
-      if (next) next(connection);
+      if (next) next.give(connection);
       else this.#idle.push(connection);
     }
   }
@@ -313,26 +305,15 @@ export class Pool {
 
   /** A connection that somebody gave back, or the place of one that was lost. */
   #freed(until: number): Promise<Connection | 'place'> {
-    return new Promise((resolve, reject) => {
-      const give = (freed: Connection | 'place') => {
-        clearTimeout(timer);
-        resolve(freed);
-      };
-      const timer = setTimeout(
-        () => {
-          this.#waiting.splice(this.#waiting.indexOf(give), 1);
-          reject(unavailable('All connections to the database are busy.'));
-        },
-        Math.max(0, until - performance.now()),
-      );
-      this.#waiting.push(give);
+    return new Promise((give, reject) => {
+      this.#waiting.add({ until, give, reject });
     });
   }
 
   /** The place stays taken when somebody waits for it, or whoever comes next would take it away from them. */
   #vacate(): void {
     const next = this.#waiting.shift();
-    if (next) next('place');
+    if (next) next.give('place');
     else this.#taken--;
   }
 

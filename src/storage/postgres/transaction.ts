@@ -45,11 +45,12 @@ export class Transaction {
     this.#isReadOnly = begin === SNAPSHOT;
     this.known = begin === SERIALIZABLE && !connection.pooled ? new Known() : undefined;
     const begun = connection.send(begin + comment, comment === '' ? [] : undefined);
-    const ready = begin === SERIALIZABLE ? serially(begun, connection.send(BEFORE_ALL, [])) : begun;
-    this.#begun = ready.then(() => {
+    const done = () => {
       this.#begun = undefined;
-    });
-    this.#begun.catch(() => {});
+    };
+    this.#begun =
+      begin === SERIALIZABLE ? serially(begun, connection.send(BEFORE_ALL, []), done) : begun.then(done);
+    this.#begun.catch(ignored);
   }
 
   /**
@@ -89,17 +90,14 @@ export class Transaction {
 
   /** If one of these fails, the whole has failed. */
   add(sent: readonly Promise<unknown>[]): void {
-    for (const each of sent) each.catch(() => {});
+    for (const each of sent) each.catch(ignored);
     this.#unanswered.push(...sent);
   }
 
   /** An answer that was foreseen, and has been acted on: fails unless it came so. */
   expect(answer: Promise<void>): void {
     this.#expected.add(answer);
-    answer.then(
-      () => this.#expected.delete(answer),
-      () => {},
-    );
+    answer.then(() => this.#expected.delete(answer), ignored);
   }
 
   /** Throws why an answer did not come as it was foreseen. */
@@ -159,9 +157,9 @@ function isRolledBack(end: PromiseSettledResult<Rows>): boolean {
 }
 
 /** The second is answered after the first: where it is done, so is that. */
-function serially(begun: Promise<Rows>, held: Promise<Rows>): Promise<Rows> {
-  begun.catch(() => {});
-  return held.catch(async (error) => {
+function serially(begun: Promise<Rows>, held: Promise<Rows>, done: () => void): Promise<void> {
+  begun.catch(ignored);
+  return held.then(done, async (error) => {
     await begun.catch((refusal) => {
       // A standby is asked for what it never does before it is asked to write.
       throw stateOf(refusal) === '0A000' ? new ReadOnly() : refusal;
@@ -169,6 +167,9 @@ function serially(begun: Promise<Rows>, held: Promise<Rows>): Promise<Rows> {
     throw error;
   });
 }
+
+/** Told to whoever waits for it. */
+function ignored(): void {}
 
 /** When the server itself says that it failed, nothing was committed. */
 function outcomeOf(error: unknown): unknown {
