@@ -137,7 +137,7 @@ describe.each([...databases])('on %s', (database) => {
         `^${id}\\thttp://127.0.0.1:${port}/hook\\?…\\tItem.created Item.updated\\tadded [^\\t]+\\tin use\\t0 waiting\\tat [\\w-]+\\n`,
       ),
     );
-    expect(listed.stdout).toMatch(/\n\t[^\t]+\tItem.updated\t[\w-]+\tattempt \d+\tdelivered\t200\n/);
+    expect(listed.stdout).toMatch(/\n\t[^\t]+\tItem.updated\t\d+\t[\w-]+\tattempt \d+\tdelivered\t200\n/);
     const rotated = await webhook('rotate', id);
     const known = told.length;
     await until('an answer that is good', async () => (await webhook('test', id)).exit === 0);

@@ -154,8 +154,10 @@ function linesOf({
   ];
   return [
     first.join('\t'),
-    ...deliveries.map(({ at: when, type, event, attempt, result, status, error }) =>
-      ['', when, type, event, `attempt ${attempt}`, result, error ?? String(status)].join('\t'),
+    ...deliveries.map(({ at: when, type, record, event, attempt, result, status, error }) =>
+      ['', when, type, record ?? '-', event, `attempt ${attempt}`, result, error ?? String(status)].join(
+        '\t',
+      ),
     ),
   ];
 }
