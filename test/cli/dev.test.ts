@@ -119,6 +119,9 @@ browsing('on the console', () => {
     await dev.write('\n');
     await part('The schema file').getByText('It is empty.').waitFor();
     expect(await part('The schema file').getByText('error').count()).toBe(0);
+    // `init` writes it, as if it were not there.
+    expect(await part('Next commands').locator('dt').first().textContent()).toBe('npx duet init');
+    await part('Next commands').getByText('with --example shop').waitFor();
     await dev.write('# Nothing but a line of words.\n');
     await part('The schema file').getByText('Line 1: The file declares no resource.').waitFor();
     await dev.write('type Book @resource {\n  id: ID!\n  pages: Itn\n}\n');

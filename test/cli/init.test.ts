@@ -48,6 +48,15 @@ test.each(FILES)('nothing is written where there is %s', async (file) => {
   expect(FILES.filter((each) => existsSync(folder.file(each)))).toEqual([file]);
 });
 
+test('a file that is empty is written', async () => {
+  using folder = Folder.empty();
+  writeFileSync(folder.file('schema.graphql'), '\n');
+  const { exit } = await command(folder, ['init', '--example', 'shop']);
+  expect(exit).toBe(0);
+  expect(readFileSync(folder.file('schema.graphql'), 'utf8')).toContain('@resource');
+  expect((await command(folder, ['check'])).exit).toBe(0);
+});
+
 test.each([['--example'], ['--example='], ['--example', 'toString']].map((args) => [args]))(
   '%p names no example',
   async (args) => {

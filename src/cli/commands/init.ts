@@ -1,6 +1,6 @@
-/** `duet init`: writes the files of a new deployment into this folder, and nothing over what is there. */
+/** `duet init`: writes the files of a new deployment into this folder, and nothing over what is there, but for empty files. */
 
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import blogData from '../../../examples/blog/data.json' with { type: 'text' };
 import blogSchema from '../../../examples/blog/schema.graphql' with { type: 'text' };
 import shopData from '../../../examples/shop/data.json' with { type: 'text' };
@@ -68,6 +68,15 @@ function typesOf(schema: string): string {
   return model ? logicTypes(model) : '';
 }
 
+/** Whoever has begun with an empty file loses nothing. */
+function isEmpty(file: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').trim() === '';
+  } catch {
+    return false;
+  }
+}
+
 export async function init(name: string | undefined, print: (line: string) => void): Promise<void> {
   const known = Object.keys(examples).join(', ');
   const example = name === undefined ? start : Object.hasOwn(examples, name) ? examples[name] : undefined;
@@ -82,13 +91,14 @@ export async function init(name: string | undefined, print: (line: string) => vo
       'duet.gen.ts': typesOf(example.schema),
     }),
   };
-  const there = Object.keys(files).filter((file) => existsSync(file));
+  const there = Object.keys(files).filter((file) => existsSync(file) && !isEmpty(file));
   if (there.length > 0)
     throw new StartFault(
       `nothing was written, because there is ${there.join(' and ')} already. Use an empty folder, or move it away`,
     );
   try {
-    for (const [file, text] of Object.entries(files)) writeFileSync(file, text, { flag: 'wx' });
+    for (const [file, text] of Object.entries(files))
+      writeFileSync(file, text, { flag: existsSync(file) ? 'w' : 'wx' });
   } catch (error) {
     throw new StartFault(`cannot write here (${error instanceof Error ? error.message : error})`);
   }

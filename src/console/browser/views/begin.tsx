@@ -11,14 +11,14 @@ const EXAMPLE = `type Book @resource {
 }
 `;
 
-/** By what there is: a file that is not there can be written, and one that is there can be looked at. */
-const commands = (isThere: boolean): readonly (readonly [string, string])[] => {
+/** By what there is: a file that is not there or empty can be written, and another can be looked at. */
+const commands = (isEmpty: boolean): readonly (readonly [string, string])[] => {
   const init = 'writes a small schema file with records to begin with; with --example shop, a whole shop.';
   const diff = 'shows what the file would change: tables, REST, GraphQL and rules.';
   const check = ['check', 'reports every error in the file. It needs no database.'] as const;
   const serve = 'serves the file as in production, where it does not start while there are errors.';
   return [
-    ...(isThere ? [check, ['diff', diff] as const] : [['init', init] as const, check]),
+    ...(isEmpty ? [['init', init] as const, check] : [check, ['diff', diff] as const]),
     ['serve', serve],
   ];
 };
@@ -68,7 +68,7 @@ export function Begin({ state }: { state: FileState }) {
       <section aria-label="Next commands" class="card">
         <h2>The next three commands</h2>
         <dl>
-          {commands(text !== undefined).map(([name, does]) => (
+          {commands(!text?.trim()).map(([name, does]) => (
             <div key={name}>
               <dt>
                 <code>
