@@ -146,4 +146,55 @@ browsing('a day with the console', () => {
     const { y = 0, height = 0 } = (await fault.boundingBox()) ?? {};
     expect(y + height).toBeLessThanOrEqual(edge);
   });
+
+  test.each(['REST', 'GraphQL'])(
+    'references are called by names, where a filter has several and where somebody else has changed one (%s)',
+    async (door) => {
+      await using here = await visit(duet.url);
+      const { page } = here;
+      await here.go('#/data/Order');
+      await page.getByRole('radio', { name: door }).check();
+      await page.getByText('1–25 of 200').waitFor();
+      await page.keyboard.press('f');
+      await page.getByLabel('Field').selectOption({ label: 'customer' });
+      await page.getByLabel('Operator').selectOption('in');
+      for (const name of ['Ada Lovelace 2', 'Ada Lovelace 3']) {
+        await page.getByRole('combobox', { name: 'Value' }).pressSequentially(name);
+        await page.getByRole('option', { name }).click();
+      }
+      const panel = page.getByRole('form', { name: 'Filter' });
+      const values = () =>
+        panel.getByRole('list', { name: 'Values' }).getByRole('listitem').allTextContents();
+      await shows(values, ['Ada Lovelace 2', 'Ada Lovelace 3']);
+      await page.getByRole('button', { name: 'Apply' }).click();
+      await page.getByText('1–25 of 100').waitFor();
+      await page
+        .getByRole('list', { name: 'Filters' })
+        .getByText('customer is one of Ada Lovelace 2, Ada Lovelace 3')
+        .waitFor();
+      expect(decodeURIComponent(page.url())).toContain(`customerId[in]=${key(2)},${key(3)}`);
+      // They come back with their names, and go one by one.
+      await page.keyboard.press('f');
+      await shows(values, ['Ada Lovelace 2', 'Ada Lovelace 3']);
+      await panel.getByRole('button', { name: 'Remove Ada Lovelace 2' }).click();
+      await page.getByRole('button', { name: 'Apply' }).click();
+      await page.getByText('1–25 of 50').waitFor();
+
+      const { id } = await duet.json('POST', '/orders', { price: '2.00', customerId: key(1) });
+      await here.go(`#/data/Order/record/${id}/edit`);
+      await page.locator('#field-customerId').fill('Ada Lovelace 2');
+      await page.getByRole('option', { name: 'Ada Lovelace 2' }).click();
+      await duet.json('PUT', `/orders/${id}`, { customerId: key(3) });
+      await page.getByRole('button', { name: 'Save' }).click();
+      const named = (at: number) => `Ada Lovelace ${at} ${key(at)}`;
+      await shows(
+        () => page.locator('.conflict tbody tr').allTextContents(),
+        [`customer${named(1)} ${named(2)} ${named(3)}`],
+      );
+      await page.getByRole('button', { name: 'Save selected values' }).click();
+      await page.getByRole('heading', { name: `Order ${id}` }).waitFor();
+      expect(await duet.json('DELETE', `/orders/${id}`)).toBeUndefined();
+      expect(here.complaints).toEqual([]);
+    },
+  );
 });

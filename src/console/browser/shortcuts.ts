@@ -31,5 +31,8 @@ export function onShortcut(event: KeyboardEvent): void {
 }
 
 function isTyping(target: Element): boolean {
-  return target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]') !== null;
+  return (
+    target.closest('input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]') !==
+    null
+  );
 }

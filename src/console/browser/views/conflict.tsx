@@ -4,10 +4,12 @@ import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Change } from '../ask.ts';
-import { type Column, fieldsOf, type Resource, type Row } from '../schema/types.ts';
+import { type Column, fieldsOf, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
+import { useReferred } from './referred.ts';
 import { moment } from './value.tsx';
 
 interface Props {
+  schema: Schema;
   resource: Resource;
   /** What the person had before them. */
   before: Row;
@@ -35,7 +37,9 @@ const OPENED = 'as you opened it';
 const YOURS = 'yours';
 const THEIRS = 'theirs, stored now';
 
-export function Conflict({ resource, before, mine, theirs, change, kept, onDecide }: Props) {
+export function Conflict({ schema, resource, before, mine, theirs, change, kept, onDecide }: Props) {
+  const referred = useReferred(resource, [before, mine, theirs], schema);
+  const shown = (column: Column, row: Row) => shownIn(column, referred(row), schema);
   // What the service sets is nobody's choice.
   const columns = fieldsOf(resource, resource.update).map(({ column }) => column);
   const differing = columns.filter(({ name }) => name in mine || !same(before[name], theirs[name]));
@@ -77,15 +81,15 @@ export function Conflict({ resource, before, mine, theirs, change, kept, onDecid
           <tbody>
             {differing.map((column) => (
               <tr key={column.name}>
-                <th scope="row">{column.name}</th>
-                <td data-of={OPENED}>{shown(column, before[column.name])}</td>
+                <th scope="row">{column.reference?.name ?? column.name}</th>
+                <td data-of={OPENED}>{shown(column, before)}</td>
                 {isDisputed(column) ? (
                   <>
                     <Side
                       column={column}
                       side="yours"
                       of={YOURS}
-                      value={mine[column.name]}
+                      value={shown(column, mine)}
                       checked={kept.value.has(column.name)}
                       onChoose={() => choose(column.name, true)}
                     />
@@ -93,35 +97,23 @@ export function Conflict({ resource, before, mine, theirs, change, kept, onDecid
                       column={column}
                       side="theirs"
                       of={THEIRS}
-                      value={theirs[column.name]}
+                      value={shown(column, theirs)}
                       checked={!kept.value.has(column.name)}
                       onChoose={() => choose(column.name, false)}
                     />
                   </>
                 ) : (
                   <>
-                    {column.name in mine ? (
-                      <td data-of={YOURS} class={isChanged(column) ? 'chosen' : ''}>
-                        {shown(column, mine[column.name])}
-                      </td>
-                    ) : (
-                      <td data-of={YOURS} class="quiet">
-                        not changed
-                      </td>
-                    )}
-                    {isChanged(column) ? (
-                      <td data-of={THEIRS} class="quiet">
-                        not changed
-                      </td>
-                    ) : (
-                      <td data-of={THEIRS} class="chosen">
-                        {column.name in mine ? (
-                          <span class="quiet">the same</span>
-                        ) : (
-                          shown(column, theirs[column.name])
-                        )}
-                      </td>
-                    )}
+                    <td data-of={YOURS} class={isChanged(column) ? 'chosen' : 'quiet'}>
+                      {column.name in mine ? shown(column, mine) : 'not changed'}
+                    </td>
+                    <td data-of={THEIRS} class={isChanged(column) ? 'quiet' : 'chosen'}>
+                      {isChanged(column)
+                        ? 'not changed'
+                        : column.name in mine
+                          ? 'the same'
+                          : shown(column, theirs)}
+                    </td>
                   </>
                 )}
               </tr>
@@ -146,7 +138,7 @@ interface SideProps {
   side: string;
   /** The title of its column. */
   of: string;
-  value: unknown;
+  value: ComponentChildren;
   checked: boolean;
   onChoose: () => void;
 }
@@ -162,13 +154,23 @@ function Side({ column, side, of, value, checked, onChoose }: SideProps) {
           aria-label={`${column.name}: ${side}`}
           onChange={onChoose}
         />{' '}
-        {shown(column, value)}
+        {value}
       </label>
     </td>
   );
 }
 
-function shown({ kind }: Column, value: unknown): ComponentChildren {
+/** A record by its name and its key: two may have the same name. */
+function shownIn({ name, kind, reference }: Column, row: Row, { byName }: Schema): ComponentChildren {
+  const value = row[name];
+  const target = reference && byName.get(reference.target);
+  const record = reference && row[reference.name];
+  if (target && record)
+    return (
+      <>
+        {labelled(target, record as Row)} <span class="quiet small">{String(value)}</span>
+      </>
+    );
   if (kind === 'datetime' && typeof value === 'string') return moment(value);
   if (value === null) return <span class="null">null</span>;
   if (value === '') return <span class="null">empty</span>;

@@ -14,6 +14,7 @@ import type { Column, Resource, Schema } from '../schema/types.ts';
 import { Unreadable } from '../typed.ts';
 import { FieldInput } from './field-input.tsx';
 import { Icon } from './parts.tsx';
+import { ReferenceList } from './reference-list.tsx';
 
 export function begun(resource: Resource, schema: Schema): Group {
   return { ...nothing, parts: [comparison(resource, schema)].flatMap((part) => part ?? []) };
@@ -124,8 +125,10 @@ function ComparisonEditor({ part, resource, schema, onChange }: PartProps & { pa
   return (
     <div class="line condition">
       <select aria-label="Field" value={part.path} onChange={(event) => choose(event.currentTarget.value)}>
-        {[...all.keys()].map((path) => (
-          <option key={path}>{path}</option>
+        {[...all].map(([path, { name, reference }]) => (
+          <option key={path} value={path}>
+            {path === name ? (reference?.name ?? name) : path}
+          </option>
         ))}
       </select>
       <select
@@ -189,6 +192,16 @@ function Operand({ column, part, schema, onChange }: OperandProps) {
   const isList = /^(in|has(Some|Every))$/.test(part.operator);
   if (column && isList && column.choices.length > 0)
     return <Boxes choices={column.choices} text={part.text} onChange={(text) => onChange({ text })} />;
+  const target = column?.reference && schema.byName.get(column.reference.target);
+  if (column && target && isList)
+    return (
+      <ReferenceList
+        id={`filter-${part.path}`}
+        {...{ column, target, schema }}
+        text={part.text}
+        onChange={(text) => onChange({ text })}
+      />
+    );
   // Of a record that is referred to, the key; nobody knows it by heart.
   if (column && !isList && !column.list && (column.reference || PICKED.has(column.kind)))
     return (

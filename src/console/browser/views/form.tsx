@@ -189,7 +189,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
       />
       {theirs.value?.row ? (
         <Conflict
-          resource={resource}
+          {...{ schema, resource }}
           before={row}
           mine={given.value}
           theirs={theirs.value.row}

@@ -126,7 +126,7 @@ function Listed({ schema, resource, query }: Props) {
       {panel.value === 'Filter' ? (
         <Filter key={JSON.stringify(ask.where)} ask={first} schema={schema} onClose={close} />
       ) : (
-        <FilterChips ask={first} />
+        <FilterChips ask={first} schema={schema} />
       )}
       {panel.value === 'Views' && <Views ask={ask} onClose={close} />}
       {panel.value === 'Columns' && <ColumnChooser ask={ask} rows={rows} onClose={close} />}

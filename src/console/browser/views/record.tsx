@@ -1,6 +1,5 @@
 /** One record: its fields, what it refers to, and those that refer to it. */
 
-import { useSignal } from '@preact/signals';
 import { go } from '../address.ts';
 import { type DeleteAsk, SHOWN_INVERSES } from '../ask.ts';
 import { send } from '../doors/send.ts';
@@ -10,12 +9,13 @@ import { type Inverse, labelled, type Resource, type Row, type Schema } from '..
 import { door, may, mayUndelete } from '../session.ts';
 import { tell } from '../told.ts';
 import { useAnswer } from './answer.ts';
+import { Confirm } from './confirm.tsx';
 import { useDock } from './dock.tsx';
 import { Fields } from './fields.tsx';
 import { Refresh, useFollowed } from './following.tsx';
 import { Heading } from './heading.tsx';
 import { allLink } from './list-place.ts';
-import { Dialog, Empty, FaultNotice, Icon, Loading } from './parts.tsx';
+import { Empty, FaultNotice, Icon, Loading } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
 import { Table } from './table.tsx';
 import { CopyKey, shortened } from './value.tsx';
@@ -119,60 +119,28 @@ function InverseList({ inverse, row, resource, schema }: InverseProps) {
 }
 
 function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: string }) {
-  const asking = useSignal(false);
-  const fault = useSignal<Fault | undefined>(undefined);
+  const { resource, key } = ask;
   const remove = async () => {
-    try {
-      await send(ask, door.value, schema);
-      const { resource, key } = ask;
-      const restore = () =>
-        send({ do: 'restore', resource, key, version: undefined }, door.value, schema).then(
-          () => {
-            tell(`Restored ${shortened(name)}`);
-            go(dataLink(resource.name, 'record', key));
-          },
-          (error: Fault) => tell(error.message),
-        );
-      tell(`Deleted ${shortened(name)}`, mayUndelete(resource) ? restore : undefined);
-      go(dataLink(resource.name));
-    } catch (error) {
-      fault.value = error as Fault;
-    }
-  };
-  const close = () => {
-    asking.value = false;
-    fault.value = undefined;
+    await send(ask, door.value, schema);
+    const restore = () =>
+      send({ do: 'restore', resource, key, version: undefined }, door.value, schema).then(
+        () => {
+          tell(`Restored ${shortened(name)}`);
+          go(dataLink(resource.name, 'record', key));
+        },
+        (error: Fault) => tell(error.message),
+      );
+    tell(`Deleted ${shortened(name)}`, mayUndelete(resource) ? restore : undefined);
+    go(dataLink(resource.name));
   };
   return (
-    <>
-      <button
-        type="button"
-        class="danger"
-        onClick={() => {
-          asking.value = true;
-        }}
-      >
-        Delete
-      </button>
-      {asking.value && (
-        <Dialog title={`Delete ${ask.resource.name} ${ask.key}?`} onClose={close}>
-          <p>
-            “<bdi>{shortened(name)}</bdi>” will be deleted for everybody.{' '}
-            {ask.resource.operations.has('RESTORE')
-              ? 'It can be restored for as long as its history is kept.'
-              : 'This cannot be undone.'}
-          </p>
-          {fault.value && <FaultNotice fault={fault.value} />}
-          <div class="actions">
-            <button type="button" onClick={close}>
-              Cancel
-            </button>
-            <button type="button" class="danger" onClick={remove}>
-              Delete it
-            </button>
-          </div>
-        </Dialog>
-      )}
-    </>
+    <Confirm button="Delete" danger title={`Delete ${resource.name} ${key}?`} yes="Delete it" onYes={remove}>
+      <p>
+        “<bdi>{shortened(name)}</bdi>” will be deleted for everybody.{' '}
+        {resource.operations.has('RESTORE')
+          ? 'It can be restored for as long as its history is kept.'
+          : 'This cannot be undone.'}
+      </p>
+    </Confirm>
   );
 }

@@ -12,7 +12,7 @@ const MOST = 100;
 
 /** Puts beside its key each record that a row refers to, as soon as it is known. */
 export function useReferred(
-  { columns }: Resource,
+  { columns }: Pick<Resource, 'columns'>,
   rows: readonly Row[],
   schema: Schema,
 ): <T extends Row | null | undefined>(row: T) => T {
