@@ -9,10 +9,14 @@ const key = (at: number) => `0190f5a0-7c1e-7a64-b3f5-${String(at).padStart(12, '
 const sdl = `
 type Customer @resource { id: UUID! name: String! orders: [Order!]! }
 type Order @resource { id: ID! price: Decimal! @decimal(scale: 2) remark: String customer: Customer }
+type Log @resource @journal { id: ID! name: String! entries: [Entry!]! }
+type Entry @resource @journal { id: ID! name: String! log: Log! @onDelete(do: CASCADE) }
 `;
 
 const data = {
-  customers: Array.from({ length: 4 }, (_, at) => ({ id: key(at + 1), name: `Ada Lovelace ${at + 1}` })),
+  logs: [{ name: 'Of the ship' }],
+  entries: [{ name: 'Calm', logId: 1 }],
+  customers: Array.from({ length: 5 }, (_, at) => ({ id: key(at + 1), name: `Ada Lovelace ${at + 1}` })),
   orders: Array.from({ length: 200 }, (_, at) => ({
     price: at === 199 ? '123456789.00' : '1.00',
     remark: at === 0 ? 'Ring twice.' : null,
@@ -194,6 +198,30 @@ browsing('a day with the console', () => {
       await page.getByRole('button', { name: 'Save selected values' }).click();
       await page.getByRole('heading', { name: `Order ${id}` }).waitFor();
       expect(await duet.json('DELETE', `/orders/${id}`)).toBeUndefined();
+      expect(here.complaints).toEqual([]);
+    },
+  );
+
+  test.each(['REST', 'GraphQL'])(
+    'a delete says what is not undone, and which of many records stand against it (%s)',
+    async (door) => {
+      await using here = await visit(duet.url);
+      const { page } = here;
+      const dialog = page.getByRole('dialog');
+      await here.go('#/data/Log/record/1');
+      await page.getByRole('radio', { name: door }).check();
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await dialog.getByText('without records that are deleted along with it.').waitFor();
+      await page.keyboard.press('Escape');
+      await here.go('#/data/Entry/record/1');
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await dialog.getByText('It can be undone for as long as the history is kept.').waitFor();
+      await page.keyboard.press('Escape');
+      await here.go('#/data/Customer');
+      for (const at of [4, 5]) await page.getByLabel(`Select Ada Lovelace ${at}`).click();
+      await page.getByRole('button', { name: 'Delete…' }).click();
+      await dialog.getByRole('button', { name: 'Delete 2 records' }).click();
+      await dialog.getByText('Refused for Ada Lovelace 4.', { exact: true }).waitFor();
       expect(here.complaints).toEqual([]);
     },
   );

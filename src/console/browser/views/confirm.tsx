@@ -1,8 +1,10 @@
-/** A button that asks before it does anything. */
+/** A button that asks before it does anything, and what can be undone of a delete. */
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Fault } from '../doors/wire.ts';
+import type { Resource } from '../schema/types.ts';
+import { mayUndelete } from '../session.ts';
 import { Dialog, FaultNotice } from './parts.tsx';
 
 interface ConfirmProps {
@@ -76,4 +78,11 @@ export function Confirm({
       )}
     </>
   );
+}
+
+/** What `@onDelete` takes along has a history of its own, or none. */
+export function Undone({ resource }: { resource: Resource }) {
+  if (!mayUndelete(resource)) return <>This cannot be undone.</>;
+  const others = resource.inverses.length > 0 && ', without records that are deleted along with it';
+  return <>It can be undone for as long as the history is kept{others}.</>;
 }

@@ -11,8 +11,10 @@ import { door, mayUndelete } from '../session.ts';
 import { tell } from '../told.ts';
 import { unreadable } from '../typed.ts';
 import type { Where } from '../where.ts';
+import { Undone } from './confirm.tsx';
 import { GraphqlDoor, RestDoor } from './dock.tsx';
 import { Field } from './field.tsx';
+import { listAsk } from './list-place.ts';
 import { counted, Dialog, FaultNotice, Icon } from './parts.tsx';
 import { useReferred } from './referred.ts';
 import { shortened, shownValue } from './value.tsx';
@@ -107,7 +109,6 @@ export function ChangeMany({ resource, schema, where, count, rows, onDone, onClo
 
 export function DeleteMany({ resource, schema, where, count, rows, onDone, onClose }: ManyProps) {
   const ask: DeleteManyAsk = { do: 'deleteMany', resource, where, atMost: count };
-  const isRestorable = mayUndelete(resource);
   return (
     <Confirmed
       ask={ask}
@@ -120,9 +121,7 @@ export function DeleteMany({ resource, schema, where, count, rows, onDone, onClo
     >
       <Named {...{ resource, schema, rows, count }} />
       <p>
-        {isRestorable
-          ? 'They can be restored for as long as their history is kept.'
-          : 'This cannot be undone.'}
+        <Undone resource={resource} />
       </p>
     </Confirmed>
   );
@@ -187,9 +186,8 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
     if (ask.do === 'deleteMany') cancel.current?.focus();
   }, []);
   const isRestorable = ask.do === 'deleteMany' && mayUndelete(ask.resource);
-  const stuck = fault.value?.errors.some(({ code }) => code === 'TRANSITION_NOT_ALLOWED')
-    ? stuckIn(ask, rows)
-    : [];
+  /** The records for which it was refused, as far as that can be told. */
+  const stuck = useSignal<readonly string[]>([]);
   const run = async () => {
     sending.value = true;
     try {
@@ -203,6 +201,10 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
       onDone();
     } catch (error) {
       fault.value = error as Fault;
+      const told = fault.value.errors[0];
+      if (told?.code === 'TRANSITION_NOT_ALLOWED') stuck.value = stuckIn(ask, rows);
+      else if (told?.code === 'STILL_REFERENCED') stuck.value = await referredTo(ask, told.detail, schema);
+      else stuck.value = [];
     } finally {
       sending.value = false;
     }
@@ -223,10 +225,10 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
       {fault.value && (
         <div ref={refusal}>
           <FaultNotice fault={fault.value} />
-          {stuck.length > 0 && (
+          {stuck.value.length > 0 && (
             <p class="fault">
-              Refused for {stuck.slice(0, NAMED).join(', ')}
-              {stuck.length > NAMED && ` and ${counted(stuck.length - NAMED, 'other')}`}.
+              Refused for {stuck.value.slice(0, NAMED).join(', ')}
+              {stuck.value.length > NAMED && ` and ${counted(stuck.value.length - NAMED, 'other')}`}.
             </p>
           )}
         </div>
@@ -260,6 +262,28 @@ function stuckIn(ask: UpdateManyAsk | DeleteManyAsk, rows: readonly Row[]): stri
       (column) => !choicesOf(column, row[column.name], undefined).values.includes(String(given[column.name])),
     );
   return rows.filter(isStuck).map((row) => shortened(labelled(resource, row)));
+}
+
+/** `An orderLine still refers to this order as its order`: those that have some of its lines. Others than these may stand behind it. */
+async function referredTo(
+  { resource, where }: UpdateManyAsk | DeleteManyAsk,
+  detail: string,
+  schema: Schema,
+): Promise<string[]> {
+  const [, owner = '', name] = /^\w+ (\w+) still refers .+ as its (\w+)$/.exec(detail) ?? [];
+  const list = resource.inverses.find(({ target, via }) => {
+    const column = schema.byName.get(target)?.columns.find((each) => each.name === via);
+    return target.toLowerCase() === owner.toLowerCase() && column?.reference?.name === name;
+  });
+  if (!list) return [];
+  const ask = {
+    ...listAsk(resource, new URLSearchParams()),
+    where: { and: [where, { [list.name]: { some: {} } }] },
+    limit: 500,
+    related: false,
+  };
+  const { rows = [] } = await send(ask, door.value, schema).catch(() => ({ rows: [] }));
+  return rows.map((row) => shortened(labelled(resource, row)));
 }
 
 /** Whether rows were chosen one by one; all that a list has may have become more. */

@@ -9,7 +9,7 @@ import { type Inverse, labelled, type Resource, type Row, type Schema } from '..
 import { door, may, mayUndelete } from '../session.ts';
 import { tell } from '../told.ts';
 import { useAnswer } from './answer.ts';
-import { Confirm } from './confirm.tsx';
+import { Confirm, Undone } from './confirm.tsx';
 import { useDock } from './dock.tsx';
 import { Fields } from './fields.tsx';
 import { Refresh, useFollowed } from './following.tsx';
@@ -136,10 +136,7 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
   return (
     <Confirm button="Delete" danger title={`Delete ${resource.name} ${key}?`} yes="Delete it" onYes={remove}>
       <p>
-        “<bdi>{shortened(name)}</bdi>” will be deleted for everybody.{' '}
-        {resource.operations.has('RESTORE')
-          ? 'It can be restored for as long as its history is kept.'
-          : 'This cannot be undone.'}
+        “<bdi>{shortened(name)}</bdi>” will be deleted for everybody. <Undone resource={resource} />
       </p>
     </Confirm>
   );
