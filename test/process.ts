@@ -10,7 +10,7 @@ import { JSON_HEADERS, shipped } from './app.ts';
 export const source = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli/start.ts')];
 
 /** Most of these processes end within seconds: what JavaScriptCore compiles of them takes more of the processor than it gives back. */
-const COMPILER = { BUN_JSC_thresholdForJITAfterWarmUp: '20000' };
+export const COMPILER = { BUN_JSC_thresholdForJITAfterWarmUp: '20000' };
 
 export class Folder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'duet-'));

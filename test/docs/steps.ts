@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { within } from '../app.ts';
 import { freePort } from '../postgres.ts';
-import { source } from '../process.ts';
+import { COMPILER, source } from '../process.ts';
 
 const root = join(import.meta.dir, '../..');
 const ANSWERS = ['json', 'http', 'text'];
@@ -73,7 +73,7 @@ export class Reader implements AsyncDisposable {
     for (const folder of [bin, this.folder]) mkdirSync(folder);
     writeFileSync(join(bin, 'duet'), `#!/bin/sh\nexec ${source.join(' ')} "$@"\n`, { mode: 0o755 });
     writeFileSync(this.#state, '');
-    this.#env = { PATH: `${bin}:${process.env['PATH']}`, PORT: `${port}`, ...env };
+    this.#env = { PATH: `${bin}:${process.env['PATH']}`, PORT: `${port}`, ...COMPILER, ...env };
     this.#replaced = { ...replaced, 'localhost:4000': `127.0.0.1:${port}` };
   }
 
