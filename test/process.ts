@@ -76,6 +76,9 @@ export async function ended(child: ReturnType<typeof spawn>) {
   return { stdout, stderr, exit };
 }
 
+/** On a machine that has much else to do, a service would turn away what only its tests ask of it. */
+const PATIENCE_MS = '60000';
+
 export class Server implements AsyncDisposable {
   readonly #child: ReturnType<typeof spawn>;
   readonly #finished: Promise<void>;
@@ -100,7 +103,7 @@ export class Server implements AsyncDisposable {
 
   /** One whose log can be read before it has started. */
   static begin(folder: Folder, env: Record<string, string> = {}, duet: readonly string[] = source) {
-    const child = spawn(folder, ['serve'], env, duet);
+    const child = spawn(folder, ['serve'], { LIMIT_LAG: PATIENCE_MS, ...env }, duet);
     const { promise, resolve, reject } = Promise.withResolvers<Server & { readonly url: string }>();
     const server: Server = new Server(child, (url) => resolve(Object.assign(server, { url })), reject);
     return { server, started: promise };

@@ -283,7 +283,7 @@ for (const database of databases)
         data: { noteChanges: { kind: 'DELETED', before: null, after: null } },
         errors: [{ extensions: { code: 'FORBIDDEN' } }],
       });
-      const exp = Math.floor(Date.now() / 1000) + 2;
+      const exp = Math.floor(Date.now() / 1000) + 4;
       const token = new SignJWT({ sub: 'root', roles: ['admin'] }).setProtectedHeader({ alg: 'HS256' });
       const signed = await token.setExpirationTime(exp).sign(new TextEncoder().encode(SECRET));
       const short = await Listener.open(guarded, '/changes/notes', { Authorization: `Bearer ${signed}` });
@@ -297,7 +297,7 @@ for (const database of databases)
       const admin = await headersOf({ name: 'root', claims: { sub: 'root', roles: ['admin'] } });
       for (const text of ['a', 'b', 'c', 'd']) await guarded.rest('POST', '/notes', { text }, admin);
       const [{ position }] = (await guarded.rest('GET', '/changes', undefined, admin)).body;
-      const exp = Math.floor(Date.now() / 1000) + 2;
+      const exp = Math.floor(Date.now() / 1000) + 4;
       const token = new SignJWT({ sub: 'root', roles: ['admin'] }).setProtectedHeader({ alg: 'HS256' });
       const signed = await token.setExpirationTime(exp).sign(new TextEncoder().encode(SECRET));
       const short = { Authorization: `Bearer ${signed}` };
