@@ -244,6 +244,15 @@ describe('too much at once', () => {
     }
   });
 
+  /** Whether requests are served again, within five seconds at the most. */
+  const isServed = async (url: string) => {
+    for (let tries = 0; tries < 100; tries++) {
+      if ((await fetch(`${url}/rows/1`)).status === 200) return true;
+      await Bun.sleep(50);
+    }
+    return false;
+  };
+
   test('is noticed by a late event loop', async () => {
     using folder = new Folder({ 'schema.graphql': sdl, 'data.json': JSON.stringify({ rows }) });
     await using server = await Server.start(folder, { LIMIT_LAG: '5' });
@@ -260,9 +269,7 @@ describe('too much at once', () => {
       expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     }
     expect([...statuses].sort()).toEqual([200, 503]);
-    for (let tries = 0; tries < 100 && (await fetch(`${server.url}/rows/1`)).status !== 200; tries++)
-      await Bun.sleep(50);
-    expect((await fetch(`${server.url}/rows/1`)).status).toBe(200);
+    expect(await isServed(server.url)).toBe(true);
   });
 
   test('is noticed within a turn of the event loop that does not end', async () => {
@@ -275,7 +282,9 @@ describe('too much at once', () => {
     await Bun.sleep(200);
     process.kill(server.pid, 'SIGCONT');
     const statuses = await Promise.all(clients.map(async (each) => (await each.answer()).slice(9, 12)));
-    expect(new Set(statuses)).toEqual(new Set(['200', '503']));
-    expect((await fetch(`${server.url}/rows/1`)).status).toBe(200);
+    // On a busy machine it may stand still before the first as well, and that one has waited for too long, too.
+    expect(statuses).toContain('503');
+    expect(statuses.filter((status) => status !== '200' && status !== '503')).toEqual([]);
+    expect(await isServed(server.url)).toBe(true);
   });
 });
