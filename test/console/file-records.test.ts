@@ -1,7 +1,9 @@
 /** What the console makes of a file: every record, with the line that it begins at, or why it has none. */
 
 import { expect, test } from 'bun:test';
-import { readFile } from '../../src/console/browser/file-records.ts';
+import { readCell, readFile } from '../../src/console/browser/file-records.ts';
+import type { Column } from '../../src/console/browser/schema/types.ts';
+import { Unreadable } from '../../src/console/browser/typed.ts';
 
 const read = (text: string, encoding: BufferEncoding = 'utf8', name = 'books.csv') =>
   readFile(name, Buffer.from(text, encoding));
@@ -36,4 +38,12 @@ test.each(['books.csv', 'books.json', 'books.ndjson'])('%s that is not UTF-8 is 
   const { records, faults } = read('{"a":"Z\xfcrich"}', 'latin1', name);
   expect(records).toEqual([]);
   expect(faults).toEqual([{ line: 1, why: expect.stringContaining('not UTF-8') }]);
+});
+
+test('a cell that is to be a list says how one is written', () => {
+  const column = { kind: 'text', list: true } as Column;
+  expect(readCell(column, '["one", "two"]')).toEqual(['one', 'two']);
+  expect(readCell(column, 'one, two')).toEqual(
+    new Unreadable('one, two', 'A list is written as JSON, such as ["one", "two"].'),
+  );
 });

@@ -113,6 +113,8 @@ function csvRows(text: string, mark: string): { line: number; cells: string[] }[
 /** A text of a CSV file as a value of the column; an empty one is none. */
 export function readCell(column: Column, text: string): unknown {
   if (text === '') return undefined;
+  if (column.list && !text.startsWith('['))
+    return new Unreadable(text, 'A list is written as JSON, such as ["one", "two"].');
   if (column.list || column.kind === 'json') return readJson(text);
   switch (column.kind) {
     case 'id':

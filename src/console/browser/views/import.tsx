@@ -7,7 +7,7 @@ import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { type FileRecords, type LineFault, readCell, readFile } from '../file-records.ts';
 import { dataLink } from '../links.ts';
-import { type FormField, fieldsOf, type Resource, type Row, type Schema } from '../schema/types.ts';
+import { type FormField, fieldsOf, type Resource, type Row, type Schema, typeOf } from '../schema/types.ts';
 import { isRefused } from '../session.ts';
 import { tell } from '../told.ts';
 import { unreadable } from '../typed.ts';
@@ -172,9 +172,9 @@ function Expected({ fields }: { fields: readonly FormField[] }) {
       <h2>Fields</h2>
       <p class="quiet">Columns of a file that are named otherwise are matched in the next step.</p>
       <ul class="items">
-        {fields.map(({ column: { name, type }, input: { required } }) => (
+        {fields.map(({ column, column: { name }, input: { required } }) => (
           <li key={name} class="tag">
-            {name} <span class="type">{type}</span>
+            {name} <span class="type">{typeOf({ ...column, required: false })}</span>
             {required && ' (required)'}
           </li>
         ))}
