@@ -11,7 +11,7 @@ export function withFirstScreen(page: string, model: Model | undefined): string 
   const acts = actions.map(({ name }) => `<li>${link('actions', name)}</li>`).join('');
   const side = `<h2>Data</h2><ul>${places}</ul>${acts && `<h2>Actions</h2><ul>${acts}</ul>`}`;
   const cards = shown.map((resource) => `<li><article class="card">${cardOf(resource)}</article></li>`);
-  const main = `<div class="early"><h1>What is served here</h1><ul class="cards">${cards.join('')}</ul></div>`;
+  const main = `<div class="early"><h1>Resources</h1><ul class="cards">${cards.join('')}</ul></div>`;
   // By functions: in a text, `$` would have a meaning.
   return page
     .replace('<nav class="side"></nav>', () => `<nav class="side">${side}</nav>`)

@@ -43,6 +43,10 @@ browsing('callers', () => {
   test('a token is asked for when the service wants one, sent with every request, and kept for the tab alone', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
+    await here.go('');
+    const card = (name: string) => page.getByRole('main').getByRole('article').filter({ hasText: name });
+    await card('/plans').getByText('no access').waitFor();
+    expect(await card('/notes').getByText('no access').count()).toBe(0);
     // What everybody may read is there without one.
     await here.go('#/data/Note');
     await page.getByText('Of Bob').waitFor();
@@ -167,6 +171,30 @@ browsing('callers', () => {
     await code.waitFor({ state: 'hidden' });
     await page.keyboard.press('Escape');
     await code.waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('the reference is used by whoever is signed in, and shows nobody the token', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const token = await tokenOf('ann');
+    await here.go('');
+    await page.evaluate(`sessionStorage.setItem('duet.token', '${token}')`);
+    await page.goto(`${duet.url}/?signed#/reference`);
+    const frame = page.frameLocator('iframe[title="API reference"]');
+    await frame.getByRole('link', { name: /List notes/ }).waitFor({ timeout: 45_000 });
+    await frame.getByText('Authentication').first().waitFor();
+    expect(await frame.getByText('No authentication selected').count()).toBe(0);
+    expect(await frame.locator('body').innerHTML()).not.toContain(token);
+    await frame.getByRole('link', { name: /List notes/ }).click();
+    await frame.getByRole('button', { name: 'Test Request (get /notes)' }).click();
+    const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/notes');
+    await frame
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Send get request/ })
+      .click();
+    expect((await answered).status()).toBe(200);
+    expect((await answered).request().headers()['authorization']).toBe(`Bearer ${token}`);
     expect(here.complaints).toEqual([]);
   });
 

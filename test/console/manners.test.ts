@@ -332,6 +332,8 @@ browsing('manners', () => {
       await route.continue();
     });
     await page.goto(duet.url, { waitUntil: 'commit' });
+    // As it is called when the script is there.
+    await page.getByRole('heading', { name: 'Resources' }).waitFor();
     const card = page.getByRole('listitem').filter({ hasText: '/museums' });
     await card.getByRole('link', { name: 'Museum' }).click();
     arriving.resolve();

@@ -60,7 +60,7 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     const row = page.getByRole('row', { name: /^Order.afterCreate 3 retrying/ });
     await page.getByRole('row', { name: /^the mail server is away/ }).waitFor();
     expect(await row.getByRole('link', { name: '3' }).getAttribute('href')).toBe('#/data/Order/record/3');
-    await page.getByText('1 waiting, 0 failed').waitFor();
+    await page.getByText('1 waiting or retrying, 0 failed for good').waitFor();
     // One that is just being tried goes on, and is not counted.
     await shows(
       async () => {
@@ -308,6 +308,38 @@ browsing('where there is little room', () => {
       await shows(async () => (await rows.count()) > 3, true);
       expect(here.complaints).toEqual([]);
     });
+
+  test('what is chosen or wrong looks so, and a wrong address leads home', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Order');
+    const language = page.getByLabel('Language');
+    await language.selectOption('Typed client');
+    // It has no word for what operators do: then the choice says what is shown.
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByText('keeper-of-the-books').waitFor();
+    await shows(() => language.inputValue(), 'curl');
+    expect(await language.locator('option').allTextContents()).toEqual(['curl', 'JavaScript', 'Python']);
+    await page.getByRole('link', { name: 'Order' }).first().click();
+    await shows(() => language.inputValue(), 'Typed client');
+    await page.getByRole('link', { name: 'View as' }).click();
+    await page.getByLabel('Other claims').fill('{');
+    await page.getByText('This is not a JSON object.').waitFor();
+    const tops = [/^Subject/, /^Roles/, /^Other claims/].map(
+      async (name) => (await page.getByLabel(name).boundingBox())?.y,
+    );
+    expect(new Set(await Promise.all(tops)).size).toBe(1);
+    await page.evaluate("location.hash = '#/operate/nothing'");
+    await page.getByRole('link', { name: 'Home' }).click();
+    await page.getByRole('heading', { name: 'Resources' }).waitFor();
+    await page.getByRole('link', { name: 'Jobs' }).click();
+    await page
+      .getByRole('button', { name: /^Retry Order/ })
+      .first()
+      .click();
+    await page.getByText('1 job will be retried now.').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
 
   test('on a telephone the menu has all of its choices in sight, and Escape closes it', async () => {
     await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });

@@ -33,6 +33,13 @@ createApiReference('#reference', {
   showDeveloperTools: 'never',
   hideClientButton: true,
   persistAuth: false,
+  // Whoever is signed in to the console is so here; commands that are copied have the place of the token, not the token.
+  ...(headers()['Authorization'] !== undefined && {
+    authentication: {
+      preferredSecurityScheme: 'bearer',
+      securitySchemes: { bearer: { token: '$TOKEN' } },
+    },
+  }),
   hideDarkModeToggle: true,
   forceDarkModeState: isDark() ? 'dark' : 'light',
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },

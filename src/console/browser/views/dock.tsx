@@ -214,9 +214,10 @@ interface RestProps {
 
 export function RestDoor({ wire, ask, schema }: RestProps) {
   if (!wire) return <Closed door="rest" />;
-  const language = snippetOf(snippet.value, wire, location.origin, token.value !== '', ask, schema);
-  const shown = language === undefined ? 'curl' : snippet.value;
-  const text = language ?? curlOf(wire, location.origin, token.value !== '');
+  const written = (language: Language) =>
+    snippetOf(language, wire, location.origin, token.value !== '', ask, schema);
+  const shown = written(snippet.value) === undefined ? 'curl' : snippet.value;
+  const text = written(shown) ?? '';
   return (
     <article class="door" aria-label="REST">
       <header>
@@ -225,12 +226,12 @@ export function RestDoor({ wire, ask, schema }: RestProps) {
         <select
           class="small"
           aria-label="Language"
-          value={snippet.value}
+          value={shown}
           onChange={(event) => {
             snippet.value = event.currentTarget.value as Language;
           }}
         >
-          {LANGUAGES.map((each) => (
+          {LANGUAGES.filter((each) => written(each) !== undefined).map((each) => (
             <option key={each}>{each}</option>
           ))}
         </select>

@@ -2,8 +2,9 @@
 
 import { dataLink, to } from '../../links.ts';
 import { ask, useTold, wireTo } from '../../operate.ts';
+import { tell } from '../../told.ts';
 import { Confirm } from '../confirm.tsx';
-import { counted, Empty } from '../parts.tsx';
+import { counted, Empty, numbered } from '../parts.tsx';
 import { Choice, Page, Sheet, Time } from './page.tsx';
 
 interface Job {
@@ -30,7 +31,8 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   const wire = wireTo('GET', failedOnly ? 'jobs?state=failed' : 'jobs');
   const told = useTold<JobList>(wire);
   const change = async (how: 'retry' | 'drop', chosen: Chosen) => {
-    await ask(wireTo('POST', `jobs/${how}`, chosen));
+    const { count } = await ask<{ count: number }>(wireTo('POST', `jobs/${how}`, chosen));
+    tell(`${counted(count, 'job')} ${how === 'retry' ? 'will be retried now' : 'dropped'}.`);
     told.again();
   };
   const failed = told.value?.failed ?? 0;
@@ -71,15 +73,15 @@ export function Jobs({ query }: { query: URLSearchParams }) {
               name="Which jobs"
               place="jobs"
               parameter="state"
-              choices={{ '': 'All', failed: 'Failed' }}
+              choices={{ '': 'All', failed: 'Failed for good' }}
               query={query}
             />
             <span class="quiet">
-              {waiting.toLocaleString('en')} waiting, {failed.toLocaleString('en')} failed
+              {numbered(waiting)} waiting or retrying, {numbered(failed)} failed for good
             </span>
           </div>
           {jobs.length === 0 ? (
-            <Empty icon="clock" title={failedOnly ? 'No job has failed' : 'No jobs are waiting'} />
+            <Empty icon="clock" title={failedOnly ? 'No job has failed for good' : 'No jobs are waiting'} />
           ) : (
             <Sheet
               label="Jobs"

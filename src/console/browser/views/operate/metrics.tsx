@@ -64,7 +64,7 @@ export function Metrics() {
     <>
       <Heading
         title="Metrics"
-        about="Read from `/metrics` every two seconds; these readings, health checks and pages of operators are not counted. Plots cover up to two minutes, numbers the last 30 seconds. Of 100 requests, 95 took p95 at the most."
+        about="Read from `/metrics` every two seconds; these readings, health checks and pages of operators are not counted. Plots cover up to two minutes, numbers the last 30 seconds. p95: 95 of 100 requests took no longer."
       />
       {fault.value && !isAway(fault.value) ? (
         <Empty icon="pulse" title="There are no metrics to show">

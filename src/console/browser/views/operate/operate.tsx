@@ -2,6 +2,7 @@
 
 import type { ComponentType } from 'preact';
 import { place } from '../../address.ts';
+import { to } from '../../links.ts';
 import { me } from '../../operate.ts';
 import { Empty, SignIn } from '../parts.tsx';
 import { Access } from './access.tsx';
@@ -27,7 +28,14 @@ const pages: Readonly<Record<string, ComponentType<{ query: URLSearchParams }>>>
 export function Operate() {
   const { path, query } = place.value;
   const Page = pages[path[1] ?? ''];
-  if (!Page) return <Empty icon="search" title="There is nothing at this address" />;
+  if (!Page)
+    return (
+      <Empty icon="search" title="There is nothing at this address">
+        <a class="button" href={to([])}>
+          Home
+        </a>
+      </Empty>
+    );
   if (me.value?.operates === false && Page !== Metrics)
     return (
       <Empty icon="lock" title="This is for operators">

@@ -23,7 +23,7 @@ export function Statements() {
       title="Slow statements"
       about={
         value && value.from !== null
-          ? `Database statements that took ${milliseconds(value.from)} or more, since the server started.`
+          ? `Database statements that took ${value.from} ms or more, since the server started.`
           : 'Slow database statements.'
       }
       wire={wire}
