@@ -8,6 +8,9 @@ import { problem } from '../http/problem.ts';
 import type { Model } from '../schema/model.ts';
 import { withFirstScreen } from './first-screen.ts';
 
+/** In the time of the default, two hundredths fewer bytes. */
+const ZIPPED = { level: 9, library: 'libdeflate' } as const;
+
 /** No path of a resource begins with `_`. */
 export const PREFIX = '/_console/';
 
@@ -92,7 +95,8 @@ async function served(
   if (coding === file.coding && !make)
     return new Response(Bun.file(file.path), { headers: { ...told, 'Content-Encoding': coding } });
   const bytes = await (make ?? plain)(file);
-  if (coding) return new Response(Bun.gzipSync(bytes), { headers: { ...told, 'Content-Encoding': coding } });
+  if (coding)
+    return new Response(Bun.gzipSync(bytes, ZIPPED), { headers: { ...told, 'Content-Encoding': coding } });
   return new Response(bytes, { headers: told });
 }
 
