@@ -462,8 +462,8 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await page.locator('.empty').getByRole('link', { name: 'Import' }).waitFor();
     await duet.json('POST', '/nothings', {});
     await page.getByRole('button', { name: 'Refresh' }).click();
-    await shows(() => page.locator('tbody td').first().textContent(), 'null Nothing 1');
-    await page.getByRole('link', { name: 'Nothing 1' }).click();
+    await shows(() => page.locator('tbody td').first().textContent(), '1');
+    await page.getByRole('link', { name: '1', exact: true }).click();
     await page.getByRole('heading', { name: 'Nothing 1' }).waitFor();
     await here.go('#/data/Feedback');
     await page.getByRole('link', { name: 'New' }).click();
