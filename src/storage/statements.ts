@@ -198,6 +198,8 @@ export interface InsertEach {
   readonly rows: readonly Row[];
   /** As of an Insert, one for each row. */
   readonly changes: readonly Row[] | undefined;
+  /** Whether the changes are given positions, too, unless somebody else gives some at that moment. */
+  readonly stamps: boolean;
 }
 
 /** Inserts rows of which each has every column, its version too, and answers with nothing. */

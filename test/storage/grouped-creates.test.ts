@@ -93,6 +93,73 @@ describe.each([...databases])('on %s', (database) => {
   });
 });
 
+test('their changes have positions when they are committed, and so has what came before', async () => {
+  const url = await (await sharedPostgres()).database();
+  const app = await openApp('postgres', { sdl, url });
+  await using sql = new Bun.SQL(url, { max: 1 });
+  const unstamped = () =>
+    sql.unsafe('SELECT "key" FROM "_duet_changes" WHERE "position" IS NULL').then(({ length }) => length);
+  const burst = () => Promise.all(texts.map((text) => app.rest('POST', '/memos', { text })));
+  // On a busy machine one of them may come alone, and what takes long is not given any: another time it is.
+  const burstWithPositions = async () => {
+    for (let tries = 0; tries < 30; tries++) {
+      await burst();
+      if ((await unstamped()) === 0) return;
+      await Bun.sleep(100);
+    }
+    throw new Error('they are never given positions');
+  };
+  await app.rest('GET', '/changes/memos');
+  await app.rest('POST', '/memos', { text: 'alone' });
+  expect(await unstamped()).toBe(1);
+  await burstWithPositions();
+  // Others take long to give theirs: nobody waits for them.
+  await sql.begin(async (other) => {
+    await other.unsafe(`SELECT 1 FROM "_duet_journal" WHERE "table" = '' FOR UPDATE`);
+    expect((await burst()).map(({ status }) => status)).toEqual(texts.map(() => 201));
+  });
+  expect(await unstamped()).toBe(texts.length);
+  await burstWithPositions();
+  const changes = (await app.rest('GET', '/changes/memos?limit=1000')).body;
+  const keys = changes.map(({ key }: any) => key);
+  expect(keys[0]).toBe(1);
+  expect(keys.toSorted((one: number, other: number) => one - other)).toEqual(
+    Array.from(keys, (_, at) => at + 1),
+  );
+  await app.close();
+}, 60_000);
+
+test('what others give positions to after the statement has begun keeps them', async () => {
+  const url = await (await sharedPostgres()).database();
+  const app = await openApp('postgres', { sdl, url });
+  const reader = await openApp('postgres', { sdl, url });
+  await using sql = new Bun.SQL(url, { max: 1 });
+  await app.rest('GET', '/changes/memos');
+  await app.rest('POST', '/memos', { text: 'alone' });
+  await sql.unsafe(
+    `CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END $$;
+     CREATE TRIGGER t BEFORE INSERT ON "Memo" FOR EACH ROW EXECUTE FUNCTION f()`,
+  );
+  const told = async () =>
+    (await reader.rest('GET', '/changes/memos')).body.map(({ key, position }: any) => [key, position]);
+  let before: unknown[] = [];
+  let sent: Promise<unknown> | undefined;
+  await sql.begin(async (other) => {
+    await other.unsafe('SELECT pg_advisory_xact_lock(1)');
+    sent = Promise.all(texts.map((text) => app.rest('POST', '/memos', { text })));
+    const waits = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    while ((await other.unsafe(waits)).length === 0) await Bun.sleep(5);
+    before = await told();
+  });
+  await sent;
+  expect(before).toHaveLength(1);
+  const after = await told();
+  expect(after.slice(0, 1)).toEqual(before);
+  expect(new Set(after.map(([, position]: any) => position)).size).toBe(1 + texts.length);
+  await reader.close();
+  await app.close();
+});
+
 describe('what the operator has the database refuse', () => {
   const given = Array.from({ length: 40 }, (_, at) => (at % 10 === 7 ? `bad ${at}` : `good ${at}`));
   const refusal = `RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.text LIKE 'bad%' THEN`;

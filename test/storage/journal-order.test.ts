@@ -158,6 +158,67 @@ describe.each([...databases])('on %s', (database) => {
     for (const app of apps) await app.close();
   });
 
+  test('new records that arrive together come after what was answered before them, and before what is done with them', async () => {
+    using folder = new Folder();
+    const url =
+      database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
+    const data = { items: Array.from({ length: RECORDS }, (_, index) => ({ name: `item ${index}` })) };
+    const apps: AppUnderTest[] = [];
+    for (let node = 0; node < 3; node++) apps.push(await openApp(database, { sdl, data, url }));
+    const [first] = apps as [AppUnderTest];
+    const begin = (await first.rest('GET', '/changes')).headers.get('Changes-Position') ?? '';
+    let isDone = false;
+    const follower = new Follower(apps, chance(3), begin);
+    const following = (async () => {
+      for (let reads = 0; !isDone && reads < 100_000; reads++) {
+        await follower.read();
+        // Seldom, so that others give positions, too.
+        await Bun.sleep(60);
+      }
+    })();
+    /** What each writer has done, step by step: each was answered before the next was asked for. */
+    const done = await Promise.all(
+      Array.from({ length: 6 }, async (_, writer) => {
+        const pick = chance(200 + writer);
+        const steps: string[][] = [];
+        const kept = new Map<number, number>();
+        for (let round = 0; round < ROUNDS; round++) {
+          const app = apps[pick(apps.length)] as AppUnderTest;
+          const count = 2 + pick(12);
+          const made = await Promise.all(
+            Array.from({ length: count }, () => app.rest('POST', '/items', { name: 'new', writer })),
+          );
+          expect(made.map(({ status }) => status)).toEqual(made.map(() => 201));
+          steps.push(made.map(({ body }) => `${body.id} 1`));
+          for (const { body } of made) kept.set(body.id, 1);
+          const keys = [...kept.keys()];
+          const key = keys[pick(keys.length)] as number;
+          const version = (kept.get(key) ?? 0) + 1;
+          const other = apps[pick(apps.length)] as AppUnderTest;
+          expect((await other.rest('PUT', `/items/${key}`, { _inc: { count: 1 } })).status).toBe(200);
+          kept.set(key, version);
+          steps.push([`${key} ${version}`]);
+        }
+        return steps;
+      }),
+    );
+    isDone = true;
+    await following;
+    const seen = await follower.finish();
+    const places = new Map(seen.map(({ key, version }, place) => [`${key} ${version}`, place]));
+    expect(places.size).toBe(seen.length);
+    expect(seen).toHaveLength(done.flat(2).length);
+    for (const steps of done) {
+      let last = -1;
+      for (const step of steps) {
+        const own = step.map((change) => places.get(change) ?? -1);
+        expect(Math.min(...own)).toBeGreaterThan(last);
+        last = Math.max(...own);
+      }
+    }
+    for (const app of apps) await app.close();
+  }, 60_000);
+
   test(`the same while ${KILLS} nodes are killed, as they give positions`, async () => {
     const data = JSON.stringify({
       items: Array.from({ length: RECORDS }, (_, at) => ({ name: `item ${at}` })),

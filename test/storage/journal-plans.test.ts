@@ -26,6 +26,8 @@ test('what looks for changes follows an index', async () => {
       ),
     ),
   ];
+  // Which looks for what has no position, too.
+  await Promise.all(records.slice(0, 20).map((record) => app.rest('POST', '/notes', record)));
   await within(
     30_000,
     (async () => {
@@ -40,5 +42,11 @@ test('what looks for changes follows an index', async () => {
     expect(told).toMatch(/Index (Only )?Scan using _duet_changes_(type|position|record)/);
     expect(told).not.toMatch(/Sort|Seq Scan|_sequence_key/);
   }
+  const grouped = app.statements.find((text) => text.includes('"_left"'));
+  const plan = (await sql.unsafe(`EXPLAIN (GENERIC_PLAN) ${grouped}`).simple()).map(
+    (row: any) => row['QUERY PLAN'],
+  );
+  expect(plan.join('\n')).toMatch(/Index (Only )?Scan (using|on) _duet_changes_position/);
+  expect(plan.join('\n')).not.toMatch(/Seq Scan on _duet_changes/);
   await app.close();
 });

@@ -56,7 +56,7 @@ export class Latest {
     return { now, rows };
   }
 
-  /** Positions have no gaps: where there are fewer rows, some are long gone, or were too much. Then it begins anew. */
+  /** Positions hardly ever have gaps: where there are fewer rows, some are long gone, or were too much. Then it begins anew. */
   add({ now, rows }: Look): void {
     if (rows.length !== now - this.#to) {
       this.clear(now);

@@ -10,6 +10,17 @@ import { type Deadline, type Program, run } from '../storage.ts';
 
 /** Statements of one type that are under way at a time: while the server waits for its disk, the next one is made. */
 const MOST_SENT = 2;
+/**
+ * How long one that writes changes takes at the most where the disk is fast, for itself and for each of its rows. There only one is
+ * under way at a time, which gives positions, too: to do so later takes nearly as long as to store the changes. Where the disk
+ * is slow, two wait for it together, and positions are given later, as those of all other changes.
+ */
+const FAST_MS = 1;
+const FAST_ROW_MS = 0.15;
+/** So much does one statement count among those before it. */
+const WEIGHT = 1 / 8;
+/** How long a disk counts as slow. */
+const SLOW_MS = 1000;
 const MOST_ROWS = 100;
 /** Characters: to store what is longer takes longer than what it would share with others. */
 const SHORT = 4096;
@@ -26,8 +37,13 @@ interface Waiting {
 
 interface Group {
   readonly waiting: Waiting[];
+  /** Whether they write their changes, too. */
+  readonly notes: boolean;
   sent: number;
   isDue: boolean;
+  /** What they took lately, of what they take at the most where the disk is fast. */
+  pace: number;
+  slowUntil: number;
   apartUntil: number;
 }
 
@@ -75,12 +91,12 @@ export class GroupCommit {
   /** Answers as the statement alone does. */
   insert(insert: Insert, deadline: Deadline): Promise<Row[]> {
     const groups = insert.change ? this.#noted : this.#groups;
-    const group = groups.get(insert.resource) ?? begun(groups, insert.resource);
+    const group = groups.get(insert.resource) ?? begun(groups, insert);
     const scope = currentScope();
     if (performance.now() < group.apartUntil) return this.#store(insert, deadline, scope);
     return new Promise((resolve, reject) => {
       group.waiting.push({ insert, deadline, scope, resolve, reject });
-      if (group.isDue || group.sent === MOST_SENT) return;
+      if (group.isDue || group.sent >= mostOf(group)) return;
       group.isDue = true;
       afterBatch(() => {
         group.isDue = false;
@@ -90,23 +106,28 @@ export class GroupCommit {
   }
 
   #send(group: Group): void {
-    while (group.waiting.length > 0 && group.sent < MOST_SENT) {
+    while (group.waiting.length > 0 && group.sent < mostOf(group)) {
       group.sent++;
-      void this.#storeAll(group, group.waiting.splice(0, MOST_ROWS)).finally(() => {
+      void this.#storeAll(group, group.waiting.splice(0, MOST_ROWS), () => {
         group.sent--;
         this.#send(group);
       });
     }
   }
 
-  async #storeAll(group: Group, waiting: readonly Waiting[]): Promise<void> {
+  /** `ended`: called before anybody is told, so that the server has the next statement while answers are made. */
+  async #storeAll(group: Group, waiting: readonly Waiting[], ended: () => void): Promise<void> {
     const [first, ...others] = waiting;
     if (!first) return;
-    if (others.length === 0) return this.#storeAlone(first);
+    if (others.length === 0) return this.#storeAlone(first, ended);
     const deadline = waiting.reduce((least, each) => Math.min(least, each.deadline), first.deadline);
     try {
       // Told of as the first one's.
-      const rows = await this.#store(together([first, ...others]), deadline, first.scope);
+      const stamps = group.notes && group.sent === 1 && mostOf(group) === 1;
+      const start = performance.now();
+      const rows = await this.#store(together([first, ...others], stamps), deadline, first.scope);
+      if (stamps) judge(group, performance.now() - start, waiting.length);
+      ended();
       waiting.forEach(({ insert, resolve }, index) => {
         const row = rows[index];
         resolve(row && row[insert.resource.key.name] !== null ? [row] : []);
@@ -114,12 +135,14 @@ export class GroupCommit {
     } catch (error) {
       const isUnknown = error instanceof DuetError && error.code === 'OUTCOME_UNKNOWN';
       if (isUnknown) {
+        ended();
         for (const { reject } of waiting) reject(error);
         return;
       }
       // Nothing has happened, perhaps for the sake of one of them: each is told by itself what is wrong with it.
       group.apartUntil = performance.now() + APART_MS;
       await Promise.all(waiting.map((each) => this.#storeAlone(each)));
+      ended();
     }
   }
 
@@ -130,23 +153,38 @@ export class GroupCommit {
     );
   }
 
-  #storeAlone({ insert, deadline, scope, resolve, reject }: Waiting): Promise<void> {
-    return this.#store(insert, deadline, scope).then(resolve, reject);
+  #storeAlone({ insert, deadline, scope, resolve, reject }: Waiting, ended?: () => void): Promise<void> {
+    return this.#store(insert, deadline, scope).finally(ended).then(resolve, reject);
   }
 }
 
-function begun(groups: WeakMap<Resource, Group>, resource: Resource): Group {
-  const group = { waiting: [], sent: 0, isDue: false, apartUntil: 0 };
+function begun(groups: WeakMap<Resource, Group>, { resource, change }: Insert): Group {
+  const notes = change !== undefined;
+  const group = { waiting: [], notes, sent: 0, isDue: false, pace: 0, slowUntil: 0, apartUntil: 0 };
   groups.set(resource, group);
   return group;
 }
 
-function together(waiting: readonly [Waiting, ...Waiting[]]): InsertEach {
+function mostOf({ notes, slowUntil }: Group): number {
+  return notes && performance.now() >= slowUntil ? 1 : MOST_SENT;
+}
+
+/** A single statement that was slow says little of the disk. */
+function judge(group: Group, tookMs: number, rows: number): void {
+  const pace = Math.min(2, tookMs / (FAST_MS + rows * FAST_ROW_MS));
+  group.pace += WEIGHT * (pace - group.pace);
+  if (group.pace <= 1) return;
+  group.pace = 0;
+  group.slowUntil = performance.now() + SLOW_MS;
+}
+
+function together(waiting: readonly [Waiting, ...Waiting[]], stamps: boolean): InsertEach {
   const changes = waiting.flatMap(({ insert: { change } }) => (change ? [change()] : []));
   return {
     do: 'insert each',
     resource: waiting[0].insert.resource,
     rows: waiting.map(({ insert }) => insert.values),
     changes: changes.length > 0 ? changes : undefined,
+    stamps,
   };
 }

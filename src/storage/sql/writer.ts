@@ -3,11 +3,12 @@
 import { ownColumns } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptColumns, storedColumns, writtenColumns } from '../../schema/values.ts';
-import { graves, newChanges } from '../own.ts';
+import { changes, graves, newChanges } from '../own.ts';
 import type { Filled, InsertEach, Row, StaleWords, Statement, Table, Update } from '../statements.ts';
 import { Conditions } from './conditions.ts';
 import { type Dialect, quote } from './dialect.ts';
 import { type ListColumns, Queries } from './queries.ts';
+import { positionAt, stampingOf } from './stamping.ts';
 
 /** What the changes of new records of one type do not have in common, under names that no column of a record has. */
 const ownOfChanges = newChanges.columns
@@ -172,20 +173,24 @@ export class Writer {
   }
 
   /** Keys are given before the rows are stored, so that each row is known by its own, whatever the database does with the others. */
-  #insertEach({ resource, rows, changes }: InsertEach, current: string | undefined): string {
+  #insertEach({ resource, rows, changes: noted, stamps }: InsertEach, current: string | undefined): string {
     const { key, version } = resource;
     const own = writtenColumns(resource).filter((column) => column !== key);
-    const columns = changes ? [...own, ...ownOfChanges] : own;
-    const given = changes ? rows.map((row, index) => withChange(row, changes[index] ?? {})) : rows;
+    const columns = noted ? [...own, ...ownOfChanges] : own;
+    const given = noted ? rows.map((row, index) => withChange(row, noted[index] ?? {})) : rows;
     const keyed = `SELECT ${this.#dialect.nextId?.(resource)} AS "_key", * FROM ${this.conditions.values(columns, given)} AS "_new"`;
     const first = current === undefined ? '1' : `CASE WHEN ${current} THEN 1 END`;
     const insert = `INSERT INTO ${quote(resource.table)} (${listOf([key, ...own, version])}) SELECT ${['"_key"', ...own.map(({ stored }) => quote(stored)), first].join(', ')} FROM "_given" RETURNING ${this.#list(storedColumns(resource))}`;
-    const note = changes ? `, "_noted" AS (${this.#noteEach(resource, changes)})` : '';
+    const stamping = stamps ? `, ${stampingOf('"_given"')}` : '';
+    const note = noted ? `${stamping}, "_noted" AS (${this.#noteEach(resource, noted, stamps)})` : '';
     return `WITH "_given" AS MATERIALIZED (${keyed}), "_made" AS (${insert})${note} SELECT "_made".* FROM "_given" LEFT JOIN "_made" ON "_made".${quote(key.name)} = "_given"."_key" ORDER BY "_row"`;
   }
 
-  #noteEach(resource: Table, [change = {}]: readonly Row[]): string {
-    const note = this.#note(resource, (column) => {
+  #noteEach(resource: Table, [change = {}]: readonly Row[], stamps: boolean): string {
+    const { position } = changes.column;
+    const columns = stamps ? [...newChanges.columns, position] : newChanges.columns;
+    const note = this.#note(resource, columns, (column) => {
+      if (column === position) return positionAt('"_row"');
       const own = quote(`_${column.stored}`);
       const isOwn = ownOfChanges.some(({ stored }) => quote(stored) === own);
       return isOwn ? `"_given".${own}` : this.conditions.parameter(column, change[column.name] ?? null);
@@ -195,19 +200,19 @@ export class Writer {
 
   /** The record and its change at once; what hangs on the record is taken from what was stored. No stored name begins with `_`. */
   #withChange(resource: Table, insert: string, change: Row): string {
-    const note = this.#note(resource, (column) =>
+    const note = this.#note(resource, newChanges.columns, (column) =>
       this.conditions.parameter(column, change[column.name] ?? null),
     );
     return `WITH "_made" AS (${insert}), "_noted" AS (${note}) SELECT * FROM "_made"`;
   }
 
-  #note({ key, columns }: Table, given: (column: Column) => string): string {
+  #note({ key, columns }: Table, written: readonly Column[], given: (column: Column) => string): string {
     const stored: Readonly<Record<string, string | undefined>> = {
       key: `"_made".${quote(key.name)}::text`,
       after: this.#dialect.image?.(columns, '"_made"'),
     };
-    const values = newChanges.columns.map((column) => stored[column.name] ?? given(column));
-    return `INSERT INTO ${quote(newChanges.table)} (${listOf(newChanges.columns)}) SELECT ${values.join(', ')} FROM "_made"`;
+    const values = written.map((column) => stored[column.name] ?? given(column));
+    return `INSERT INTO ${quote(newChanges.table)} (${listOf(written)}) SELECT ${values.join(', ')} FROM "_made"`;
   }
 
   #raised({ stored }: Column, table: string): string {
