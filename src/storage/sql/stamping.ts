@@ -1,12 +1,4 @@
-/**
- * Positions that changes are given by the statement that writes them, in place of an update of each row after the commit.
- *
- * The last position that was given is raised, and so locked, until the commit: whoever is given a later one is seen later, and
- * what fails gives its positions back. The statement has looked at the table before it has that lock. So it knows of all that
- * was committed before it began, which is given its positions first: nothing that somebody has waited for comes after what they
- * did next. Of what was committed since, it knows nothing; but that cannot be before new records, which nobody has seen yet. And
- * whoever gave positions meanwhile has seen no version of a record without those before it, as this statement has not.
- */
+/** Positions that changes are given by the statement that writes them, in place of an update of each row after the commit. */
 
 import { changes, marks } from '../own.ts';
 import { quote } from './dialect.ts';
@@ -29,6 +21,12 @@ const stamped = `UPDATE ${journal} SET "position" = "_last"."position" + "_place
 /**
  * The parts of a statement that give positions to the changes of all rows of `given`. It waits for nobody, and gives none while somebody
  * else does so: nobody knows how long those take.
+ *
+ * The last position that was given is raised, and so locked, until the commit: whoever is given a later one is seen later, and
+ * what fails gives its positions back. The statement has looked at the table before it has that lock. So it knows of all that
+ * was committed before it began, which is given its positions first: nothing that somebody has waited for comes after what they
+ * did next. Of what was committed since, it knows nothing; but that cannot be before new records, which nobody has seen yet. And
+ * whoever gave positions meanwhile has seen no version of a record without those before it, as this statement has not.
  */
 export function stampingOf(given: string): string {
   const count = `(${countLeft} + (SELECT count(*) FROM ${given}))`;
