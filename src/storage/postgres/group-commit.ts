@@ -15,7 +15,7 @@ const MOST_SENT = 2;
  * under way at a time, which gives positions, too: to do so later takes nearly as long as to store the changes. Where the disk
  * is slow, two wait for it together, and positions are given later, as those of all other changes.
  */
-const FAST_MS = 1;
+const FAST_MS = 3;
 const FAST_ROW_MS = 0.15;
 /** So much does one statement count among those before it. */
 const WEIGHT = 1 / 8;
