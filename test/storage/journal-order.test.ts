@@ -120,16 +120,22 @@ function expectSound(seen: readonly Change[], items: readonly any[]): void {
   }
 }
 
+/** Three of them on one database, and the position at which they begin. */
+async function threeNodes(database: (typeof databases)[number], folder: Folder) {
+  const url =
+    database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
+  const data = { items: Array.from({ length: RECORDS }, (_, index) => ({ name: `item ${index}` })) };
+  const apps: AppUnderTest[] = [];
+  for (let node = 0; node < 3; node++) apps.push(await openApp(database, { sdl, data, url }));
+  const [first] = apps as [AppUnderTest];
+  const begin = (await first.rest('GET', '/changes')).headers.get('Changes-Position') ?? '';
+  return { apps, first, begin };
+}
+
 describe.each([...databases])('on %s', (database) => {
   test('a follower sees every commit once, in order, and nothing else', async () => {
     using folder = new Folder();
-    const url =
-      database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
-    const data = { items: Array.from({ length: RECORDS }, (_, index) => ({ name: `item ${index}` })) };
-    const apps: AppUnderTest[] = [];
-    for (let node = 0; node < 3; node++) apps.push(await openApp(database, { sdl, data, url }));
-    const [first] = apps as [AppUnderTest];
-    const begin = (await first.rest('GET', '/changes')).headers.get('Changes-Position') ?? '';
+    const { apps, first, begin } = await threeNodes(database, folder);
     let isDone = false;
     const followers = [1, 2].map((seed) => new Follower(apps, chance(seed), begin));
     const following = followers.map(async (follower) => {
@@ -160,13 +166,7 @@ describe.each([...databases])('on %s', (database) => {
 
   test('new records that arrive together come after what was answered before them, and before what is done with them', async () => {
     using folder = new Folder();
-    const url =
-      database === 'sqlite' ? `sqlite:${folder.file('x.db')}` : await (await sharedPostgres()).database();
-    const data = { items: Array.from({ length: RECORDS }, (_, index) => ({ name: `item ${index}` })) };
-    const apps: AppUnderTest[] = [];
-    for (let node = 0; node < 3; node++) apps.push(await openApp(database, { sdl, data, url }));
-    const [first] = apps as [AppUnderTest];
-    const begin = (await first.rest('GET', '/changes')).headers.get('Changes-Position') ?? '';
+    const { apps, begin } = await threeNodes(database, folder);
     let isDone = false;
     const follower = new Follower(apps, chance(3), begin);
     const following = (async () => {
