@@ -288,7 +288,8 @@ describe.each([...databases])('on %s', (kind) => {
     await deployment.sql(`UPDATE "_duet_duties" SET "duty" = 'caseless s 1'`);
     expect((await deployment.evolve(sdl)).applied).toEqual([raise, fold]);
     expect(await found(deployment, sdl, 'ANN')).toEqual([1]);
-    expect(await deployment.sql('SELECT "table" FROM "_duet_duties"')).toEqual([{ table: 'A' }]);
+    const held = `SELECT "table" FROM "_duet_duties" WHERE "table" <> '_always there'`;
+    expect(await deployment.sql(held)).toEqual([{ table: 'A' }]);
   });
 
   test('a check that letter case counted for is asked of all records again', async () => {

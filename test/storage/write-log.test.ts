@@ -192,6 +192,8 @@ describe('on PostgreSQL', () => {
         await deployment.sql(
           `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`,
         );
+        // Without it nobody is held to anything new.
+        await deployment.sql(`GRANT TRUNCATE ON "_duet_duties" TO ${role}`);
         url = url.replace('duet@', `${role}@`);
       } else {
         await deployment.sql(

@@ -236,4 +236,47 @@ describe('writes that are under way on PostgreSQL while a newer file is applied'
     await other.close();
     await old.close();
   });
+
+  test('run again if their snapshot is older than what they are held to', async () => {
+    const sdl = (ofA: string, ofD: string) => `
+      type A @resource ${ofA} { id: ID! n: Int }
+      type B @resource { id: ID! n: Int }
+      type C @resource { id: ID! n: Int }
+      type D @resource ${ofD} { id: ID! n: Int }
+      type Mutation { add(n: Int!): A! @action }`;
+    const Mutation = {
+      *add({ tx }: any, { n }: any): any {
+        yield* tx.bs.get(1);
+        yield* tx.cs.get(1);
+        return yield* tx.as.create({ n });
+      },
+    };
+    const check = '@check(where: { n: { lt: 10 } }, message: "n is less than 10")';
+    await using deployment = await Deployment.create('postgres');
+    await deployment.evolve(sdl('', ''), { bs: [{ id: 1, n: 1 }], cs: [{ id: 1, n: 1 }] });
+    const old = await openApp('postgres', {
+      sdl: sdl('', ''),
+      url: deployment.url,
+      logic: { Mutation },
+      env: { LIMIT_DEADLINE: '60000' },
+    });
+    const other = new Bun.SQL(deployment.url, { max: 1 });
+    const addedWhile = async (n: number, newer: string) => {
+      // Between its first read, which takes the snapshot, and its first write.
+      await other.unsafe('BEGIN; LOCK TABLE "C" IN ACCESS EXCLUSIVE MODE').simple();
+      const written = old.rest('POST', '/actions/add', { n });
+      const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%"C"%'`;
+      for (let tries = 0; tries < 500 && (await deployment.sql(waits)).length === 0; tries++)
+        await Bun.sleep(10);
+      expect(await deployment.sql(waits)).toHaveLength(1);
+      await deployment.evolve(newer);
+      await other.unsafe('ROLLBACK');
+      return written;
+    };
+    expect((await addedWhile(3, sdl('', check))).status).toBe(200);
+    expect(await codes(addedWhile(30, sdl(check, check)))).toEqual([503, OUTDATED]);
+    expect((await old.rest('GET', '/as')).body).toHaveLength(1);
+    await other.close();
+    await old.close();
+  });
 });

@@ -2,7 +2,7 @@
 
 import type { Model } from '../../schema/model.ts';
 import { type Derived, derivedOf } from '../derived.ts';
-import { dutiesOf } from '../duties.ts';
+import { dutiesOf, LOOK } from '../duties.ts';
 import { duties } from '../own.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Row } from '../statements.ts';
@@ -55,8 +55,9 @@ function unmended({ resource, duty }: Derived): Duty {
 
 /** Waits for the writes that are under way: whoever comes after them is held to it. */
 export async function add(session: Session, ddl: Ddl, { added, unmended: left }: Duties): Promise<void> {
+  const stored = await session.query(LOOK);
   for (const sql of ddl.closing(duties.table)) await session.query(sql);
-  for (const { table, duty } of [...added, ...left.map(unmended)])
+  for (const { table, duty } of [...stored, ...added, ...left.map(unmended)])
     await session.query(
       `INSERT INTO ${quote(duties.table)} ("table", "duty") VALUES ($1, $2) ON CONFLICT ("table", "duty") DO NOTHING`,
       [table, duty],

@@ -143,12 +143,16 @@ const conditions = new WeakMap<Resource, string>();
 /**
  * A condition that holds, or ends the statement by the root of a negative number, which nothing else asks for. It names no
  * row, so it is found out once; and since the statement reads the table of duties, nobody can add one before it is committed.
+ * A snapshot from before one was added finds the table empty, which it never is (`closing` of the DDL): that is the logarithm of
+ * nothing, and has the transaction run again.
  */
 function failsIfOutdated(resource: Resource): string {
   const own = dutiesOf(resource).map(literal).join(', ');
   const unknown = own === '' ? '' : ` AND "duty" NOT IN (${own})`;
-  const found = `SELECT 1 FROM ${quote(duties.table)} WHERE "table" = ${literal(resource.table)}${unknown}`;
-  return `sqrt(CASE WHEN EXISTS (${found}) THEN -1 ELSE 1 END) = 1`;
+  const held = `SELECT 1 FROM ${quote(duties.table)}`;
+  const isOutdated = `EXISTS (${held} WHERE "table" = ${literal(resource.table)}${unknown})`;
+  const current = `1 + ln(CASE WHEN EXISTS (${held}) THEN 1 ELSE 0 END)`;
+  return `sqrt(CASE WHEN ${isOutdated} THEN -1 ELSE ${current} END) = 1`;
 }
 
 /** What the columns of a row take, under the names of the answer; of a text the server knows it without reading it. */

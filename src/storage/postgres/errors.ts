@@ -41,9 +41,12 @@ export function stateOf(error: unknown): string {
   return typeof errno === 'string' ? errno : '';
 }
 
-/** Serialization failures and deadlocks: another transaction won, and this one had no effect. */
+/**
+ * Serialization failures and deadlocks: another transaction won, and this one had no effect. 2201E: its snapshot does not show
+ * what writers are held to by now (`current` of the dialect).
+ */
 export function isConflictOfTransactions(error: unknown): boolean {
-  return stateOf(error) === '40001' || stateOf(error) === '40P01';
+  return ['40001', '40P01', '2201E'].includes(stateOf(error));
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import type { Session } from '../evolve/database.ts';
 import { LOCK, OWN, ownTables } from '../evolve/tables.ts';
+import { duties } from '../own.ts';
 import { literal, quote } from '../sql/dialect.ts';
 import type { Program } from '../storage.ts';
 import { postgresDdl } from './ddl.ts';
@@ -42,6 +43,9 @@ export function sessionOf(
   };
 }
 
+/** A row, so that whoever finds none knows that its snapshot is too old to tell what writers are held to. No table begins so. */
+const ALWAYS_THERE = `INSERT INTO ${quote(duties.table)} ("table", "duty") VALUES ('_always there', '') ON CONFLICT ("table", "duty") DO NOTHING`;
+
 /** A role that may not change tables is good enough to serve from those that there are. */
 export function mayNot(error: unknown): never {
   if (stateOf(error) !== '42501') throw error;
@@ -72,8 +76,9 @@ export async function makeOwnTables(connection: Connection): Promise<void> {
   const missing = OWN.map((table) => `${own(table)} IS NULL`).join(' OR ');
   const [found] = await connection.send(`SELECT ${missing} AS "missing"`);
   const isThere = found?.['missing'] === false;
-  if (isThere && (await connection.send(`SELECT 1 FROM ${quote(LOCK)}`)).length > 0) return;
-  for (const sql of ownTables(postgresDdl))
+  const whole = `SELECT 1 FROM ${quote(LOCK)} WHERE EXISTS (SELECT 1 FROM ${quote(duties.table)})`;
+  if (isThere && (await connection.send(whole)).length > 0) return;
+  for (const sql of [...ownTables(postgresDdl), ALWAYS_THERE])
     await connection.send(sql).catch((error) => {
       if (!['23505', '42P07', '42710', '40001'].includes(stateOf(error))) throw error;
     });

@@ -1,8 +1,6 @@
 /** A transaction on one connection: it begins along with what it reads first, and ends along with what nobody waits for. */
 
 import { ReadOnly } from '../evolve/database.ts';
-import { duties } from '../own.ts';
-import { quote } from '../sql/dialect.ts';
 import { type Statement, textIn } from '../statements.ts';
 import { isLost, stateOf, unknownOutcome } from './errors.ts';
 import { Known } from './known.ts';
@@ -10,9 +8,6 @@ import type { Connection, Rows } from './pool.ts';
 import { SERIALIZABLE } from './serial.ts';
 
 export const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
-
-/** A snapshot that is older than what writers are held to would not show it: whoever adds to that waits from here on. */
-const BEFORE_ALL = `LOCK TABLE ${quote(duties.table)} IN ACCESS SHARE MODE`;
 
 const READS: ReadonlySet<Statement['do']> = new Set([
   'select',
@@ -44,12 +39,15 @@ export class Transaction {
     this.#connection = connection;
     this.#isReadOnly = begin === SNAPSHOT;
     this.known = begin === SERIALIZABLE && !connection.pooled ? new Known() : undefined;
-    const begun = connection.send(begin + comment, comment === '' ? [] : undefined);
-    const done = () => {
-      this.#begun = undefined;
-    };
-    this.#begun =
-      begin === SERIALIZABLE ? serially(begun, connection.send(BEFORE_ALL, []), done) : begun.then(done);
+    this.#begun = connection.send(begin + comment, comment === '' ? [] : undefined).then(
+      () => {
+        this.#begun = undefined;
+      },
+      (refusal) => {
+        // A standby is asked for what it never does before it is asked to write.
+        throw begin === SERIALIZABLE && stateOf(refusal) === '0A000' ? new ReadOnly() : refusal;
+      },
+    );
     this.#begun.catch(ignored);
   }
 
@@ -154,18 +152,6 @@ function isRolledBack(end: PromiseSettledResult<Rows>): boolean {
   return (
     end.status === 'fulfilled' && (end.value as Rows & { readonly command?: string }).command === 'ROLLBACK'
   );
-}
-
-/** The second is answered after the first: where it is done, so is that. */
-function serially(begun: Promise<Rows>, held: Promise<Rows>, done: () => void): Promise<void> {
-  begun.catch(ignored);
-  return held.then(done, async (error) => {
-    await begun.catch((refusal) => {
-      // A standby is asked for what it never does before it is asked to write.
-      throw stateOf(refusal) === '0A000' ? new ReadOnly() : refusal;
-    });
-    throw error;
-  });
 }
 
 /** Told to whoever waits for it. */
