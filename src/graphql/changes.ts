@@ -25,6 +25,7 @@ import { CHANGES, CHANGES_POSITION, journalNames } from '../schema/names.ts';
 import { scalars } from '../schema/scalars.ts';
 import type { Arguments } from './fields.ts';
 import { ID } from './id.ts';
+import { taken } from './passing.ts';
 import { type Planning, readingOf } from './queries.ts';
 import type { RootPlanner } from './selections.ts';
 import { tellingOf } from './telling.ts';
@@ -181,8 +182,8 @@ function changeType(
 }
 
 /** The executor's own resolver takes whatever has no node for a root field. */
-function own(name: string) {
-  return (record: unknown) => (record as Record<string, unknown>)[name];
+function own(name: string): Resolve {
+  return (record, _, context, info) => taken((record as Record<string, unknown>)[name], context, info);
 }
 
 function scalar(name: string) {

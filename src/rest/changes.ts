@@ -1,5 +1,6 @@
 /** `/changes`, `/changes/books` and `/changes/books/1`: what has happened to records, in the order of commits. */
 
+import { jsonOf } from '../base/passed.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ChangesRead } from '../engine/journal/asked.ts';
 import type { Told } from '../engine/journal/feed.ts';
@@ -114,7 +115,7 @@ const written = new WeakMap<Change, string>();
 function eventOf({ change, isLast }: Told): string {
   let data = written.get(change);
   if (data === undefined) {
-    data = JSON.stringify(change);
+    data = jsonOf(change);
     written.set(change, data);
   }
   return `${isLast ? `id: ${change.position}\n` : ''}data: ${data}\n\n`;
@@ -123,7 +124,7 @@ function eventOf({ change, isLast }: Told): string {
 function shown({ request, query }: Exchange, { changes, position, more }: ChangesPage): Response {
   const { pathname } = new URL(request.url);
   const link = { Link: `<${pathname}?${linkTo('next', false, query)}${position}>; rel="next"` };
-  return answer(200, JSON.stringify(changes), {
+  return answer(200, jsonOf(changes), {
     'Cache-Control': 'no-store',
     Vary: 'Accept',
     [CHANGES_POSITION_HEADER]: position,

@@ -25,6 +25,7 @@ const sdl = `
   type Book @resource @journal { id: ID!  title: String!  price: Decimal @decimal(scale: 2) }
   type Shop @resource @journal { id: ID!  name: String!  orders: [Order!]! }
   type Order @resource @journal { id: ID!  n: Int!  shop: Shop @onDelete(do: CASCADE) }
+  type Doc @resource @journal { id: ID!  body: JSON  tags: [String!] }
   type Plain @resource { id: ID! }
 `;
 
@@ -122,6 +123,29 @@ describe.each([...databases])('on %s', (database) => {
   const hurry = () => query('UPDATE "_duet_jobs" SET "due" = 0 WHERE "holder" IS NULL RETURNING 1');
   const waited = (count: number) => until(`${count} deliveries`, () => hook.told.length >= count);
 
+  test('JSON is told as the record has it', async () => {
+    await add('Doc.*');
+    const body = [
+      'a "text" with \\ and \u2028, 😀\\',
+      { event: { data: null }, '': [{}, 1e21] },
+      'x'.repeat(2000),
+    ];
+    const shown = (await app.rest('POST', '/docs', { body, tags: ['"', '\\'] })).body;
+    await waited(1);
+    expect(hook.told[0]?.text).toEndWith(`"before":null,"after":${JSON.stringify(shown)}}}`);
+    expect(hook.told[0]?.event).toMatchObject({
+      id: expect.any(String),
+      type: 'Doc.created',
+      data: { after: shown },
+    });
+    await until('it is noted', async () => (await only()).deliveries.length > 0);
+    expect((await only()).deliveries[0]).toMatchObject({
+      type: 'Doc.created',
+      record: String(shown.id),
+      status: 204,
+    });
+  });
+
   test('receivers that never answer keep nobody else from being told', async () => {
     let of: Model | undefined;
     let read: Journal | undefined;
@@ -182,7 +206,7 @@ describe.each([...databases])('on %s', (database) => {
     expect(told.headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
     expect(told.headers['webhook-id']).toBe(told.event.id);
     const description = await Description.of(app);
-    expect(Object.keys(description.document.webhooks)).toEqual(['Book.*', 'Shop.*', 'Order.*']);
+    expect(Object.keys(description.document.webhooks)).toEqual(['Book.*', 'Shop.*', 'Order.*', 'Doc.*']);
     for (const { event } of hook.told) {
       const body = `#/webhooks/${event.type.split('.')[0]}.*/post/requestBody/content/application~1cloudevents+json`;
       description.fit(`${body}/schema`, event, event.type);

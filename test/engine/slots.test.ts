@@ -43,7 +43,7 @@ test.each([...databases])(
     expect(await write(() => dueSlots(slots))).toBe(1);
     const [job] = await write(() => turn('one', [], new Map([['nightly', 9]]), 9));
     if (job) await write(() => turn('one', [{ job }], new Map(), 0));
-    expect(job?.given).toEqual({ slot: '1970-01-01T00:01:00.000Z' });
+    expect(job?.given.value).toEqual({ slot: '1970-01-01T00:01:00.000Z' });
     expect(await write(() => late(known))).toBe(0);
     await app.close();
   },

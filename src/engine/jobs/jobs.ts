@@ -1,6 +1,7 @@
 /** All that functions of a deployment do outside of transactions, by themselves: after-hooks and schedules. */
 
 import type { Observe } from '../../base/observe.ts';
+import type { Row } from '../../storage/statements.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Api } from '../logic/api.ts';
 import type { Logic } from '../logic/logic.ts';
@@ -35,7 +36,7 @@ export function jobsOf(
     retries: { most: MOST_ATTEMPTS, pauseAfter },
     observe,
     async run({ run }, { given, path }, context) {
-      await run({ ...given, ...context, api: api(path) });
+      await run({ ...(given.value as Row), ...context, api: api(path) });
     },
   });
   const clockwork = new Clockwork(storage, logic.schedules, runner.wake, observe);

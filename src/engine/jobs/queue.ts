@@ -1,5 +1,6 @@
 /** The jobs of a deployment as programs: stored, taken by one node at a time, held, ended, listed. */
 
+import { jsonOf, PassedJson } from '../../base/passed.ts';
 import { all, among, equal, type Filter } from '../../query/filter.ts';
 import { jobs, schedules } from '../../storage/own.ts';
 import { type Row, type Statement, select } from '../../storage/statements.ts';
@@ -21,15 +22,16 @@ export interface Job {
   readonly hook: string;
   /** Jobs of one lane run one after the other. */
   readonly lane: string;
-  /** What the function is given of what was written. */
-  readonly given: Row;
+  /** What the function is given of what was written: an object. */
+  readonly given: PassedJson;
   /** The functions that have led to it, its own the last. */
   readonly path: readonly string[];
   /** Counted from 1. */
   readonly attempt: number;
 }
 
-export interface NewJob extends Omit<Job, 'id' | 'attempt'> {
+export interface NewJob extends Omit<Job, 'id' | 'attempt' | 'given'> {
+  readonly given: Row;
   /** Its place in its lane. */
   readonly version: number;
 }
@@ -39,7 +41,7 @@ export function* enqueue(given: readonly NewJob[]): Program<void> {
   const rowOf = (job: NewJob) => ({
     ...job,
     id: Bun.randomUUIDv7(),
-    given: JSON.stringify(job.given),
+    given: jsonOf(job.given),
     path: JSON.stringify(job.path),
     attempt: 0,
     due: NOW,
@@ -216,7 +218,7 @@ function jobOf(row: Row): Job {
     id: String(row['id']),
     hook: String(row['hook']),
     lane: String(row['lane']),
-    given: JSON.parse(String(row['given'])),
+    given: new PassedJson(String(row['given'])),
     path: JSON.parse(String(row['path'])),
     attempt: Number(row['attempt']),
   };

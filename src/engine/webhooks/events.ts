@@ -1,5 +1,7 @@
 /** Which changes a webhook is told of, and how: as events of CloudEvents 1.0. */
 
+import { membersOf } from '../../base/members.ts';
+import type { PassedJson } from '../../base/passed.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import type { Change } from '../journal/showing.ts';
@@ -31,6 +33,15 @@ export function eventOf({ path }: Resource, change: Change): CloudEvent {
     datacontenttype: 'application/json',
     data: change,
   };
+}
+
+const WHOLE: ReadonlySet<string> = new Set(['event']);
+const DATA: ReadonlySet<string> = new Set(['data']);
+
+/** The event that a delivery was given; what it tells of is passed on. */
+export function eventIn({ text }: PassedJson): CloudEvent {
+  const { event } = membersOf(text, WHOLE) as { readonly event: PassedJson };
+  return membersOf(event.text, DATA) as unknown as CloudEvent;
 }
 
 /** To see whether a receiver is there; nothing has happened. */

@@ -8,7 +8,7 @@ import { type Program, run } from '../../storage/storage.ts';
 import { type Ended, enqueue, NEVER, type NewJob } from '../jobs/queue.ts';
 import type { Positions } from '../journal/positions.ts';
 import { wholeChanges } from '../journal/reading.ts';
-import { type CloudEvent, eventOf, matches, mayMatchOthers, typesOf } from './events.ts';
+import { eventIn, eventOf, matches, mayMatchOthers, typesOf } from './events.ts';
 import { type Receiver, Undelivered } from './sending.ts';
 
 /** Read at once, for each webhook. */
@@ -181,7 +181,7 @@ export function* note(ended: readonly Ended[]): Program<void> {
 }
 
 function deliveryOf({ job, error, pause, outcome }: Ended): Delivery {
-  const { id: event, type, subject } = job.given['event'] as CloudEvent;
+  const { id: event, type, subject } = eventIn(job.given);
   const status = outcome instanceof Undelivered ? (outcome.status ?? null) : outcome;
   return {
     at: new Date().toISOString(),

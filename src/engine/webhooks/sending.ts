@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import packageFile from '../../../package.json' with { type: 'json' };
+import { jsonOf } from '../../base/passed.ts';
 import { allowedAddresses, NotAllowed } from './addresses.ts';
 import { CLOUD_EVENT_TYPE, type CloudEvent } from './events.ts';
 
@@ -55,7 +56,7 @@ export async function send(
   const isNamed = isIP(url.hostname) === 0 && !url.hostname.startsWith('[');
   const { host, hostname } = url;
   url.hostname = isIP(address) === 6 ? `[${address}]` : address;
-  const body = JSON.stringify(event);
+  const body = jsonOf(event);
   const response = await fetch(url, {
     method: 'POST',
     headers: {

@@ -6,7 +6,7 @@ import type { Model } from '../../schema/model.ts';
 import { counted } from '../jobs/counted.ts';
 import { JobRunner } from '../jobs/runner.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { CloudEvent } from './events.ts';
+import { eventIn } from './events.ts';
 import { countWaiting, follow, isBehind, note, receivers } from './kept.ts';
 import { type Receiver, send, Undelivered } from './sending.ts';
 
@@ -56,8 +56,7 @@ export class Webhooks {
       hooks: this.#receivers,
       each: EACH,
       retries: { most: PAUSES.length + 1, pauseAfter },
-      run: (receiver, { given }, { attempt, signal }) =>
-        send(receiver, given['event'] as CloudEvent, attempt, signal),
+      run: (receiver, { given }, { attempt, signal }) => send(receiver, eventIn(given), attempt, signal),
       note,
       observe: options.observe,
     });

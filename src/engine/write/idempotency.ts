@@ -1,6 +1,7 @@
 /** A write that is sent twice happens once: its answer is kept in its own transaction and given again. */
 
 import { DuetError } from '../../base/errors.ts';
+import { jsonOf } from '../../base/passed.ts';
 import { all, equal, type Filter } from '../../query/filter.ts';
 import { LockTimeout } from '../../storage/faults.ts';
 import { answers } from '../../storage/own.ts';
@@ -72,7 +73,7 @@ export function* once<T>(
   yield* run({
     do: 'update',
     resource: answers,
-    set: { answer: JSON.stringify(answer) },
+    set: { answer: jsonOf(answer) },
     where,
     counts: false,
     isSilent: true,

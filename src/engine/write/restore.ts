@@ -156,7 +156,7 @@ function* readable(access: Access, resource: Resource, image: unknown): Program<
   const judged = yield* judgedAs(access, resource, record);
   if (!record || !judged?.isSeen || !judged.isPast) return undefined;
   const kept = keptOf(resource, image);
-  const isShown = (name: string) => Bun.deepEquals(judged.record[name], record[name]);
+  const isShown = (name: string) => judged.record[name] === record[name];
   return { kept, shown: new Set(Object.keys(kept).filter(isShown)) };
 }
 

@@ -1,6 +1,6 @@
 /** How a database keeps values: a row for each kind, so that a new scalar is one more row in the table of each database. */
 
-import { PassedJson } from '../../base/passed.ts';
+import { passed } from '../../base/passed.ts';
 import type { Measure } from '../../query/aggregates.ts';
 import type { Column } from '../../schema/model.ts';
 import { decimals, type Scalar } from '../../schema/scalars.ts';
@@ -73,14 +73,7 @@ export function readAs(codecs: Codecs, column: Column, quoted: string): string {
 
 /** What is made of a value that is passed on, where one is. */
 export function passing(column: Column): ((given: unknown) => unknown) | undefined {
-  return keptAs(column) === 'json' ? passed : undefined;
-}
-
-function passed(given: unknown): PassedJson {
-  const text = String(given);
-  // Events and lines of exports end where a line does. Only others write JSON in several.
-  const hasLines = text.includes('\n') || text.includes('\r');
-  return new PassedJson(hasLines ? JSON.stringify(JSON.parse(text)) : text);
+  return keptAs(column) === 'json' ? (given) => passed(String(given)) : undefined;
 }
 
 /** `passes`: as a Select says. */
