@@ -81,6 +81,25 @@ describe('PostgreSQL', () => {
     expect((await on.app.rest('GET', '/books/1')).status).toBe(200);
   });
 
+  test('many conditions on one long text are ended between two of them', async () => {
+    await using on = await scene({ LIMIT_DEADLINE: '1500', DATABASE_STATEMENT_TIMEOUT: '1000' });
+    await on.other`UPDATE "Note" SET "body" = repeat('a', 900000) WHERE "id" = 1`;
+    // By themselves they would take a few minutes, of which the server could be told nothing.
+    const or = Array.from({ length: 499 }, (_, each) => ({
+      body: {
+        contains: `${String.fromCharCode(98 + (each % 20))}${'a'.repeat(499 - Math.floor(each / 20))}`,
+      },
+    }));
+    const ask = 'query ($where: NoteWhere) { notes(where: $where) { id } }';
+    const { errors } = await within(10_000, on.app.graphql(ask, { where: { or } }));
+    expect(errors?.length).toBe(1);
+    const left = () => on.other`SELECT "pid" FROM pg_stat_activity
+      WHERE datname = current_database() AND "state" = 'active' AND "query" LIKE '%strpos%' AND "pid" <> pg_backend_pid()`;
+    const until = performance.now() + 20_000;
+    while ((await left()).length > 0 && performance.now() < until) await Bun.sleep(50);
+    expect(await left()).toBeEmpty();
+  }, 60_000);
+
   test('statements that are each quick enough share one deadline', async () => {
     await using on = await scene({ LIMIT_DEADLINE: '2000', DATABASE_STATEMENT_TIMEOUT: '1500' });
     for (const table of ['User', 'Post', 'Comment']) await slow(on.other, table, 0.8);

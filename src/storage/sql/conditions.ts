@@ -19,7 +19,15 @@ import { ByCodePoint } from '../own.ts';
 import { PLACEHOLDER, type Row } from '../statements.ts';
 import { encoded } from './codec.ts';
 import { type Dialect, quote } from './dialect.ts';
+import { widthOf } from './heavy.ts';
 import { balanced, successor } from './text.ts';
+
+/** Up to so many bytes, a text is looked through in no time. */
+const SHORT = 10_000;
+/** How many characters are held against every place of a long text, of all conditions together, before a statement can be ended: a second of a megabyte. */
+const MOST_HELD = 1000;
+/** What it takes to find the end of a text, in such characters. */
+const ENDING = 16;
 
 /** Writes the conditions of one statement; what it counts, it counts for the whole of it. */
 export class Conditions {
@@ -28,6 +36,8 @@ export class Conditions {
   openAt: number | undefined;
   encode: (given: unknown) => unknown = (given) => given;
   #aliases = 0;
+  /** Characters that are held against long texts. */
+  #held = 0;
   /** Written alike wherever it stands, so that it is found out once. */
   readonly #relevances: { readonly searched: Searched; readonly table: string; readonly sql: string }[] = [];
   readonly #dialect: Dialect;
@@ -127,16 +137,31 @@ export class Conditions {
         return `(${column} IS NOT NULL AND (SELECT COUNT(DISTINCT value) FROM ${this.#among(filter, column)}) = ${wanted})`;
       }
       case 'contains':
-        return `${this.#dialect.position}(${column}, ${this.parameter(of, filter.value)}) > 0`;
+        return this.#looking(
+          filter.column,
+          String(filter.value).length,
+          `${this.#dialect.position}(${column}, ${this.parameter(of, filter.value)}) > 0`,
+        );
       case 'startsWith':
         return this.#startsWith(of, column, comparedText(of, filter.value));
       case 'endsWith':
-        return this.#endsWith(of, column, comparedText(of, filter.value));
+        return this.#looking(
+          filter.column,
+          ENDING,
+          this.#endsWith(of, column, comparedText(of, filter.value)),
+        );
       case 'ne':
         return `${column} IS DISTINCT FROM ${this.parameter(of, filter.value)}`;
       default:
         return `${column} ${signs[filter.is]} ${this.parameter(of, filter.value)}`;
     }
+  }
+
+  /** A condition that looks through a text, and ends in time where it is one of many that do. */
+  #looking(column: Column, characters: number, condition: string): string {
+    if (widthOf(column) <= SHORT) return condition;
+    this.#held += characters;
+    return this.#held > MOST_HELD ? this.#dialect.endable(condition) : condition;
   }
 
   /** The values of a list that are among these: as JSON has them, so that equal ones are written alike. */
