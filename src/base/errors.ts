@@ -241,6 +241,8 @@ export type FaultCode = keyof typeof faultCodes;
 export interface Fault {
   readonly pointer?: string;
   readonly parameter?: string;
+  /** Which of many records it is about, as its path spells it. */
+  readonly key?: string;
   readonly code: FaultCode;
   readonly detail: string;
 }
@@ -292,11 +294,20 @@ export function nested(fault: Fault, ...path: readonly (string | number)[]): Fau
   return { ...fault, pointer: `${pointer(...path)}${(fault.pointer ?? '#').slice(1)}` };
 }
 
+/** The same fault, told of one of many records that are written alike. */
+export function ofRecord(fault: Fault, key: unknown): Fault {
+  return { ...fault, key: String(key) };
+}
+
 export function validationFailed(faults: readonly Fault[]): DuetError {
   const [first] = faults;
   const alone = first && (/[.?]$/.test(first.detail) ? first.detail : `${first.detail}.`);
-  const count = isFull(faults) ? `More than ${MOST_FAULTS}` : faults.length;
-  const detail = faults.length === 1 && alone ? alone : `${count} fields are invalid.`;
+  // What is wrong with each of many records is one thing.
+  const things = new Set(
+    faults.map(({ key, pointer, detail }, index) => (key === undefined ? index : `${pointer} ${detail}`)),
+  );
+  const count = isFull(faults) ? `More than ${MOST_FAULTS}` : things.size;
+  const detail = things.size === 1 && alone ? alone : `${count} fields are invalid.`;
   return new DuetError('VALIDATION_FAILED', detail, { errors: faults });
 }
 

@@ -18,6 +18,8 @@ export type DuetCode = string;
 export interface Fault {
   readonly pointer?: string;
   readonly parameter?: string;
+  /** Which of many records that are written alike. */
+  readonly key?: string;
   readonly code: string;
   readonly detail: string;
 }

@@ -222,9 +222,9 @@ describe.each([...databases])('on %s', (database) => {
       await door.update(first.id, { state: 'PAID' });
       expect(await door.updateMany({}, { state: 'SHIPPED' })).toEqual({
         code: 'CONFLICT',
-        faults: [
+        faults: Array(2).fill(
           '#/state TRANSITION_NOT_ALLOWED: state cannot go from NEW to SHIPPED; it can go to PAID, CANCELLED',
-        ],
+        ),
       });
       expect((await stored()).map(({ state }: any) => state)).toEqual(['PAID', 'NEW', 'NEW']);
       expect(await door.updateMany({}, { state: 'CANCELLED' })).toHaveLength(3);

@@ -1,6 +1,6 @@
 /** Writes on many records at once, guarded by the most that the caller means to touch. */
 
-import { DuetError } from '../../base/errors.ts';
+import { DuetError, type Fault, ofRecord } from '../../base/errors.ts';
 import { all, among } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
@@ -21,7 +21,7 @@ import { assigned } from './assign.ts';
 import { actsOn, change, relink } from './change.ts';
 import { createAll } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
-import { actsBelow, lookedUp } from './hooked.ts';
+import { actsBelow, lookedUp, ofOne } from './hooked.ts';
 import { incremented } from './increments.ts';
 import { linkChanges, mayLink } from './links.ts';
 import { recompute } from './recompute.ts';
@@ -80,22 +80,23 @@ export function* updateMany(
       const row = yield* lookedUp(resource, each);
       if (!row) continue;
       if (each !== keys[0]) yield* mayStillWrite(access, resource, 'UPDATE', each);
-      changed.push(yield* change(access, resource, row, input, undefined));
+      changed.push(yield* ofOne(each, change(access, resource, row, input, undefined)));
     }
     const nodes = yield* asStored(access, resource, changed);
     yield* spent(selection, nodes, budget);
     return nodes;
   }
   const sets = rows.map((row, place) => withoutUnseen(resource, set, row, seen[place] ?? row));
+  const of = (fault: Fault, place: number) => ofRecord(fault, keys[place]);
   const next: Row[] = rows.map((row, place) => ({
     ...row,
     ...sets[place],
-    ...incremented(resource, add, row),
+    ...incremented(resource, add, row, row, (fault) => of(fault, place)),
   }));
   const made = recompute(resource, { ...set, ...add }, next);
   const changes = { ...set, ...add, ...Object.fromEntries(made.map(({ name }) => [name, undefined])) };
-  yield* mustHold(resource, next, () => [], changes);
-  mayPass(resource, set, rows, seen);
+  yield* mustHold(resource, next, changes, of);
+  mayPass(resource, set, rows, seen, of);
   yield* referencesExist(access, resource, set, undefined);
   const judged = yield* mayUpdate(access, resource, next, changes, conditions, links.length > 0);
   const refusal = judged.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
@@ -177,7 +178,7 @@ export function* deleteMany(
   const keys = nodes.map((node) => node[resource.key.name]);
   yield* mayWrite(access, resource, 'DELETE', keys);
   yield* spent(selection, nodes, budget);
-  if (keys.length > 0) yield* deleteWithDependents(access, resource, keys, change);
+  if (keys.length > 0) yield* deleteWithDependents(access, resource, keys, change, true);
   return nodes;
 }
 

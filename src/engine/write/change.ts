@@ -98,7 +98,7 @@ export function* change(
   const next: Row = { ...stored, ...given, ...(add && incremented(resource, add, stored, seen)) };
   const set = withComputed(resource, given, add, next);
   if (isBound(resource)) {
-    yield* mustHold(resource, [next], () => [], { ...set, ...add });
+    yield* mustHold(resource, [next], { ...set, ...add });
     if (!restored) mayPass(resource, set, [stored], [seen]);
   }
   if (resource.references.length > 0) {

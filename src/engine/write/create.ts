@@ -93,7 +93,7 @@ function* storeList(
   for (const { values } of records) computeAll(resource, values);
   if (isBound(resource)) {
     const rows = records.map(({ values }) => values);
-    yield* mustHold(resource, rows, at);
+    yield* mustHold(resource, rows, undefined, (fault, place) => nested(fault, ...at(place)));
     if (!records.some(({ last }) => last)) mustStart(resource, rows, at);
   }
   const judged = access.isFree

@@ -13,18 +13,19 @@ import { conflict } from './collision.ts';
 
 type Path = readonly (string | number)[];
 
+/** Says of which of the records a fault is. */
+type Of = (fault: Fault, place: number) => Fault;
+
 /** Refuses records that break a check of their type. `set`: what an update changes; the rest was true before. */
 export function* mustHold(
   resource: Resource,
   rows: readonly Row[],
-  at: (place: number) => Path,
   set?: Row,
+  of: Of = (fault) => fault,
 ): Program<void> {
   const faults: Fault[] = [];
-  for (const { place, check } of yield* broken(resource, rows, set)) {
-    const fault: Fault = { pointer: '#', code: 'CHECK_FAILED', detail: check.message };
-    tell(faults, nested(fault, ...at(place)));
-  }
+  for (const { place, check } of yield* broken(resource, rows, set))
+    tell(faults, of({ pointer: '#', code: 'CHECK_FAILED', detail: check.message }, place));
   if (faults.length > 0) throw validationFailed(faults);
 }
 
@@ -72,6 +73,7 @@ export function mayPass(
   set: Row,
   rows: readonly Row[],
   seen: readonly (Row | undefined)[],
+  of: Of = (fault) => fault,
 ): void {
   const faults: Fault[] = [];
   for (const column of staged(resource)) {
@@ -87,15 +89,16 @@ export function mayPass(
       const detail = isRead
         ? `${name} cannot go from ${from} to ${to}; ${where}`
         : `${name} cannot go to ${to} from where it is`;
-      tell(faults, { pointer: pointer(name), code: 'TRANSITION_NOT_ALLOWED', detail });
+      tell(faults, of({ pointer: pointer(name), code: 'TRANSITION_NOT_ALLOWED', detail }, place));
     }
   }
   if (faults.length > 0) throw conflict(faults);
 }
 
-/** A change of many records can break the same thing of each: it is told once. */
+/** The same can be broken of many records: where nothing says of which, it is told once. */
 function tell(faults: Fault[], fault: Fault): void {
   if (isFull(faults)) return;
-  if (!faults.some((each) => each.pointer === fault.pointer && each.detail === fault.detail))
-    faults.push(fault);
+  const isSame = ({ pointer, detail, key }: Fault) =>
+    pointer === fault.pointer && detail === fault.detail && key === fault.key;
+  if (!faults.some(isSame)) faults.push(fault);
 }

@@ -1,6 +1,6 @@
 /** Lets functions of the deployment take part in a write: they see what is to be written, and may change it. */
 
-import { DuetError, type Fault, validationFailed } from '../../base/errors.ts';
+import { DuetError, type Fault, ofRecord, validationFailed } from '../../base/errors.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
@@ -62,19 +62,34 @@ export function* hookedUpdate(
 
 /**
  * Runs the functions of records that are about to be deleted, one after the other, as each is stored by then. `asked`: what the
- * others after the first must pass, as functions may have changed them since they were asked for.
+ * others after the first must pass, as functions may have changed them since they were asked for. `isTold`: whether the caller is
+ * told which of them was refused.
  */
 export function* hookedDelete(
   resource: Resource,
   keys: Iterable<unknown>,
   hook: Hook<'beforeDelete'>,
-  asked?: (key: unknown) => Program<void>,
+  asked: ((key: unknown) => Program<void>) | undefined,
+  isTold: boolean,
 ): Program<void> {
   for (const [place, key] of [...keys].entries()) {
     const stored = yield* lookedUp(resource, key);
     if (!stored) continue;
     if (place > 0 && asked) yield* asked(key);
-    yield* hook({ ...stored });
+    const acting = hook({ ...stored });
+    yield* isTold ? ofOne(key, acting) : acting;
+  }
+}
+
+/** Tells of what goes wrong with one of many records which one it is. */
+export function* ofOne<T>(key: unknown, program: Program<T>): Program<T> {
+  try {
+    return yield* program;
+  } catch (error) {
+    if (!(error instanceof DuetError) || !error.errors) throw error;
+    const { code, message, headers } = error;
+    const errors = error.errors.map((fault) => ofRecord(fault, key));
+    throw new DuetError(code, message, { errors, ...(headers && { headers }) });
   }
 }
 

@@ -80,9 +80,15 @@ function whyNot(resource: Resource, name: string, names: string): [Fault['code']
 
 /**
  * The new values of a stored record, all of which its fields must admit. `seen`: the record as the caller sees it, since a
- * function may add to what the caller may not read.
+ * function may add to what the caller may not read. `of`: says which of many it is.
  */
-export function incremented(resource: Resource, by: Row | undefined, stored: Row, seen = stored): Row {
+export function incremented(
+  resource: Resource,
+  by: Row | undefined,
+  stored: Row,
+  seen = stored,
+  of = (fault: Fault) => fault,
+): Row {
   const next: Row = {};
   const faults: Fault[] = [];
   for (const name in by) {
@@ -96,7 +102,9 @@ export function incremented(resource: Resource, by: Row | undefined, stored: Row
       const isHidden = seen[name] === undefined;
       const told = isHidden ? `${name} does not admit what is added to it` : `${detail}${sum}`;
       const where = `in ${resource.singular} ${stored[resource.key.name]}`;
-      faults.push({ pointer: pointer(INCREMENTS, name), code: 'OUT_OF_RANGE', detail: `${told} ${where}` });
+      faults.push(
+        of({ pointer: pointer(INCREMENTS, name), code: 'OUT_OF_RANGE', detail: `${told} ${where}` }),
+      );
     }
   }
   if (faults.length > 0) throw conflict(faults);

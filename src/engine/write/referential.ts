@@ -1,6 +1,6 @@
 /** Deletes records and carries out `@onDelete` for those that point to them. */
 
-import { DuetError } from '../../base/errors.ts';
+import { DuetError, type Fault, ofRecord } from '../../base/errors.ts';
 import { among, type Filter } from '../../query/filter.ts';
 import type { Reference, Resource } from '../../schema/model.ts';
 import { withCapitalArticle } from '../../schema/names.ts';
@@ -17,21 +17,29 @@ import { touched } from './validate.ts';
 
 type Keys = Set<unknown>;
 
-/** `change`: how a record is changed where a function takes part in it. */
+/**
+ * `change`: how a record is changed where a function takes part in it. `isTold`: whether the caller, who sees all of these records,
+ * is told which of them cannot go.
+ */
 export function* deleteWithDependents(
   access: Access,
   resource: Resource,
   keys: readonly unknown[],
   change: ChangeRecord,
+  isTold = false,
 ): Program<void> {
-  const doomed = yield* collect(access, resource, keys);
-  for (const [target, keys] of doomed)
+  const doomed = yield* collect(access, resource, keys, isTold);
+  for (const [target, going] of doomed)
     for (const reference of target.pointedAtBy) {
       if (reference.onDelete === 'CASCADE') continue;
-      const pointing = yield* keysPointingAt(reference, keys);
-      const others = [...pointing].filter((each) => !doomed.get(reference.owner)?.has(each));
+      const pointing = yield* pointingAt(reference, going);
+      const others = [...pointing.keys()].filter((each) => !doomed.get(reference.owner)?.has(each));
       if (others.length === 0) continue;
-      if (reference.onDelete === 'RESTRICT') throw stillReferenced(resource, reference);
+      if (reference.onDelete === 'RESTRICT') {
+        const stuck = new Set(others.map((each) => pointing.get(each)));
+        const told = isTold && target === resource ? keys.filter((key) => stuck.has(key)) : [];
+        throw stillReferenced(resource, reference, told);
+      }
       if (access.hooksOf?.(reference.owner)?.beforeUpdate) {
         yield* releaseEach(access, reference, others, change);
         continue;
@@ -67,6 +75,7 @@ function* collect(
   access: Access,
   resource: Resource,
   keys: readonly unknown[],
+  isTold: boolean,
 ): Program<Map<Resource, Keys>> {
   const doomed = new Map<Resource, Keys>([[resource, new Set(keys)]]);
   const first = new Map<Resource, Keys>([[resource, new Set(keys)]]);
@@ -80,13 +89,13 @@ function* collect(
           level === first && !access.isFree
             ? (key: unknown) => mayStillWrite(access, target, 'DELETE', key)
             : undefined;
-        if (hook) yield* hookedDelete(target, keys, hook, asked);
+        if (hook) yield* hookedDelete(target, keys, hook, asked, isTold && level === first);
       }
     const next = new Map<Resource, Keys>();
     for (const [target, keys] of level)
       for (const reference of target.pointedAtBy)
         if (reference.onDelete === 'CASCADE')
-          for (const key of yield* keysPointingAt(reference, keys)) {
+          for (const key of (yield* pointingAt(reference, keys)).keys()) {
             const known = setIn(doomed, reference.owner);
             if (known.has(key)) continue;
             known.add(key);
@@ -133,7 +142,7 @@ function* mayRelease({ owner, column }: Reference, keys: readonly unknown[]): Pr
   const rows = yield* run(select(owner, owner.columns, among(owner.key, keys)));
   const set = { ...touched(owner), [column.name]: null };
   const next = rows.map((row) => ({ ...row, ...set }));
-  yield* mustHold(owner, next, () => [], set);
+  yield* mustHold(owner, next, set);
 }
 
 type ChangeRecord = (
@@ -191,15 +200,21 @@ function* remove(resource: Resource, where: Filter): Program<void> {
   }
 }
 
-function* keysPointingAt({ owner, column }: Reference, keys: Keys): Program<Keys> {
-  const rows = yield* run(select(owner, [owner.key], among(column, [...keys]), { lock: true }));
-  return new Set(rows.map((row) => row[owner.key.name]));
+/** The keys of records that point at one of these, each with the key that it points at. */
+function* pointingAt({ owner, column }: Reference, keys: Keys): Program<ReadonlyMap<unknown, unknown>> {
+  const rows = yield* run(select(owner, [owner.key, column], among(column, [...keys]), { lock: true }));
+  return new Map(rows.map((row) => [row[owner.key.name], row[column.name]]));
 }
 
-function stillReferenced(resource: Resource, reference: Reference | undefined): DuetError {
+/** `told`: the keys of those records that are still referred to, where the caller is told them. */
+function stillReferenced(
+  resource: Resource,
+  reference: Reference | undefined,
+  told: readonly unknown[] = [],
+): DuetError {
   const what = reference ? withCapitalArticle(reference.owner.singular) : 'Another record';
   const detail = `${what} still refers to this ${resource.singular}${reference ? ` as its ${reference.name}` : ''}`;
-  return new DuetError('CONFLICT', `${detail}. Delete or change it first.`, {
-    errors: [{ pointer: '#', code: 'STILL_REFERENCED', detail }],
-  });
+  const fault: Fault = { pointer: '#', code: 'STILL_REFERENCED', detail };
+  const errors = told.length > 0 ? told.map((key) => ofRecord(fault, key)) : [fault];
+  return new DuetError('CONFLICT', `${detail}. Delete or change it first.`, { errors });
 }

@@ -89,6 +89,7 @@ export function errorSchemas(schemas: Schemas): Record<string, JsonSchema> {
       [
         ['pointer', { type: 'string', description: 'Where in the body (RFC 6901).' }],
         ['parameter', { type: 'string', description: 'Which query parameter.' }],
+        ['key', { type: 'string', description: 'Which of many records that are written alike.' }],
         ['code', { type: 'string', enum: Object.keys(faultCodes), description: listed(faultCodes) }],
         ['detail', text],
       ],
