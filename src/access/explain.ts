@@ -5,7 +5,7 @@ import { canonical, type Filter, isEverything, isNothing } from '../query/filter
 import type { Action, Field, Model, Resource } from '../schema/model.ts';
 import { answerable } from '../schema/values.ts';
 import { type Claims, filled } from './claims.ts';
-import { Rights } from './rights.ts';
+import { mayRun, Rights } from './rights.ts';
 import { AUTHENTICATED, Rules } from './rules.ts';
 
 const always: readonly Action[] = ['READ', 'CREATE', 'UPDATE', 'DELETE'];
@@ -16,6 +16,8 @@ export interface Explanation {
   readonly rows: readonly { readonly of: string; readonly cells: readonly string[] }[];
   /** Those that cells name by their numbers, from 1. */
   readonly conditions: readonly string[];
+  /** The root fields with `@action`, and whether they may be run. */
+  readonly runs: readonly { readonly of: string; readonly may: boolean }[];
   /** Those that rules name. */
   readonly roles: readonly string[];
 }
@@ -24,7 +26,8 @@ export interface Explanation {
 export function explain(model: Model, roles: readonly string[], claims?: Claims): Explanation {
   const isKnown = roles.length > 0 || claims !== undefined;
   const rules = new Rules(model);
-  const rights = new Rights(rules, isKnown ? [...roles, AUTHENTICATED] : []);
+  const held = isKnown ? [...roles, AUTHENTICATED] : [];
+  const rights = new Rights(rules, held);
   const hasHistory = model.resources.some(({ journal }) => journal);
   const actions: readonly Action[] = hasHistory ? [...always, 'HISTORY'] : always;
   const conditions: string[] = [];
@@ -58,16 +61,21 @@ export function explain(model: Model, roles: readonly string[], claims?: Claims)
       cells: actions.map((action) => (has(field, action) ? cell(rights.field(field, action)) : '-')),
     })),
   ]);
-  return { actions, rows, conditions, roles: [...rules.roles].sort() };
+  const runs = model.actions.map((action) => ({ of: action.name, may: mayRun(held, action) }));
+  const named = model.actions.flatMap(({ allow }) => allow.flatMap(({ role }) => role ?? []));
+  return { actions, rows, conditions, runs, roles: [...new Set([...rules.roles, ...named])].sort() };
 }
 
 /** The same as lines of text. Conditions stand below the table. */
 export function explained(model: Model, roles: readonly string[]): string[] {
-  const { actions, rows, conditions, roles: named } = explain(model, roles);
+  const { actions, rows, conditions, runs, roles: named } = explain(model, roles);
   const whose = roles.length > 0 ? `role ${roles.join(', ')}` : 'anonymous';
   return [
     ...aligned([[whose, ...actions], ...rows.map(({ of, cells }) => [of, ...cells])]),
     ...conditions.map((text, index) => `(${index + 1}) ${text}`),
+    ...(runs.length > 0
+      ? aligned([['action', 'RUN'], ...runs.map(({ of, may }) => [of, may ? 'yes' : 'no'])])
+      : []),
     ...roles
       .filter((role) => role !== AUTHENTICATED && !named.includes(role))
       .map((role) => `No rule names the role "${role}"; it may do what everybody may who is known.`),

@@ -1,7 +1,7 @@
 /** What the rules allow to whoever has certain roles; which claims a caller has is not known yet. */
 
 import { all, any, everything, type Filter } from '../query/filter.ts';
-import type { Action, Field, Resource } from '../schema/model.ts';
+import type { Action, ActionField, Field, Resource } from '../schema/model.ts';
 import type { AccessRule, Rules } from './rules.ts';
 
 /** A way in which a record may be changed. */
@@ -80,4 +80,9 @@ export class Rights {
     }
     return filter;
   }
+}
+
+/** Whether somebody with these roles may run an action: one of them is named by a rule, or a rule names none. */
+export function mayRun(roles: readonly string[], { allow }: ActionField): boolean {
+  return allow.some(({ role }) => role === undefined || roles.includes(role));
 }

@@ -1,5 +1,6 @@
 /** Who asks: every operation names its caller, so that no rule can be skipped for want of one. */
 
+import { AUTHENTICATED } from '../access/rules.ts';
 import { DuetError } from '../base/errors.ts';
 
 export interface Caller {
@@ -11,6 +12,11 @@ export interface Caller {
 }
 
 export const anonymous: Caller = { subject: undefined, roles: [], claims: {} };
+
+/** With the one that everybody has who is known. */
+export function rolesOf({ subject, roles }: Caller): readonly string[] {
+  return subject === undefined ? roles : [...roles, AUTHENTICATED];
+}
 
 /** For what belongs to no resource, and so has no rules. */
 export function requireRole({ subject, roles }: Caller, role: string): void {

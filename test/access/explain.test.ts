@@ -85,6 +85,29 @@ test('a file whose rules are not sound is refused with the place', async () => {
   ]);
 });
 
+test('actions are told after the records, and roles that only they name are known', async () => {
+  const lines = async (...args: string[]) => {
+    using folder = new Folder({
+      'schema.graphql': `type Book @resource @allow(to: [READ]) { id: ID! }
+        type Mutation {
+          order(bookId: ID!): Book @action @allow(role: "clerk") @allow(role: "admin")
+          like(bookId: ID!): Book @action @allow(role: "authenticated")
+          ping: Int @action @allow
+          hidden: Int @action
+        }`,
+    });
+    return (await command(folder, ['explain-access', ...args])).stdout.split('\n').slice(2, -1);
+  };
+  expect(await lines()).toEqual(['action  RUN', 'order   no', 'like    no', 'ping    yes', 'hidden  no']);
+  expect(await lines('--role', 'clerk')).toEqual([
+    'action  RUN',
+    'order   yes',
+    'like    yes',
+    'ping    yes',
+    'hidden  no',
+  ]);
+});
+
 test('docs/rules.md shows what the command prints', async () => {
   const text = await Bun.file(join(import.meta.dir, '../../docs/rules.md')).text();
   const [, post = ''] = /```graphql\n([\s\S]*?)```/.exec(text) ?? [];

@@ -235,6 +235,7 @@ describe.each(databases)('%s', (database) => {
         actions: ['READ', 'CREATE', 'UPDATE', 'DELETE', 'HISTORY'],
         rows: [{ of: 'Item', cells: ['all', 'all', 'no', 'no', 'no'] }],
         conditions: [],
+        runs: [],
         roles: ['editor'],
       });
       const editor = { rows: [{ cells: ['all', 'all', 'where (1)', 'no', 'no'] }] };

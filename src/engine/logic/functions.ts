@@ -1,6 +1,6 @@
 /** Runs the functions of a deployment inside of the transactions that they belong to. */
 
-import { AUTHENTICATED } from '../../access/rules.ts';
+import { mayRun } from '../../access/rights.ts';
 import { type DuetError, pointer, validationFailed } from '../../base/errors.ts';
 import { among } from '../../query/filter.ts';
 import { wholeList } from '../../query/list.ts';
@@ -8,7 +8,7 @@ import type { ActionField, Model, Resource } from '../../schema/model.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { AnswerLimits, Budget } from '../budget.ts';
-import type { Caller } from '../caller.ts';
+import { rolesOf } from '../caller.ts';
 import type { Act, Get, Input, Selection, Wanted, Write } from '../operation.ts';
 import type { Access, Written } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
@@ -197,7 +197,7 @@ export class Functions {
   }
 
   mayRun(access: Access, action: ActionField): boolean {
-    return access.isFree || mayRun(access.caller, action);
+    return access.isFree || mayRun(rolesOf(access.caller), action);
   }
 
   /** The action with what carries it out; throws where the caller may not have it done. */
@@ -281,14 +281,6 @@ export class Functions {
 /** Whether functions that take part in writes of a type ask the database something, or write; others cannot. */
 export function mayAsk({ types }: Logic, type: Resource): boolean {
   return Object.values(types.get(type) ?? {}).some((each) => kindOf(each) === 'generator');
-}
-
-/** Where callers are known, only those whose role a rule names, or anybody where it names none. */
-function mayRun({ subject, roles }: Caller, { allow }: ActionField): boolean {
-  return allow.some(
-    ({ role }) =>
-      role === undefined || roles.includes(role) || (role === AUTHENTICATED && subject !== undefined),
-  );
 }
 
 /** To be thrown by a function: what it does not want, and at which field. */

@@ -2,12 +2,12 @@
 
 import { told } from '../../access/claims.ts';
 import { Rights } from '../../access/rights.ts';
-import { AUTHENTICATED, Rules } from '../../access/rules.ts';
+import { Rules } from '../../access/rules.ts';
 import { Lru } from '../../base/lru.ts';
 import { isEverything } from '../../query/filter.ts';
 import type { Action, Model, Resource } from '../../schema/model.ts';
 import { answerable } from '../../schema/values.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, rolesOf } from '../caller.ts';
 import type { ChangesRead } from '../journal/asked.ts';
 import type { Act, Operation, Write } from '../operation.ts';
 import { Access, type RoleRights } from './access.ts';
@@ -97,9 +97,8 @@ export class Policy {
     return this.#rules !== undefined && mayRace(this.#rules, writes);
   }
 
-  #rightsOf({ subject, roles }: Caller, rules: Rules): RoleRights {
-    const all = subject === undefined ? roles : [...roles, AUTHENTICATED];
-    const known = all.filter((role) => rules.roles.has(role));
+  #rightsOf(caller: Caller, rules: Rules): RoleRights {
+    const known = rolesOf(caller).filter((role) => rules.roles.has(role));
     const key = JSON.stringify(known.sort());
     let rights = this.#byRoles.get(key);
     if (!rights) {
