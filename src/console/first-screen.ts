@@ -2,6 +2,12 @@
 
 import type { Model, Resource } from '../schema/model.ts';
 
+/** At any other address of the console it is not the first screen that somebody waits for. */
+const ELSEWHERE = `if(location.hash.length>2)document.querySelector('main').innerHTML='<p class="empty">Loading…</p>'`;
+
+/** By which the page's policy lets it, and nothing else that is written into the page, run. */
+export const SCRIPT_HASH = `sha256-${new Bun.CryptoHasher('sha256').update(ELSEWHERE).digest('base64')}`;
+
 /** Puts it where `browser/index.html` leaves room for it. */
 export function withFirstScreen(page: string, model: Model | undefined): string {
   if (!model) return page;
@@ -15,7 +21,7 @@ export function withFirstScreen(page: string, model: Model | undefined): string 
   // By functions: in a text, `$` would have a meaning.
   return page
     .replace('<nav class="side"></nav>', () => `<nav class="side">${side}</nav>`)
-    .replace('<p class="empty">Loading…</p>', () => main);
+    .replace('<p class="empty">Loading…</p></main>', () => `${main}</main><script>${ELSEWHERE}</script>`);
 }
 
 function cardOf(resource: Resource): string {

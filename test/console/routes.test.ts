@@ -25,15 +25,18 @@ function policy(response: Response): Map<string, string> {
   return new Map(header.split('; ').map((part) => [part.split(' ')[0] ?? '', part]));
 }
 
-test('the page at / lets in nothing from elsewhere and nothing that is written into it', () => {
+test('the page at / lets in nothing from elsewhere, and one line of what is written into it, by its hash', () => {
   expect(page.headers.get('Content-Type')).toBe('text/html; charset=utf-8');
   expect(page.headers.get('Content-Security-Policy')).not.toContain('unsafe');
   expect(policy(page).get('default-src')).toBe("default-src 'none'");
-  expect(policy(page).get('script-src')).toBe("script-src 'self'");
+  const written = [...html.matchAll(/<script>(.*?)<\/script>/g)].map(([, script = '']) => script);
+  const hashes = written.map((each) => new Bun.CryptoHasher('sha256').update(each).digest('base64'));
+  expect(written).toHaveLength(1);
+  expect(policy(page).get('script-src')).toBe(`script-src 'self' 'sha256-${hashes}'`);
   expect(policy(page).get('connect-src')).toBe("connect-src 'self'");
   expect(policy(page).get('frame-ancestors')).toBe("frame-ancestors 'none'");
   expect(page.headers.get('X-Content-Type-Options')).toBe('nosniff');
-  expect(html).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|https?:\/\//);
+  expect(html).not.toMatch(/<script(?!>|[^>]* src=)|<style|\son\w+=|https?:\/\//);
 });
 
 test.each(['/_console/graphiql', '/_console/reference'])(
@@ -100,8 +103,8 @@ test('what is served is told by the page and one style sheet, before any script:
   );
   // At 50 kB a second, a fifth of one.
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(10_000);
-  // Nothing else stands before the first paint: scripts of modules wait for the page.
-  expect(html.match(/<script(?! type="module")/g)).toBeNull();
+  // Nothing else is fetched before the first paint: scripts of modules wait for the page.
+  expect(html.match(/<script(?!>| type="module")/g)).toBeNull();
 });
 
 test('what the schema file says of a type is text on the page', async () => {

@@ -67,6 +67,51 @@ browsing('slow', () => {
     });
   });
 
+  test('a database that is away is told while the service is asked again', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    let isAway = true;
+    await page.route(/\/owners\b/, (route) =>
+      isAway
+        ? route.fulfill({
+            status: 503,
+            json: { code: 'UNAVAILABLE', status: 503, detail: 'The database cannot be reached.' },
+          })
+        : route.continue(),
+    );
+    await here.go('#/data/Owner');
+    const told = page
+      .getByRole('status')
+      .filter({ hasText: 'The database cannot be reached. Trying again…' });
+    await told.waitFor();
+    // It is not given up yet.
+    expect(await page.getByRole('alert').count()).toBe(0);
+    isAway = false;
+    await told.waitFor({ state: 'detached' });
+    await page.getByRole('table').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('before its script is there, the page shows the first screen at its own address alone', async () => {
+    for (const [place, cards, loading] of [
+      ['', 1, 0],
+      ['#/', 1, 0],
+      ['#/data/Thing?limit=5', 0, 1],
+    ] as const) {
+      await using here = await visit(duet.url, { isFirst: true });
+      const { page } = here;
+      await page.route(/\.js$/, (route) => route.abort());
+      await page.goto(`${duet.url}/${place}`);
+      await page.locator('main :is(.cards, .empty)').waitFor();
+      expect([
+        place,
+        await page.locator('main .cards').count(),
+        await page.locator('main').getByText('Loading…').count(),
+      ]).toEqual([place, cards, loading]);
+      expect(here.complaints).toEqual([]);
+    }
+  });
+
   test('who comes back to a view whose part of the console arrives just then sees it', async () => {
     await using here = await visit(duet.url);
     const { page } = here;

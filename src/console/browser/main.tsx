@@ -35,13 +35,6 @@ function App() {
 
 /** What the page came with is there to be read, until there is more to see. */
 async function begin(root: HTMLElement) {
-  // It is about the first screen.
-  if (place.value.path.length > 0) {
-    const wait = document.createElement('p');
-    wait.className = 'empty';
-    wait.textContent = 'Loading…';
-    root.querySelector('main')?.replaceChildren(wait);
-  }
   await Promise.allSettled([refresh(), followFile()]);
   root.replaceChildren();
   render(<App />, root);

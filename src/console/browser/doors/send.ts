@@ -59,13 +59,20 @@ const RETRY_MS = 1000;
 /** By then it is not busy for a moment: whoever waits is told. */
 const MOST_TRIES = 6;
 
+/** Why somebody waits who was asked to ask again: told from the second time on. */
+export const waitsFor = signal('');
+
 /** Reads; what the service had no time for, it is asked again. */
 export async function patiently<T>(read: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++)
     try {
-      return await read();
+      const answer = await read();
+      waitsFor.value = '';
+      return answer;
     } catch (error) {
+      waitsFor.value = '';
       if (tries === MOST_TRIES || (error as Fault).code !== 'UNAVAILABLE') throw error;
+      if (tries > 1) waitsFor.value = (error as Fault).message;
       underWay.value++;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       underWay.value--;
