@@ -59,7 +59,7 @@ export default {
 const data = {
   items: [
     { id: 1, name: 'Teapot', price: '12.50', quantity: 40 },
-    { id: 2, name: 'Cup', price: '3.00', quantity: 9 },
+    { id: 2, name: 'Cup', price: '3.00', quantity: 19 },
     { id: 3, name: 'Spoon', price: '1.00', quantity: 90 },
   ],
 };
@@ -107,12 +107,23 @@ browsing.each([...databases])('on %s', (database) => {
     await run.click();
     const answer = page.getByRole('region', { name: 'The answer' });
     await answer.getByText('2031-02-03').waitFor();
-    await page.getByRole('status').filter({ hasText: 'placeOrder has run.' }).waitFor();
+    const told = page.getByRole('status').filter({ hasText: 'placeOrder has run.' });
+    await told.waitFor();
+    // What it refers to has a name.
+    expect(await answer.getByRole('link', { name: 'Cup' }).getAttribute('href')).toBe('#/data/Item/record/2');
     const { y = 0 } = (await answer.getByRole('link', { name: /^Line \d+$/ }).boundingBox()) ?? {};
     const dock = await page.getByRole('region', { name: 'REST and GraphQL' }).boundingBox();
     expect(y).toBeLessThan(dock?.y ?? 0);
+    // That it has run is not said beside a refusal.
+    await page.getByRole('textbox', { name: 'quantity' }).fill('0');
+    await run.click();
+    await faultAt('quantity', 'must be 1 or more');
+    expect(await told.count()).toBe(0);
+    await page.getByRole('textbox', { name: 'quantity' }).fill('2');
+    await run.click();
+    await told.waitFor();
     const lines = await duet.json('GET', '/lines?sort=-id');
-    expect(lines.length).toBe(before + 1);
+    expect(lines.length).toBe(before + 2);
     expect(lines[0]).toMatchObject({
       itemId: 2,
       quantity: 2,
@@ -128,7 +139,7 @@ browsing.each([...databases])('on %s', (database) => {
     await article.getByText('Copied').waitFor();
     const command = (await page.evaluate('navigator.clipboard.readText()')) as string;
     expect((await fetchCurl(command)).status).toBe(200);
-    expect((await duet.json('GET', '/lines')).length).toBe(before + 2);
+    expect((await duet.json('GET', '/lines')).length).toBe(before + 3);
     // What was run is not lost by leaving.
     await answer.getByRole('link').first().click();
     await page.getByRole('heading', { name: String(lines[0].id) }).waitFor();

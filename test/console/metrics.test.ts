@@ -29,6 +29,13 @@ test('rates are of the time between them, percentiles within the bucket that hol
   ]);
 });
 
+test('requests to paths that nothing is at are told as such', () => {
+  const samples = readMetrics('duet_requests_total{route="none",method="GET",status="404"} 2');
+  expect(flows(requests, { at: 0, samples }, { at: 2000, samples })).toMatchObject([
+    { name: 'GET (no such path)' },
+  ]);
+});
+
 test('a service that began anew is counted from nothing; labels are unescaped', () => {
   const [flow] = flows(operations, reading(0, 1000), reading(2000, 10));
   expect(flow).toMatchObject({ name: 'query a "b"', perSecond: 5, p50: undefined });

@@ -61,7 +61,7 @@ const isWatching = ({ route = '' }: Sample['labels']) =>
 export const requests: Source = {
   total: 'duet_requests_total',
   buckets: 'duet_request_duration_seconds_bucket',
-  nameOf: ({ method, route }) => `${method} ${route}`,
+  nameOf: ({ method, route }) => `${method} ${route === 'none' ? '(no such path)' : route}`,
   isError: ({ status }) => /^[45]/.test(status ?? ''),
 };
 

@@ -13,6 +13,11 @@ export const told = signal<Told | undefined>(undefined);
 const SHOWN_MS = 4000;
 const UNDO_MS = 12_000;
 
+/** What was done before is not the news any more; what can be taken back still can. */
+export function hush(): void {
+  if (!told.value?.undo) told.value = undefined;
+}
+
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 export function tell(text: string, undo?: () => void): void {

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Answer, Ask } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { dataLink } from '../links.ts';
-import { type Action, nameOf, type Schema, typeOf } from '../schema/types.ts';
+import { type Action, nameOf, type Row, type Schema, typeOf } from '../schema/types.ts';
 import { door } from '../session.ts';
 import { tell } from '../told.ts';
 import { isObject } from '../where.ts';
@@ -14,6 +14,7 @@ import { useDraft } from './draft.ts';
 import { Fields } from './fields.tsx';
 import { Form, prefilled } from './form.tsx';
 import { Heading } from './heading.tsx';
+import { useReferred } from './referred.ts';
 import { Table } from './table.tsx';
 
 interface Props {
@@ -67,6 +68,8 @@ export function Run({ schema, action, query }: Props) {
 function Answered({ action, value, schema }: { action: Action; value: unknown; schema: Schema }) {
   const target = schema.byName.get(action.answer.type);
   const one = target && isObject(value) ? value : undefined;
+  const rows: readonly Row[] = one ? [one] : target && Array.isArray(value) ? value : [];
+  const referred = useReferred(target ?? { columns: [] }, rows, schema);
   const key = target && one?.[target.key.name];
   return (
     <>
@@ -79,9 +82,9 @@ function Answered({ action, value, schema }: { action: Action; value: unknown; s
         )}
       </h2>
       {target && one ? (
-        <Fields resource={target} row={one} schema={schema} />
-      ) : target && Array.isArray(value) && value.length > 0 ? (
-        <Table resource={target} rows={value} schema={schema} />
+        <Fields resource={target} row={referred(one)} schema={schema} />
+      ) : target && rows.length > 0 ? (
+        <Table resource={target} rows={rows.map(referred)} schema={schema} />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
         <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>

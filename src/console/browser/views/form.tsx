@@ -21,7 +21,7 @@ import {
   type Schema,
 } from '../schema/types.ts';
 import { door, isRefused, may } from '../session.ts';
-import { tell } from '../told.ts';
+import { hush, tell } from '../told.ts';
 import { readJson, unreadable } from '../typed.ts';
 import { ComputedField } from './computed-field.tsx';
 import { Conflict, changedIn, keptOf } from './conflict.tsx';
@@ -273,6 +273,7 @@ export function Form({
   const save = async (event: Event) => {
     event.preventDefault();
     const focused = document.activeElement as HTMLElement | null;
+    hush();
     tried.value = true;
     incomplete.value = incompleteIn(form.current);
     const isReadable = incomplete.value.length === 0 && !Object.values(given.value).some(unreadable);

@@ -3,17 +3,18 @@
 import { useSignal } from '@preact/signals';
 import { go } from '../../address.ts';
 import type { Fault } from '../../doors/wire.ts';
-import { to } from '../../links.ts';
+import { actionLink, to } from '../../links.ts';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
 import { viewAs } from '../../session.ts';
 import { FaultNotice, Icon } from '../parts.tsx';
-import { Line } from './new-secret.tsx';
+import { Line, Roles } from './new-secret.tsx';
 import { namesIn, Page, Sheet } from './page.tsx';
 
 interface Explanation {
   readonly actions: readonly string[];
   readonly rows: readonly { readonly of: string; readonly cells: readonly string[] }[];
   readonly conditions: readonly string[];
+  readonly runs: readonly { readonly of: string; readonly may: boolean }[];
   readonly roles: readonly string[];
 }
 
@@ -70,7 +71,7 @@ export function Access({ query }: { query: URLSearchParams }) {
       wire={wire}
       told={told}
     >
-      {({ actions, rows, conditions, roles: named }) => (
+      {({ actions, rows, conditions, runs, roles: named }) => (
         <>
           <Who key={query.toString()} somebody={somebody} named={named} />
           {me.value?.authentication === false && (
@@ -78,7 +79,9 @@ export function Access({ query }: { query: URLSearchParams }) {
               Authentication is off: everybody may do everything. These rules apply once it is on.
             </div>
           )}
-          {rows.every(({ cells }) => cells.every((cell) => cell === 'no' || cell === '-')) && (
+          {![...rows.flatMap(({ cells }) => cells), ...runs.map(({ may }) => (may ? 'all' : 'no'))].some(
+            (cell) => cell !== 'no' && cell !== '-',
+          ) && (
             <div class="notice warn">
               No rule (@allow in the schema file) lets {whose} do anything, and what no rule allows is denied.
             </div>
@@ -105,6 +108,17 @@ export function Access({ query }: { query: URLSearchParams }) {
               ))}
             </ol>
           )}
+          {runs.length > 0 && (
+            <Sheet
+              label={`Which actions ${whose} may run`}
+              rows={runs}
+              keyOf={({ of }) => of}
+              cells={[
+                { head: 'action', of: ({ of }) => <a href={actionLink(of)}>{of}</a> },
+                { head: 'run', of: ({ may }) => <May cell={may ? 'yes' : 'no'} /> },
+              ]}
+            />
+          )}
         </>
       )}
     </Page>
@@ -113,7 +127,7 @@ export function Access({ query }: { query: URLSearchParams }) {
 
 function May({ cell }: { cell: string }) {
   if (cell === '-') return <span class="quiet">same as the type</span>;
-  return <span class={cell === 'all' ? 'yes' : cell === 'no' ? 'no' : ''}>{cell}</span>;
+  return <span class={cell === 'all' ? 'yes' : cell}>{cell}</span>;
 }
 
 function Who({ somebody, named }: { somebody: Somebody; named: readonly string[] }) {
@@ -148,11 +162,7 @@ function Who({ somebody, named }: { somebody: Somebody; named: readonly string[]
   return (
     <form class="who card" onSubmit={explain}>
       <Line label="Subject" value={subject} placeholder="the sub of their token" />
-      <Line
-        label="Roles, separated by commas"
-        value={roles}
-        placeholder={named.join(', ') || 'none are named in the rules'}
-      />
+      <Roles value={roles} known={named} />
       <Line label="Other claims, as JSON" value={claims} placeholder={'{"team": 3}'} wrong={wrong} />
       <div class="tools">
         <button type="submit" class="primary">

@@ -1,10 +1,10 @@
 /** API keys: who has which, a new one, and the end of one. */
 
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
 import { Confirm } from '../confirm.tsx';
 import { Empty } from '../parts.tsx';
-import { Line, NewSecret } from './new-secret.tsx';
+import { Line, NewSecret, Roles } from './new-secret.tsx';
 import { namesIn, Page, Sheet, Tags, Time } from './page.tsx';
 
 interface Key {
@@ -118,14 +118,15 @@ function NewKey({ onDone }: { onDone: () => void }) {
       {(wrong) => (
         <>
           <Line label="Name" value={name} placeholder="ci" required wrong={wrong('name')} />
-          <Line
-            label="Roles, separated by commas"
-            value={roles}
-            placeholder="metrics"
-            wrong={wrong('roles')}
-          />
+          <KnownRoles value={roles} wrong={wrong('roles')} />
         </>
       )}
     </NewSecret>
   );
+}
+
+/** Those that the rules name, and the two that the service itself asks for. */
+function KnownRoles({ value, wrong }: { value: Signal<string>; wrong: string | undefined }) {
+  const { roles = [] } = useTold<{ readonly roles: readonly string[] }>(wireTo('GET', 'access')).value ?? {};
+  return <Roles value={value} known={[...new Set([...roles, 'admin', 'metrics'])]} wrong={wrong} />;
 }

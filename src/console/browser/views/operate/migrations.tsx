@@ -16,7 +16,7 @@ export function Migrations() {
   return (
     <Page
       title="Migrations"
-      about="The schema files that were applied to this database, newest first, and what each has changed."
+      about="The schema files that were applied to this database, newest first, and what each has changed. Files that mean the same have the same fingerprint."
       wire={wire}
       told={told}
     >
@@ -31,7 +31,7 @@ export function Migrations() {
                   <Time at={at} /> UTC {index === 0 && <span class="tag">newest</span>}
                 </h2>
                 <p class="quiet">
-                  Schema <code>{fingerprint.slice(0, 16)}</code>
+                  Fingerprint <code title={fingerprint}>{fingerprint.slice(0, 16)}</code>
                 </p>
                 {steps.length === 0 ? (
                   <p class="quiet">No change to the database.</p>

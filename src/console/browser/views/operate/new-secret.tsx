@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact';
 import type { Fault } from '../../doors/wire.ts';
 import { Dialog, FaultNotice, Icon } from '../parts.tsx';
 import { Once } from './once.tsx';
+import { namesIn } from './page.tsx';
 
 interface Props {
   /** What the button and the dialog say. */
@@ -82,6 +83,41 @@ export function NewSecret({ title, submit, children, fields, make, once, onDone 
         )
       )}
     </>
+  );
+}
+
+/** Those that are known are given by a click. */
+export function Roles({
+  value,
+  known,
+  wrong,
+}: {
+  value: Signal<string>;
+  known: readonly string[];
+  wrong?: string | undefined;
+}) {
+  const given = namesIn(value.value);
+  return (
+    <div class="roles">
+      <Line label="Roles, separated by commas" value={value} placeholder="none" wrong={wrong} />
+      <p class="items">
+        {known
+          .filter((role) => !given.includes(role))
+          .map((role) => (
+            <button
+              key={role}
+              type="button"
+              class="small"
+              aria-label={`Add the role ${role}`}
+              onClick={() => {
+                value.value = [...given, role].join(', ');
+              }}
+            >
+              + {role}
+            </button>
+          ))}
+      </p>
+    </div>
   );
 }
 

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { ownRequests } from '../../doors/send.ts';
 import { useTold, wireTo } from '../../operate.ts';
 import { Empty, milliseconds } from '../parts.tsx';
+import { CopyKey, shortKey } from '../value.tsx';
 import { Choice, Page, Sheet, Time } from './page.tsx';
 
 interface Request {
@@ -93,9 +94,24 @@ export function Requests({ query }: { query: URLSearchParams }) {
                   },
                   { head: 'duration', kind: 'int', of: ({ ms }) => milliseconds(ms) },
                   { head: 'when (UTC)', of: ({ at }) => <Time at={at} /> },
-                  { head: 'caller', of: ({ caller }) => caller ?? <span class="quiet">anonymous</span> },
-                  { head: 'address', of: ({ address }) => address || <span class="quiet">–</span> },
-                  { head: 'request id', of: ({ requestId }) => <code>{requestId}</code> },
+                  {
+                    head: 'caller',
+                    of: ({ caller, address }) => (
+                      <>
+                        {caller ?? <span class="quiet">anonymous</span>}{' '}
+                        <span class="quiet small">{address}</span>
+                      </>
+                    ),
+                  },
+                  {
+                    head: 'request id',
+                    of: ({ requestId }) => (
+                      <>
+                        <code title={requestId}>{shortKey(requestId)}</code>
+                        <CopyKey text={requestId} />
+                      </>
+                    ),
+                  },
                 ]}
               />
             )}
