@@ -2,6 +2,7 @@
 
 import { DuetError } from '../base/errors.ts';
 import { answerTooLarge } from '../storage/faults.ts';
+import { MOST_WEIGHT, mayWeigh, weightOfMany } from '../storage/sql/weights.ts';
 import type { Row } from '../storage/statements.ts';
 import type { Program } from '../storage/storage.ts';
 import type { OwnChanges } from './journal/asked.ts';
@@ -62,6 +63,8 @@ export class Budget {
   nested = 0;
   /** Bytes of values that the request gives to more records than it was sent for: no answer need have them. */
   given = 0;
+  /** And what they take in memory once they are read from all of them, where that is much. */
+  givenWeight = 0;
   /** Changes that were looked at: no answer need have any of them. */
   looked = 0;
   /** And the bytes of what records were in them. */
@@ -90,6 +93,7 @@ export class Budget {
     this.links = other.links;
     this.nested = other.nested;
     this.given = other.given;
+    this.givenWeight = other.givenWeight;
     this.looked = other.looked;
     this.lookedBytes = other.lookedBytes;
     this.#isExact = other.#isExact;
@@ -129,6 +133,13 @@ export class Budget {
       throw new DuetError(
         'WRITE_TOO_LARGE',
         `What is set in many records has more than ${this.limits.bytes} bytes in all of them, LIMIT_BYTES. Write fewer records in one request.`,
+      );
+    if (!mayWeigh(this.given)) return;
+    this.givenWeight += weightOfMany(values, times);
+    if (this.givenWeight > MOST_WEIGHT)
+      throw new DuetError(
+        'WRITE_TOO_LARGE',
+        'What is set in many records has too many small parts in all of them. Write fewer records in one request.',
       );
   }
 

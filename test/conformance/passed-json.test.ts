@@ -152,6 +152,30 @@ describe.each([...databases])('on %s', (database) => {
     const step = { method: 'PUT', path: '/plains', where: { n: { eq: 1 } }, body: { n: 1 }, atMost: 7 };
     const transaction = await app.rest('POST', '/transaction', { operations: [step] });
     expect([transaction.status, transaction.body.code]).toEqual([400, 'ANSWER_TOO_LARGE']);
+    // One value for many counts as often as it is stored.
+    for (let times = 0; times < 20; times++) await app.rest('POST', '/plains', { n: 9 });
+    const set = (b: unknown, n: number) =>
+      ask(
+        'mutation ($b: JSON, $n: Int!) { updatePlains(where: { n: { eq: 9 } }, set: { body: $b, n: $n }, atMost: 20) { n } }',
+        { b, n },
+      );
+    expect(
+      await set(
+        Array.from({ length: 200_000 }, () => ({})),
+        9,
+      ),
+    ).toContain('"WRITE_TOO_LARGE"');
+    expect(
+      await set(
+        Array.from({ length: 70_000 }, (_, at) => ({ [`a${at}`]: 0 })),
+        9,
+      ),
+    ).toContain('"WRITE_TOO_LARGE"');
+    const [own] = JSON.parse(await text('/plains?n=9&limit=1'));
+    expect(own.body).toBeNull();
+    expect(await set('x'.repeat(800_000), 8)).toBe(
+      JSON.stringify({ data: { updatePlains: Array.from({ length: 20 }, () => ({ n: 8 })) } }),
+    );
     expect((await app.rest('PUT', '/plains/1', { n: 2 })).status).toBe(200);
     const two =
       'mutation { updatePlains(where: { id: { in: ["2", "3"] } }, set: { n: 3 }, atMost: 2) { id } }';

@@ -3,7 +3,7 @@
 import { answerTooLarge } from '../faults.ts';
 
 /** What one statement may come to, in bytes of memory; to read the worst of it takes about half a second. */
-const MOST = 128 * 1024 * 1024;
+export const MOST_WEIGHT = 128 * 1024 * 1024;
 
 /** Of each part, measured. A name takes little where objects before have had it, and much where none has. */
 const OBJECT = 90;
@@ -23,14 +23,29 @@ export function weigh(lists: readonly (readonly unknown[])[]): void {
   let characters = 0;
   for (const texts of lists) for (const text of texts) characters += lengthOf(text);
   // A record alone was the body of a request.
-  if (characters * HEAVIEST <= MOST || lists.every(({ length }) => length < 2)) return;
+  if (!mayWeigh(characters) || lists.every(({ length }) => length < 2)) return;
   const seen = new Uint8Array(NAMES);
   let weight = 0;
   for (const texts of lists)
     for (const text of texts) {
       weight += weightOf(text, seen);
-      if (weight > MOST) throw answerTooLarge();
+      if (weight > MOST_WEIGHT) throw answerTooLarge();
     }
+}
+
+/** Whether values of so many characters can come to too much. */
+export function mayWeigh(characters: number): boolean {
+  return characters * HEAVIEST > MOST_WEIGHT;
+}
+
+/** Of a value that is read so many times. */
+export function weightOfMany(value: unknown, times: number): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const text = JSON.stringify(value);
+  const seen = new Uint8Array(NAMES);
+  const first = weightOf(text, seen);
+  // Its names are known from then on.
+  return times > 1 ? first + (times - 1) * weightOf(text, seen) : first;
 }
 
 function lengthOf(value: unknown): number {
