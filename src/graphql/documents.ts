@@ -85,13 +85,13 @@ export class CheckedDocument {
     given: Arguments | undefined,
     sent: number,
   ): GraphQLError | undefined {
-    const operation = given && getOperationAST(this.ast, operationName);
-    if (!operation) return undefined;
+    const operation = getOperationAST(this.ast, operationName);
+    if (!operation?.variableDefinitions?.length) return undefined;
     const repeated = this.#repeated.get(operation) ?? repeatedVariables(this.ast, operation);
     this.#repeated.set(operation, repeated);
     return (
-      beyondRepeats(repeated, given, operation) ??
-      beyondLists(this.#schema, operation, given, this.#most, sent)
+      beyondRepeats(repeated, given ?? {}, operation) ??
+      beyondLists(this.#schema, operation, given ?? {}, this.#most, sent)
     );
   }
 

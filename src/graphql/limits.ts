@@ -13,6 +13,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
   typeFromAST,
+  valueFromASTUntyped,
 } from 'graphql';
 import { type Code, DuetError, validationFailed } from '../base/errors.ts';
 import { type Listed, listedIn } from './inputs.ts';
@@ -34,6 +35,8 @@ export interface DocumentLimits {
 
 /** How many values the variables of a request may have once more, for each place but the first that uses them. */
 const MOST_REPEATED_VALUES = 50_000;
+/** A text counts once more for as many. */
+const CHARACTERS_OF_VALUE = 50;
 
 /** Everything that the limits speak of, in a selection and whatever it spreads. */
 interface Counts {
@@ -114,12 +117,19 @@ export function beyondRepeats(
 ): GraphQLError | undefined {
   let values = 0;
   for (const [name, uses] of repeated) {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
-    if (typeof value === 'object' && value !== null) values += valuesIn(value) * (uses - 1);
+    const value = Object.hasOwn(given, name) ? given[name] : defaultOf(name, node);
+    const isMany = typeof value === 'object' && value !== null;
+    values += (isMany ? valuesIn(value) : beyondOne(value)) * (uses - 1);
   }
   if (values <= MOST_REPEATED_VALUES) return undefined;
-  const detail = `The operation uses variables in several places, where they have more than ${MOST_REPEATED_VALUES} values again. Send shorter lists, or several operations.`;
+  const detail = `The operation uses variables in several places, where they have more than ${MOST_REPEATED_VALUES} values again. Send shorter lists and texts, or several operations.`;
   return tooLarge('TOO_MANY_VALUES', detail, node);
+}
+
+/** What stands for a variable that is left out. */
+function defaultOf(name: string, { variableDefinitions }: OperationDefinitionNode): unknown {
+  const defined = variableDefinitions?.find(({ variable }) => variable.name.value === name);
+  return defined?.defaultValue && valueFromASTUntyped(defined.defaultValue);
 }
 
 /** More conditions than a body of a megabyte has room for. */
@@ -180,8 +190,13 @@ function countListed(of: GraphQLInputType, value: unknown, counts: Record<Listed
 function valuesIn(value: object): number {
   let values = 0;
   for (const inner of Object.values(value))
-    values += 1 + (typeof inner === 'object' && inner !== null ? valuesIn(inner) : 0);
+    values += 1 + (typeof inner === 'object' && inner !== null ? valuesIn(inner) : beyondOne(inner));
   return values;
+}
+
+/** A long text is as much work as several values: it is folded, or held against a pattern, from its beginning to its end. */
+function beyondOne(value: unknown): number {
+  return typeof value === 'string' ? Math.floor(value.length / CHARACTERS_OF_VALUE) : 0;
 }
 
 export function tooLarge(code: Code, detail: string, node: OperationDefinitionNode): GraphQLError {

@@ -342,6 +342,19 @@ describe.each([...databases])('on %s', (database) => {
       expect(app.statements).toEqual([]);
     });
 
+    const texts = (uses: number) => times(uses, () => '{ title: { startsWith: $text } }');
+    const long = (characters: number) => 'a'.repeat(characters);
+    test.each([
+      ['given', 'query ($text: String!)', { text: long(100_000) }, { text: long(100_050) }],
+      ['by default', 'query ($text: String = "")', undefined, undefined],
+    ])('a long text counts as many, %s', async (_, head, fits, exceeds) => {
+      const asked = (characters: number) =>
+        `${head.replace('""', `"${long(characters)}"`)} { books(where: { or: [${texts(26)}] }) { id } }`;
+      expect((await app.graphql(asked(100_000), fits)).errors).toBeUndefined();
+      const { errors } = await app.graphql(asked(100_050), exceeds);
+      expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'TOO_MANY_VALUES' }]);
+    });
+
     test('one value can be used anywhere, and many in an operation that is not chosen', async () => {
       const doubling = times(40, (at) => `fragment F${at} on User { ...F${at + 1} ...F${at + 1} }`);
       const query = `query ($one: Int) { users { ...F0 } } ${doubling} fragment F40 on User { posts(first: $one) { id } }`;
