@@ -83,6 +83,15 @@ describe.each([...databases])('on %s', (database) => {
     });
   });
 
+  test('a filter may ask for hundreds of relations at once', async () => {
+    // As one join, their plan would take PostgreSQL longer than a statement may.
+    const and = Array.from({ length: 190 }, (_, each) => ({
+      up: { up: { downs: { some: { id: { lt: String(100 + each) } } } } },
+    }));
+    const query = 'query ($where: t1Where) { t1s(where: $where) { id } }';
+    expect((await app.graphql(query, { where: { and } })).data).toEqual({ t1s: [{ id: '3' }] });
+  });
+
   test('a filter can be so long and so deep, and no more', async () => {
     const list = (length: number) => ({ or: Array.from({ length }, () => ({ id: { eq: 1 } })) });
     const deep = (depth: number): object => (depth === 1 ? { id: { eq: 1 } } : { not: deep(depth - 1) });

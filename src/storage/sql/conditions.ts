@@ -29,6 +29,9 @@ const MOST_HELD = 1000;
 /** What it takes to find the end of a text, in such characters. */
 const ENDING = 16;
 
+/** So many relations are the database's to join as it likes; further ones are looked up for each row. */
+const MOST_JOINED = 16;
+
 /** Writes the conditions of one statement; what it counts, it counts for the whole of it. */
 export class Conditions {
   readonly parameters: unknown[] = [];
@@ -109,9 +112,10 @@ export class Conditions {
   #exists(target: Resource, where: Filter, join: (alias: string) => [string, string]): string {
     // No stored name begins with `_`.
     const alias = `"_${++this.#aliases}"`;
+    const alone = this.#aliases > MOST_JOINED ? this.#dialect.unjoined : '';
     const inner = this.condition(where, alias);
     const visit = this.#dialect.visit(`${alias}.${quote(target.key.stored)}`);
-    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner}${visit})`;
+    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner}${visit}${alone})`;
   }
 
   /** `of`: what rows are compared by. */

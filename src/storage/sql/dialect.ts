@@ -78,6 +78,8 @@ export interface Dialect {
   perValue(parts: PerValue): string;
   /** Stands behind the conditions of related records that are looked at, which have this key. */
   visit(key: string): string;
+  /** Ends the SELECT of an EXISTS that is to be carried out by itself, and not as a join with all others. */
+  readonly unjoined: string;
   /** The same condition, where a statement can be ended before it is found out: by itself, no two conditions on one row are told apart. */
   endable(condition: string): string;
   /** Follows a text that has the collation of its database, to compare it as all others. */
