@@ -1,10 +1,9 @@
 /** `duet dev`: what is written into the schema file is served, and what is wrong with it is told, while work goes on. */
 
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { browsing, visit } from '../console/browser.ts';
 import { buildConsole } from '../console/build.ts';
-import { Folder, Server } from '../process.ts';
+import { COMPILER, Folder, Server, source } from '../process.ts';
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
@@ -23,10 +22,12 @@ async function developing(folder: Folder, env: Record<string, string> = {}) {
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = probe;
   probe.stop();
-  const child = Bun.spawn(
-    [process.execPath, '--no-env-file', join(import.meta.dir, '../../src/cli/cli.ts'), 'dev'],
-    { cwd: folder.path, env: { PORT: String(port), ...env }, stdout: 'ignore', stderr: 'pipe' },
-  );
+  const child = Bun.spawn([...source, 'dev'], {
+    cwd: folder.path,
+    env: { PORT: String(port), ...COMPILER, ...env },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
   let told = '';
   const reading = (async () => {
     for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) told += chunk;

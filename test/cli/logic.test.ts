@@ -1,10 +1,9 @@
 /** `logic.ts` beside the schema file: loaded with what it imports, checked before anything begins, taken up while one develops. */
 
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { createDuet } from '../../src/app/library.ts';
 import { JSON_HEADERS } from '../app.ts';
-import { command, Folder, Server } from '../process.ts';
+import { COMPILER, command, Folder, Server, source } from '../process.ts';
 
 const SCHEMA = 'type Book @resource { id: ID!  title: String!  slug: String! @readonly }';
 const LOGIC = `
@@ -138,10 +137,12 @@ test('`duet dev` keeps the types of what the schema file says now, where they ar
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = probe;
   probe.stop();
-  const child = Bun.spawn(
-    [process.execPath, '--no-env-file', join(import.meta.dir, '../../src/cli/cli.ts'), 'dev'],
-    { cwd: folder.path, env: { PORT: String(port) }, stdout: 'ignore', stderr: 'inherit' },
-  );
+  const child = Bun.spawn([...source, 'dev'], {
+    cwd: folder.path,
+    env: { PORT: String(port), ...COMPILER },
+    stdout: 'ignore',
+    stderr: 'inherit',
+  });
   const written = () => Bun.file(folder.file('duet.gen.ts')).text();
   try {
     await until('the first start', async () => (await slug(`http://127.0.0.1:${port}`)) === 'a b0.3');
@@ -163,10 +164,12 @@ test('`duet dev` starts again when the file or what it imports changes, and goes
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = probe;
   probe.stop();
-  const child = Bun.spawn(
-    [process.execPath, '--no-env-file', join(import.meta.dir, '../../src/cli/cli.ts'), 'dev'],
-    { cwd: folder.path, env: { PORT: String(port) }, stdout: 'ignore', stderr: 'pipe' },
-  );
+  const child = Bun.spawn([...source, 'dev'], {
+    cwd: folder.path,
+    env: { PORT: String(port), ...COMPILER },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
   let told = '';
   const reading = (async () => {
     for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) told += chunk;

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { databases, sharedPostgres, within } from '../app.ts';
-import { childrenOf, connect, Folder, Server, source } from '../process.ts';
+import { COMPILER, childrenOf, connect, Folder, Server, source } from '../process.ts';
 
 const BOOK = 'type Book @resource { id: ID!  title: String! @constraint(maxLength: 100000) }';
 const NOTE = 'type Note @resource { id: ID!  text: String! }';
@@ -159,7 +159,7 @@ test.each(['1', '2'])(
     };
     const child = Bun.spawn([...source, 'serve'], {
       cwd: folder.path,
-      env: { PORT: '0', WORKERS: workers },
+      env: { PORT: '0', WORKERS: workers, ...COMPILER },
       terminal: {
         data(_, bytes) {
           told += new TextDecoder().decode(bytes);
