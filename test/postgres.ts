@@ -89,15 +89,34 @@ export class Databases {
   }
 
   /** A new, empty database; its own text sorts as a language does, when one is named. */
-  async database(language?: string): Promise<string> {
+  database(language?: string): Promise<string> {
+    return this.#create(language ? ` TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE '${language}'` : '');
+  }
+
+  /** A new database with all that another has, to which nobody is connected: see `left`. */
+  copy(original: string): Promise<string> {
+    return this.#create(` TEMPLATE "${nameOf(original)}"`);
+  }
+
+  async #create(like: string): Promise<string> {
     const name = `${this.#prefix}_${++this.#count}`;
     const admin = new Bun.SQL(this.url(), { max: 1 });
-    const sorting = language ? ` TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE '${language}'` : '';
-    await admin.unsafe(`CREATE DATABASE "${name}" STRATEGY file_copy${sorting}`);
+    await admin.unsafe(`CREATE DATABASE "${name}" STRATEGY file_copy${like}`);
     await admin.close();
     return this.url(name);
   }
+
+  /** Waits until nobody uses a database any more: a session ends a moment after its connection. */
+  async left(url: string): Promise<void> {
+    const admin = new Bun.SQL(this.url(), { max: 1 });
+    const sessions = `SELECT 1 FROM pg_stat_activity WHERE datname = '${nameOf(url)}'`;
+    for (let tries = 0; tries < 500 && (await admin.unsafe(sessions)).length > 0; tries++)
+      await Bun.sleep(10);
+    await admin.close();
+  }
 }
+
+const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
 /** The server that all processes of a run have in common, when there is one. */
 export function commonPostgres(): Promise<Databases> | undefined {
@@ -169,11 +188,8 @@ export class Postgres extends Databases {
     const admin = new Bun.SQL(this.url('template1'), { max: 1 });
     await admin.unsafe('SELECT 1');
     await admin.close();
-    // A template that somebody uses is not copied, and a session ends a moment after its connection.
-    const other = new Bun.SQL(this.url(), { max: 1 });
-    const left = "SELECT 1 FROM pg_stat_activity WHERE datname = 'template1'";
-    for (let tries = 0; tries < 500 && (await other.unsafe(left)).length > 0; tries++) await Bun.sleep(10);
-    await other.close();
+    // A template that somebody uses is not copied.
+    await this.left(this.url('template1'));
   }
 
   async run(): Promise<void> {

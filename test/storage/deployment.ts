@@ -10,7 +10,7 @@ import { readSchema } from '../../src/schema/read.ts';
 import { type Evolution, evolve, load, preview } from '../../src/storage/evolve/evolve.ts';
 import { prune } from '../../src/storage/evolve/prune.ts';
 import { type Database, openDatabase } from '../../src/storage/open.ts';
-import { type AppUnderTest, type DatabaseKind, databaseSettings, openApp, sharedPostgres } from '../app.ts';
+import { type AppUnderTest, type DatabaseKind, databaseSettings, openApp, preparedPostgres } from '../app.ts';
 
 export function modelOf(sdl: string): Model {
   const { model, faults } = readSchema(sdl);
@@ -33,8 +33,7 @@ export class Deployment implements AsyncDisposable {
 
   static async create(kind: DatabaseKind): Promise<Deployment> {
     const folder = mkdtempSync(join(tmpdir(), 'duet-evolution-'));
-    const url =
-      kind === 'sqlite' ? `sqlite:${join(folder, 'test.db')}` : await (await sharedPostgres()).database();
+    const url = kind === 'sqlite' ? `sqlite:${join(folder, 'test.db')}` : await preparedPostgres();
     return new Deployment(kind, url, folder);
   }
 
