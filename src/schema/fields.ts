@@ -271,18 +271,27 @@ function readReference(
     allow: faults.allowRules(directives),
     reference: undefined as Reference | undefined,
   };
+  const onDelete =
+    (directives.get('onDelete')?.[0].arguments['do'] as DeleteAction | undefined) ?? 'RESTRICT';
   const reference: Reference = {
     ...described,
+    description: told([described.description, toldDelete(onDelete, described.name)]),
     kind: 'reference',
     owner,
     column,
     target,
     required: shape.required,
-    onDelete: (directives.get('onDelete')?.[0].arguments['do'] as DeleteAction | undefined) ?? 'RESTRICT',
+    onDelete,
     allow: column.allow,
   };
   column.reference = reference;
   return { column, reference, key: false, unique: directives.has('unique'), index: false };
+}
+
+/** What people are told of it; the console reads it from here too. */
+function toldDelete(onDelete: DeleteAction, name: string): string | undefined {
+  if (onDelete === 'CASCADE') return `Deleted together with its ${name}.`;
+  return onDelete === 'SET_NULL' ? `Emptied when its ${name} is deleted.` : undefined;
 }
 
 export function storedName(directives: AppliedDirectives, name: string): string {

@@ -315,8 +315,11 @@ describe.each([...databases])('on %s', (database) => {
     expect(data.order.description).toContain(`Always true: ${AFTER}`);
     const line = 'Changes only so: NEW → PAID, CANCELLED; PAID → SHIPPED, CANCELLED.';
     expect(data.order.fields.find(({ name }: any) => name === 'state').description).toBe(line);
+    const gone = 'Emptied when its customer is deleted.';
+    expect(data.order.fields.find(({ name }: any) => name === 'customer').description).toBe(gone);
     const { body } = await app.rest('GET', '/openapi.json');
     expect(body.components.schemas.OrderFields.properties.state.description).toContain(line);
     expect(body.components.schemas.Order.description).toContain(`Always true: ${AFTER}`);
+    expect(body.components.schemas.Order.properties.customer.description).toContain(gone);
   });
 });

@@ -211,7 +211,11 @@ browsing('a day with the console', () => {
       await here.go('#/data/Log/record/1');
       await page.getByRole('radio', { name: door }).check();
       await page.getByRole('button', { name: 'Delete' }).click();
-      await dialog.getByText('without records that are deleted along with it.').waitFor();
+      await dialog
+        .getByText(
+          'Records that belong to it are deleted too: Entry. It can be undone for as long as the history is kept, without those.',
+        )
+        .waitFor();
       await page.keyboard.press('Escape');
       await here.go('#/data/Entry/record/1');
       await page.getByRole('button', { name: 'Delete' }).click();
@@ -222,6 +226,14 @@ browsing('a day with the console', () => {
       await page.getByRole('button', { name: 'Delete…' }).click();
       await dialog.getByRole('button', { name: 'Delete 2 records' }).click();
       await dialog.getByText('Refused for Ada Lovelace 4.', { exact: true }).waitFor();
+      // It leads there, and from there to what stands against it.
+      await dialog.getByRole('link', { name: 'Ada Lovelace 4' }).click();
+      await page.getByRole('heading', { name: 'Ada Lovelace 4' }).waitFor();
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await dialog.getByText('This cannot be undone.').waitFor();
+      await dialog.getByRole('button', { name: 'Delete it' }).click();
+      await dialog.getByRole('link', { name: 'Show the orders that refer to it' }).click();
+      await page.getByText('50 of 200').first().waitFor();
       expect(here.complaints).toEqual([]);
     },
   );

@@ -76,4 +76,18 @@ browsing('links', () => {
       expect(await labels(id)).toEqual(['Wide']);
     });
   });
+
+  test('a file names them by their keys', async () => {
+    await using here = await editing(duet.url, 'REST', '#/data/Shirt/import');
+    const { page } = here;
+    await page.getByText('labelIds').waitFor();
+    const file = { name: 'shirts.csv', mimeType: 'text/csv' };
+    const text = 'name,labelIds\nImported,"[3, 1]"\n';
+    await page.getByLabel('File to import').setInputFiles({ ...file, buffer: Buffer.from(text) });
+    await page.getByRole('button', { name: 'Import 1 record' }).click();
+    await page.getByRole('link', { name: 'All shirts' }).waitFor();
+    const [{ id }] = await duet.json('GET', '/shirts?name=Imported');
+    expect(await labels(id)).toEqual(['Red', 'Warm']);
+    expect(here.complaints).toEqual([]);
+  });
 });

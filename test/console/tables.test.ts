@@ -186,6 +186,8 @@ browsing('tables', () => {
     await page.getByRole('button', { name: 'Columns' }).click();
     await page.getByRole('button', { name: 'All columns' }).click();
     await shows(() => page.locator(heads).count(), 20);
+    await page.getByRole('button', { name: 'Hide all but title' }).click();
+    await shows(() => page.locator(heads).allTextContents(), ['title']);
     expect(here.complaints).toEqual([]);
   });
 

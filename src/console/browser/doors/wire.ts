@@ -15,6 +15,8 @@ export interface Wire {
 export interface FieldFault {
   readonly pointer?: string;
   readonly parameter?: string;
+  /** Which of many records it is about. */
+  readonly key?: string;
   readonly code: string;
   readonly detail: string;
 }

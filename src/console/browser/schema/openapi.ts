@@ -204,7 +204,10 @@ class Reader {
         ...(changes.properties[`_${name}`] ? (['UPDATE'] as const) : []),
       ];
       const via = linkedBy.length > 0 ? undefined : this.#via(target, without);
-      return [{ name, target, via, doors: ['rest'], linkedBy, ...wordsOf(schema) }];
+      // It stands before that which adds and removes.
+      const names = Object.keys(body.properties);
+      const ids = names[names.indexOf(`_${name}`) - 1];
+      return [{ name, target, via, ids, doors: ['rest'], linkedBy, ...wordsOf(schema) }];
     });
   }
 

@@ -65,6 +65,8 @@ export interface Inverse extends Described {
   /** The column of the target that points back; undefined where the API does not tell. */
   readonly via: string | undefined;
   readonly doors: readonly Door[];
+  /** The field of a new record that has the keys of all that are in it: `tagIds`. */
+  readonly ids?: string | undefined;
   /** The operations that say which records are in it: a list through a join type. */
   readonly linkedBy: readonly Operation[];
 }
@@ -175,6 +177,20 @@ export function shownType(column: Column): string {
 
 export function referencesOf({ columns }: Resource): Reference[] {
   return columns.flatMap(({ reference }) => (reference ? [reference] : []));
+}
+
+/** The types of which records go along when one of these is deleted: descriptions tell it, and they alone. */
+export function goingAlong(resource: Resource, schema: Schema): Resource[] {
+  const going = new Set([resource]);
+  for (const { name } of going)
+    for (const other of schema.resources)
+      if (
+        referencesOf(other).some(
+          ({ target, description = '' }) => target === name && /^Deleted together/m.test(description),
+        )
+      )
+        going.add(other);
+  return [...going].slice(1);
 }
 
 /** What else the records of a list refer to, beside the record whose list it is. */

@@ -73,6 +73,9 @@ export function ColumnChooser({ ask, rows, onClose }: Props) {
         <button type="button" class="plain" onClick={() => choose([])}>
           Show all columns
         </button>
+        <button type="button" class="plain" onClick={() => choose(chosen.slice(0, 1))}>
+          Hide all but {chosen[0]?.title}
+        </button>
       </div>
     </fieldset>
   );

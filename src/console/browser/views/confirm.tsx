@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Fault } from '../doors/wire.ts';
-import type { Resource } from '../schema/types.ts';
+import { goingAlong, type Resource, type Schema } from '../schema/types.ts';
 import { mayUndelete } from '../session.ts';
 import { Dialog, FaultNotice } from './parts.tsx';
 
@@ -22,6 +22,8 @@ interface ConfirmProps {
   yes: string;
   /** Throws a Fault. */
   onYes: () => Promise<unknown>;
+  /** What else there is to say when it was refused. */
+  refused?: (fault: Fault) => ComponentChildren;
 }
 
 export function Confirm({
@@ -34,6 +36,7 @@ export function Confirm({
   children,
   yes,
   onYes,
+  refused,
 }: ConfirmProps) {
   const asking = useSignal(false);
   const fault = useSignal<Fault | undefined>(undefined);
@@ -66,6 +69,7 @@ export function Confirm({
         <Dialog title={title} isWide={isWide} onClose={close}>
           {children}
           {fault.value && <FaultNotice fault={fault.value} />}
+          {fault.value && refused?.(fault.value)}
           <div class="actions">
             <button type="button" onClick={close}>
               Cancel
@@ -81,8 +85,14 @@ export function Confirm({
 }
 
 /** What `@onDelete` takes along has a history of its own, or none. */
-export function Undone({ resource }: { resource: Resource }) {
-  if (!mayUndelete(resource)) return <>This cannot be undone.</>;
-  const others = resource.inverses.length > 0 && ', without records that are deleted along with it';
-  return <>It can be undone for as long as the history is kept{others}.</>;
+export function Undone({ resource, schema }: { resource: Resource; schema: Schema }) {
+  const along = goingAlong(resource, schema).map(({ name }) => name);
+  return (
+    <>
+      {along.length > 0 && `Records that belong to it are deleted too: ${along.join(', ')}. `}
+      {mayUndelete(resource)
+        ? `It can be undone for as long as the history is kept${along.length > 0 ? ', without those' : ''}.`
+        : 'This cannot be undone.'}
+    </>
+  );
 }

@@ -2,7 +2,7 @@
 
 import { type Signal, useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { go, hold, release } from '../address.ts';
 import type { Fault } from '../doors/wire.ts';
 import type { Row } from '../schema/types.ts';
@@ -32,7 +32,8 @@ export function useDraft(first: Row): Draft {
     const names = Object.keys({ ...start.current, ...given.value });
     return names.some((name) => JSON.stringify(given.value[name]) !== JSON.stringify(start.current[name]));
   };
-  useEffect(() => {
+  // Whoever leaves has left at once, and not after the next frame.
+  useLayoutEffect(() => {
     const end = hold(() => isChanged() || incompleteIn(form.current).length > 0);
     return () => {
       isOpen.current = false;

@@ -7,7 +7,15 @@ import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { type FileRecords, type LineFault, readCell, readFile } from '../file-records.ts';
 import { dataLink } from '../links.ts';
-import { type FormField, fieldsOf, type Resource, type Row, type Schema, typeOf } from '../schema/types.ts';
+import {
+  type FormField,
+  fieldsOf,
+  linkedLists,
+  type Resource,
+  type Row,
+  type Schema,
+  typeOf,
+} from '../schema/types.ts';
 import { isRefused } from '../session.ts';
 import { tell } from '../told.ts';
 import { unreadable } from '../typed.ts';
@@ -34,7 +42,7 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
   const state = useSignal<'ready' | 'sending' | 'done'>('ready');
   const isOver = useSignal(false);
   const input = useRef<HTMLInputElement>(null);
-  const fields = fieldsOf(resource, resource.create);
+  const fields = [...fieldsOf(resource, resource.create), ...linksOf(resource, schema)];
   const { records, faults } = file.value
     ? readRecords(file.value.read, mapping.value, fields)
     : { records: [], faults: [] };
@@ -163,6 +171,15 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
       )}
     </>
   );
+}
+
+/** The lists through join types, by the keys of what they are to have. */
+function linksOf(resource: Resource, schema: Schema): FormField[] {
+  return linkedLists(resource, 'rest').flatMap(({ ids, target, linkedBy }) => {
+    const key = schema.byName.get(target)?.key;
+    if (!ids || !key || !linkedBy.includes('CREATE')) return [];
+    return [{ input: { name: ids, required: false }, column: { ...key, name: ids, list: true } }];
+  });
 }
 
 /** What a file may have. */

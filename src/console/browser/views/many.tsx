@@ -3,9 +3,9 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { DeleteManyAsk, UpdateManyAsk } from '../ask.ts';
-import { choicesOf } from '../choices.ts';
 import { send, wireOf } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
+import { dataLink } from '../links.ts';
 import { fieldsOf, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { door, mayUndelete } from '../session.ts';
 import { tell } from '../told.ts';
@@ -14,7 +14,6 @@ import type { Where } from '../where.ts';
 import { Undone } from './confirm.tsx';
 import { GraphqlDoor, RestDoor } from './dock.tsx';
 import { Field } from './field.tsx';
-import { listAsk } from './list-place.ts';
 import { counted, Dialog, FaultNotice, Icon } from './parts.tsx';
 import { useReferred } from './referred.ts';
 import { shortened, shownValue } from './value.tsx';
@@ -121,7 +120,7 @@ export function DeleteMany({ resource, schema, where, count, rows, onDone, onClo
     >
       <Named {...{ resource, schema, rows, count }} />
       <p>
-        <Undone resource={resource} />
+        <Undone resource={resource} schema={schema} />
       </p>
     </Confirmed>
   );
@@ -186,25 +185,26 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
     if (ask.do === 'deleteMany') cancel.current?.focus();
   }, []);
   const isRestorable = ask.do === 'deleteMany' && mayUndelete(ask.resource);
-  /** The records for which it was refused, as far as that can be told. */
-  const stuck = useSignal<readonly string[]>([]);
+  const { resource } = ask;
+  /** The records for which it was refused. */
+  const stuck = [...new Set(fault.value?.errors.flatMap(({ key }) => key ?? []))];
+  const nameOf = (key: string) => {
+    const row = rows.find((each) => String(each[resource.key.name]) === key);
+    return row ? shortened(labelled(resource, row)) : key;
+  };
   const run = async () => {
     sending.value = true;
     try {
       const { rows = [] } = await send(ask, door.value, schema);
-      const keys = rows.map((row) => row[ask.resource.key.name]);
+      const keys = rows.map((row) => row[resource.key.name]);
       tell(
         `${done} ${counted(rows.length, 'record')}`,
-        isRestorable ? () => restoreAll(ask.resource, keys, schema, onDone) : undefined,
+        isRestorable ? () => restoreAll(resource, keys, schema, onDone) : undefined,
       );
       onClose();
       onDone();
     } catch (error) {
       fault.value = error as Fault;
-      const told = fault.value.errors[0];
-      if (told?.code === 'TRANSITION_NOT_ALLOWED') stuck.value = stuckIn(ask, rows);
-      else if (told?.code === 'STILL_REFERENCED') stuck.value = await referredTo(ask, told.detail, schema);
-      else stuck.value = [];
     } finally {
       sending.value = false;
     }
@@ -225,10 +225,16 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
       {fault.value && (
         <div ref={refusal}>
           <FaultNotice fault={fault.value} />
-          {stuck.value.length > 0 && (
+          {stuck.length > 0 && (
             <p class="fault">
-              Refused for {stuck.value.slice(0, NAMED).join(', ')}
-              {stuck.value.length > NAMED && ` and ${counted(stuck.value.length - NAMED, 'other')}`}.
+              Refused for{' '}
+              {stuck.slice(0, NAMED).map((key, at) => (
+                <span key={key}>
+                  {at > 0 && ', '}
+                  <a href={dataLink(resource.name, 'record', key)}>{nameOf(key)}</a>
+                </span>
+              ))}
+              {stuck.length > NAMED && ` and ${counted(stuck.length - NAMED, 'other')}`}.
             </p>
           )}
         </div>
@@ -248,42 +254,6 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
       </div>
     </Dialog>
   );
-}
-
-/** Those that cannot go from the state they are in to the one they are given: the service says which states, and not which records. */
-function stuckIn(ask: UpdateManyAsk | DeleteManyAsk, rows: readonly Row[]): string[] {
-  const { resource } = ask;
-  const given: Row = ask.do === 'updateMany' ? ask.changes : {};
-  const bound = resource.columns.filter(
-    ({ name, kind }) => kind === 'enum' && typeof given[name] === 'string',
-  );
-  const isStuck = (row: Row) =>
-    bound.some(
-      (column) => !choicesOf(column, row[column.name], undefined).values.includes(String(given[column.name])),
-    );
-  return rows.filter(isStuck).map((row) => shortened(labelled(resource, row)));
-}
-
-/** `An orderLine still refers to this order as its order`: those that have some of its lines. Others than these may stand behind it. */
-async function referredTo(
-  { resource, where }: UpdateManyAsk | DeleteManyAsk,
-  detail: string,
-  schema: Schema,
-): Promise<string[]> {
-  const [, owner = '', name] = /^\w+ (\w+) still refers .+ as its (\w+)$/.exec(detail) ?? [];
-  const list = resource.inverses.find(({ target, via }) => {
-    const column = schema.byName.get(target)?.columns.find((each) => each.name === via);
-    return target.toLowerCase() === owner.toLowerCase() && column?.reference?.name === name;
-  });
-  if (!list) return [];
-  const ask = {
-    ...listAsk(resource, new URLSearchParams()),
-    where: { and: [where, { [list.name]: { some: {} } }] },
-    limit: 500,
-    related: false,
-  };
-  const { rows = [] } = await send(ask, door.value, schema).catch(() => ({ rows: [] }));
-  return rows.map((row) => shortened(labelled(resource, row)));
 }
 
 /** Whether rows were chosen one by one; all that a list has may have become more. */

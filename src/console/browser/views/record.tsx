@@ -134,10 +134,35 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
     go(dataLink(resource.name));
   };
   return (
-    <Confirm button="Delete" danger title={`Delete ${resource.name} ${key}?`} yes="Delete it" onYes={remove}>
+    <Confirm
+      button="Delete"
+      danger
+      title={`Delete ${resource.name} ${key}?`}
+      yes="Delete it"
+      onYes={remove}
+      refused={(fault) => referring(fault, ask, schema)}
+    >
       <p>
-        “<bdi>{shortened(name)}</bdi>” will be deleted for everybody. <Undone resource={resource} />
+        “<bdi>{shortened(name)}</bdi>” will be deleted for everybody.{' '}
+        <Undone resource={resource} schema={schema} />
       </p>
     </Confirm>
+  );
+}
+
+/** `An orderLine still refers to this order as its order`: a way to those that do. */
+function referring({ errors }: Fault, { resource, key }: DeleteAsk, schema: Schema) {
+  const [, owner, name] = /^\w+ (\w+) still refers .+ as its (\w+)$/.exec(errors[0]?.detail ?? '') ?? [];
+  const target = schema.resources.find((each) => each.name.toLowerCase() === owner?.toLowerCase());
+  const via = target?.columns.find(
+    ({ reference }) => reference?.name === name && reference?.target === resource.name,
+  );
+  return (
+    via &&
+    target?.operations.has('LIST') && (
+      <p>
+        <a href={allLink(target, via.name, key)}>Show the {target.plural} that refer to it</a>
+      </p>
+    )
   );
 }
