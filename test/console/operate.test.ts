@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { databases } from '../app.ts';
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';
+import { findings } from './axe.ts';
 import { browsing, service, shows, visit } from './browser.ts';
 
 const sdl = `
@@ -304,7 +305,7 @@ browsing('where there is little room', () => {
       .map((each) => each.textContent),
   ])`;
 
-  for (const width of [360, 1000, 1050, 1280])
+  for (const width of [360, 1050, 1101, 1280])
     test(`at ${width} px nothing of a table is cut off`, async () => {
       await using here = await visit(duet.url, { viewport: { width, height: 740 } });
       const { page } = here;
@@ -318,6 +319,10 @@ browsing('where there is little room', () => {
       await page.getByText('POST /orders').first().waitFor();
       const sheet = page.locator('.sheet');
       expect(await sheet.evaluate((each: any) => each.scrollWidth - each.clientWidth)).toBe(0);
+      expect(await findings(page)).toEqual([]);
+      await here.go('#/operate/metrics');
+      await page.getByRole('button', { name: 'Pause' }).waitFor();
+      expect(await findings(page)).toEqual([]);
       await here.go('#/operate/webhooks');
       for (let n = 6; n < 10; n++) await duet.json('POST', '/orders', { by: 'ann', what: `Thing ${n}` });
       const rows = page.getByRole('region', { name: /^Last deliveries/ }).locator('tbody tr');
@@ -362,6 +367,26 @@ browsing('where there is little room', () => {
       .first()
       .click();
     await page.getByText('1 job will be retried now.').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('what metrics read by themselves can be stopped, by the keyboard too', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    let readings = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/metrics')) readings++;
+    });
+    await here.go('#/operate/metrics');
+    await shows(() => readings > 1, true);
+    await page.getByRole('button', { name: 'Pause' }).press('Enter');
+    const goOn = page.getByRole('button', { name: 'Go on' });
+    await goOn.waitFor();
+    const before = readings;
+    await Bun.sleep(2500);
+    expect(readings).toBe(before);
+    await goOn.press('Enter');
+    await shows(() => readings > before, true);
     expect(here.complaints).toEqual([]);
   });
 

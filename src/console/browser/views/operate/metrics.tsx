@@ -30,6 +30,9 @@ const SPAN = 15;
 
 const metrics: Wire = { door: 'rest', method: 'GET', path: '/metrics', headers: {} };
 
+/** What changes by itself can be stopped, to be read. */
+const isPaused = signal(false);
+
 const readings = signal<readonly Reading[]>([]);
 /** All requests, whichever their route. */
 const everything: Source = { ...requests, nameOf: () => 'all' };
@@ -38,6 +41,7 @@ export function Metrics() {
   const fault = useSignal<Fault | undefined>(undefined);
   useDock([{ title: 'Metrics', wires: { rest: metrics } }]);
   useEffect(() => {
+    if (isPaused.value) return;
     let current = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = async () => {
@@ -59,13 +63,22 @@ export function Metrics() {
       current = false;
       clearTimeout(timer);
     };
-  }, [token.value]);
+  }, [token.value, isPaused.value]);
   return (
     <>
       <Heading
         title="Metrics"
         about="Read from `/metrics` every two seconds; these readings, health checks and pages of operators are not counted. Plots cover up to two minutes, numbers the last 30 seconds. p95: 95 of 100 requests took no longer."
-      />
+      >
+        <button
+          type="button"
+          onClick={() => {
+            isPaused.value = !isPaused.value;
+          }}
+        >
+          {isPaused.value ? 'Go on' : 'Pause'}
+        </button>
+      </Heading>
       {fault.value && !isAway(fault.value) ? (
         <Empty icon="pulse" title="There are no metrics to show">
           {fault.value.message}

@@ -3,8 +3,8 @@
 import { signal } from '@preact/signals';
 import { ownRequests } from '../../doors/send.ts';
 import { useTold, wireTo } from '../../operate.ts';
-import { Empty, milliseconds } from '../parts.tsx';
-import { CopyKey, shortKey } from '../value.tsx';
+import { Copy, Empty, milliseconds } from '../parts.tsx';
+import { shortKey } from '../value.tsx';
 import { Choice, Page, Sheet, Time } from './page.tsx';
 
 interface Request {
@@ -74,12 +74,12 @@ export function Requests({ query }: { query: URLSearchParams }) {
                   {
                     head: 'request',
                     of: ({ method, path, operation = '', requestId }) => (
-                      <>
+                      <span class="inside">
                         <code title={`${path} ${operation}`}>
                           {method} {path} {operation}
                         </code>{' '}
                         {ownRequests.has(requestId) && <span class="tag">this page</span>}
-                      </>
+                      </span>
                     ),
                   },
                   {
@@ -97,19 +97,16 @@ export function Requests({ query }: { query: URLSearchParams }) {
                   {
                     head: 'caller',
                     of: ({ caller, address }) => (
-                      <>
+                      <span>
                         {caller ?? <span class="quiet">anonymous</span>}{' '}
                         <span class="quiet small">{address}</span>
-                      </>
+                      </span>
                     ),
                   },
                   {
                     head: 'request id',
                     of: ({ requestId }) => (
-                      <>
-                        <code title={requestId}>{shortKey(requestId)}</code>
-                        <CopyKey text={requestId} />
-                      </>
+                      <Copy text={() => requestId} label={shortKey(requestId)} what={shortKey(requestId)} />
                     ),
                   },
                 ]}
