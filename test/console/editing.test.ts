@@ -126,6 +126,11 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await dialog.getByLabel('title', { exact: true }).fill('x');
     await dialog.getByLabel('Field to change').selectOption('count');
     await dialog.getByLabel('count', { exact: true }).fill('-1');
+    // What is sent is copied and opened by buttons in one line.
+    const heights = await dialog
+      .locator('.door header')
+      .evaluateAll((all: any[]) => all.map((each) => each.clientHeight));
+    expect(Math.max(...heights)).toBeLessThan(48);
     await dialog.getByRole('button', { name: 'Change 4 records' }).click();
     await shows(() => dialog.getByRole('alert').textContent(), 'count must be 0 or more. VALIDATION_FAILED');
     await dialog.getByRole('button', { name: 'Leave count as it is' }).click();
