@@ -107,6 +107,9 @@ browsing('on the console', () => {
     const { page } = visited;
     await page.goto(dev.url);
     await page.getByRole('heading', { name: 'Nothing is served yet' }).waitFor();
+    // It says all that there is to say, however often the service is asked meanwhile.
+    await Bun.sleep(1500);
+    expect(await page.getByText('Trying again').count()).toBe(0);
     const part = (name: string) => page.getByRole('region', { name });
     await part('The schema file').getByText(folder.file('schema.graphql')).waitFor();
     await part('The schema file').getByText('There is no such file yet.').waitFor();
