@@ -86,7 +86,7 @@ export function NewSecret({ title, submit, children, fields, make, once, onDone 
   );
 }
 
-/** Those that are known are given by a click. */
+/** Those that are known are given, and taken back, by a click. */
 export function Roles({
   value,
   known,
@@ -101,21 +101,21 @@ export function Roles({
     <div class="roles">
       <Line label="Roles, separated by commas" value={value} placeholder="none" wrong={wrong} />
       <p class="items">
-        {known
-          .filter((role) => !given.includes(role))
-          .map((role) => (
-            <button
-              key={role}
-              type="button"
-              class="small"
-              aria-label={`Add the role ${role}`}
-              onClick={() => {
-                value.value = [...given, role].join(', ');
-              }}
-            >
-              + {role}
-            </button>
-          ))}
+        {known.map((role) => (
+          <button
+            key={role}
+            type="button"
+            class="small"
+            aria-pressed={given.includes(role)}
+            aria-label={`Role ${role}`}
+            onClick={() => {
+              const others = given.filter((each) => each !== role);
+              value.value = [...others, ...(others.length < given.length ? [] : [role])].join(', ');
+            }}
+          >
+            {role}
+          </button>
+        ))}
       </p>
     </div>
   );
