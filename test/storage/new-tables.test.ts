@@ -72,7 +72,7 @@ test('no list of keys is held against each row of a table', async () => {
     'UPDATE "Label"',
     'DELETE FROM "Tag"',
     'DELETE FROM "Kind"',
-    'SELECT "id" FROM "Label"',
+    'SELECT "id", "tagId" FROM "Label"',
   ])
     expect(
       told.some((sql) => sql.startsWith(kind)),
