@@ -1,6 +1,15 @@
 /** A registry on this machine, which has what the package needs as it is installed here: a test must not need the network. */
 
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -14,6 +23,8 @@ const [platform = ''] = [...new Bun.Glob('bun-*/package.json').scanSync(join(mod
 export class Registry implements AsyncDisposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'duet-registry-'));
   readonly #server: Bun.Server<undefined>;
+  /** As every registry tells them: npm then takes from its cache what it has fetched before. */
+  readonly #integrity = new Map<string, string>();
 
   constructor() {
     for (const name of ['graphql', 'jose', 'bun', `@oven/${platform}`]) this.#pack(name);
@@ -39,6 +50,8 @@ export class Registry implements AsyncDisposable {
     if (name.startsWith('@oven/')) symlinkSync(process.execPath, join(copy, 'bin/bun'));
     const { exitCode, stderr } = Bun.spawnSync(['tar', '-chf', '../package.tar', '.'], { cwd: copy });
     if (exitCode !== 0) throw new Error(stderr.toString());
+    const packed = readFileSync(join(this.#folder, name, 'package.tar'));
+    this.#integrity.set(name, `sha512-${new Bun.CryptoHasher('sha512').update(packed).digest('base64')}`);
   }
 
   async #answer(path: string): Promise<Response> {
@@ -48,7 +61,7 @@ export class Registry implements AsyncDisposable {
     const manifest = Bun.file(join(this.#folder, name, 'package/package.json'));
     if (!(await manifest.exists())) return new Response('{}', { status: 404 });
     const { version, ...rest } = await manifest.json();
-    const dist = { tarball: `${this.url}${name}/package.tar` };
+    const dist = { tarball: `${this.url}${name}/package.tar`, integrity: this.#integrity.get(name) };
     const versions = { [version]: { version, ...rest, dist } };
     return Response.json({ name, 'dist-tags': { latest: version }, versions });
   }
