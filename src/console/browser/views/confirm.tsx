@@ -85,11 +85,11 @@ export function Confirm({
 }
 
 /** What `@onDelete` takes along has a history of its own, or none. */
-export function Undone({ resource, schema }: { resource: Resource; schema: Schema }) {
+export function Undone({ resource, schema, it }: { resource: Resource; schema: Schema; it: string }) {
   const along = goingAlong(resource, schema).map(({ name }) => name);
   return (
     <>
-      {along.length > 0 && `Records that belong to it are deleted too: ${along.join(', ')}. `}
+      {along.length > 0 && `Records that belong to ${it} are deleted too: ${along.join(', ')}. `}
       {mayUndelete(resource)
         ? `It can be undone for as long as the history is kept${along.length > 0 ? ', without those' : ''}.`
         : 'This cannot be undone.'}

@@ -223,8 +223,8 @@ function Mapping({ read, fields, mapping, onChange }: MappingProps) {
           {read.names.map((name) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td data-of="first value">{shown(first?.values[name])}</td>
-              <td data-of="field">
+              <td>{shown(first?.values[name])}</td>
+              <td>
                 <select
                   aria-label={`Field of ${name}`}
                   value={mapping[name] ?? ''}

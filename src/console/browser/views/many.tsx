@@ -120,7 +120,7 @@ export function DeleteMany({ resource, schema, where, count, rows, onDone, onClo
     >
       <Named {...{ resource, schema, rows, count }} />
       <p>
-        <Undone resource={resource} schema={schema} />
+        <Undone resource={resource} schema={schema} it="them" />
       </p>
     </Confirmed>
   );

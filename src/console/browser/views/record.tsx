@@ -144,7 +144,7 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
     >
       <p>
         “<bdi>{shortened(name)}</bdi>” will be deleted for everybody.{' '}
-        <Undone resource={resource} schema={schema} />
+        <Undone resource={resource} schema={schema} it="it" />
       </p>
     </Confirm>
   );

@@ -24,8 +24,8 @@ export function Head({ shown: { name, title: called, type, of }, ask, schema, on
   const title = (
     <>
       <span class={of.deprecated ? 'deprecated' : ''}>{called}</span>
-      {at && <Icon name={descending ? 'down' : 'up'} />}
-      <span class="type">{type}</span>
+      {/* In place of the type: there is room for one of them. */}
+      {at ? <Icon name={descending ? 'down' : 'up'} /> : <span class="type">{type}</span>}
     </>
   );
   const order = at === undefined ? 'none' : descending ? 'descending' : 'ascending';
