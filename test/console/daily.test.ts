@@ -237,4 +237,24 @@ browsing('a day with the console', () => {
       expect(here.complaints).toEqual([]);
     },
   );
+
+  test('on a telephone what removes a condition stands beside it, and a column of a file beside its field', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
+    const { page } = here;
+    const box = async (of: Locator) => (await of.boundingBox()) ?? { y: 0, height: 0 };
+    await here.go('#/data/Order');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByLabel('Field', { exact: true }).selectOption('remark');
+    await page.getByLabel('Operator').selectOption('isNull');
+    const line = await box(page.locator('.filter .line').filter({ has: page.getByLabel('Operator') }));
+    const remove = await box(page.getByRole('button', { name: 'Remove' }));
+    expect(Math.round(remove.y + remove.height)).toBe(Math.round(line.y + line.height));
+    await here.go('#/data/Order/import');
+    const file = { name: 'orders.csv', mimeType: 'text/csv', buffer: Buffer.from('remark,price\nx,1\n') };
+    await page.getByLabel('File to import').setInputFiles(file);
+    const field = await box(page.getByLabel('Field of remark'));
+    const name = await box(page.locator('.mapping tbody th').first());
+    expect(Math.abs(name.y + name.height / 2 - field.y - field.height / 2)).toBeLessThan(4);
+    expect(here.complaints).toEqual([]);
+  });
 });
