@@ -271,7 +271,7 @@ export async function openEmptied(database: DatabaseKind, deployment: Deployment
 }
 
 /** What Duet must find again after a database was emptied. */
-const KEPT = /_duet_(lock|history|search_)/;
+const KEPT = /_duet_(lock|history|duties|search_)/;
 
 /** Row by row, as there are few: `TRUNCATE` makes new files for each table and each of its indexes, which takes ten times as long. */
 async function emptyPostgres() {
