@@ -111,6 +111,10 @@ browsing.each([...databases])('on %s', (database) => {
     await shows(() => picture.locator('.line.deprecated').allTextContents(), ['oldNumberString']);
     const camera = () => picture.locator('> g').getAttribute('transform');
     await shows(async () => (await camera()) === 'translate(0 0) scale(1)', false);
+    // A window that has changed is drawn anew in the frames that follow, however long each takes.
+    await page.evaluate(
+      'new Promise((end) => { let left = 5; const next = () => (left-- > 0 ? requestAnimationFrame(next) : end()); next(); })',
+    );
     const before = await camera();
     await page.getByRole('button', { name: 'Zoom in' }).click();
     await shows(async () => (await camera()) === before, false);
