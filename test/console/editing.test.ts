@@ -199,7 +199,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await shows(faults, ['line 5: title is required']);
     await page.getByLabel('Field of Number').selectOption('count');
     await shows(faults, [
-      'line 4, count: This is not a number, such as 12 or -0.5.',
+      'line 4, count: Not a number: write one as 12 or -0.5.',
       'line 5: title is required',
     ]);
     // Nobody has tried to yet.
@@ -208,7 +208,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
     // One cell, one error: what cannot be read is not missing too.
     await here.go('#/data/Part/import');
     await take('parts.csv', 'size\nbig\n\n7\n');
-    await shows(faults, ['line 2, size: This is not a number, such as 12 or -0.5.']);
+    await shows(faults, ['line 2, size: Not a number: write one as 12 or -0.5.']);
     await here.go('#/data/Thing/import');
     // What only the service knows.
     await take('things.ndjson', '{"title":"a","count":-1}\n\n{"title":"","owner":7}\n');

@@ -65,7 +65,7 @@ const breaks = /\r\n?|\n/g;
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 export function readNumber(text: string): unknown {
-  if (!decimal.test(text.trim())) return new Unreadable(text, 'This is not a number, such as 12 or -0.5.');
+  if (!decimal.test(text.trim())) return new Unreadable(text, 'Not a number: write one as 12 or -0.5.');
   const number = Number(text);
   if (isExact(text, number)) return number;
   return new Unreadable(
@@ -81,7 +81,7 @@ const digits = /^([+-]?)0*(?=\d|\.\d)(\d*)\.?(\d*)$/;
 /** The digits themselves: no number of this page has them all. How many there may be is the service's to say. */
 export function readExact(text: string): unknown {
   const [, sign, whole, fraction] = digits.exec(text.trim()) ?? [];
-  if (sign === undefined) return new Unreadable(text, 'This is not a number, such as 12 or -0.5.');
+  if (sign === undefined) return new Unreadable(text, 'Not a number: write one as 12 or -0.5.');
   return `${sign === '-' ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}`;
 }
 

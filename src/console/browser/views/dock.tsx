@@ -181,29 +181,32 @@ function comparable({ rows, row, total, changes }: Answer, ask: RecordAsk, schem
       ]),
     );
   const all = rows ?? (row ? [row] : []);
-  return JSON.stringify([all.map((each) => shared(each, ask.resource, schema)), total]);
+  return JSON.stringify([all.map((each) => shared(each, ask.resource, schema, !rows)), total]);
 }
 
-/** GraphQL was asked for the key and the label of what is referred to, REST answers it whole. */
-function shared(row: Row, resource: Resource, schema: Schema): Row {
+/** GraphQL was asked for the key and the label of what is referred to, and of what is listed in a row, REST answers it whole. */
+function shared(row: Row, resource: Resource, schema: Schema, isWhole = true): Row {
   const narrowed = referencesOf(resource).map(({ name, target, doors }) => {
     const of = schema.byName.get(target);
     const value = row[name];
     if (doors.length < 2) return [name, undefined];
-    if (!of || typeof value !== 'object' || value === null) return [name, value];
-    const record = value as Row;
-    return [name, { key: record[of.key.name], label: record[of.label.name] }];
+    return [name, of && typeof value === 'object' && value !== null ? named(value as Row, of) : value];
   });
   const lists = resource.inverses.map(({ name, target, doors }) => {
     const of = schema.byName.get(target);
     const rows = doors.length < 2 ? undefined : row[name];
-    return [name, of && Array.isArray(rows) ? rows.map((each) => shared(each, of, schema)) : rows];
+    if (!of || !Array.isArray(rows)) return [name, rows];
+    return [name, rows.map((each) => (isWhole ? shared(each, of, schema) : named(each, of)))];
   });
   const names = [...resource.columns, ...referencesOf(resource), ...resource.inverses].map(
     ({ name }) => name,
   );
   const all = { ...row, ...Object.fromEntries([...narrowed, ...lists]) };
   return Object.fromEntries(names.map((name) => [name, all[name]]));
+}
+
+function named(record: Row, { key, label }: Resource): unknown {
+  return [record[key.name], record[label.name]];
 }
 
 interface RestProps {

@@ -156,7 +156,8 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
               <progress aria-label="Importing" />
             ) : (
               <span class="quiet">
-                In one transaction: all records, or none. What else is wrong, the service tells by line.
+                In one transaction: all records, or none. What only the service can find wrong is told after
+                Import, by line.
               </span>
             )}
           </div>

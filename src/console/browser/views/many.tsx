@@ -180,6 +180,10 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
   const cancel = useRef<HTMLButtonElement>(null);
   const refusal = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => refusal.current?.scrollIntoView({ block: 'nearest' }), [fault.value]);
+  // What was refused is not what stands there now.
+  useLayoutEffect(() => {
+    fault.value = undefined;
+  }, [JSON.stringify([ask.where, 'changes' in ask && ask.changes])]);
   // Enter does nothing that is not meant.
   useLayoutEffect(() => {
     if (ask.do === 'deleteMany') cancel.current?.focus();

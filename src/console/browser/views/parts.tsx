@@ -98,7 +98,7 @@ export function FaultNotice({ fault, errors = fault.errors, again }: FaultNotice
         )}
         {fault.status !== 0 && <span class="quiet small">{fault.code}</span>}
       </span>
-      {again && (
+      {again && fault.status !== 400 && (
         <button type="button" onClick={again}>
           Try again
         </button>
@@ -171,32 +171,40 @@ export function Copy({
   what?: string;
   look?: string;
 }) {
-  const copied = useSignal(false);
+  const told = useSignal('');
   const title = what && `Copy ${what}`;
   const copy = async () => {
-    await toClipboard(text());
-    copied.value = true;
+    told.value = (await toClipboard(text())) ? 'Copied' : 'Not allowed here';
     setTimeout(() => {
-      copied.value = false;
+      told.value = '';
     }, 1500);
   };
   return (
     <button type="button" class={look} title={title} aria-label={title} onClick={copy}>
       <Icon name="copy" />
-      <span aria-live="polite">{copied.value ? 'Copied' : label}</span>
+      <span aria-live="polite">{told.value || label}</span>
     </button>
   );
 }
 
-/** Where the origin is not secure, such as a host of the local network, browsers have no clipboard for scripts. */
-export async function toClipboard(text: string): Promise<void> {
-  if (isSecureContext) return navigator.clipboard.writeText(text);
+/**
+ * False where it is not there afterwards. Where the origin is not secure, such as a host of the local network, or where somebody has
+ * forbidden it, browsers have no clipboard for scripts; a selection may be copied all the same.
+ */
+export async function toClipboard(text: string): Promise<boolean> {
+  const isDone = await navigator.clipboard?.writeText(text).then(
+    () => true,
+    () => false,
+  );
+  if (isDone) return true;
   const field = document.createElement('textarea');
   field.value = text;
-  document.body.append(field);
+  // Inside a dialog nothing beside it can be selected.
+  (document.querySelector('dialog[open]') ?? document.body).append(field);
   field.select();
-  document.execCommand('copy');
+  const isCopied = document.execCommand('copy');
   field.remove();
+  return isCopied;
 }
 
 /** A question that stands before everything else until it is answered. */

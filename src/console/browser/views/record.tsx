@@ -114,6 +114,7 @@ function InverseList({ inverse, row, resource, schema }: InverseProps) {
       ) : (
         <Table resource={target} rows={rows.slice(0, SHOWN_INVERSES)} schema={schema} without={via} />
       )}
+      {rows.length > SHOWN_INVERSES && <p class="quiet">The first {SHOWN_INVERSES}; there are more.</p>}
     </section>
   );
 }

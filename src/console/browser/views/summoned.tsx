@@ -133,7 +133,7 @@ function Palette({ schema }: { schema: Schema }) {
         aria-autocomplete="list"
         aria-activedescendant={entries.length > 0 ? `palette-${active.value}` : undefined}
         autocomplete="off"
-        placeholder="Type, record, action or page"
+        placeholder="Find a type, record, action or page"
         value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value;

@@ -78,8 +78,7 @@ const numbers = new Intl.NumberFormat('en', { useGrouping: 'min2', maximumFracti
 
 export function CopyKey({ text }: { text: string }) {
   const copy = async () => {
-    await toClipboard(text);
-    tell(`Copied ${text}`);
+    tell((await toClipboard(text)) ? `Copied ${text}` : 'The browser does not allow to copy');
   };
   return (
     <button type="button" class="plain copy" tabIndex={-1} aria-label={`Copy ${text}`} onClick={copy}>

@@ -41,6 +41,12 @@ const SHOWN = 3;
 export function Webhooks() {
   const wire = wireTo('GET', 'webhooks');
   const told = useTold<readonly Webhook[]>(wire);
+  if (me.value?.webhooks === false)
+    return (
+      <Empty icon="send" title="No type has a journal">
+        Webhooks tell of changes. Give a type <code>@journal</code> in the schema file, and start again.
+      </Empty>
+    );
   return (
     <Page
       title="Webhooks"

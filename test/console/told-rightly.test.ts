@@ -1,0 +1,96 @@
+/** What a screen says of the answers, of a list that is cut, of the clipboard and of a refusal is so. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { browsing, service, visit } from './browser.ts';
+
+const sdl = `
+type Dish @resource {
+  id: ID!  name: String!  price: Int @constraint(max: 100)  labels: [Label!]! @through(type: "DishLabel")  parts: [Part!]!
+}
+type Label @resource { id: ID!  name: String!  note: String  dishes: [Dish!]! @through(type: "DishLabel") }
+type DishLabel @resource { id: ID!  dish: Dish!  label: Label! }
+type Part @resource { id: ID!  name: String!  dish: Dish }
+`;
+
+const data = {
+  dishes: [
+    { id: 1, name: 'Soup', price: 5 },
+    { id: 2, name: 'Stew', price: 9 },
+  ],
+  labels: [{ id: 1, name: 'Hot', note: 'Whatever else it has.' }],
+  dishLabels: [{ id: 1, dishId: 1, labelId: 1 }],
+  parts: [1, 2, 3, 4, 5, 6, 7].map((id) => ({ id, name: `Part ${id}`, dishId: id > 6 ? 2 : 1 })),
+};
+
+browsing('told rightly', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', { sdl, data });
+  });
+  afterAll(() => duet.end());
+
+  test('rows with lists in them are the same through both doors', async () => {
+    await using here = await visit(duet.url);
+    for (const type of ['Dish', 'Label']) {
+      await here.go(`#/data/${type}`);
+      await here.page.getByText('Both answers are the same.').waitFor();
+    }
+    await here.go('#/data/Dish/record/1');
+    await here.page.getByText('Both answers are the same.').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('a list of which only the beginning is shown says so', async () => {
+    await using here = await visit(duet.url);
+    const parts = here.page.getByRole('region', { name: 'parts' });
+    await here.go('#/data/Dish/record/1');
+    await parts.getByText('The first 5; there are more.').waitFor();
+    await here.go('#/data/Dish/record/2');
+    await parts.getByText('Part 7').waitFor();
+    expect(await parts.getByText('there are more').count()).toBe(0);
+  });
+
+  test('where the browser gives no clipboard, what is selected is copied, or it is told that it is not', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Dish');
+    const copy = page.getByRole('article', { name: 'REST' }).getByRole('button', { name: 'Copy curl' });
+    await page.evaluate(`navigator.clipboard.writeText('before')`);
+    await page.evaluate(
+      `navigator.clipboard.writeText = async () => { throw new DOMException('', 'NotAllowedError') }`,
+    );
+    await copy.click();
+    await copy.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toStartWith('curl ');
+    await page.evaluate('document.execCommand = () => false');
+    await copy.getByText('Copy', { exact: true }).waitFor();
+    await copy.click();
+    await copy.getByText('Not allowed here').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('a refused change of many is not told of the one that stands there now', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Dish');
+    await page.getByRole('checkbox', { name: /all/i }).first().check();
+    await page.getByRole('button', { name: 'Change…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Field to change').selectOption('price');
+    await dialog.getByLabel('price', { exact: true }).fill('1000');
+    await dialog.getByRole('button', { name: 'Change 2 records' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByLabel('price', { exact: true }).fill('10');
+    await dialog.getByRole('alert').waitFor({ state: 'detached' });
+    await dialog.getByRole('button', { name: 'Change 2 records' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await duet.json('GET', '/dishes')).map(({ price }: any) => price)).toEqual([10, 10]);
+  });
+
+  test('where no type has a journal, the page of webhooks says what they need', async () => {
+    await using here = await visit(duet.url);
+    await here.go('#/operate/webhooks');
+    await here.page.getByText('No type has a journal').waitFor();
+    expect(await here.page.getByRole('button', { name: 'New webhook' }).count()).toBe(0);
+  });
+});
