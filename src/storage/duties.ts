@@ -51,6 +51,7 @@ const WRITES: readonly Statement['do'][] = [
   'insert each',
   'insert all',
   'update',
+  'update each',
   'update all',
   'upsert',
   'delete',

@@ -26,6 +26,7 @@ export type Statement =
   | Aggregate
   | Insert
   | InsertEach
+  | UpdateEach
   | InsertAll
   | UpdateAll
   | Upsert
@@ -200,6 +201,16 @@ export interface InsertEach {
   readonly changes: readonly Row[] | undefined;
   /** Whether the changes are given positions, too, unless somebody else gives some at that moment. */
   readonly stamps: boolean;
+}
+
+/** Sets these columns of rows, each by its key, and raises their versions, unless others hold them: each new row in its place, or nulls. */
+export interface UpdateEach {
+  readonly do: 'update each';
+  readonly resource: Resource;
+  /** Those that are compared, too. */
+  readonly columns: readonly Column[];
+  /** The key, which no other has, and a value for each of the columns. */
+  readonly rows: readonly Row[];
 }
 
 /** Inserts rows of which each has every column, its version too, and answers with nothing. */

@@ -1,11 +1,20 @@
-/** New records that arrive together, or while others are being stored, become durable together: by one statement, and one commit. */
+/** Writes that arrive together, or while others are being stored, become durable together: by one statement, and one commit. */
 
 import { afterBatch } from '../../base/batch.ts';
 import { DuetError } from '../../base/errors.ts';
+import type { Filter } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { keptAs, writtenColumns } from '../../schema/values.ts';
 import { currentScope, type Scope, scoped } from '../scopes.ts';
-import { type Insert, type InsertEach, type Row, type Statement, textIn } from '../statements.ts';
+import {
+  type Insert,
+  type InsertEach,
+  type Row,
+  type Statement,
+  textIn,
+  type Update,
+  type UpdateEach,
+} from '../statements.ts';
 import { type Deadline, type Program, run } from '../storage.ts';
 
 /** Statements of one type that are under way at a time: while the server waits for its disk, the next one is made. */
@@ -27,8 +36,17 @@ const SHORT = 4096;
 /** How long records of a type are stored one by one, once a group of them was refused: the next one may be, too. */
 const APART_MS = 1000;
 
+/** What a request writes. */
+type Write = Insert | RecordUpdate;
+
+/** Of one record, by its key alone. */
+interface RecordUpdate extends Update {
+  readonly resource: Resource;
+  readonly where: Filter & { readonly is: 'eq'; readonly value: unknown };
+}
+
 interface Waiting {
-  readonly insert: Insert;
+  readonly write: Write;
   readonly deadline: Deadline;
   readonly scope: Scope | undefined;
   readonly resolve: (rows: Row[]) => void;
@@ -54,14 +72,26 @@ type Run = (program: () => Program<Row[]>, deadline: Deadline) => Promise<Row[]>
  * The statement, if it may share a transaction with others. It is one that can neither wait for another transaction nor collide with
  * another record: there is nothing by which one request could keep the others of its group waiting.
  */
-export function groupable([only, ...others]: readonly Statement[]): Insert | undefined {
-  if (only?.do !== 'insert' || others.length > 0) return undefined;
-  const { resource, values, version } = only;
-  if (version !== 1 || !isApart(resource) || lengthOf(values) > SHORT) return undefined;
-  const hasAll = writtenColumns(resource).every(
+export function groupable([only, ...others]: readonly Statement[]): Write | undefined {
+  if (others.length > 0) return undefined;
+  if (only?.do === 'insert') return isGroupableInsert(only) ? only : undefined;
+  return only?.do === 'update' && isGroupableUpdate(only) ? only : undefined;
+}
+
+function isGroupableInsert({ resource, values, version }: Insert): boolean {
+  if (version !== 1 || !isApart(resource) || lengthOf(values) > SHORT) return false;
+  return writtenColumns(resource).every(
     (column) => Object.hasOwn(values, column.name) !== (column === resource.key),
   );
-  return hasAll ? only : undefined;
+}
+
+function isGroupableUpdate(update: Update): update is RecordUpdate {
+  const { set, add, where, next, own, ifVersion, counts, isSilent } = update;
+  if (add || next || own || ifVersion !== undefined || !counts || isSilent) return false;
+  const { key, uniques, references, searched } = update.resource as Resource;
+  if (where.is !== 'eq' || where.column !== key || lengthOf(set) > SHORT) return false;
+  const apart = [...uniques.flatMap(({ columns }) => columns), ...references.map(({ column }) => column)];
+  return ![...apart, ...searched].some(({ name }) => Object.hasOwn(set, name));
 }
 
 function lengthOf(values: Row): number {
@@ -79,9 +109,10 @@ function isApart({ key, uniques, references, searched }: Resource): boolean {
 }
 
 export class GroupCommit {
-  readonly #groups = new WeakMap<Resource, Group>();
+  readonly #inserts = new WeakMap<Resource, Group>();
   /** Of those that write their changes, too. */
   readonly #noted = new WeakMap<Resource, Group>();
+  readonly #updates = new WeakMap<Resource, Group>();
   readonly #run: Run;
 
   constructor(run: Run) {
@@ -89,13 +120,14 @@ export class GroupCommit {
   }
 
   /** Answers as the statement alone does. */
-  insert(insert: Insert, deadline: Deadline): Promise<Row[]> {
-    const groups = insert.change ? this.#noted : this.#groups;
-    const group = groups.get(insert.resource) ?? begun(groups, insert);
+  write(write: Write, deadline: Deadline): Promise<Row[]> {
+    const notes = write.do === 'insert' && write.change !== undefined;
+    const groups = write.do === 'update' ? this.#updates : notes ? this.#noted : this.#inserts;
+    const group = groups.get(write.resource) ?? begun(groups, write.resource, notes);
     const scope = currentScope();
-    if (performance.now() < group.apartUntil) return this.#store(insert, deadline, scope);
+    if (performance.now() < group.apartUntil) return this.#store(write, deadline, scope);
     return new Promise((resolve, reject) => {
-      group.waiting.push({ insert, deadline, scope, resolve, reject });
+      group.waiting.push({ write, deadline, scope, resolve, reject });
       if (group.isDue || group.sent >= mostOf(group)) return;
       group.isDue = true;
       afterBatch(() => {
@@ -107,8 +139,15 @@ export class GroupCommit {
 
   #send(group: Group): void {
     while (group.waiting.length > 0 && group.sent < mostOf(group)) {
+      const [first, ...others] = takenFrom(group.waiting);
+      if (!first) return;
+      // It may have to wait for others who hold its record, and none for it.
+      if (first.write.do === 'update' && others.length === 0 && group.sent === 0) {
+        void this.#storeAlone(first);
+        continue;
+      }
       group.sent++;
-      void this.#storeAll(group, group.waiting.splice(0, MOST_ROWS), () => {
+      void this.#storeAll(group, [first, ...others], () => {
         group.sent--;
         this.#send(group);
       });
@@ -116,23 +155,26 @@ export class GroupCommit {
   }
 
   /** `ended`: called before anybody is told, so that the server has the next statement while answers are made. */
-  async #storeAll(group: Group, waiting: readonly Waiting[], ended: () => void): Promise<void> {
-    const [first, ...others] = waiting;
-    if (!first) return;
-    if (others.length === 0) return this.#storeAlone(first, ended);
+  async #storeAll(group: Group, waiting: readonly [Waiting, ...Waiting[]], ended: () => void): Promise<void> {
+    const [first] = waiting;
+    if (waiting.length === 1 && first.write.do === 'insert') return this.#storeAlone(first, ended);
     const deadline = waiting.reduce((least, each) => Math.min(least, each.deadline), first.deadline);
     try {
       // Told of as the first one's.
       const stamps = group.notes && group.sent === 1 && mostOf(group) === 1;
       const start = performance.now();
-      const rows = await this.#store(together([first, ...others], stamps), deadline, first.scope);
+      const rows = await this.#store(together(waiting, stamps), deadline, first.scope);
       if (stamps) judge(group, performance.now() - start, waiting.length);
       ended();
-      waiting.forEach(({ insert, resolve }, index) => {
+      waiting.forEach((each, index) => {
         const row = rows[index];
-        resolve(row && row[insert.resource.key.name] !== null ? [row] : []);
+        if (row && row[each.write.resource.key.name] !== null) each.resolve([row]);
+        // Others hold the record, or it is not there.
+        else if (each.write.do === 'update') void this.#storeAlone(each);
+        else each.resolve([]);
       });
     } catch (error) {
+      console.error(error);
       const isUnknown = error instanceof DuetError && error.code === 'OUTCOME_UNKNOWN';
       if (isUnknown) {
         ended();
@@ -153,16 +195,32 @@ export class GroupCommit {
     );
   }
 
-  #storeAlone({ insert, deadline, scope, resolve, reject }: Waiting, ended?: () => void): Promise<void> {
-    return this.#store(insert, deadline, scope).finally(ended).then(resolve, reject);
+  #storeAlone({ write, deadline, scope, resolve, reject }: Waiting, ended?: () => void): Promise<void> {
+    return this.#store(write, deadline, scope).finally(ended).then(resolve, reject);
   }
 }
 
-function begun(groups: WeakMap<Resource, Group>, { resource, change }: Insert): Group {
-  const notes = change !== undefined;
+function begun(groups: WeakMap<Resource, Group>, resource: Resource, notes: boolean): Group {
   const group = { waiting: [], notes, sent: 0, isDue: false, pace: 0, slowUntil: 0, apartUntil: 0 };
   groups.set(resource, group);
   return group;
+}
+
+/** Those that are written next: of updates, such as set the same fields of records of which no two are the same. */
+function takenFrom(waiting: Waiting[]): Waiting[] {
+  const [first] = waiting;
+  if (first?.write.do !== 'update') return waiting.splice(0, MOST_ROWS);
+  const fields = Object.keys(first.write.set).join();
+  const keys = new Set<unknown>();
+  const [taken, left]: [Waiting[], Waiting[]] = [[], []];
+  for (const each of waiting) {
+    const { set, where } = each.write as RecordUpdate;
+    const isNext = taken.length < MOST_ROWS && !keys.has(where.value) && Object.keys(set).join() === fields;
+    keys.add(where.value);
+    (isNext ? taken : left).push(each);
+  }
+  waiting.splice(0, waiting.length, ...left);
+  return taken;
 }
 
 function mostOf({ notes, slowUntil }: Group): number {
@@ -178,12 +236,22 @@ function judge(group: Group, tookMs: number, rows: number): void {
   group.slowUntil = performance.now() + SLOW_MS;
 }
 
-function together(waiting: readonly [Waiting, ...Waiting[]], stamps: boolean): InsertEach {
-  const changes = waiting.flatMap(({ insert: { change } }) => (change ? [change()] : []));
+function together(waiting: readonly [Waiting, ...Waiting[]], stamps: boolean): InsertEach | UpdateEach {
+  const writes = waiting.map(({ write }) => write);
+  const { resource } = waiting[0].write;
+  const updates = writes.filter((write) => write.do === 'update');
+  const [update] = updates;
+  if (update) {
+    const columns = writtenColumns(resource).filter(({ name }) => Object.hasOwn(update.set, name));
+    const rows = updates.map(({ set, where }) => ({ ...set, [resource.key.name]: where.value }));
+    return { do: 'update each', resource, columns, rows };
+  }
+  const inserts = writes.filter((write) => write.do === 'insert');
+  const changes = inserts.flatMap(({ change }) => (change ? [change()] : []));
   return {
     do: 'insert each',
-    resource: waiting[0].insert.resource,
-    rows: waiting.map(({ insert }) => insert.values),
+    resource,
+    rows: inserts.map(({ values }) => values),
     changes: changes.length > 0 ? changes : undefined,
     stamps,
   };

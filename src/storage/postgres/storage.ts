@@ -133,14 +133,14 @@ export class PostgresStorage implements Storage, Evolvable {
     if (steps !== 'one' || seen) return this.#write(program, steps, deadline, seen);
     const running = program();
     const step = running.next();
-    const insert = step.done || this.#runner.isSpread ? undefined : groupable(step.value);
-    if (!insert) return this.#write(program, 'one', deadline, undefined, { running, step });
-    const end = await this.#groupCommit.insert(insert, deadline).then(
+    const alone = step.done || this.#runner.isSpread ? undefined : groupable(step.value);
+    if (!alone) return this.#write(program, 'one', deadline, undefined, { running, step });
+    const end = await this.#groupCommit.write(alone, deadline).then(
       (rows) => running.next([rows]),
       (error) => running.throw(error),
     );
-    if (!end.done) throw new Error(`a new ${insert.resource.name} takes more than one statement`);
-    return end.value;
+    // An update that finds no record asks why.
+    return end.done ? end.value : this.#write(program, 'one', deadline, undefined, { running, step: end });
   }
 
   /** `begun`: the program, where it has begun already. */

@@ -167,7 +167,7 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
   const { resource } = statement;
   if (statement.do === 'stale words') return [resource.key];
   if (statement.do === 'insert all') return statement.claims ? storedColumns(resource) : nothing;
-  return ['insert', 'insert each', 'upsert', 'update'].includes(statement.do)
+  return ['insert', 'insert each', 'upsert', 'update', 'update each'].includes(statement.do)
     ? storedColumns(resource)
     : nothing;
 }

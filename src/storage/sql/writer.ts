@@ -4,8 +4,17 @@ import { ownColumns } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptColumns, storedColumns, writtenColumns } from '../../schema/values.ts';
 import { changes, graves, newChanges } from '../own.ts';
-import type { Filled, InsertEach, Row, StaleWords, Statement, Table, Update } from '../statements.ts';
-import { Conditions } from './conditions.ts';
+import type {
+  Filled,
+  InsertEach,
+  Row,
+  StaleWords,
+  Statement,
+  Table,
+  Update,
+  UpdateEach,
+} from '../statements.ts';
+import { Conditions, columnOf } from './conditions.ts';
 import { type Dialect, quote } from './dialect.ts';
 import { type ListColumns, Queries } from './queries.ts';
 import { positionAt, stampingOf } from './stamping.ts';
@@ -62,6 +71,8 @@ export class Writer {
       }
       case 'insert each':
         return this.#insertEach(statement, current());
+      case 'update each':
+        return this.#updateEach(statement, ifCurrent('AND'));
       case 'insert all': {
         const { kept } = this.#dialect.words;
         const words = kept?.columns(resource) ?? [];
@@ -184,6 +195,24 @@ export class Writer {
     const stamping = stamps ? `, ${stampingOf('"_given"')}` : '';
     const note = noted ? `${stamping}, "_noted" AS (${this.#noteEach(resource, noted, stamps)})` : '';
     return `WITH "_given" AS MATERIALIZED (${keyed}), "_made" AS (${insert})${note} SELECT "_made".* FROM "_given" LEFT JOIN "_made" ON "_made".${quote(key.name)} = "_given"."_key" ORDER BY "_row"`;
+  }
+
+  /** Whoever locks no row that somebody else has waits for nobody, and nobody for it in turn. */
+  #updateEach({ resource, columns, rows }: UpdateEach, ifCurrent: string): string {
+    const { key, version } = resource;
+    const table = quote(resource.table);
+    const of = columnOf(key, table);
+    const given = `SELECT * FROM ${this.conditions.values([key, ...columns], rows)} AS "_values"`;
+    const keys = this.conditions.listed(
+      rows.map((row) => row[key.name]),
+      key,
+    );
+    const free = `SELECT ${of} AS "_key" FROM ${table} WHERE ${this.#dialect.among(of, keys)} FOR NO KEY UPDATE SKIP LOCKED`;
+    const set = columns.map(({ stored }) => `${quote(stored)} = "_new".${quote(stored)}`);
+    const same = `${of} = "_free"."_key" AND ${of} = "_new".${quote(key.stored)}`;
+    const update = `UPDATE ${table} SET ${[...set, this.#raised(version, table)].join(', ')} FROM "_free", "_new" WHERE ${same}${ifCurrent} RETURNING ${this.#list(storedColumns(resource), table)}`;
+    const answer = `SELECT "_made".* FROM "_new" LEFT JOIN "_made" ON "_made".${quote(key.name)} = "_new".${quote(key.stored)} ORDER BY "_row"`;
+    return `WITH "_new" AS MATERIALIZED (${given}), "_free" AS MATERIALIZED (${free}), "_made" AS (${update}) ${answer}`;
   }
 
   #noteEach(resource: Table, [change = {}]: readonly Row[], stamps: boolean): string {
