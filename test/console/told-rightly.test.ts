@@ -65,7 +65,7 @@ browsing('told rightly', () => {
     await page.evaluate('document.execCommand = () => false');
     await copy.getByText('Copy', { exact: true }).waitFor();
     await copy.click();
-    await copy.getByText('Not allowed here').waitFor();
+    await copy.getByText('Not copied').waitFor();
     expect(here.complaints).toEqual([]);
   });
 

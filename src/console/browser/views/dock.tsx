@@ -156,7 +156,7 @@ function Agreement({ ask, answer, schema }: Asked & { schema: Schema }) {
           verdict.value =
             comparable(theirs, ask, schema) === comparable(answer, ask, schema)
               ? 'Both answers are the same.'
-              : 'The answers differ: the data changed in between.';
+              : 'The answers differ: data has changed.';
       },
       // What it is told in place of an answer stands beside the door.
       () => {},

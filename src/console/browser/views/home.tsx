@@ -2,7 +2,7 @@
 
 import { actionLink, dataLink, to } from '../links.ts';
 import type { Action, Resource, Schema } from '../schema/types.ts';
-import { isRefused, may, token } from '../session.ts';
+import { isRefused, may } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { CountOf } from './count.tsx';
 import { useDock } from './dock.tsx';
@@ -90,9 +90,7 @@ function Card({ resource, schema }: { resource: Resource; schema: Schema }) {
         <h2>
           <a href={dataLink(name)}>{name}</a>
         </h2>
-        {isRefused(resource, 'LIST') && (
-          <span class="tag">{token.value === '' ? 'after sign-in' : 'no access'}</span>
-        )}
+        {isRefused(resource, 'LIST') && <span class="tag">no access</span>}
         <CountOf resource={resource} schema={schema} />
       </div>
       <p class="quiet">

@@ -174,7 +174,7 @@ export function Copy({
   const told = useSignal('');
   const title = what && `Copy ${what}`;
   const copy = async () => {
-    told.value = (await toClipboard(text())) ? 'Copied' : 'Not allowed here';
+    told.value = (await toClipboard(text())) ? 'Copied' : 'Not copied';
     setTimeout(() => {
       told.value = '';
     }, 1500);
@@ -192,19 +192,19 @@ export function Copy({
  * forbidden it, browsers have no clipboard for scripts; a selection may be copied all the same.
  */
 export async function toClipboard(text: string): Promise<boolean> {
-  const isDone = await navigator.clipboard?.writeText(text).then(
-    () => true,
-    () => false,
-  );
-  if (isDone) return true;
-  const field = document.createElement('textarea');
-  field.value = text;
-  // Inside a dialog nothing beside it can be selected.
-  (document.querySelector('dialog[open]') ?? document.body).append(field);
-  field.select();
-  const isCopied = document.execCommand('copy');
-  field.remove();
-  return isCopied;
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = document.createElement('textarea');
+    field.value = text;
+    // Beside the button that was pressed: of a page below a dialog nothing can be selected.
+    document.activeElement?.after(field);
+    field.select();
+    const isCopied = document.execCommand('copy');
+    field.remove();
+    return isCopied;
+  }
 }
 
 /** A question that stands before everything else until it is answered. */
