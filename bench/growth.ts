@@ -112,6 +112,8 @@ async function fill(count: number, target: string): Promise<void> {
     return sql.close();
   }
   const db = new Database(target);
+  // A server that has just begun may write there, too.
+  db.run('PRAGMA busy_timeout = 10000');
   const numbers = (n: number) =>
     `(WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${n}) SELECT i FROM s)`;
   for (const insert of inserts(numbers)) db.run(insert);
