@@ -2,39 +2,17 @@
 
 import { describe, expect, test } from 'bun:test';
 import { databases, openApp, preparedPostgres } from '../app.ts';
+import { fields, inputOf as valuesOf } from './every-kind.ts';
 
 const sdl = `
   enum Mode { ON OFF }
-  type Note @resource {
-    id: ID!  text: String!  whole: Int  long: BigInt  price: Decimal @decimal(scale: 2)  share: Float  done: Boolean
-    at: DateTime  on: Date  who: UUID  more: JSON  tags: [String!]  mode: Mode  name: String @caseless
-    changedAt: DateTime! @updatedAt
-  }
+  type Note @resource { ${fields}  name: String @caseless  changedAt: DateTime! @updatedAt }
   type Word @resource { code: ID! @key  text: String  n: Int }`;
 
-const texts = ['', 'NULL', 'a,"b"', '\\', '{}', "it's", 'Zeile\n2', 'É 🙂', '$1'];
 const MANY = 60;
 const each = <T>(make: (at: number) => T): T[] => Array.from({ length: MANY }, (_, at) => make(at));
 
-/** Of every kind of value there is one that is null, and one that is not. */
-function inputOf(at: number) {
-  const odd = at % 2 === 1;
-  return {
-    text: `${at} ${texts[at % texts.length]}`,
-    whole: odd ? -at : null,
-    long: odd ? null : `900719925474099${at % 10}`,
-    price: odd ? `${at}.50` : null,
-    share: odd ? null : at / 3,
-    done: at % 3 === 0 ? null : odd,
-    at: odd ? `2026-01-02T03:04:05.0${10 + (at % 90)}Z` : null,
-    on: odd ? null : `2026-01-${10 + (at % 20)}`,
-    who: odd ? `00000000-0000-4000-8000-0000000000${10 + (at % 90)}` : null,
-    more: odd ? null : { at, texts: [texts[at % texts.length]] },
-    tags: at % 3 === 0 ? null : [texts[at % texts.length], 'x'],
-    mode: odd ? 'ON' : null,
-    name: odd ? `Größe ${at}` : null,
-  };
-}
+const inputOf = (at: number) => ({ ...valuesOf(at), name: at % 2 === 1 ? `Größe ${at}` : null });
 
 const seed = {
   notes: each((at) => ({ id: at + 1, text: 'before' })),
