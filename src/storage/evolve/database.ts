@@ -58,7 +58,7 @@ export interface Ddl {
   /** Whether there is a table of this name; Duet's own are missing until a file was applied. */
   has(session: Session, table: string): Promise<boolean>;
   /** The statements that keep everybody else from a table until the transaction ends, and empty it, where others can be at it. */
-  closing(table: string): string[];
+  emptying(table: string): string[];
   /** The statements that have a table keep the words of its records from then on. */
   keepWords(resource: Resource): string[];
   /** Those that drop what keeps them, by its name. */

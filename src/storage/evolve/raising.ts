@@ -56,7 +56,7 @@ function unmended({ resource, duty }: Derived): Duty {
 /** Waits for the writes that are under way: whoever comes after them is held to it. */
 export async function add(session: Session, ddl: Ddl, { added, unmended: left }: Duties): Promise<void> {
   const stored = await session.query(LOOK);
-  for (const sql of ddl.closing(duties.table)) await session.query(sql);
+  for (const sql of ddl.emptying(duties.table)) await session.query(sql);
   for (const { table, duty } of [...stored, ...added, ...left.map(unmended)])
     await session.query(
       `INSERT INTO ${quote(duties.table)} ("table", "duty") VALUES ($1, $2) ON CONFLICT ("table", "duty") DO NOTHING`,

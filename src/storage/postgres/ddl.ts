@@ -50,7 +50,7 @@ export const postgresDdl: Ddl = {
   tableOptions: () => '',
   dropTables: (tables) => [`DROP TABLE ${tables.map(quote).join(', ')}`],
   // What was truncated is empty for every snapshot from before, whenever it comes to be read: whoever has one finds out.
-  closing: (table) => [`LOCK TABLE ${quote(table)} IN ACCESS EXCLUSIVE MODE`, `TRUNCATE ${quote(table)}`],
+  emptying: (table) => [`LOCK TABLE ${quote(table)} IN ACCESS EXCLUSIVE MODE`, `TRUNCATE ${quote(table)}`],
   keepWords: createWords,
   dropWords,
   clock: CLOCK,

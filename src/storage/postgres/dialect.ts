@@ -150,7 +150,7 @@ const conditions = new WeakMap<Resource, string>();
 /**
  * A condition that holds, or ends the statement by the root of a negative number, which nothing else asks for. It names no
  * row, so it is found out once; and since the statement reads the table of duties, nobody can add one before it is committed.
- * A snapshot from before one was added finds the table empty, which it never is (`closing` of the DDL): that is the logarithm of
+ * A snapshot from before one was added finds the table empty, which it never is (`emptying` of the DDL): that is the logarithm of
  * nothing, and has the transaction run again.
  */
 function failsIfOutdated(resource: Resource): string {

@@ -32,7 +32,7 @@ export const sqliteDdl: Ddl = {
     'PRAGMA defer_foreign_keys = ON',
     ...tables.map((table) => `DROP TABLE ${quote(table)}`),
   ],
-  closing: () => [],
+  emptying: () => [],
   keepWords: createWords,
   dropWords,
   clock: dialect.clock,
