@@ -15,6 +15,7 @@ import type { Trace } from '../trace.ts';
 import type { Allowance } from './bounds.ts';
 import { dialect, visiting } from './dialect.ts';
 import { toldToPrograms } from './errors.ts';
+import { withFewKeys } from './few-keys.ts';
 import { type Asked, type Bound, counted } from './statement-process.ts';
 
 /** Statements beyond this many are prepared anew; a deployment has a few for each resource and document. */
@@ -95,9 +96,15 @@ export class Runner {
     if (this.outdated.size > 0) refuseOutdated(this.outdated, statement);
     const key = statement.do === 'update' ? keyIn(statement) : undefined;
     if (statement.do === 'update' && key !== undefined) return this.#changed(statement, key, allowance);
-    const { sql, parameters, decoders } = compiler.compile(statement);
-    const prepared = this.#admitted(statement, sql, parameters, allowance);
-    const bindings = parameters as SQLQueryBindings[];
+    const compiled = compiler.compile(statement);
+    const { sql, parameters, decoders } = compiled;
+    const isWatched = this.#isWatched(statement, sql, parameters, allowance);
+    const few =
+      statement.do === 'filled' && !isWatched
+        ? withFewKeys(statement, compiled, compiler.template(statement.select).open.openAt)
+        : undefined;
+    const prepared = isWatched ? this.#watched(sql, allowance) : this.prepare(few?.sql ?? sql);
+    const bindings = (few?.parameters ?? parameters) as SQLQueryBindings[];
     const ended = this.#trace?.(sql);
     const rows = this.#rows(statement, prepared, bindings, decoders);
     ended?.();
@@ -154,9 +161,19 @@ export class Runner {
     parameters: readonly unknown[],
     allowance: Allowance | undefined,
   ): Prepared {
+    const isWatched = this.#isWatched(statement, sql, parameters, allowance);
+    return isWatched ? this.#watched(sql, allowance) : this.prepare(sql);
+  }
+
+  #isWatched(
+    statement: Statement,
+    sql: string,
+    parameters: readonly unknown[],
+    allowance: Allowance | undefined,
+  ): boolean {
     const admission = allowance?.admits(statement, sql, parameters) ?? true;
     if (!admission) throw UNBOUNDED;
-    return admission === 'watched' ? this.#watched(sql, allowance) : this.prepare(sql);
+    return admission === 'watched';
   }
 
   #all(prepared: Prepared, bindings: SQLQueryBindings[], heavy: Heavy | undefined): Row[] {
