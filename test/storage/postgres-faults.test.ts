@@ -202,6 +202,21 @@ test('a server that hangs', async () => {
   }
 });
 
+test('a statement that outlives its own timeout: the server is there, and too busy', async () => {
+  const url = await postgres.database();
+  const app = await openApp('postgres', { ...shipped, url, env: { DATABASE_STATEMENT_TIMEOUT: '500' } });
+  await app.rest('GET', '/books');
+  await postgres.hang();
+  try {
+    const { status, body } = await app.rest('GET', '/books');
+    expect([status, body.code, body.detail]).toEqual([503, 'UNAVAILABLE', 'The database is too busy.']);
+  } finally {
+    await postgres.resume();
+  }
+  await recovered(app);
+  await app.close();
+});
+
 test('whoever waits for somebody else to connect does not wait twice as long', async () => {
   const url = await postgres.database();
   const app = await openApp('postgres', { ...shipped, url, env: { DATABASE_CONNECTIONS: '1' } });

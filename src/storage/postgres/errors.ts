@@ -21,7 +21,7 @@ import {
 } from '../faults.ts';
 import { indexName } from '../sql/index-names.ts';
 import type { Deadline } from '../storage.ts';
-import { ConnectionLost, HURRY_MS } from './pool.ts';
+import { ConnectionLost, HURRY_MS, Unanswered } from './pool.ts';
 
 /** A serializable transaction met a record that its snapshot does not show. */
 export class Surprise extends Error {}
@@ -95,9 +95,14 @@ export function late(error: unknown, deadline: Deadline): unknown {
   return Object.assign(deadlineExceeded(), { cause: error });
 }
 
+function tooBusy(): DuetError {
+  return unavailable('The database is too busy.');
+}
+
 function translated(error: unknown): unknown {
   if (error instanceof DuetError) return error;
   const state = stateOf(error);
+  if (error instanceof Unanswered) return tooBusy();
   if (isLost(error)) return unavailable('The database cannot be reached.');
   if (isConflictOfTransactions(error)) return unavailable('Others keep changing the same records.');
   if (isStale(error)) return unavailable('Tables were changed just now.');
@@ -106,7 +111,7 @@ function translated(error: unknown): unknown {
     return unavailable('The database does otherwise than expected.');
   if (state === '53100') return diskFull();
   // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections or memory.
-  if (/^(57014|55P03|53)/.test(state)) return unavailable('The database is too busy.');
+  if (/^(57014|55P03|53)/.test(state)) return tooBusy();
   // A standby, or a role that was granted no more.
   if (state === '25006') return unavailable('The database is read-only: nothing can be written now.');
   if (state === '42501') return unavailable('The database does not allow this to the service.');

@@ -57,7 +57,7 @@ export class Connection {
   #hurried = false;
   readonly #patience = new Patience<Waiting>((over) => {
     this.close();
-    for (const { reject } of over) reject(new ConnectionLost('the database did not answer in time'));
+    for (const { reject } of over) reject(new Unanswered('the database did not answer in time'));
   });
   /** What goes out together, where there is a pooler. */
   #outgoing: Outgoing[] = [];
@@ -226,6 +226,9 @@ function templateOf(text: string): TemplateStringsArray {
 export class ConnectionLost extends Error {
   readonly code = 'ERR_POSTGRES_CONNECTION_LOST';
 }
+
+/** It was given up by this process: a statement took longer than even its own timeout allows. */
+export class Unanswered extends ConnectionLost {}
 
 /** The server is there, and is not the kind of server that is wanted. */
 export class Unfit extends ConnectionLost {}
