@@ -100,6 +100,31 @@ describe('PostgreSQL', () => {
     expect(await left()).toBeEmpty();
   }, 60_000);
 
+  test.skipIf(process.platform !== 'linux')(
+    'many short conditions on one long text take little memory of the server',
+    async () => {
+      await using on = await scene({});
+      await on.other`UPDATE "Note" SET "body" = repeat('a', 900000) WHERE "id" = 1`;
+      const or = Array.from({ length: 499 }, (_, each) => ({
+        body: { contains: String.fromCodePoint(0x4e00 + each) },
+      }));
+      const ask = 'query ($where: NoteWhere) { notes(where: $where) { id } }';
+      // Whether it was done in time hangs on the machine.
+      await within(30_000, on.app.graphql(ask, { where: { or } }));
+      const peaks = await Promise.all(
+        (await postgres.processes()).map(async (pid) => {
+          const told = await Bun.file(`/proc/${pid}/status`)
+            .text()
+            .catch(() => '');
+          return Number(/VmHWM:\s+(\d+) kB/.exec(told)?.[1] ?? 0) / 1024;
+        }),
+      );
+      // 64 MB of it are what all processes share.
+      expect(Math.max(...peaks)).toBeLessThan(250);
+    },
+    60_000,
+  );
+
   test('statements that are each quick enough share one deadline', async () => {
     await using on = await scene({ LIMIT_DEADLINE: '2000', DATABASE_STATEMENT_TIMEOUT: '1500' });
     for (const table of ['User', 'Post', 'Comment']) await slow(on.other, table, 0.8);

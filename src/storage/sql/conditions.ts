@@ -26,8 +26,11 @@ import { balanced, successor } from './text.ts';
 const SHORT = 10_000;
 /** How many characters are held against every place of a long text, of all conditions together, before a statement can be ended: a second of a megabyte. */
 const MOST_HELD = 1000;
-/** What it takes to find the end of a text, in such characters. */
-const ENDING = 16;
+/**
+ * What it takes to have a long text at all, in such characters: PostgreSQL unpacks it anew for each condition that looks through it,
+ * and keeps all of these until the row is done, unless the condition is a SELECT of its own.
+ */
+const UNPACKING = 16;
 
 /** So many relations are the database's to join as it likes; further ones are looked up for each row. */
 const MOST_JOINED = 16;
@@ -149,11 +152,7 @@ export class Conditions {
       case 'startsWith':
         return this.#startsWith(of, column, comparedText(of, filter.value));
       case 'endsWith':
-        return this.#looking(
-          filter.column,
-          ENDING,
-          this.#endsWith(of, column, comparedText(of, filter.value)),
-        );
+        return this.#looking(filter.column, 0, this.#endsWith(of, column, comparedText(of, filter.value)));
       case 'ne':
         return `${column} IS DISTINCT FROM ${this.parameter(of, filter.value)}`;
       default:
@@ -164,7 +163,7 @@ export class Conditions {
   /** A condition that looks through a text, and ends in time where it is one of many that do. */
   #looking(column: Column, characters: number, condition: string): string {
     if (widthOf(column) <= SHORT) return condition;
-    this.#held += characters;
+    this.#held += Math.max(characters, UNPACKING);
     return this.#held > MOST_HELD ? this.#dialect.endable(condition) : condition;
   }
 
