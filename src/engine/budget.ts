@@ -1,6 +1,8 @@
 /** How much one answer may hold. */
 
 import { DuetError } from '../base/errors.ts';
+import { PassedJson } from '../base/passed.ts';
+import { keptAs } from '../schema/values.ts';
 import { answerTooLarge } from '../storage/faults.ts';
 import { MOST_WEIGHT, mayWeigh, weightOfMany } from '../storage/sql/weights.ts';
 import type { Row } from '../storage/statements.ts';
@@ -65,6 +67,8 @@ export class Budget {
   given = 0;
   /** And what they take in memory once they are read from all of them, where that is much. */
   givenWeight = 0;
+  /** What JSON of the answer takes in memory that was read, and not passed on, where that is much. */
+  weight = 0;
   /** Changes that were looked at: no answer need have any of them. */
   looked = 0;
   /** And the bytes of what records were in them. */
@@ -94,6 +98,7 @@ export class Budget {
     this.nested = other.nested;
     this.given = other.given;
     this.givenWeight = other.givenWeight;
+    this.weight = other.weight;
     this.looked = other.looked;
     this.lookedBytes = other.lookedBytes;
     this.#isExact = other.#isExact;
@@ -135,7 +140,7 @@ export class Budget {
         `What is set in many records has more than ${this.limits.bytes} bytes in all of them, LIMIT_BYTES. Write fewer records in one request.`,
       );
     if (!mayWeigh(this.given)) return;
-    this.givenWeight += weightOfMany(values, times);
+    this.givenWeight += weightOfMany([[values, times]]);
     if (this.givenWeight > MOST_WEIGHT)
       throw new DuetError(
         'WRITE_TOO_LARGE',
@@ -149,6 +154,22 @@ export class Budget {
     this.bytes += bytesOf(selection, rows, this.#isExact);
     if (!this.#isExact) this.#counted = { rows, selection, before: this.#counted };
     this.#admit();
+    this.weigh([[rows, 1]], selection);
+  }
+
+  /**
+   * JSON in rows that the answer has so often. Each statement may come to as much as all of them together: an answer that is kept for
+   * a retry is read again as a whole.
+   */
+  weigh(lists: Iterable<readonly [rows: readonly Row[], times: number]>, { columns }: Measured): void {
+    if (!mayWeigh(this.bytes)) return;
+    const names = columns.filter((column) => keptAs(column) === 'json').map(({ name }) => name);
+    const values: [unknown, number][] = [];
+    for (const name of names)
+      for (const [rows, times] of lists)
+        for (const { [name]: value } of rows) if (isRead(value)) values.push([value, times]);
+    if (values.length > 0) this.weight += weightOfMany(values);
+    if (this.weight > MOST_WEIGHT) throw answerTooLarge();
   }
 
   take(objects: number, measure: Measure): void {
@@ -179,6 +200,11 @@ export class Budget {
     }
     admitBytes(limits, this.bytes);
   }
+}
+
+/** Whether objects were made of it. */
+function isRead(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !(value instanceof PassedJson);
 }
 
 /** Whether so many characters, or short values at four bytes each, could take more bytes than the answer may have. */

@@ -181,4 +181,29 @@ describe.each([...databases])('on %s', (database) => {
       'mutation { updatePlains(where: { id: { in: ["2", "3"] } }, set: { n: 3 }, atMost: 2) { id } }';
     expect(await ask(two)).toBe('{"data":{"updatePlains":[{"id":"2"},{"id":"3"}]}}');
   }, 60_000);
+
+  test('what writes answer with is weighed together, also where it is kept for a retry', async () => {
+    const { body: owner } = await app.rest('POST', '/owners', {});
+    const body = Array.from({ length: 250_000 }, () => ({}));
+    for (let times = 0; times < 3; times++)
+      expect((await app.rest('POST', '/docs?fields=id', { body, ownerId: owner.id })).status).toBe(201);
+    const { body: last } = await app.rest('GET', `/docs?ownerId=${owner.id}&sort=-id&limit=1&fields=id`);
+    const fields = (many: number) =>
+      Array.from(
+        { length: many },
+        (_, at) => `f${at}: updateDoc(id: ${last[0].id}, n: ${at}) { owner { docs { body } } }`,
+      ).join(' ');
+    const n = async () => (await app.rest('GET', `/docs/${last[0].id}?fields=n`)).body.n;
+    // One alone is no more than a statement may have.
+    expect((await ask(`mutation { ${fields(1)} }`)).length).toBeGreaterThan(2_000_000);
+    expect(await n()).toBe(0);
+    expect(await ask(`mutation @atomic { ${fields(5)} }`)).toContain('"ANSWER_TOO_LARGE"');
+    expect(await n()).toBe(0);
+    const keyed = { 'Idempotency-Key': '"weighed"' };
+    const step = { method: 'PUT', path: `/docs/${last[0].id}?include=owner.docs`, body: { n: 7 } };
+    const operations = Array.from({ length: 5 }, () => step);
+    const refused = await app.rest('POST', '/transaction', { operations }, keyed);
+    expect([refused.status, refused.body.code]).toEqual([400, 'ANSWER_TOO_LARGE']);
+    expect(await n()).toBe(0);
+  }, 60_000);
 });

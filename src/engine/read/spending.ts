@@ -31,6 +31,10 @@ export function spendOften(selection: Selection, times: Times, budget: Budget): 
     sum(() => timesOf(selection)),
     (isExact) => sum((node) => bytesOf(selection, [node], isExact)),
   );
+  budget.weigh(
+    Array.from(times, ([node, often]) => [[node], often]),
+    selection,
+  );
 }
 
 /** What a branch adds to the answer. */
@@ -40,13 +44,14 @@ export function spend({ relation, property, parents, times, found }: Branch, bud
     budget.spend(found, selection);
     return;
   }
+  const below = (parent: Row): readonly Row[] => {
+    const nodes = parent[property] as Row | Row[] | null;
+    return nodes === null ? [] : Array.isArray(nodes) ? nodes : [nodes];
+  };
+  const often = (parent: Row) => times?.get(parent) ?? 1;
   const sum = (of: (nodes: readonly Row[]) => number) => {
     let all = 0;
-    for (const parent of parents) {
-      const below = parent[property] as Row | Row[] | null;
-      const nodes = below === null ? [] : Array.isArray(below) ? below : [below];
-      all += (times?.get(parent) ?? 1) * of(nodes);
-    }
+    for (const parent of parents) all += often(parent) * of(below(parent));
     return all;
   };
   if (summary) {
@@ -60,6 +65,10 @@ export function spend({ relation, property, parents, times, found }: Branch, bud
   const none = field.kind === 'reference' ? timesOf(selection) * VALUE : 0;
   budget.take(sum(({ length }) => length) * timesOf(selection), (isExact) =>
     sum((nodes) => (nodes.length === 0 ? none : bytesOf(selection, nodes, isExact))),
+  );
+  budget.weigh(
+    parents.map((parent) => [below(parent), often(parent)]),
+    selection,
   );
 }
 

@@ -38,14 +38,18 @@ export function mayWeigh(characters: number): boolean {
   return characters * HEAVIEST > MOST_WEIGHT;
 }
 
-/** Of a value that is read so many times. */
-export function weightOfMany(value: unknown, times: number): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  const text = JSON.stringify(value);
+/** Of values that are read so many times each. */
+export function weightOfMany(values: Iterable<readonly [value: unknown, times: number]>): number {
   const seen = new Uint8Array(NAMES);
-  const first = weightOf(text, seen);
-  // Its names are known from then on.
-  return times > 1 ? first + (times - 1) * weightOf(text, seen) : first;
+  let weight = 0;
+  for (const [value, times] of values) {
+    if (typeof value !== 'object' || value === null) continue;
+    const text = JSON.stringify(value);
+    weight += weightOf(text, seen);
+    // Its names are known from then on.
+    if (times > 1) weight += (times - 1) * weightOf(text, seen);
+  }
+  return weight;
 }
 
 function lengthOf(value: unknown): number {
