@@ -107,6 +107,36 @@ browsing.each([...databases])('editing, on %s', (database) => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('F2 writes behind what is there, Escape goes back to the cell, and the editor hides no other cell', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const { keyboard } = page;
+    await here.go('#/data/Thing?_columns=title:200,count:90,stage,id&sort=-id');
+    await page.getByText('Thing 30', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Thing table' }).focus();
+    await keyboard.press('ArrowDown');
+    await keyboard.press('F2');
+    await keyboard.type('!');
+    await shows(() => page.getByRole('textbox', { name: 'title' }).inputValue(), 'Thing 30!');
+    await keyboard.press('Escape');
+    await shows(() => cell(page, 1, 1).evaluate((each: any) => each.matches(':focus')), true);
+    await keyboard.press('ArrowRight');
+    await keyboard.press('Enter');
+    const input = page.getByRole('textbox', { name: 'count' });
+    const [editor, next] = [await page.locator('form.cell').boundingBox(), await cell(page, 1, 3).boundingBox()];
+    expect(editor!.x + editor!.width).toBeLessThan(next!.x + 16);
+    await keyboard.type('7');
+    expect(await input.inputValue()).toBe('7');
+    await keyboard.press('Escape');
+    // A key cannot be edited: F2 does nothing there.
+    await cell(page, 1, 4).focus();
+    await keyboard.press('F2');
+    await keyboard.press('ArrowLeft');
+    await shows(() => cell(page, 1, 3).evaluate((each: any) => each.matches(':focus')), true);
+    expect((await duet.json('GET', '/things/30')).title).toBe('Thing 30');
+    expect(here.complaints).toEqual([]);
+  });
+
   test('rows are selected by click, Shift and keyboard, and changed or deleted together; a delete is taken back', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
@@ -141,6 +171,25 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await dialog.getByLabel('step', { exact: true }).selectOption('SOLD');
     await dialog.getByRole('button', { name: 'Change 4 records' }).click();
     await dialog.getByText('Refused for Thing 11, Thing 13, Thing 14.').waitFor();
+    // Whoever looks at one of them finds the dialog as it was.
+    const beside = page.waitForEvent('popup');
+    await dialog.getByRole('link', { name: 'Thing 13' }).click();
+    await (await beside).getByRole('heading', { name: 'Thing 13' }).waitFor();
+    await (await beside).close();
+    expect(await dialog.getByLabel('step', { exact: true }).inputValue()).toBe('SOLD');
+    // Its buttons stay in sight in a small window, wherever it is scrolled to.
+    const size = page.viewportSize()!;
+    await page.setViewportSize({ width: 360, height: 480 });
+    await dialog.evaluate((each: any) => each.scrollTo(0, 0));
+    await shows(
+      () =>
+        dialog.getByRole('button', { name: 'Change 4 records' }).evaluate((each: any) => {
+          const { left, bottom } = each.getBoundingClientRect();
+          return each.ownerDocument.elementFromPoint(left + 9, bottom - 9) === each;
+        }),
+      true,
+    );
+    await page.setViewportSize(size);
     await dialog.getByRole('button', { name: 'Leave step as it is' }).click();
     await dialog.getByLabel('Field to change').selectOption('stage');
     await dialog.getByLabel('stage', { exact: true }).selectOption('DONE');

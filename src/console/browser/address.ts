@@ -59,7 +59,7 @@ addEventListener('beforeunload', (event) => {
 addEventListener('click', (event) => {
   // With these, browsers open it elsewhere.
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-  const link = (event.target as Element).closest('a[href^="#"]')?.getAttribute('href');
+  const link = (event.target as Element).closest('a[href^="#"]:not([target])')?.getAttribute('href');
   if (!link || !isHeld()) return;
   event.preventDefault();
   go(link);

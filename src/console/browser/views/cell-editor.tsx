@@ -16,12 +16,14 @@ export interface CellProps {
   column: Column;
   row: Row;
   schema: Schema;
+  /** Whether somebody goes on writing behind what is there; otherwise the first letter takes its place. */
+  atEnd: boolean | undefined;
   /** The record as it is now, and where to go on: to the next cell, the one before, or nowhere. */
   onSaved: (row: Row, step: number) => void;
   onClose: (step: number) => void;
 }
 
-export function CellEditor({ resource, column, row, schema, onSaved, onClose }: CellProps) {
+export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onClose }: CellProps) {
   const value = useSignal<unknown>(row[column.name]);
   const fault = useSignal('');
   const saving = useRef(false);
@@ -39,7 +41,10 @@ export function CellEditor({ resource, column, row, schema, onSaved, onClose }: 
     record.current.catch(() => {});
     const input = form.current?.querySelector<HTMLInputElement>('input, select, textarea, button');
     input?.focus();
-    if (input && 'select' in input) input.select();
+    if (!input || !('select' in input)) return;
+    input.select();
+    // Pickers of days have no place to write at.
+    if (atEnd && input.selectionEnd) input.selectionStart = input.selectionEnd;
   }, []);
 
   // Below the last row in sight it would not be read.

@@ -13,6 +13,8 @@ import type { Selection } from './selection.ts';
 export interface At {
   readonly at: number;
   readonly column: number;
+  /** Whether it is edited from its end, as F2 does in spreadsheets. */
+  readonly atEnd?: boolean;
 }
 
 export interface Grid {
@@ -72,10 +74,10 @@ export function useGrid(props: Props): Grid {
     // Once it is drawn, and the editor that was in it is gone.
     else setTimeout(() => cell()?.focus());
   };
-  const edit = (at: number, column: number) => {
+  const edit = (at: number, column: number, atEnd = false) => {
     const [shown, row] = [columns[column], rows[at]];
-    if (shown && row && isEditable(shown, row)) editing.value = { at, column };
-    else if (row && resource.operations.has('GET'))
+    if (shown && row && isEditable(shown, row)) editing.value = { at, column, atEnd };
+    else if (!atEnd && row && resource.operations.has('GET'))
       go(dataLink(resource.name, 'record', row[resource.key.name]));
   };
   const close = (step: number) => {
@@ -147,7 +149,7 @@ export function useGrid(props: Props): Grid {
       }
       focus(at + step, column);
     } else if (aside && cell) focus(at, column + aside);
-    else if ((event.key === 'Enter' || event.key === 'F2') && isOnCell) edit(at, column);
+    else if ((event.key === 'Enter' || event.key === 'F2') && isOnCell) edit(at, column, event.key === 'F2');
     else if (event.key === ' ' && isOnCell) selection?.choose(at, event.shiftKey);
     else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) selection?.all(true);
     else if (event.key === 'Escape' && selection && selection.keys.value.size > 0) selection.all(false);

@@ -235,7 +235,10 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
               {stuck.slice(0, NAMED).map((key, at) => (
                 <span key={key}>
                   {at > 0 && ', '}
-                  <a href={dataLink(resource.name, 'record', key)}>{nameOf(key)}</a>
+                  {/* Elsewhere: what is chosen here would be lost. */}
+                  <a href={dataLink(resource.name, 'record', key)} target="_blank" rel="noreferrer">
+                    {nameOf(key)}
+                  </a>
                 </span>
               ))}
               {stuck.length > NAMED && ` and ${counted(stuck.length - NAMED, 'other')}`}.

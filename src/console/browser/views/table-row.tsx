@@ -70,6 +70,7 @@ export function RowOf(props: RowProps) {
               column={shown.of}
               row={row}
               schema={schema}
+              atEnd={editing.atEnd}
               onSaved={(next, step) => grid.saved(next, shown.of as Column, step)}
               onClose={grid.close}
             />
