@@ -123,8 +123,10 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await keyboard.press('ArrowRight');
     await keyboard.press('Enter');
     const input = page.getByRole('textbox', { name: 'count' });
-    const [editor, next] = [await page.locator('form.cell').boundingBox(), await cell(page, 1, 3).boundingBox()];
-    expect(editor!.x + editor!.width).toBeLessThan(next!.x + 16);
+    const right = (each: any) => each.getBoundingClientRect().right;
+    expect(await page.locator('form.cell').evaluate(right)).toBeLessThan(
+      (await cell(page, 1, 2).evaluate(right)) + 16,
+    );
     await keyboard.type('7');
     expect(await input.inputValue()).toBe('7');
     await keyboard.press('Escape');
@@ -178,7 +180,6 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await (await beside).close();
     expect(await dialog.getByLabel('step', { exact: true }).inputValue()).toBe('SOLD');
     // Its buttons stay in sight in a small window, wherever it is scrolled to.
-    const size = page.viewportSize()!;
     await page.setViewportSize({ width: 360, height: 480 });
     await dialog.evaluate((each: any) => each.scrollTo(0, 0));
     await shows(
@@ -189,7 +190,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
         }),
       true,
     );
-    await page.setViewportSize(size);
+    await page.setViewportSize({ width: 1280, height: 900 });
     await dialog.getByRole('button', { name: 'Leave step as it is' }).click();
     await dialog.getByLabel('Field to change').selectOption('stage');
     await dialog.getByLabel('stage', { exact: true }).selectOption('DONE');
