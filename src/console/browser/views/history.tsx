@@ -167,8 +167,9 @@ function Restore({ ask, schema, now, image, onDone }: RestoreProps) {
       onYes={restore}
     >
       <p>
-        It will be written for everybody as it was at version {version}. That is a new change with a time of
-        its own; whatever else the service sets comes back, too.
+        It gets these values back, as they were at version {version}, for everybody. Fields that only the
+        service fills in, such as the time of creation, come back too. This makes a new version: what is there
+        now stays in the history.
       </p>
       <div class="history">
         <Differences
