@@ -73,6 +73,49 @@ browsing.each([...databases])('on %s', (database) => {
     expect(here.complaints).toEqual([]);
   });
 
+  test.each(['REST', 'GraphQL'])(
+    'a form hears of what others write while one types, through %s',
+    async (door) => {
+      const { id } = await duet.json('POST', '/books', { title: 'Opened', pages: 1 });
+      await using here = await visit(duet.url);
+      const { page } = here;
+      await here.go('#/data/Author');
+      await page.getByRole('radio', { name: door }).check();
+      await here.go(`#/data/Book/record/${id}/edit`);
+      const [title, pages] = [page.locator('#field-title'), page.locator('#field-pages')];
+      await title.waitFor();
+      // Where nobody has typed, the form is what the record is.
+      await duet.json('PUT', `/books/${id}`, { title: 'Of another' });
+      await shows(() => title.inputValue(), 'Of another');
+      await page.getByRole('status').filter({ hasText: 'Somebody else has changed this record' }).waitFor();
+      // What was typed stays, and it is told before it is saved.
+      await title.fill('Mine');
+      await duet.json('PUT', `/books/${id}`, { title: 'Theirs', pages: 2 });
+      const news = page
+        .getByRole('alert')
+        .filter({ hasText: 'Somebody has changed title, pages meanwhile.' });
+      await news.waitFor();
+      expect([await title.inputValue(), await pages.inputValue()]).toEqual(['Mine', '1']);
+      await news.getByRole('button', { name: 'Compare' }).click();
+      await shows(
+        () => cellsOf(page.locator('.conflict')),
+        ['title Of another  Mine  Theirs', 'pages 1 not changed 2'],
+      );
+      await page.getByRole('button', { name: 'Save selected values' }).click();
+      await page.getByRole('heading', { name: 'Mine' }).waitFor();
+      expect(await duet.json('GET', `/books/${id}`)).toMatchObject({ title: 'Mine', pages: 2 });
+      await here.go(`#/data/Book/record/${id}/edit`);
+      await title.fill('In vain');
+      await duet.json('DELETE', `/books/${id}`);
+      await page
+        .getByRole('alert')
+        .filter({ hasText: 'Somebody has deleted this record meanwhile.' })
+        .waitFor();
+      expect(await title.inputValue()).toBe('In vain');
+      expect(here.complaints).toEqual([]);
+    },
+  );
+
   test.each(['REST', 'GraphQL'])('what has changed is told, and taken back, through %s', async (door) => {
     const { id } = await duet.json('POST', '/books', { title: 'Dune', pages: 412 });
     await duet.json('PUT', `/books/${id}`, { pages: 896, authorId: 1 });

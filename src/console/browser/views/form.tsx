@@ -1,36 +1,33 @@
-/** Forms, generated from the schema: a new record, and changes to one that is there. */
+/** Forms, generated from the schema, and that of a new record. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import type { Answer, Ask, Change } from '../ask.ts';
+import { useLayoutEffect } from 'preact/hooks';
+import type { Ask } from '../ask.ts';
 import { type Computed, computedOf } from '../computed.ts';
 import { send } from '../doors/send.ts';
-import { Fault, type FieldFault, isAway } from '../doors/wire.ts';
+import type { FieldFault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
 import { scalar } from '../scalar.ts';
-import { refresh, schema as served } from '../schema/load.ts';
 import {
   type FormField,
   fieldsOf,
   type Inverse,
-  labelled,
   linksName,
   nameOf,
   type Resource,
   type Row,
   type Schema,
 } from '../schema/types.ts';
-import { door, isRefused, may } from '../session.ts';
+import { door, isRefused } from '../session.ts';
 import { hush, tell } from '../told.ts';
 import { readJson, unreadable } from '../typed.ts';
 import { ComputedField } from './computed-field.tsx';
-import { Conflict, changedIn, keptOf } from './conflict.tsx';
-import { type Shown, useDock } from './dock.tsx';
+import { useDock } from './dock.tsx';
 import { type Draft, incompleteIn, useDraft } from './draft.ts';
 import { Field } from './field.tsx';
 import { Heading } from './heading.tsx';
 import { LinksField } from './links-field.tsx';
-import { Empty, FaultNotice } from './parts.tsx';
+import { FaultNotice } from './parts.tsx';
 import { Refused } from './read-only.tsx';
 
 interface CreateProps {
@@ -49,6 +46,11 @@ export function Create({ schema, resource, query }: CreateProps) {
     tell(`Created ${resource.name} ${row ? (nameOf(resource, row) ?? row[resource.key.name]) : ''}`);
     return opened(resource, row);
   };
+  // Whoever has asked for a form begins to fill it in.
+  useLayoutEffect(
+    () => draft.form.current?.querySelector<HTMLElement>(':is(input, select, textarea, button)')?.focus(),
+    [],
+  );
   if (isRefused(resource, 'CREATE') && !draft.isChanged())
     return <Refused resource={resource} write="CREATE" />;
   return (
@@ -86,146 +88,6 @@ function opened(resource: Resource, row: Row | undefined): string {
   return row && resource.operations.has('GET')
     ? dataLink(resource.name, 'record', row[resource.key.name])
     : dataLink(resource.name);
-}
-
-export function Edit({ schema, resource, id }: { schema: Schema; resource: Resource; id: string }) {
-  const read: Ask = { do: 'get', resource, key: id, related: 'links' };
-  const plain: Ask = { ...read, related: false };
-  const before = useSignal<Answer | undefined>(undefined);
-  const related = useSignal<Row>({});
-  const theirs = useSignal<Answer | undefined>(undefined);
-  /** What the journal has of their change. */
-  const told = useSignal<Change | undefined>(undefined);
-  const kept = useSignal<ReadonlySet<string>>(new Set());
-  const draft = useDraft({});
-  const { given, fault } = draft;
-  const link = dataLink(resource.name, 'record', id);
-  const updating = (changes: Row, version: number | undefined): Ask => ({
-    do: 'update',
-    resource,
-    key: id,
-    changes,
-    version,
-  });
-  const entries: Shown[] = [
-    {
-      title: 'Save',
-      ask: theirs.value
-        ? updating(keptOf(given.value, kept.value), theirs.value.version)
-        : updating(draft.readable(), before.value?.version),
-    },
-    { title: 'This record', ask: plain, answer: before.value },
-  ];
-  useDock(before.value ? entries : []);
-
-  const open = () =>
-    Promise.all([send(plain, door.value, schema), send(read, door.value, schema)]).then(
-      ([found, along]) => {
-        before.value = found;
-        related.value = along.row ?? {};
-        fault.value = undefined;
-      },
-      (error) => {
-        fault.value = error;
-      },
-    );
-  // A service that was away is back when it has told of the schema again.
-  useEffect(() => {
-    if (!before.value) void open();
-  }, [schema]);
-
-  const update = async (changes: Row, version: number | undefined) => {
-    if (Object.keys(changes).length === 0) return link;
-    const ask = updating(changes, version);
-    try {
-      await send(ask, door.value, schema);
-    } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'VERSION_CONFLICT') throw error;
-      // By now it may be gone; then the fault is all there is to tell.
-      const now = await send(plain, door.value, schema).catch(() => undefined);
-      if (now?.version !== version) {
-        theirs.value = now;
-        told.value = undefined;
-        if (may(resource, 'CHANGES'))
-          send({ do: 'changes', resource, key: id, after: undefined }, door.value, schema).then(
-            ({ changes }) => {
-              told.value = changes?.find((change) => change.version === now?.version);
-            },
-            () => {},
-          );
-        kept.value = changedIn(given.value, now?.row ?? {});
-        throw error;
-      }
-      // Nobody has changed it: the tag named a schema file that is no longer served.
-      await refresh();
-      await send(ask, door.value, served.value ?? schema);
-    }
-    tell('Saved');
-    return link;
-  };
-
-  const row = before.value?.row;
-  if (isRefused(resource, 'UPDATE') && !draft.isChanged())
-    return <Refused resource={resource} write="UPDATE" />;
-  if (!row) {
-    if (fault.value && isAway(fault.value)) return <FaultNotice fault={fault.value} again={open} />;
-    return fault.value ? (
-      <Empty icon="search" title={fault.value.message}>
-        <a class="button" href={dataLink(resource.name)}>
-          All {resource.plural}
-        </a>
-      </Empty>
-    ) : null;
-  }
-  return (
-    <>
-      <Heading
-        title={labelled(resource, row)}
-        crumbs={
-          <>
-            <a href={dataLink(resource.name)}>{resource.name}</a> <a href={link}>{id}</a>
-          </>
-        }
-      />
-      {theirs.value?.row ? (
-        <Conflict
-          {...{ schema, resource }}
-          before={row}
-          mine={given.value}
-          theirs={theirs.value.row}
-          change={told.value}
-          kept={kept}
-          onDecide={(chosen) => {
-            const decided = theirs.value;
-            // What comes to a list and what goes is what it was, whatever else has changed of it.
-            const lists = resource.inverses.map(linksName).filter((name) => name in given.value);
-            const changes = {
-              ...chosen,
-              ...Object.fromEntries(lists.map((name) => [name, given.value[name]])),
-            };
-            before.value = decided;
-            given.value = changes;
-            theirs.value = undefined;
-            draft.save(() => update(changes, decided?.version));
-          }}
-        />
-      ) : (
-        <Form
-          schema={schema}
-          fields={fieldsOf(resource, resource.update)}
-          computed={computedOf(resource)}
-          lists={resource.inverses.filter(
-            ({ name, linkedBy }) => linkedBy.includes('UPDATE') && Array.isArray(related.value[name]),
-          )}
-          draft={draft}
-          before={{ ...related.value, ...row }}
-          cancel={link}
-          submit="Save"
-          onSave={() => draft.save(() => update(given.value, before.value?.version))}
-        />
-      )}
-    </>
-  );
 }
 
 interface FormProps {
