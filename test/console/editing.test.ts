@@ -246,12 +246,16 @@ browsing.each([...databases])('editing, on %s', (database) => {
         .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
     const faults = () => page.getByRole('region', { name: 'Errors' }).getByRole('listitem').allTextContents();
     await take('things.csv', 'Title;Number;code\r\n"a ""quoted""\r\nname";1;x\r\n"Two";two;y\r\n;3;z\r\n');
-    await shows(faults, ['line 5: title is required']);
+    await shows(faults, ['line 5, title: is required']);
+    // What is dropped is told.
+    const left = page.getByText('1 column of the file is left out: Number');
+    await left.waitFor();
     await page.getByLabel('Field of Number').selectOption('count');
     await shows(faults, [
       'line 4, count: Not a number: write one as 12 or -0.5.',
-      'line 5: title is required',
+      'line 5, title: is required',
     ]);
+    expect(await left.count()).toBe(0);
     // Nobody has tried to yet.
     await page.getByText('This cannot be imported as it is. 2 errors:').waitFor();
     expect(await page.getByRole('button', { name: 'Import 3 records' }).isDisabled()).toBe(true);
@@ -260,11 +264,30 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await take('parts.csv', 'size\nbig\n\n7\n');
     await shows(faults, ['line 2, size: Not a number: write one as 12 or -0.5.']);
     await here.go('#/data/Thing/import');
-    // What only the service knows.
-    await take('things.ndjson', '{"title":"a","count":-1}\n\n{"title":"","owner":7}\n');
+    // All of them at once, in one form, before anything is sent: also what other records or other lines have.
+    await duet.json('PUT', '/things/1', { code: 'taken' });
+    await duet.json('PUT', '/things/2', { code: 'known' });
+    const lines = [
+      '{"title":"a","count":-1,"code":"x"}',
+      '',
+      '{"title":"","code":"taken"}',
+      '{"title":"b","stage":"LATE","code":"x"}',
+      '{"title":"c","code":"known"}',
+    ];
+    await take('things.ndjson', lines.join('\n'));
+    await shows(faults, [
+      'line 1, count: must be 0 or more',
+      'line 3, title: must have at least 1 character',
+      'line 3, code: is taken by another record',
+      'line 4, stage: must be one of NEW, DONE',
+      'line 4, code: the same as in line 1',
+      'line 5, code: is taken by another record',
+    ]);
+    // What only the service knows, in the same form.
+    await take('things.ndjson', '{"title":"a"}\n{"title":"b","owner":7}\n');
     await page.getByRole('button', { name: 'Import 2 records' }).click();
-    await shows(faults, ['line 1: count must be 0 or more', 'line 3: title must have at least 1 character']);
-    await page.getByText('Nothing was imported. 2 errors:').waitFor();
+    await shows(faults, ['line 2, ownerId: names an owner that does not exist']);
+    await page.getByText('Nothing was imported. 1 error:').waitFor();
     expect(await page.getByText('Operation 0').count()).toBe(0);
     const before = (await duet.json('GET', '/things')).length;
     await take(

@@ -120,6 +120,8 @@ class Reader {
       graphql: undefined,
       label: labelOf(columns, key),
       searchable: this.#parameters(this.#all?.get).some((parameter) => parameter.name === 'search'),
+      // What a record can be looked up by instead of being created.
+      uniques: this.#parameters(this.#all?.post).find(({ name }) => name === 'upsert')?.schema.enum,
     };
   }
 

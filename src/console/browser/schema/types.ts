@@ -127,6 +127,8 @@ export interface Resource extends Described {
   readonly label: Column;
   /** Whether records are found by their words. */
   readonly searchable: boolean;
+  /** The names of fields of which no two records have the same, each alone or several as `product_place`. */
+  readonly uniques?: readonly string[] | undefined;
 }
 
 /** A root field of the schema file that a function carries out. */

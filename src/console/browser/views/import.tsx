@@ -1,24 +1,23 @@
 /** Records from a file: dropped here, its columns matched with fields, its errors told by line, and written all at once or not at all. */
 
 import { useSignal } from '@preact/signals';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { ManyAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
-import { type FileRecords, type LineFault, readCell, readFile } from '../file-records.ts';
+import { type FileRecords, type LineFault, readFile } from '../file-records.ts';
+import { faultsByLine, readRecords, takenIn } from '../import-faults.ts';
 import { dataLink } from '../links.ts';
 import {
   type FormField,
   fieldsOf,
   linkedLists,
   type Resource,
-  type Row,
   type Schema,
   typeOf,
 } from '../schema/types.ts';
 import { isRefused } from '../session.ts';
 import { tell } from '../told.ts';
-import { unreadable } from '../typed.ts';
 import { useDock } from './dock.tsx';
 import { Heading } from './heading.tsx';
 import { bytes, counted, Empty, FaultNotice, Icon } from './parts.tsx';
@@ -44,8 +43,26 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
   const input = useRef<HTMLInputElement>(null);
   const fields = [...fieldsOf(resource, resource.create), ...linksOf(resource, schema)];
   const { records, faults } = file.value
-    ? readRecords(file.value.read, mapping.value, fields)
+    ? readRecords(file.value.read, mapping.value, fields, resource)
     : { records: [], faults: [] };
+  /** What other records have already. */
+  const taken = useSignal<readonly LineFault[]>([]);
+  useEffect(() => {
+    let isCurrent = true;
+    taken.value = [];
+    if (file.value)
+      takenIn(file.value.read, records, resource, schema).then(
+        (all) => {
+          if (isCurrent) taken.value = all;
+        },
+        // Then the service tells it after Import.
+        () => {},
+      );
+    return () => {
+      isCurrent = false;
+    };
+  }, [file.value, mapping.value]);
+  const left = file.value?.read.names.filter((name) => !mapping.value[name]) ?? [];
   const ask: ManyAsk = { do: 'createMany', resource, records };
   useDock(records.length > 0 ? [{ title: 'Import', ask }] : []);
 
@@ -81,7 +98,8 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
   };
 
   if (isRefused(resource, 'CREATE')) return <Refused resource={resource} write="CREATE" />;
-  const told = [...faults, ...found.value];
+  const known = [...faults, ...taken.value];
+  const told = [...known, ...found.value].toSorted((one, other) => one.line - other.line);
   return (
     <>
       <Heading
@@ -141,13 +159,19 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
               fault.value = undefined;
             }}
           />
+          {left.length > 0 && (
+            <p class="notice warn" role="status">
+              {counted(left.length, 'column')} of the file {left.length === 1 ? 'is' : 'are'} left out:{' '}
+              {left.join(', ')}
+            </p>
+          )}
           {fault.value && found.value.length === 0 && <FaultNotice fault={fault.value} />}
           {told.length > 0 && <Faults faults={told} isTried={found.value.length > 0} />}
           <div class="tools">
             <button
               type="button"
               class="primary"
-              disabled={state.value === 'sending' || records.length === 0 || faults.length > 0}
+              disabled={state.value === 'sending' || records.length === 0 || known.length > 0}
               onClick={write}
             >
               Import {counted(records.length, 'record')}
@@ -156,8 +180,7 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
               <progress aria-label="Importing" />
             ) : (
               <span class="quiet">
-                In one transaction: all records, or none. What only the service can find wrong is told after
-                Import, by line.
+                All records or none. What only the service can find wrong is told after Import, by line.
               </span>
             )}
           </div>
@@ -270,7 +293,8 @@ function Faults({ faults, isTried }: { faults: readonly LineFault[]; isTried: bo
           {faults.slice(0, SHOWN_FAULTS).map(({ line, field, why }) => (
             <li key={`${line} ${field} ${why}`}>
               line {line}
-              {field && !why.startsWith(`${field} `) && `, ${field}`}: {why}
+              {field && `, ${field}`}:{' '}
+              {field && why.startsWith(`${field} `) ? why.slice(field.length + 1) : why}
             </li>
           ))}
         </ul>
@@ -280,43 +304,4 @@ function Faults({ faults, isTried }: { faults: readonly LineFault[]; isTried: bo
       </div>
     </section>
   );
-}
-
-/** What is to be written, and what of it cannot be read. */
-function readRecords(
-  read: FileRecords,
-  mapping: Readonly<Record<string, string>>,
-  fields: readonly FormField[],
-): { records: Row[]; faults: LineFault[] } {
-  const faults = [...read.faults];
-  const columns = new Map(fields.map(({ column }) => [column.name, column]));
-  const records = read.records.map(({ line, values }) => {
-    const record: Record<string, unknown> = {};
-    /** What cannot be read is not missing too. */
-    const there = new Set<string>();
-    for (const [name, value] of Object.entries(values)) {
-      const column = columns.get(mapping[name] ?? '');
-      if (!column) continue;
-      const given = read.isText ? readCell(column, String(value)) : value;
-      const wrong = unreadable(given);
-      if (given === undefined) continue;
-      there.add(column.name);
-      if (wrong) faults.push({ line, field: column.name, why: wrong.why });
-      else record[column.name] = given;
-    }
-    for (const { input } of fields)
-      if (input.required && !there.has(input.name))
-        faults.push({ line, field: input.name, why: `${input.name} is required` });
-    return record;
-  });
-  return { records, faults };
-}
-
-/** `#/operations/0/body/17/title` is a field of the eighteenth record. */
-function faultsByLine({ errors }: Fault, read: FileRecords | undefined): LineFault[] {
-  return errors.flatMap(({ pointer = '', detail }): LineFault[] => {
-    const [, at, field] = /\/(?:body|records)\/(\d+)(?:\/([^/]+))?/.exec(pointer) ?? [];
-    const line = read?.records[Number(at)]?.line;
-    return line === undefined ? [] : [{ line, ...(field && { field }), why: detail }];
-  });
 }
