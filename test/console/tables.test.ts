@@ -93,6 +93,29 @@ browsing('tables', () => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('a table that has room fits to the pixel; one that goes on is shaded where it does', async () => {
+    // A page of its own: the next test is visited in the usual window.
+    await using here = await visit(duet.url, { viewport: { width: 1280, height: 900 } });
+    const { page } = here;
+    for (const width of [1279, 1280, 1283, 2560]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const [type, goesOn] of [
+        ['Owner', false],
+        ['Note', false],
+        ['Thing', true],
+      ] as const) {
+        await here.go(`#/data/${type}`);
+        const table = page.getByRole('region', { name: `${type} table` });
+        await table.locator('table.fixed').waitFor();
+        const seen = await table.evaluate((each: any) => [
+          each.scrollWidth > each.clientWidth,
+          each.hasAttribute('data-right'),
+        ]);
+        expect([type, width, ...seen]).toEqual([type, width, goesOn, goesOn]);
+      }
+    }
+  });
+
   test('while the service is away, it is told, what was read and typed stays, and all goes on when it is back', async () => {
     await using here = await visit(duet.url);
     const { page } = here;

@@ -36,9 +36,9 @@ export function useDrawn(
     const { current } = section;
     if (!current) return;
     const { scrollLeft, clientWidth, scrollWidth } = current;
-    // Where the table goes on, its side is shaded.
+    // Where the table goes on, its side is shaded; of the last cell, the edge is empty.
     current.toggleAttribute('data-left', scrollLeft > 0);
-    current.toggleAttribute('data-right', scrollLeft + clientWidth < scrollWidth - 1);
+    current.toggleAttribute('data-right', scrollLeft + clientWidth < scrollWidth - 8);
     if (count > ROWS) {
       const [one, other] = current.querySelectorAll<HTMLElement>('tbody tr[aria-rowindex]');
       if (one && other) height.current = other.offsetTop - one.offsetTop;

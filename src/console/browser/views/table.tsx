@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { retell } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
-import { allColumns, chosenColumns, type Shown, writtenColumns } from '../columns.ts';
+import { allColumns, chosenColumns, isList, type Shown, writtenColumns } from '../columns.ts';
 import type { Column, Resource, Row, Schema } from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
 import { remember, remembered } from '../session.ts';
@@ -44,7 +44,7 @@ export function Table(props: Props) {
     () => (ask ? columnsOf(ask, rows) : allColumns(resource, rows).filter(({ name }) => name !== without)),
     [resource, rows, choice, without],
   );
-  const [widths, setWidths] = useFrozen(head, columns, ask !== undefined);
+  const [widths, setWidths] = useFrozen(section, head, columns, ask !== undefined);
   useRoomForNumbers(section, columns, rows, widths, setWidths);
   const keep = useKeptScroll(section, 'table', ask !== undefined && isCurrent);
   const editing = useSignal<At | undefined>(undefined);
@@ -157,6 +157,7 @@ type Widths = Readonly<Record<string, number>>;
 
 /** The widths that the browser has found for the first rows: they stay, whatever rows come after them. */
 function useFrozen(
+  section: { readonly current: HTMLElement | null },
   head: { readonly current: HTMLTableRowElement | null },
   columns: readonly Shown[],
   wanted: boolean,
@@ -164,19 +165,29 @@ function useFrozen(
   const names = columns.map(({ name }) => name).join();
   const frozen = useSignal<{ readonly names: string; readonly widths: Widths } | undefined>(undefined);
   const widths = frozen.value?.names === names ? frozen.value.widths : undefined;
+  const put = (next: Widths) => {
+    frozen.value = { names, widths: next };
+  };
   useLayoutEffect(() => {
     if (!wanted || widths || !head.current) return;
     // A fraction less, and what just fits would be cut off.
     const cells = [...head.current.cells].map((cell) => Math.ceil(cell.getBoundingClientRect().width));
     const found = columns.map(({ name, width }, at): [string, number] => [name, width ?? cells[at] ?? 0]);
-    frozen.value = { names, widths: Object.fromEntries(found) };
+    put(fitted(Object.fromEntries(found), columns, section.current));
   });
-  return [
-    widths,
-    (next) => {
-      frozen.value = { names, widths: next };
-    },
-  ];
+  return [widths, put];
+}
+
+/** A table that is wider than its window by less than this has no more to show at its side. */
+const SLIGHT = 24;
+
+/** What a table lacks to fit its window, where that is little, its widest text gives. */
+function fitted(widths: Widths, columns: readonly Shown[], section: HTMLElement | null): Widths {
+  const over = Object.values(widths).reduce((sum, width) => sum + width) - (section?.clientWidth ?? 0);
+  const texts = columns.filter(({ width, of }) => !width && !NUMBER.test(isList(of) ? '' : of.kind));
+  const [widest] = texts.toSorted((one, other) => (widths[other.name] ?? 0) - (widths[one.name] ?? 0));
+  if (over <= 0 || over > SLIGHT || !widest) return widths;
+  return { ...widths, [widest.name]: (widths[widest.name] ?? 0) - over };
 }
 
 /** Of a key or a number that is cut off, what is left looks like another one: such a column grows, unless somebody has said how wide it is. */
@@ -195,7 +206,8 @@ function useRoomForNumbers(
       if (!width && scrollWidth > Math.max(clientWidth, wider[name] ?? 0) && NUMBER.test(className))
         wider[name] = scrollWidth;
     }
-    if (widths && Object.keys(wider).length > 0) setWidths({ ...widths, ...wider });
+    if (widths && Object.keys(wider).length > 0)
+      setWidths(fitted({ ...widths, ...wider }, columns, section.current));
   }, [rows, widths]);
 }
 
